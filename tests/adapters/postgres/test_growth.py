@@ -11,10 +11,13 @@ import pytest
 
 from context_search.adapters.postgres.indexing.rebuilds import SIZED_NODES
 from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
 from context_search.services.indexing.wanted import read_ahead
 from testing.grown_index import GrownIndex
 from testing.grown_operations import COMPARE, EDIT, PAGE, edit_one, operations
 from testing.postgres_cost import Cost, measured
+from tests.builders import Workbench
+from tests.steps import SMALL as SMALL_CHUNKS
 
 if TYPE_CHECKING:
     from tests.stack import DatabaseFactory
@@ -62,3 +65,55 @@ def test_three_times_as_many_strings_cost_no_more(databases: DatabaseFactory) ->
     }
     assert grown == {}
     assert 0 < strings_of_large <= strings < SMALL / 50
+
+
+FEW_TABLES, MANY_TABLES = 200, 1_000
+TABLES = """
+    WITH added AS (
+        INSERT INTO context_table (project_id, name, data)
+        SELECT :project, number, '{}' FROM generate_series(1, :count) AS number
+        RETURNING id, revision)
+    INSERT INTO comparison (generation_id, table_id, revision, scopes, fields_revision)
+    SELECT :generation, id, revision, '{""}', revision FROM added
+"""
+
+
+def test_the_status_of_a_projects_index_costs_the_same_with_more_tables(
+    module_database: Database,
+) -> None:
+    bench = Workbench.alone(PostgresStore(module_database))
+    with bench.store.for_all("test") as work:
+        assert work.projects.lock(bench.project.id)
+        index = work.indexes.add_to_project(bench.project.id, SMALL_CHUNKS)
+    of = {"project": bench.project.id, "generation": index.generation.id}
+
+    def statuses() -> tuple[int, int]:
+        """Blocks of a status at rest, and of one while a string waits."""
+        bench.sql("TRUNCATE outbox")
+        bench.sql("ANALYZE context_table")
+        bench.sql("ANALYZE comparison")
+        found = []
+        for state in ("indexed", "queued"):
+            bench.sql("UPDATE node SET state = :state", state=state)
+
+            def status(expected: str = "ready" if state == "indexed" else "indexing") -> None:
+                with bench.store.for_all("test") as work:
+                    assert work.node_counts.status(index, silent_s=999) == expected
+
+            status()
+            found.append(measured(module_database, status).blocks)
+        return found[0], found[1]
+
+    bench.sql(TABLES, **of, count=FEW_TABLES)
+    bench.sql(
+        """
+        INSERT INTO node (generation_id, table_id, json_pointer, pointer_sha256, content_hash,
+                          char_count, state)
+        SELECT :generation, min(id), '/a', sha256('/a'), '', 1, 'indexed' FROM context_table
+        """,
+        generation=index.generation.id,
+    )
+    few = statuses()
+    bench.sql(TABLES, **of, count=MANY_TABLES - FEW_TABLES)
+    many = statuses()
+    assert all(after <= 1.5 * before for before, after in zip(few, many, strict=True)), (few, many)
