@@ -14,9 +14,9 @@ from context_search.domain.model import Index
 from context_search.ports.indexing import ComparedSection, Section, SectionChanges
 from testing.in_memory.rows import Rows
 
-SMALL_CHARS = 600
+SMALL_CHARS = 400
 """Documents of at most so many characters are compared as a whole."""
-_CHARS = 200
+_CHARS = 100
 _TOGETHER = 2
 
 

@@ -14,6 +14,7 @@ from tests.faults.endurance.edits import Edits
 from tests.faults.endurance.hits import deviation
 from tests.faults.endurance.served import ServedStack
 from tests.faults.endurance.texts import MARKER, THRESHOLD
+from tests.tallies import wrong_tallies
 
 RESTS_WITHIN_S = 300.0
 RANDOM_SEARCHES = 20
@@ -41,6 +42,7 @@ def prove(served: ServedStack, edits: Edits, draw: random.Random) -> Proof:
     for report in reports:
         if report["orphans"] or report["missing"]:
             proof.wrong.append(f"integrity: {report}")
+    proof.wrong += [f"the tally of {of}" for of in wrong_tallies(rest.stack.sql)]
     for namespace in rest.namespaces():
         proof.documents += len(found := served.tenant.stack.documents(namespace))
         if found != served.tenant.stack.rows(namespace):

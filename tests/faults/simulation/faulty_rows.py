@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from hashlib import sha256
 
 from context_search.domain.filters import Filter, matches
 from context_search.domain.ids import first_row_id
@@ -28,6 +29,7 @@ from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.removals import remove_sets
 from testing.in_memory.rows import GenerationRow, NodeRow, Rows, TableRow, TombstoneRow
+from testing.in_memory.sections import MemorySections
 from testing.in_memory.store import MemoryUnitOfWork
 
 
@@ -40,6 +42,7 @@ def work_with(
     indexes: type[MemoryIndexes] = MemoryIndexes,
     comparisons: type[MemoryComparisons] = MemoryComparisons,
     deletions: type[MemoryDeletions] = MemoryDeletions,
+    sections: type[MemorySections] = MemorySections,
 ) -> type[MemoryUnitOfWork]:
     """Returns a unit of work with other repositories."""
 
@@ -53,8 +56,18 @@ def work_with(
             self.indexes = indexes(rows, clock)
             self.comparisons = comparisons(rows, clock)
             self.deletions = deletions(rows, clock)
+            self.sections = sections(rows)
 
     return Mutated
+
+
+class SectionsOfOtherScopes(MemorySections):
+    """Sections are believed, whatever the nodes were compared for since."""
+
+    def basis(self, index: Index, table_id: int, scopes: Sequence[str]) -> bytes | None:
+        del scopes
+        noted, kept = self.rows.sections.get((index.generation.id, table_id), (None, {}))
+        return None if noted is None else sha256(repr(sorted(kept)).encode()).digest()
 
 
 class ChunksWithoutReread(MemoryChunks):

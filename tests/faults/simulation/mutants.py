@@ -31,6 +31,11 @@ MUTANTS = [
         seed=426,
     ),
     Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, within=3_000, seed=25),
+    Mutation(
+        "sections of other scopes",
+        unit_of_work=work_with(sections=rows.SectionsOfOtherScopes),
+        within=1_000,
+    ),
     Mutation("vectors before their rows", indexer=steps.VectorsBeforeRows),
     Mutation("no tombstones", unit_of_work=work_with(chunks=rows.ChunksWithoutTombstones)),
     Mutation(

@@ -7,6 +7,7 @@ from context_search.domain.ids import window_ids
 from context_search.domain.text.chunking import chunk_spans, window_texts
 from context_search.domain.text.keywords import keyword_tokens, trails
 from context_search.services.indexing.chunk_vectors import BLANK
+from context_search.services.indexing.wanted import keys_of
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.rows import ChunkRow, GenerationRow, NodeRow, Rows
 from tests.faults.simulation import crowding, editing, planned
@@ -35,10 +36,28 @@ def at_rest(world: World) -> None:
         check(row.remove_at is None, "I7 a deleted row is left", row)
     check(not rows.project_removals, "I7 a deleted project is left", rows.project_removals)
     check(not world.queue.waiting, "I7 queue is not empty", world.queue.waiting)
+    _sections_are_of_the_nodes(world, rows)
     crowding.at_rest(world)
     editing.at_rest(rows)
     planned.at_rest(rows)
     _summaries(world)
+
+
+def _sections_are_of_the_nodes(world: World, rows: Rows) -> None:
+    """I24: what is kept of the sections of a document is what its nodes are."""
+    with world.memory.for_all("look") as work:
+        for generation_id, table_id in rows.sections:
+            generation = rows.generations[generation_id]
+            if generation.index_id is None or generation.state != "active":
+                continue
+            index = work.indexes.find(generation.index_id)
+            scopes = work.comparisons.scopes(generation.index_id)
+            if index is None or work.sections.basis(index, table_id, scopes) is None:
+                continue
+            _, kept = rows.sections[generation_id, table_id]
+            found = {node.pointer_sha256[:16] for node in work.nodes.known(generation_id, table_id)}
+            noted = {key for section in kept.values() for key in keys_of(section)}
+            check(noted == found, "I24 sections of other strings", (generation_id, table_id))
 
 
 def _documents_are_the_chunks(

@@ -245,7 +245,7 @@ class ChangedSections:
         changes = self.by_generation[generation_id].changes
         if changes.basis is None:
             return work.nodes.known(generation_id, of.table_id)
-        keys = [key for section in changes.gone for key in _keys(section)]
+        keys = [key for section in changes.gone for key in keys_of(section)]
         return work.nodes.known_by(generation_id, of.table_id, keys)
 
     def fields(
@@ -261,7 +261,7 @@ class ChangedSections:
         work.sections.note_compared(generation, of.table_id, changed.changes, changed.compared)
 
 
-def _keys(section: ComparedSection) -> Iterator[bytes]:
+def keys_of(section: ComparedSection) -> Iterator[bytes]:
     for at in range(0, len(section.keys), KEY_BYTES):
         yield section.keys[at : at + KEY_BYTES]
 

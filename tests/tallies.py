@@ -1,0 +1,23 @@
+"""What triggers add up is what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+WRONG = """
+    SELECT 'strings of generation ' || generation_id FROM (
+        SELECT generation_id, nodes FROM node_tally
+        UNION ALL SELECT generation_id, -1 FROM node) AS counted
+    GROUP BY generation_id HAVING sum(nodes) <> 0
+    UNION ALL
+    SELECT 'chunks of ' || namespace FROM (
+        SELECT namespace, chunks, documents FROM chunk_tally
+        UNION ALL SELECT turbopuffer_namespace, -1, -window_count FROM chunks) AS counted
+    GROUP BY namespace HAVING sum(chunks) <> 0 OR sum(documents) <> 0
+"""
+
+
+def wrong_tallies(run: Callable[[str], list[list[Any]]]) -> list[str]:
+    """The tallies that are not what there is; ``run`` returns the rows of a statement."""
+    return [str(of) for [of] in run(WRONG)]
