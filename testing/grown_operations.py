@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import count
 
 from context_search.adapters.system_clock import SystemClock
+from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Reach
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.settle import Settler
@@ -29,7 +30,7 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
     settler = Settler(grown.store, SILENT_S, None)
     comparer, numbers = Comparer(grown.store, settler, Limits()), count()
     doc_ids = [f"{grown.index.generation.namespace}.{number}" for number in range(HYDRATED)]
-    reach = Reach("/strings", None)
+    reach, limits = Reach("/strings", None), ProjectLimits()
 
     def create_one() -> None:
         grown.tools.create(wanted_tool(grown.owner, grown.table, f"/strings/{next(numbers)}"))
@@ -62,6 +63,14 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
             work.quotas.compact()
             work.gauges.read()
             work.removals.due(limit=200)
+            work.nodes.requeue_quarantined(limit=200)
+            work.rebuilds.outdated(older_than_s=86_400, limit=10)
+            work.quotas.readmit(limits, limit=200)
+            work.evictions.next_to_go(limits)
+            work.sweeps.extent(page=PAGE)
+            work.agenda.due_in_s(
+                silent_s=SILENT_S, grace_s=1_800, keep_previous_s=86_400, limits=limits
+            )
 
     def edit_and_compare() -> None:
         edit_one(grown, next(numbers))
