@@ -107,7 +107,8 @@ def enumerate_index(
     revision = work.tables.lock(table_id)
     source = ahead.source if ahead else None
     if source is None or not source.is_current(work, of, revision, generations):
-        source = of.read(work, with_fields=any(each.fields for each in generations))
+        with_fields = any(each.fields for each in generations)
+        source = of.fetch(work, with_fields=with_fields).parsed()
     queued: list[int] = []
     for generation in generations:
         queued += _bring_up(work, generation, of, source, limits)

@@ -77,16 +77,46 @@ class Reading:
     table_id: int
     scopes: Sequence[str]
 
-    def read(self, work: UnitOfWork, *, with_fields: bool) -> Source:
-        """Reads a document as far as it is needed. Raises InvalidDocumentError."""
+    def fetch(self, work: UnitOfWork, *, with_fields: bool) -> Fetched:
+        """Reads a document as far as it is needed. Raises DocumentTooLargeError."""
         if not with_fields:  # else a string's fields may be anywhere
             small = work.sections.small(self.table_id)
             if small is not None:
-                return WholeDocument.parsed(*small, with_fields=False)
-            sections = ChangedSections.read(work, self)
+                return Fetched(*small, with_fields=False)
+            sections = self._sections(work)
             if sections is not None:
                 return sections
-        return WholeDocument.parsed(*work.tables.read(self.table_id), with_fields=with_fields)
+        return Fetched(*work.tables.read(self.table_id), with_fields=with_fields)
+
+    def _sections(self, work: UnitOfWork) -> Fetched | None:
+        """Returns None where the document cannot be cut, or somebody changes it meanwhile."""
+        found: list[tuple[Index, SectionChanges]] = []
+        for each in work.indexes.live(self.index_id):
+            changes = work.sections.changes(each, self.table_id, self.scopes)
+            if changes is None:
+                return None
+            found.append((each, changes))
+        revisions = {changes.revision for _, changes in found}
+        return Fetched(revisions.pop(), found, with_fields=False) if len(revisions) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What was read of a document, as text: to parse it takes seconds, and no transaction."""
+
+    revision: int
+    content: str | Sequence[tuple[Index, SectionChanges]]
+    with_fields: bool
+
+    def parsed(self) -> Source:
+        """Raises InvalidDocumentError."""
+        if isinstance(self.content, str):
+            return WholeDocument.parsed(self.revision, self.content, with_fields=self.with_fields)
+        changed = {
+            each.generation.id: _Changed.parsed(changes, each.config)
+            for each, changes in self.content
+        }
+        return ChangedSections(self.revision, changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +148,8 @@ def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Ahea
         if work.tables.find(chosen, project_id=index.project_id) is None:
             return None
         of = Reading(index_id, chosen, work.comparisons.scopes(index_id))
-        return Ahead(of.read(work, with_fields=bool(index.fields)), of, index.config)
+        fetched = of.fetch(work, with_fields=bool(index.fields))
+    return Ahead(fetched.parsed(), of, index.config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,21 +225,6 @@ class ChangedSections:
 
     revision: int
     by_generation: Mapping[int, _Changed]
-
-    @classmethod
-    def read(cls, work: UnitOfWork, of: Reading) -> ChangedSections | None:
-        """Returns None where the document cannot be cut, or somebody changes it meanwhile.
-
-        Raises InvalidDocumentError.
-        """
-        found: dict[int, _Changed] = {}
-        for each in work.indexes.live(of.index_id):
-            changes = work.sections.changes(each, of.table_id, of.scopes)
-            if changes is None:
-                return None
-            found[each.generation.id] = _Changed.parsed(changes, each.config)
-        revisions = {changed.changes.revision for changed in found.values()}
-        return cls(revisions.pop(), found) if len(revisions) == 1 else None
 
     def is_current(
         self, work: UnitOfWork, of: Reading, revision: int | None, generations: Sequence[Index]
