@@ -28,6 +28,7 @@ from context_search.ports.searching import (
     Permits,
     ProjectSettings,
     Rankings,
+    WordsBacklog,
 )
 from context_search.ports.upkeep import Agenda, Deletions, Gauges, Removals, Sweeps
 
@@ -75,6 +76,8 @@ class UnitOfWork(Protocol):
     def live_chunks(self) -> LiveChunks: ...
     @property
     def keywords(self) -> Keywords: ...
+    @property
+    def words_backlog(self) -> WordsBacklog: ...
     @property
     def outbox(self) -> Outbox: ...
     @property

@@ -164,13 +164,15 @@ def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
     assert [doc_id for page in pages for doc_id, _ in page] == ids[:8]
 
 
-def test_a_chunk_that_is_not_present_need_not_be_there(bench: Bench) -> None:
+def test_what_is_not_searchable_yet_need_not_be_there(bench: Bench) -> None:
     one, node_id = bench.node()
-    chunk_set = bench.begin(bench.claim(node_id))
+    claim = bench.claim(node_id)
+    chunk_set = bench.begin(claim)
     with bench.store.for_all("test") as work:
-        work.chunks.mark_present([chunk_set.chunks[1].id])
-        [(doc_id, windows)] = work.sweeps.present_after(one.generation.namespace, "", 9)
-    assert (doc_id, windows) == (chunk_set.chunks[1].doc_id, 1)
+        work.chunks.mark_present([chunk.id for chunk in chunk_set.chunks])
+        assert work.sweeps.present_after(one.generation.namespace, "", 9) == []
+    assert bench.activate(claim, chunk_set)
+    assert bench.ids(one) == sorted(chunk.doc_id for chunk in chunk_set.chunks)
 
 
 def requeue(bench: Bench, one: Index, ids: list[str]) -> list[int]:

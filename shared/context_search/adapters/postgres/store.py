@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from context_search.adapters.postgres.editing.plans import PostgresPlans
     from context_search.adapters.postgres.editing.versions import PostgresVersions
     from context_search.adapters.postgres.indexing.calibrations import PostgresCalibrations
+    from context_search.adapters.postgres.indexing.words_backlog import PostgresWordsBacklog
 
 
 class PostgresUnitOfWork:
@@ -88,6 +89,15 @@ class PostgresUnitOfWork:
         )
 
         return PostgresCalibrations(self._tx)
+
+    @property
+    def words_backlog(self) -> PostgresWordsBacklog:
+        """Loaded when it is needed: by a search only while turbopuffer does not answer."""
+        from context_search.adapters.postgres.indexing.words_backlog import (  # noqa: PLC0415
+            PostgresWordsBacklog,
+        )
+
+        return PostgresWordsBacklog(self._tx)
 
     # The room ``editing`` is loaded when it is needed: a search does without it.
 

@@ -53,11 +53,15 @@ class PostgresSweeps:
         return SweepExtent(*row)
 
     def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
-        """Turbopuffer orders ids by their bytes, so does the collation C."""
+        """Turbopuffer orders ids by their bytes, so does the collation C.
+
+        What is written right now is not looked for: there are a few such sets at a time.
+        """
         rows = self.tx.run(
             """
             SELECT turbopuffer_doc_id, window_count FROM chunks
             WHERE turbopuffer_namespace = :namespace AND present
+              AND set_id NOT IN (SELECT id FROM chunk_set WHERE state = 'partial')
               AND turbopuffer_doc_id COLLATE "C" > :after
             ORDER BY turbopuffer_doc_id COLLATE "C" LIMIT :limit
             """,
