@@ -21,7 +21,7 @@ class MemoryWordsBacklog:
     clock: Clock
 
     def note(self, set_ids: Sequence[int]) -> None:
-        for set_id in set_ids:
+        for set_id in set(set_ids) & set(self.rows.sets):
             self.rows.words_backlog.setdefault(set_id, self.clock.now())
 
     def is_behind(self, index: Index) -> bool:

@@ -145,7 +145,7 @@ class Unkeyed:
 
 TEXTS_ABOVE = 2_000
 """Maximum number of chunks before one that are read to find the headings above it."""
-WORDS_WAIT_S = 3_600.0
+WORDS_WAIT_S = 600.0
 """Seconds after which the words of a set are written although its project has strings to index."""
 
 

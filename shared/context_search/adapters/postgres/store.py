@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from context_search.adapters.postgres.editing.plans import PostgresPlans
     from context_search.adapters.postgres.editing.versions import PostgresVersions
     from context_search.adapters.postgres.indexing.calibrations import PostgresCalibrations
-    from context_search.adapters.postgres.indexing.words_backlog import PostgresWordsBacklog
+    from context_search.adapters.postgres.searching.words_backlog import PostgresWordsBacklog
 
 
 class PostgresUnitOfWork:
@@ -93,7 +93,7 @@ class PostgresUnitOfWork:
     @property
     def words_backlog(self) -> PostgresWordsBacklog:
         """Loaded when it is needed: by a search only while turbopuffer does not answer."""
-        from context_search.adapters.postgres.indexing.words_backlog import (  # noqa: PLC0415
+        from context_search.adapters.postgres.searching.words_backlog import (  # noqa: PLC0415
             PostgresWordsBacklog,
         )
 
