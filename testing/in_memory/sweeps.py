@@ -59,7 +59,6 @@ class MemorySweeps:
             (row.doc_id, row.window_count)
             for row in self.rows.chunks.values()
             if row.namespace == namespace and row.present and row.doc_id > after
-            if self.rows.sets[row.set_id].state == "active"
         )[:limit]
 
     def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:

@@ -35,7 +35,7 @@ class MemoryWordsBacklog:
                 continue
             chunks = sorted(self._chunks(set_id), key=lambda row: row.index)
             missing = [row for row in chunks if row.tokens is None]
-            some = missing[:limit]
+            some = [row for row in missing[:limit] if row.index < missing[0].index + TEXTS_ABOVE]
             limit -= len(some)
             if some:
                 taken.append(_unkeyed(chunks, some))

@@ -164,14 +164,31 @@ def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
     assert [doc_id for page in pages for doc_id, _ in page] == ids[:8]
 
 
-def test_what_is_not_searchable_yet_need_not_be_there(bench: Bench) -> None:
+def test_a_chunk_that_is_not_present_need_not_be_there(bench: Bench) -> None:
+    one, node_id = bench.node()
+    chunk_set = bench.begin(bench.claim(node_id))
+    with bench.store.for_all("test") as work:
+        assert work.sweeps.present_after(one.generation.namespace, "", 9) == []
+        work.chunks.mark_present([chunk_set.chunks[0].id])
+        [(doc_id, windows)] = work.sweeps.present_after(one.generation.namespace, "", 9)
+    assert (doc_id, windows) == (chunk_set.chunks[0].doc_id, 1)
+
+
+def test_what_is_lost_of_an_unfinished_string_holds_its_swap_up(bench: Bench) -> None:
     one, node_id = bench.node()
     claim = bench.claim(node_id)
     chunk_set = bench.begin(claim)
+    first, second, third = chunk_set.chunks
     with bench.store.for_all("test") as work:
-        work.chunks.mark_present([chunk.id for chunk in chunk_set.chunks])
-        assert work.sweeps.present_after(one.generation.namespace, "", 9) == []
-    assert bench.activate(claim, chunk_set)
+        work.chunks.mark_present([first.id, second.id])
+    assert requeue(bench, one, [first.doc_id]) == []
+    assert bench.ids(one) == [second.doc_id]
+    with bench.store.for_all("test") as work:
+        assert work.chunks.activate([(claim, chunk_set)], [third.id]) == set()
+    again = bench.begin(claim)
+    assert [chunk.id for chunk in again.missing] == [first.id, third.id]
+    with bench.store.for_all("test") as work:
+        assert work.chunks.activate([(claim, again)], [first.id, third.id]) == {node_id}
     assert bench.ids(one) == sorted(chunk.doc_id for chunk in chunk_set.chunks)
 
 

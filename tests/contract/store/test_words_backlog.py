@@ -87,6 +87,19 @@ def test_of_a_very_long_string_only_a_part_is_read(bench: Bench) -> None:
     assert cut == [chunk.text for chunk in late]
 
 
+def test_chunks_far_apart_are_not_taken_together(bench: Bench) -> None:
+    _, made = noted(bench, english(152_000))
+    first, *rest, last = made.chunks
+    with bench.store.for_all("test") as work:
+        work.keywords.put([ChunkTokens(one.id, ["here"]) for one in rest])
+    for chunk in (first, last):
+        with bench.store.for_all("test") as work:
+            [found] = work.words_backlog.take(limit=500)
+            work.keywords.put(tokens_of(found))
+        assert [one.id for one in found.chunks] == [chunk.id]
+    assert take(bench) == []
+
+
 def test_words_wait_while_their_project_has_strings_to_index(bench: Bench) -> None:
     project = bench.project()
     _, made = noted(bench, project=project)

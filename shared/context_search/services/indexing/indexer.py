@@ -263,7 +263,8 @@ class Indexer:
             sets = [(claim, begun[claim]) for claim in held]
             done = work.chunks.activate(sets, acknowledged)
             if not is_lean:
-                work.words_backlog.note([each.id for claim, each in sets if claim.node_id in done])
+                new = [each for claim, each in sets if claim.node_id in done and each.has_own]
+                work.words_backlog.note([each.id for each in new])
             return held, done
 
     def _swapped(

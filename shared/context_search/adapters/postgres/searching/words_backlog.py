@@ -74,12 +74,16 @@ class PostgresWordsBacklog:
             sets=waiting,
             limit=limit + 1,
         )
-        first_open = rows[limit][0] if len(rows) > limit else math.inf
+        firsts = {set_id: place for set_id, place, _ in reversed(rows)}
+        near = [row for row in rows[:limit] if row[1] < firsts[row[0]] + TEXTS_ABOVE]
+        left = {set_id for set_id, *_ in rows[limit:]}
+        left |= {set_id for set_id, place, _ in rows if place >= firsts[set_id] + TEXTS_ABOVE}
+        last = rows[limit][0] if len(rows) > limit else math.inf  # further ones were not looked at
         self.tx.run(
             "DELETE FROM words_backlog WHERE set_id = ANY(CAST(:done AS bigint[]))",
-            done=[set_id for set_id in waiting if set_id < first_open],
+            done=[set_id for set_id in waiting if set_id <= last and set_id not in left],
         )
-        return self._texts({chunk_id: (set_id, place) for set_id, place, chunk_id in rows[:limit]})
+        return self._texts({chunk_id: (set_id, place) for set_id, place, chunk_id in near})
 
     def _waiting(self, limit: int, wait_s: float) -> list[int]:
         """Returns sets in an order by chance, so that no project waits for a large one."""
