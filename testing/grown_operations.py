@@ -53,7 +53,7 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
             work.comparisons.behind(silent_s=SILENT_S, limit=200)
             work.rebuilds.promote(at_once=2)
             work.rebuilds.building(limit=200)
-            work.keywords.unkeyed(limit=500)
+            work.words_backlog.take(limit=500)
             work.removals.mark_tables(limit=200)
             work.removals.remove_nodes(limit=200)
             work.deletions.remove_retired_nodes(limit=200)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import ChunkSet, Claim, Index, Scope, SearchTool, Table
+from context_search.ports.searching import WORDS_WAIT_S
 from context_search.ports.store import Store
 from context_search.services.indexing.enumeration import Limits, enumerate_index
-from context_search.services.indexing.vector_rows import plan
+from context_search.services.indexing.vector_rows import plan, tokens_of
 
 SMALL = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=100, chunk_overlap=10)
 """Strings of 20 characters are nodes, chunks have 100."""
@@ -84,3 +85,12 @@ class Steps:
         """Says that turbopuffer has all chunks of a set."""
         with self.store.for_all("test") as work:
             work.chunks.mark_present([chunk.id for chunk in chunk_set.chunks])
+
+
+def write_words(store: Store, limit: int = 500, wait_s: float = WORDS_WAIT_S) -> int:
+    """What a step of cleanup does with words that are written later; returns how many chunks'."""
+    with store.for_all("test") as work:
+        taken = work.words_backlog.take(limit=limit, wait_s=wait_s)
+        keyed = [tokens for one in taken for tokens in tokens_of(one)]
+        work.keywords.put(keyed)
+    return len(keyed)

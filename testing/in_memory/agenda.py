@@ -50,7 +50,7 @@ class MemoryAgenda:
                 for row in generations
             )
             or any(not self._is_there(node.table_id) for node in rows.nodes.values())
-            or bool(rows.words_backlog)
+            or any(self._lacks_words(set_id) for set_id in rows.words_backlog)
             or any(due_at <= self.clock.now() for due_at in rows.histories.values())
             or any(row.upload.state == "importing" for row in rows.uploads.values())
             or MemoryComparisons(rows, self.clock).is_lagging()
@@ -66,6 +66,10 @@ class MemoryAgenda:
         waits = (node.last_error or {}).get("code") == PROJECT_FULL
         is_waiting = node.state == "skipped" and waits
         return is_waiting or node.state in ("queued", "claimed", "quarantined")
+
+    def _lacks_words(self, set_id: int) -> bool:
+        node = self.rows.nodes[self.rows.sets[set_id].node_id]
+        return self.rows.generations[node.generation_id].state == "active"
 
     def _is_there(self, table_id: int) -> bool:
         table = self.rows.tables.get(table_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -122,9 +122,21 @@ class MemoryChunks:
 
     def mark_present(self, chunk_ids: Sequence[int]) -> None:
         for chunk_id in set(chunk_ids) & set(self.rows.chunks):
-            self.rows.change(self.rows.chunks, chunk_id, present=True)
+            marked = self.rows.chunks[chunk_id]
+            for row in [marked, *self._before(marked)]:
+                self.rows.change(self.rows.chunks, row.id, present=True)
 
-    def activate(self, sets: Sequence[tuple[Claim, ChunkSet]]) -> set[int]:
+    def _before(self, marked: ChunkRow) -> list[ChunkRow]:
+        """What stands before a chunk in its set, while this is unfinished."""
+        if self.rows.sets[marked.set_id].state == "active":
+            return []
+        return [row for row in self.of_sets([marked.set_id]) if row.index < marked.index]
+
+    def activate(
+        self, sets: Sequence[tuple[Claim, ChunkSet]], acknowledged: Collection[int] = ()
+    ) -> set[int]:
+        for chunk_id in set(acknowledged) & set(self.rows.chunks):
+            self.rows.change(self.rows.chunks, chunk_id, present=True)
         return {claim.node_id for claim, each in sets if self._activate(claim, each)}
 
     def _activate(self, claim: Claim, chunk_set: ChunkSet) -> bool:
@@ -168,7 +180,7 @@ class MemoryChunks:
         """Moves chunks, with their words, into the set that keeps them."""
         before = {self.rows.chunks[one.id].set_id for one in chunk_set.kept}
         if before & set(self.rows.words_backlog):
-            self.rows.words_backlog[chunk_set.id] = None
+            self.rows.words_backlog[chunk_set.id] = self.clock.now()
         for one in chunk_set.kept:
             self.rows.change(
                 self.rows.chunks,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from context_search.domain.model import Index, Reach
 from context_search.domain.ranking.bm25 import idf, term_weight
 from context_search.ports.outside import Ranked
-from context_search.ports.searching import ChunkTokens, Unkeyed
+from context_search.ports.searching import ChunkTokens
 from testing.in_memory.comparisons import may_match
 from testing.in_memory.rows import ChunkRow, NodeRow, Rows
 
@@ -50,18 +50,6 @@ class MemoryKeywords:
 
     def _node_of(self, row: ChunkRow) -> NodeRow:
         return self.rows.nodes[self.rows.sets[row.set_id].node_id]
-
-    def unkeyed(self, *, limit: int) -> list[Unkeyed]:
-        """Takes the backlog. Nothing here is older than the port."""
-        lost = [
-            row
-            for row in self.rows.chunks.values()
-            if row.tokens is None and row.set_id in self.rows.words_backlog
-        ]
-        if len(lost) < limit:
-            for set_id in list(self.rows.words_backlog):
-                del self.rows.words_backlog[set_id]
-        return [Unkeyed(row.id, row.text) for row in lost[:limit]]
 
     def _active(self, index: Index) -> list[ChunkRow]:
         sets = {

@@ -119,6 +119,7 @@ def remove_sets(rows: Rows, clock: Clock, set_ids: Iterable[int]) -> None:
         del rows.chunks[chunk.id]
     for set_id in gone:
         rows.sets.pop(set_id, None)
+        rows.words_backlog.pop(set_id, None)
 
 
 def mark_unsettled(rows: Rows, index_id: int) -> None:

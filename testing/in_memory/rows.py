@@ -149,7 +149,7 @@ class Rows:
         self.nodes: Journaled[int, NodeRow] = Journaled(journal)
         self.sets: Journaled[int, SetRow] = Journaled(journal)
         self.chunks: Journaled[int, ChunkRow] = Journaled(journal)
-        self.words_backlog: Journaled[int, None] = Journaled(journal)
+        self.words_backlog: Journaled[int, datetime] = Journaled(journal)
         self.tombstones: Journaled[tuple[str, str], TombstoneRow] = Journaled(journal)
         self.outbox: Journaled[int, OutboxRow] = Journaled(journal)
         self.permits: Journaled[tuple[str, int], PermitRow] = Journaled(journal)

@@ -38,6 +38,7 @@ from testing.in_memory.sweeps import MemorySweeps
 from testing.in_memory.tools import MemoryTools
 from testing.in_memory.uploads import MemoryUploads
 from testing.in_memory.versions import MemoryHistories, MemoryHistorySettings, MemoryVersions
+from testing.in_memory.words_backlog import MemoryWordsBacklog
 
 
 class MemoryUnitOfWork:
@@ -59,6 +60,7 @@ class MemoryUnitOfWork:
         self.chunks = MemoryChunks(rows, clock)
         self.live_chunks = MemoryLiveChunks(rows)
         self.keywords = MemoryKeywords(rows)
+        self.words_backlog = MemoryWordsBacklog(rows, clock)
         self.outbox = MemoryOutbox(rows, clock)
         self.deletions = MemoryDeletions(rows, clock)
         self.removals = MemoryRemovals(rows, clock)

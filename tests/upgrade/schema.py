@@ -15,6 +15,7 @@ LAST_MIGRATIONS = {"v0.1.0": "0007_tables_that_moved.sql"}
 # (file, how the statement begins) → why the last release's code does not notice.
 _KEPT, _EDITING = "0008_kept_chunks.sql", "0010_editing.sql"
 _REPLACING = "0011_replacing.sql"
+_WORDS, _NOTES = "0017_words_later.sql", "0018_words_later.concurrently.sql"
 _TALLY, _GROWTH = "0015_node_tally.sql", "0016_growth.concurrently.sql"
 EXCEPTIONS: dict[tuple[str, str], str] = {
     (_KEPT, "ALTER TABLE chunk_set DROP"): "replaced by the next one",
@@ -27,6 +28,8 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     (_TALLY, "CREATE TRIGGER tally_new_nodes"): "writes new tables only",
     (_TALLY, "CREATE TRIGGER tally_gone_nodes"): "writes new tables only",
     (_GROWTH, "SELECT context_search.mend_node_tally"): "writes new tables only",
+    (_WORDS, "CREATE TRIGGER note_generation"): "writes the new column only",
+    (_NOTES, "UPDATE context_search.words_backlog"): "writes the new column only",
 }
 
 _TEXT_OR_COMMENT = re.compile(

@@ -37,6 +37,7 @@ from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
+from tests.steps import write_words
 from tests.web.api import SMALL, Api, LocalParts, answer, problem
 from tests.web.in_process import client_of
 
@@ -199,9 +200,10 @@ def test_without_the_queue_nothing_is_refused_and_nothing_lost(
     "fault", [("429", {"retry_after": 30}), ("503", {"count": 9}), ("drop", {"count": 9})], ids=str
 )
 def test_without_turbopuffer_a_search_goes_on_with_words_and_says_so(
-    api: Api, faults: Faults, fault: tuple[str, dict[str, Any]]
+    api: Api, parts: WeakParts, faults: Faults, fault: tuple[str, dict[str, Any]]
 ) -> None:
     tool = api.tool(api.table(DOCUMENT))
+    write_words(parts.store)
     kind, options = fault
     faults.arm(kind, namespace=tool["namespace"], **options)
     found = answer(ask(api, tool), 200)
@@ -214,9 +216,10 @@ def test_without_turbopuffer_a_search_goes_on_with_words_and_says_so(
 
 @pytest.mark.parametrize("strategy", ["hybrid", "semantic", "keyword"])
 def test_a_turbopuffer_that_is_late_is_a_timeout_with_its_fallback(
-    api: Api, faults: Faults, strategy: str
+    api: Api, parts: WeakParts, faults: Faults, strategy: str
 ) -> None:
     tool = api.tool(api.table(DOCUMENT), {**SMALL, "strategy": strategy})
+    write_words(parts.store)
     faults.arm("slow", namespace=tool["namespace"], on="query", delay_ms=5_000, count=9)
     found = answer(ask(api, tool), 200)
     assert found["retrieval"]["degraded"] == ["backend_timeout"]
@@ -227,6 +230,10 @@ def test_a_turbopuffer_that_is_late_is_a_timeout_with_its_fallback(
 def test_a_lost_namespace_is_answered_by_words_and_said(api: Api, parts: WeakParts) -> None:
     tool = api.tool(api.table(DOCUMENT))
     parts.vectors.delete_namespace(tool["namespace"])
+    early = answer(ask(api, tool), 200)
+    assert (early["results"], early["hint"]) == ([], "index_incomplete")
+    assert early["retrieval"]["degraded"] == ["namespace_missing", "partial_keywords"]
+    write_words(parts.store)
     found = answer(ask(api, tool), 200)
     assert found["retrieval"]["degraded"] == ["namespace_missing"]
     assert "comets" in found["results"][0]["chunk"]["chunk_text"]

@@ -241,6 +241,11 @@ class ChunkSet:
     kept: tuple[KeptChunk, ...] = ()
 
     @property
+    def has_own(self) -> bool:
+        """Whether it has chunks that it has not taken over."""
+        return len(self.chunks) > len(self.kept)
+
+    @property
     def missing(self) -> list[StoredChunk]:
         """The chunks that turbopuffer had not acknowledged when the set was read."""
         return [chunk for chunk in self.chunks if not chunk.present]

@@ -25,6 +25,7 @@ Degradation = Literal[
     "backend_busy",
     "namespace_missing",
     "keywords_unavailable",
+    "partial_keywords",
     "query_cut",
     "rerank_timeout",
     "rerank_unavailable",
@@ -227,7 +228,9 @@ class Answer:
             return "index_evicted"
         if hidden:
             return "low_scores_hidden"
-        return "no_match" if self.target.status in ("ready", "rebuilding") else "index_incomplete"
+        is_whole = self.target.status in ("ready", "rebuilding")
+        is_searched = is_whole and "partial_keywords" not in self.degraded
+        return "no_match" if is_searched else "index_incomplete"
 
 
 # ---- What logs may say about a question.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -161,13 +161,20 @@ class Chunks(Protocol):
         ...
 
     def mark_present(self, chunk_ids: Sequence[int]) -> None:
-        """Notes that turbopuffer acknowledged these chunks, all windows."""
+        """Notes that turbopuffer acknowledged these chunks, all windows.
+
+        Those of a set come in the order of the set: what stands before them in an unfinished one
+        counts as acknowledged, too.
+        """
         ...
 
-    def activate(self, sets: Sequence[tuple[Claim, ChunkSet]]) -> set[int]:
+    def activate(
+        self, sets: Sequence[tuple[Claim, ChunkSet]], acknowledged: Collection[int] = ()
+    ) -> set[int]:
         """Makes complete sets the active ones of their nodes, and deletes those before.
 
-        What a set keeps moves into it.
+        ``acknowledged``: chunks that turbopuffer has, and that nobody has noted as present. What a
+        set keeps moves into it.
         Returns the nodes that have swapped. One that wants another content by now is left as it is.
         """
         ...

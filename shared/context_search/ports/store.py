@@ -29,6 +29,7 @@ from context_search.ports.searching import (
     Permits,
     ProjectSettings,
     Rankings,
+    WordsBacklog,
 )
 from context_search.ports.upkeep import Agenda, Deletions, Gauges, Removals, Sweeps
 
@@ -78,6 +79,8 @@ class UnitOfWork(Protocol):
     def live_chunks(self) -> LiveChunks: ...
     @property
     def keywords(self) -> Keywords: ...
+    @property
+    def words_backlog(self) -> WordsBacklog: ...
     @property
     def outbox(self) -> Outbox: ...
     @property

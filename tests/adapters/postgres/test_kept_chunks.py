@@ -105,7 +105,8 @@ def test_words_that_are_deleted_during_the_swap_are_noted(bench: Workbench) -> N
             assert threads.submit(eventually, lambda: bool(bench.sql(waiting))).result()
         assert swapped.result()
     with bench.store.for_all("test") as work:
-        lost = {one.id for one in work.keywords.unkeyed(limit=1_000)}
+        taken = work.words_backlog.take(limit=1_000)
+    lost = {chunk.id for one in taken for chunk in one.chunks}
     assert {one.id for one in new.kept} <= lost
     assert {one.id for one in new.kept} <= {one.id for one in old.chunks}
 

@@ -14,8 +14,8 @@ from context_search.domain.model import Index, Reach
 from context_search.domain.text.analysis import query_weights
 from context_search.ports.outside import Ranked
 from context_search.ports.searching import Unkeyed
-from context_search.services.indexing.vector_rows import chunk_tokens
 from tests.builders import Workbench, count, english
+from tests.steps import write_words
 
 
 @pytest.fixture
@@ -33,10 +33,7 @@ def indexed(bench: Workbench, *texts: str) -> Index:
 
 def keep(bench: Workbench, limit: int = 500) -> int:
     """What cleanup does with what was there before; returns how many chunks it did."""
-    with bench.store.for_all("test") as work:
-        waiting = work.keywords.unkeyed(limit=limit)
-        work.keywords.put(chunk_tokens(waiting))
-    return len(waiting)
+    return write_words(bench.store, limit)
 
 
 def best(
@@ -69,18 +66,19 @@ def test_older_chunks_are_taken_a_few_at_a_time(bench: Workbench, limit: int) ->
 def test_a_run_that_fails_takes_nothing(bench: Workbench) -> None:
     indexed(bench, english(250))
     with pytest.raises(DatabaseUnavailableError), bench.store.for_all("test") as work:
-        work.keywords.put(chunk_tokens(_give_up(work.keywords.unkeyed(limit=500))))
+        _give_up(work.words_backlog.take(limit=500))
     assert keep(bench) == 3
 
 
-def _give_up(chunks: list[Unkeyed]) -> list[Unkeyed]:
-    raise DatabaseUnavailableError(f"a kill before {len(chunks)} chunks are done")
+def _give_up(taken: list[Unkeyed]) -> None:
+    raise DatabaseUnavailableError(f"a kill before chunks of {len(taken)} strings are done")
 
 
 def test_chunks_of_an_index_that_is_gone_wait_for_nobody(bench: Workbench) -> None:
     index = indexed(bench, english(250))
     with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
+        work.deletions.remove_retired_nodes(limit=10)
     assert keep(bench) == count(bench, "words_backlog") == 0
 
 

@@ -196,7 +196,7 @@ class MemoryBench(Bench):
                 node = self.rows.nodes[self.rows.sets[row.set_id].node_id]
                 if node.generation_id == generation_id and row.tokens is not None:
                     self.rows.change(self.rows.chunks, row.id, tokens=None)
-                    self.rows.words_backlog[row.set_id] = None
+                    self.rows.words_backlog[row.set_id] = self.clock.now()
 
 
 class PostgresBench(Bench):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from context_search.domain.ids import vector_row_id, window_ids
 from context_search.services.indexing.vector_rows import plan
 from tests.contract.store.bench import OTHER, TEXT, Bench
@@ -43,11 +45,11 @@ def test_the_set_of_a_content_is_found_again(bench: Bench) -> None:
     _, node_id = bench.node()
     first = bench.begin(bench.claim(node_id, lease_s=10))
     with bench.store.for_all("test") as work:
-        work.chunks.mark_present([first.chunks[1].id])
+        work.chunks.mark_present([first.chunks[0].id])
     bench.pass_time(20)
     again = bench.begin(bench.claim(node_id))
     assert (again.id, again.is_new) == (first.id, False)
-    assert [chunk.present for chunk in again.chunks] == [False, True, False]
+    assert [chunk.present for chunk in again.chunks] == [True, False, False]
 
 
 def test_another_content_replaces_what_was_being_built(bench: Bench) -> None:
@@ -89,7 +91,33 @@ def test_the_swap_needs_every_chunk(bench: Bench) -> None:
     assert bench.ids(index) == sorted(chunk.doc_id for chunk in chunk_set.chunks[:2])
     bench.mark(chunk_set)
     assert bench.activate(claim, chunk_set)
+    assert bench.ids(index) == sorted(chunk.doc_id for chunk in chunk_set.chunks)
     assert bench.tombstones() == []
+
+
+@pytest.mark.parametrize(
+    ("noted", "told", "is_whole"),
+    [
+        ([], [0, 1, 2], True),
+        ([0], [1, 2], True),
+        ([0, 1, 2], [], True),
+        ([], [], False),
+        ([], [1, 2], False),
+        ([0], [2], False),
+        ([0, 1], [], False),
+    ],
+)
+def test_the_swap_counts_what_it_is_told_and_what_was_noted(
+    bench: Bench, noted: list[int], told: list[int], *, is_whole: bool
+) -> None:
+    _, node_id = bench.node()
+    claim = bench.claim(node_id)
+    chunk_set = bench.begin(claim)
+    ids = [chunk.id for chunk in chunk_set.chunks]
+    with bench.store.for_all("test") as work:
+        work.chunks.mark_present([ids[number] for number in noted])
+        swapped = work.chunks.activate([(claim, chunk_set)], [ids[number] for number in told])
+    assert swapped == ({node_id} if is_whole else set())
 
 
 def test_the_swap_needs_the_text_that_is_still_wanted(bench: Bench) -> None:

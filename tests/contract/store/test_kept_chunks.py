@@ -230,7 +230,8 @@ def test_lost_words_of_what_moved_are_not_forgotten(bench: Bench) -> None:
     edited(bench, table, index, *LINES, english(60, seed=77))
     new = bench.finish(node_id)
     with bench.store.for_all("test") as work:
-        unkeyed = {one.id for one in work.keywords.unkeyed(limit=1_000)}
+        taken = work.words_backlog.take(limit=1_000)
+    unkeyed = {chunk.id for one in taken for chunk in one.chunks}
     assert {one.id for one in new.kept} <= unkeyed
 
 

@@ -9,10 +9,9 @@ from context_search.domain.model import ChunkSet, Index, Reach
 from context_search.domain.ranking.bm25 import idf, term_weight
 from context_search.domain.text.analysis import query_tokens, query_weights, tokens
 from context_search.ports.searching import ChunkTokens
-from context_search.services.indexing.vector_rows import chunk_tokens
 from tests.builders import chinese, english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
-from tests.steps import table_of
+from tests.steps import table_of, write_words
 
 EVERYWHERE = Reach()
 
@@ -219,7 +218,7 @@ def test_the_longest_tokens_and_the_largest_chunks_are_kept(bench: Bench) -> Non
 def test_nothing_waits_for_words_in_a_new_store(bench: Bench) -> None:
     bench.finish(bench.node()[1])
     with bench.store.for_all("test") as work:
-        assert work.keywords.unkeyed(limit=9) == []
+        assert work.words_backlog.take(limit=9) == []
 
 
 @pytest.mark.parametrize("limit", [1, 2, 9])
@@ -232,12 +231,10 @@ def test_words_that_were_deleted_by_hand_are_noticed_and_written_again(
     assert found(bench, index, TEXT) == []
     rounds = 0
     while True:
-        with bench.store.for_all("test") as work:
-            waiting = work.keywords.unkeyed(limit=limit)
-            work.keywords.put(chunk_tokens(waiting))
-        if not waiting:
+        written = write_words(bench.store, limit)
+        if not written:
             break
-        assert len(waiting) <= limit
+        assert written <= limit
         rounds += 1
     assert rounds == -(-len(before) // limit)
     assert found(bench, index, TEXT) == before

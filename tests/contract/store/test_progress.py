@@ -120,7 +120,7 @@ def test_chunks_count_from_the_rows_and_present_ones_from_the_acknowledgement(
     assert counts.indexed_chunks_count == 0
     for _ in range(2):
         with bench.store.for_all("test") as work:
-            work.chunks.mark_present([chunk_set.chunks[0].id, chunk_set.chunks[2].id])
+            work.chunks.mark_present([chunk.id for chunk in chunk_set.chunks[:2]])
         assert progress(bench, index.id).indexed_chunks_count == 2
 
 

@@ -168,9 +168,28 @@ def test_a_chunk_that_is_not_present_need_not_be_there(bench: Bench) -> None:
     one, node_id = bench.node()
     chunk_set = bench.begin(bench.claim(node_id))
     with bench.store.for_all("test") as work:
-        work.chunks.mark_present([chunk_set.chunks[1].id])
+        assert work.sweeps.present_after(one.generation.namespace, "", 9) == []
+        work.chunks.mark_present([chunk_set.chunks[0].id])
         [(doc_id, windows)] = work.sweeps.present_after(one.generation.namespace, "", 9)
-    assert (doc_id, windows) == (chunk_set.chunks[1].doc_id, 1)
+    assert (doc_id, windows) == (chunk_set.chunks[0].doc_id, 1)
+
+
+def test_what_is_lost_of_an_unfinished_string_holds_its_swap_up(bench: Bench) -> None:
+    one, node_id = bench.node()
+    claim = bench.claim(node_id)
+    chunk_set = bench.begin(claim)
+    first, second, third = chunk_set.chunks
+    with bench.store.for_all("test") as work:
+        work.chunks.mark_present([first.id, second.id])
+    assert requeue(bench, one, [first.doc_id]) == []
+    assert bench.ids(one) == [second.doc_id]
+    with bench.store.for_all("test") as work:
+        assert work.chunks.activate([(claim, chunk_set)], [third.id]) == set()
+    again = bench.begin(claim)
+    assert first.id in {chunk.id for chunk in again.missing}
+    with bench.store.for_all("test") as work:
+        assert work.chunks.activate([(claim, again)], [first.id, third.id]) == {node_id}
+    assert bench.ids(one) == sorted(chunk.doc_id for chunk in chunk_set.chunks)
 
 
 def requeue(bench: Bench, one: Index, ids: list[str]) -> list[int]:

@@ -12,7 +12,7 @@ from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import DOCUMENT, EDITED, LONG, Kills, Order, Place, indexed
 from tests.faults.chaos.worker_processes import WorkerProcesses
 
-SWAP = "nodes.hold+chunks.mark_present+keywords.put+chunks.activate"
+SWAP = "nodes.hold+chunks.activate+words_backlog.note"
 
 
 @pytest.fixture

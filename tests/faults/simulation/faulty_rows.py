@@ -19,6 +19,7 @@ from context_search.domain.model import (
     kept_chunks,
 )
 from context_search.ports.outside import Clock, Message
+from context_search.ports.searching import WORDS_WAIT_S, Unkeyed
 from context_search.ports.upkeep import Tombstone
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.comparisons import MemoryComparisons
@@ -31,6 +32,7 @@ from testing.in_memory.removals import remove_sets
 from testing.in_memory.rows import GenerationRow, NodeRow, Rows, TableRow, TombstoneRow
 from testing.in_memory.sections import MemorySections
 from testing.in_memory.store import MemoryUnitOfWork
+from testing.in_memory.words_backlog import MemoryWordsBacklog
 
 
 def work_with(
@@ -43,6 +45,7 @@ def work_with(
     comparisons: type[MemoryComparisons] = MemoryComparisons,
     deletions: type[MemoryDeletions] = MemoryDeletions,
     sections: type[MemorySections] = MemorySections,
+    words_backlog: type[MemoryWordsBacklog] = MemoryWordsBacklog,
 ) -> type[MemoryUnitOfWork]:
     """Returns a unit of work with other repositories."""
 
@@ -57,6 +60,7 @@ def work_with(
             self.comparisons = comparisons(rows, clock)
             self.deletions = deletions(rows, clock)
             self.sections = sections(rows)
+            self.words_backlog = words_backlog(rows, clock)
 
     return Mutated
 
@@ -175,6 +179,16 @@ class TakenForWhole(MemoryChunks):
         stays = {one.id for one in begun.kept}
         own = tuple(chunk for chunk in begun.chunks if chunk.id not in stays)
         return replace(begun, chunks=own, kept=())
+
+
+class WordsForgottenInSteps(MemoryWordsBacklog):
+    """What a step has no room for is forgotten with what it takes."""
+
+    def take(self, *, limit: int, wait_s: float = WORDS_WAIT_S) -> list[Unkeyed]:
+        taken = super().take(limit=min(limit, 1), wait_s=wait_s)
+        for set_id in list(self.rows.words_backlog):
+            del self.rows.words_backlog[set_id]
+        return taken
 
 
 class UnhydratedChunks(MemoryLiveChunks):

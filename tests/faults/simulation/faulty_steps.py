@@ -178,9 +178,8 @@ class SwapsWithoutHolding(Indexer):
         if not is_last:
             return super()._acknowledge(run, begun, batch, keyed, is_last=is_last)
         with self.store.for_all("test") as work:
-            work.chunks.mark_present([chunk.id for _, chunk in batch])
-            work.keywords.put(keyed)
-            return list(begun), work.chunks.activate(list(begun.items()))
+            acknowledged = [chunk.id for _, chunk in batch]
+            return list(begun), work.chunks.activate(list(begun.items()), acknowledged)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,9 @@ MUTANTS = [
         within=3_000,
         seed=444,
     ),
+    Mutation(
+        "words forgotten in steps", unit_of_work=work_with(words_backlog=rows.WordsForgottenInSteps)
+    ),
     Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst)),
     Mutation("present on a timeout", indexer=steps.PresentOnTimeout, seed=12),
     Mutation("vectors before their rows, together", indexer=steps.VectorsBeforeRowsTogether),

@@ -97,6 +97,8 @@ def _rows_hold_the_text(world: World, rows: Rows, node: NodeRow) -> None:
         check([list(row.vector) for row in stored] == vectors, "I7 vectors of another text", chunk)
         tokens = keyword_tokens(chunk.text, trail)
         check(list(stored[0].tokens or ()) == tokens, "I7 words of another text", chunk)
+        if rows.generations[node.generation_id].state == "active":
+            check(chunk.tokens == tuple(tokens), "I7 words for Postgres of another text", chunk)
         check({row.chunk_id for row in stored} == {chunk.id}, "I7 rows of another chunk", chunk)
 
 

@@ -35,6 +35,7 @@ from context_search.services.searching.breaker import FAILURES_TO_OPEN
 from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english
 from tests.services.system import System, prose, search
+from tests.steps import write_words
 
 TEXT = prose(2_000)
 
@@ -110,6 +111,7 @@ class MoodySystem(System):
         self.only_table = self.table({"a": TEXT})
         self.tool_id = self.tool(self.only_table).tool.id
         self.work()
+        write_words(self.store)
 
     def ask(self, query: str = "harbour ledger", top_k: int = 5) -> Answer:
         return self.search(self.tool_id, self.principal, query, top_k)
@@ -135,6 +137,32 @@ def test_without_turbopuffer_postgres_answers_by_keywords(
     assert (answer.found.keywords_from, answer.found.legs) == ("postgres", ["keyword"])
     assert answer.found.errors == [error.code]
     assert answer.hits[0].chunk.json_pointer == usual.hits[0].chunk.json_pointer == "/a"
+
+
+def test_words_that_are_not_written_yet_are_missed_and_said() -> None:
+    system = MoodySystem()
+    system.table({"a": TEXT})
+    tool = system.tool(system.table({"b": TEXT, "c": TEXT + TEXT})).tool.id
+    system.work()
+    system.moody.error = VectorStoreUnavailableError("503")
+    lost, found = system.search(tool, system.principal, "harbour ledger", 5), system.ask()
+    assert (list(lost.hits), lost.hint) == ([], "index_incomplete")
+    assert lost.degraded == ["backend_unavailable", "partial_keywords"]
+    assert (bool(found.hits), found.degraded) == (True, ["backend_unavailable"])
+    assert write_words(system.store, 1) == 1
+    some = system.search(tool, system.principal, "harbour ledger", 5)
+    assert (len(some.hits), some.hint) == (1, None)
+    assert some.degraded == ["backend_unavailable", "partial_keywords"]
+    assert write_words(system.store) > 1
+    whole = system.search(tool, system.principal, "harbour ledger", 5)
+    assert (len(whole.hits), whole.degraded) == (5, ["backend_unavailable"])
+
+
+def test_where_turbopuffer_answers_nobody_misses_words_that_are_written_later() -> None:
+    system = MoodySystem()
+    tool = system.tool(system.table({"b": TEXT})).tool.id
+    system.work()
+    assert system.search(tool, system.principal, "harbour ledger", 5).degraded == []
 
 
 def test_a_search_by_meaning_alone_goes_to_postgres_too() -> None:

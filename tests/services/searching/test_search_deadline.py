@@ -24,6 +24,7 @@ from context_search.services.searching.timeouts import Timeouts
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
 from tests.services.system import SILENT_S, System, prose, search
+from tests.steps import write_words
 
 TIMEOUTS = Timeouts()
 
@@ -114,6 +115,7 @@ class SwitchingSystem(System):
         super().__init__()
         self.tool_id = self.tool(self.table({"a": prose(2_000)})).tool.id
         self.work()
+        write_words(self.store)
         self.slow = SlowStore(self.store, self.clock, is_slow, switches)
         self.searches = searcher(
             self.slow,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.services.system import System, prose
+from tests.steps import write_words
 
 
 def built(system: System) -> str:
@@ -84,6 +85,7 @@ def test_a_search_on_a_lost_namespace_says_so_and_orders_what_mends_it() -> None
     other = system.tool(system.table({"b": prose(300, 2)})).index.generation.namespace
     tool = system.tool(system.table({"a": prose(1_000)}))
     system.work()
+    write_words(system.store)
     for _ in range(2):
         system.sweep.run(older_than_s=0)
         system.clock.advance(1)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from context_search.adapters.postgres.editing.versions import PostgresVersions
     from context_search.adapters.postgres.indexing.calibrations import PostgresCalibrations
     from context_search.adapters.postgres.indexing.sections import PostgresSections
+    from context_search.adapters.postgres.searching.words_backlog import PostgresWordsBacklog
 
 
 class PostgresUnitOfWork:
@@ -98,6 +99,15 @@ class PostgresUnitOfWork:
         )
 
         return PostgresSections(self._tx)
+
+    @property
+    def words_backlog(self) -> PostgresWordsBacklog:
+        """Loaded when it is needed: by a search only while turbopuffer does not answer."""
+        from context_search.adapters.postgres.searching.words_backlog import (  # noqa: PLC0415
+            PostgresWordsBacklog,
+        )
+
+        return PostgresWordsBacklog(self._tx)
 
     # The room ``editing`` is loaded when it is needed: a search does without it.
 

@@ -253,11 +253,19 @@ class Indexer:
             if not held:
                 return [], set()
             ids = {claim.node_id for claim in held}
-            work.chunks.mark_present([chunk.id for claim, chunk in batch if claim.node_id in ids])
-            work.keywords.put(keyed)
+            acknowledged = [chunk.id for claim, chunk in batch if claim.node_id in ids]
+            is_lean = held[0].config.storage == "lean"
+            if is_lean:
+                work.keywords.put(keyed)
             if not is_last:
+                work.chunks.mark_present(acknowledged)
                 return held, set()
-            return held, work.chunks.activate([(claim, begun[claim]) for claim in held])
+            sets = [(claim, begun[claim]) for claim in held]
+            done = work.chunks.activate(sets, acknowledged)
+            if not is_lean:
+                new = [each for claim, each in sets if claim.node_id in done and each.has_own]
+                work.words_backlog.note([each.id for each in new])
+            return held, done
 
     def _swapped(
         self, run: NodeRun, held: Sequence[Claim], done: Collection[int]

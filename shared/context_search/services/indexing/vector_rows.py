@@ -51,12 +51,21 @@ def spans(text: str, config: IndexConfig) -> list[Span]:
 
 
 def chunk_tokens(
-    chunks: Iterable[StoredChunk | Unkeyed], above: Iterable[str] = repeat("")
+    chunks: Iterable[StoredChunk], above: Iterable[str] = repeat("")
 ) -> list[ChunkTokens]:
     """Returns what keyword search knows of chunks that stand under the lines ``above``."""
     return [
         ChunkTokens(chunk.id, keyword_tokens(chunk.text, trail))
         for chunk, trail in zip(chunks, above, strict=False)
+    ]
+
+
+def tokens_of(waiting: Unkeyed) -> list[ChunkTokens]:
+    """Returns the same of chunks of one string, in the text around them."""
+    above = trails(waiting.text, [chunk.start for chunk in waiting.chunks])
+    return [
+        ChunkTokens(chunk.id, keyword_tokens(waiting.text[chunk.start : chunk.end], trail))
+        for chunk, trail in zip(waiting.chunks, above, strict=True)
     ]
 
 

@@ -209,6 +209,9 @@ class FindCandidates:
         reading = self.store.for_project(target.index.project_id, time.deadline)
         try:
             with time.stage("postgres"), reading as work:
+                # Lean storage has its words at once.
+                stored = target.index.config.storage == "full"
+                is_behind = stored and work.words_backlog.is_behind(target.index)
                 so_far.keywords = work.keywords.best(
                     target.index,
                     target.reach,
@@ -218,6 +221,8 @@ class FindCandidates:
                 )
         except DatabaseUnavailableError as error:
             so_far.note("keywords_unavailable", error)
+        else:
+            so_far.degraded += ["partial_keywords"] if is_behind else []
 
 
 def _weightiest(words: Mapping[str, float]) -> dict[str, float]:

@@ -33,7 +33,7 @@ from context_search.services.indexing.outgoing import (
 from context_search.services.indexing.rebuilds import REBUILDS_AT_ONCE, retire_outdated
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.status import write_summaries
-from context_search.services.indexing.vector_rows import chunk_tokens
+from context_search.services.indexing.vector_rows import tokens_of
 from context_search.services.searching.admission import UNUSED_S
 from context_search.services.searching.search_project import RANKING_AGE_S
 from context_search.services.upkeep.cleanup_report import CleanupReport
@@ -194,10 +194,11 @@ class Cleanup:
 
     def _keep_tokens(self, report: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:
-            waiting = work.keywords.unkeyed(limit=CHUNKS_PER_STEP)
-            work.keywords.put(chunk_tokens(waiting))
-        report.chunks_keyed += len(waiting)
-        return len(waiting) == CHUNKS_PER_STEP
+            waiting = work.words_backlog.take(limit=CHUNKS_PER_STEP)
+            keyed = [tokens for one in waiting for tokens in tokens_of(one)]
+            work.keywords.put(keyed)
+        report.chunks_keyed += len(keyed)
+        return len(keyed) == CHUNKS_PER_STEP
 
     def _mark_tables(self, _: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:

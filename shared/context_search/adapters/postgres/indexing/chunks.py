@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -25,6 +25,19 @@ _Kept = Mapping[int, tuple[KeptChunk, StoredChunk]]
 _WANTED = "unnest(CAST(:nodes AS bigint[]), CAST(:hashes AS text[])) AS wanted (node, hash)"
 _SWAPPED = "unnest(CAST(:nodes AS bigint[]), CAST(:sets AS bigint[])) AS swapped (node, set)"
 _MOVED = "unnest(CAST(:chunks AS bigint[]), CAST(:sets AS bigint[])) AS moved (chunk, set)"
+# Chunks that were lost, and of sets that 0.1.0 has begun: no row is written for any other.
+_FOUND = """
+    UPDATE chunks SET present = true, updated_at = clock_timestamp()
+    WHERE id = ANY(CAST(:ids AS bigint[])) AND NOT present
+"""
+ACKNOWLEDGED = """
+    chunks.present AND NOT EXISTS (
+        SELECT FROM chunk_set AS unfinished WHERE unfinished.id = chunks.set_id
+        AND unfinished.state = 'partial' AND chunks.chunk_index >= unfinished.present_count)
+"""
+"""Of a row of ``chunks``: turbopuffer has it. The rows of a set are written once: how many of them
+were acknowledged is said by their set (decision 0053).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +109,14 @@ class PostgresChunks:
         rows = self.tx.run(
             """
             INSERT INTO chunk_set (node_id, content_hash, state, chunks_count)
-            SELECT node, hash, CASE WHEN keeps THEN 'partial' ELSE 'building' END, count
-            FROM unnest(CAST(:nodes AS bigint[]), CAST(:hashes AS text[]), CAST(:counts AS int[]),
-                        CAST(:keep AS boolean[])) AS new (node, hash, count, keeps)
+            SELECT node, hash, 'partial', count
+            FROM unnest(CAST(:nodes AS bigint[]), CAST(:hashes AS text[]), CAST(:counts AS int[]))
+                AS new (node, hash, count)
             RETURNING node_id, id
             """,
             nodes=[claim.node_id for claim, _ in planned],
             hashes=[claim.content_hash for claim, _ in planned],
             counts=[len(chunks) for _, chunks in planned],
-            keep=[bool(kept.get(claim.node_id)) for claim, _ in planned],
         )
         added: dict[int, int] = dict(rows)
         claims = [claim for claim, _ in planned]
@@ -113,9 +125,9 @@ class PostgresChunks:
             """
             INSERT INTO chunks (table_id, set_id, json_pointer, chunk_index, total_chunks,
                 chunk_text, char_start, char_end, content_hash, turbopuffer_namespace,
-                turbopuffer_doc_id, input_hash, rows_hash, window_count)
+                turbopuffer_doc_id, input_hash, rows_hash, window_count, present)
             SELECT of.table_id, of.set_id, pointer, i, total, t, s, e, hash, namespace, d,
-                   decode(h, 'hex'), decode(r, 'hex'), w
+                   decode(h, 'hex'), decode(r, 'hex'), w, true
             FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
                 n int, i int, t text, s int, e int, d text, h text, r text, w int)
             JOIN unnest(CAST(:sets AS bigint[]), CAST(:tables AS bigint[]),
@@ -144,9 +156,9 @@ class PostgresChunks:
         if not set_ids:
             return {}
         rows = self.tx.run(
-            """
-            SELECT set_id, chunk_index, id, turbopuffer_doc_id, chunk_text, present, input_hash,
-                   window_count FROM chunks
+            f"""
+            SELECT set_id, chunk_index, id, turbopuffer_doc_id, chunk_text, {ACKNOWLEDGED},
+                   input_hash, window_count FROM chunks
             WHERE set_id = ANY(CAST(:sets AS bigint[])) ORDER BY set_id, chunk_index
             """,
             sets=set_ids,
@@ -158,11 +170,12 @@ class PostgresChunks:
 
     def embedded(self, claim: Claim, input_hashes: Sequence[bytes]) -> list[EmbeddedChunk]:
         rows = self.tx.run(
-            """
+            f"""
             SELECT DISTINCT ON (input_hash)
                    input_hash, turbopuffer_namespace, turbopuffer_doc_id, window_count
             FROM chunks
-            WHERE input_hash = ANY(CAST(:hashes AS bytea[])) AND present AND table_id = :table
+            WHERE input_hash = ANY(CAST(:hashes AS bytea[])) AND table_id = :table
+              AND {ACKNOWLEDGED}
             ORDER BY input_hash, id
             """,
             hashes=list(input_hashes),
@@ -172,21 +185,27 @@ class PostgresChunks:
 
     def mark_present(self, chunk_ids: Sequence[int]) -> None:
         self.tx.run(
-            """
-            WITH marked AS (
-                UPDATE chunks SET present = true, updated_at = clock_timestamp()
-                WHERE id = ANY(CAST(:ids AS bigint[])) AND NOT present RETURNING set_id),
-            counted AS (SELECT set_id, count(*) AS chunks FROM marked GROUP BY set_id)
-            UPDATE chunk_set SET present_count = present_count + counted.chunks
+            f"""
+            WITH found AS ({_FOUND} RETURNING set_id),
+            counted AS (
+                SELECT chunks.set_id, max(chunk_index) + 1 AS behind,
+                       (SELECT count(*) FROM found WHERE found.set_id = chunks.set_id) AS found
+                FROM chunks WHERE id = ANY(CAST(:ids AS bigint[])) GROUP BY chunks.set_id)
+            UPDATE chunk_set SET present_count = CASE state
+                WHEN 'partial' THEN GREATEST(present_count, behind)
+                ELSE present_count + found END
             FROM counted WHERE chunk_set.id = counted.set_id
             """,
             ids=sorted(chunk_ids),
         )
 
-    def activate(self, sets: Sequence[tuple[Claim, ChunkSet]]) -> set[int]:
+    def activate(
+        self, sets: Sequence[tuple[Claim, ChunkSet]], acknowledged: Collection[int] = ()
+    ) -> set[int]:
         """The caller holds the nodes."""
         kept = [(chunk, each.id) for _, each in sets for chunk in each.kept]
-        ready = self._ready(sets, kept)
+        self.tx.run(_FOUND, ids=sorted(acknowledged))
+        ready = self._ready(sets, kept, acknowledged)
         if not ready:
             return set()
         swapped = {"nodes": [node for node, *_ in ready], "sets": [new for _, new, _ in ready]}
@@ -217,7 +236,10 @@ class PostgresChunks:
         return set(swapped["nodes"])
 
     def _ready(
-        self, sets: Sequence[tuple[Claim, ChunkSet]], kept: Sequence[tuple[KeptChunk, int]]
+        self,
+        sets: Sequence[tuple[Claim, ChunkSet]],
+        kept: Sequence[tuple[KeptChunk, int]],
+        acknowledged: Collection[int],
     ) -> list[tuple[int, int, int | None]]:
         """Returns the nodes that want the text of their set, all of which is present.
 
@@ -228,17 +250,23 @@ class PostgresChunks:
             WITH kept AS (
                 SELECT kept.set, chunks.set_id AS before, count(*) AS number
                 FROM unnest(CAST(:kept AS bigint[]), CAST(:into AS bigint[])) AS kept (chunk, set)
-                JOIN chunks ON chunks.id = kept.chunk AND present GROUP BY kept.set, before)
+                JOIN chunks ON chunks.id = kept.chunk AND present GROUP BY kept.set, before),
+            own AS (
+                SELECT set_id, count(*) FILTER (
+                    WHERE present AND (state <> 'partial' OR chunk_index < present_count
+                                       OR chunks.id = ANY(CAST(:ids AS bigint[])))) AS number
+                FROM chunks JOIN chunk_set ON chunk_set.id = set_id
+                WHERE set_id = ANY(CAST(:sets AS bigint[])) GROUP BY set_id)
             SELECT node.id, wanted.set, active_set_id FROM node JOIN unnest(
                 CAST(:nodes AS bigint[]), CAST(:hashes AS text[]), CAST(:sets AS bigint[]),
                 CAST(:keeps AS bigint[])
             ) AS wanted (node, hash, set, keeps)
               ON node.id = wanted.node AND node.content_hash = wanted.hash
             JOIN chunk_set ON chunk_set.id = wanted.set
+            LEFT JOIN own ON own.set_id = wanted.set
             LEFT JOIN kept ON kept.set = wanted.set AND before = active_set_id
-            WHERE NOT EXISTS (SELECT FROM chunks WHERE set_id = wanted.set AND NOT present)
-              AND COALESCE(kept.number, 0) = keeps AND chunks_count = keeps
-                  + (SELECT count(*) FROM chunks WHERE set_id = wanted.set)
+            WHERE COALESCE(kept.number, 0) = keeps
+              AND chunks_count = keeps + COALESCE(own.number, 0)
             """,
             nodes=[claim.node_id for claim, _ in sets],
             hashes=[claim.content_hash for claim, _ in sets],
@@ -246,6 +274,7 @@ class PostgresChunks:
             keeps=[len(each.kept) for _, each in sets],
             kept=[chunk.id for chunk, _ in kept],
             into=[set_id for _, set_id in kept],
+            ids=sorted(acknowledged),
         )
         return [(node_id, set_id, active) for node_id, set_id, active in rows]
 

@@ -32,7 +32,7 @@ _IN_SCOPE = f"""
 
 _WAITS_FOR_ROOM = "node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL'"
 # The set that answers, or while there is none the one that is being built.
-_IS_CURRENT = "(state = 'active' OR state = 'building' AND active_set_id IS NULL)"
+_IS_CURRENT = "(state = 'active' OR active_set_id IS NULL)"
 _WHOLE = f"""
     WITH unready AS MATERIALIZED (
         SELECT chunk_set.id, chunk_set.state, chunks_count, present_count, active_set_id
@@ -68,7 +68,7 @@ _PART = f"""
         UNION ALL
         SELECT node.id, node.state, last_error, indexed_at, next_at, chunks_count, present_count
         FROM node LEFT JOIN chunk_set ON chunk_set.node_id = node.id
-                                     AND chunk_set.state = 'building'
+                                     AND chunk_set.state IN ('building', 'partial')
         WHERE generation_id = :generation AND active_set_id IS NULL AND {_IN_SCOPE})
     SELECT state, count(*), bool_or({_WAITS_FOR_ROOM}),
            CAST(COALESCE(sum(chunks_count), 0) AS bigint),
@@ -101,7 +101,8 @@ _WORK = f"""
 _CURRENT_SET = """
     LEFT JOIN LATERAL (
         SELECT chunks_count FROM chunk_set
-        WHERE node_id = listed.id AND state IN ('active', 'building') ORDER BY state LIMIT 1
+        WHERE node_id = listed.id AND state IN ('active', 'building', 'partial')
+        ORDER BY state LIMIT 1
     ) AS current_set ON true
 """
 _BY_POINTER = f'ORDER BY {_POINTER}, node.json_pointer COLLATE "C"'
@@ -200,7 +201,7 @@ class PostgresNodeCounts:
         some = """
             AND (node.state NOT IN ('indexed', 'skipped') OR EXISTS (
                 SELECT FROM chunk_set WHERE node_id = node.id AND chunks_count > 0
-                  AND chunk_set.state IN ('active', 'building')))
+                  AND chunk_set.state IN ('active', 'building', 'partial')))
         """
         return bool(self._listed(index, scope, 1, which=some))
 

@@ -11,7 +11,6 @@ docs/decisions/0014-postgres-keywords.md has the reasons and the measurements.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +38,7 @@ from context_search.domain.model import Index, Reach
 from context_search.domain.ranking.bm25 import K1, B, idf
 from context_search.domain.text.keywords import keys, keys_of
 from context_search.ports.outside import Ranked
-from context_search.ports.searching import ChunkTokens, Unkeyed
+from context_search.ports.searching import ChunkTokens
 
 
 def lexemes(index_id: int, table_id: int, json_pointer: str, tokens: Iterable[str]) -> list[str]:
@@ -282,30 +281,6 @@ class PostgresKeywords:
             if error.sqlstate != _CANCELLED:
                 raise
             raise KeywordTimeoutError("the keyword search took too long") from None
-
-    def unkeyed(self, *, limit: int) -> list[Unkeyed]:
-        """Takes chunk sets from the backlog, with their chunks that have no tokens."""
-        waiting = self.tx.run(
-            "SELECT set_id FROM words_backlog ORDER BY set_id LIMIT :limit", limit=limit + 1
-        )
-        rows = self.tx.run(
-            """
-            SELECT chunks.id, chunk_text, chunks.set_id
-            FROM chunks JOIN chunk_set ON chunk_set.id = set_id JOIN node ON node.id = node_id
-            JOIN index_generation ON index_generation.id = generation_id
-            WHERE set_id = ANY(CAST(:sets AS bigint[])) AND index_id IS NOT NULL
-              AND NOT EXISTS (SELECT FROM chunk_words WHERE chunk_id = chunks.id)
-            ORDER BY chunks.set_id, chunks.id LIMIT :limit
-            """,
-            sets=[set_id for [set_id] in waiting],
-            limit=limit,
-        )
-        first_open = rows[-1][2] if len(rows) == limit else math.inf
-        done = [set_id for [set_id] in waiting if set_id < first_open]
-        self.tx.run(
-            "DELETE FROM words_backlog WHERE set_id = ANY(CAST(:done AS bigint[]))", done=done
-        )
-        return [Unkeyed(chunk_id, text) for chunk_id, text, _ in rows]
 
 
 def _row(place: Sequence[Any], tokens: Sequence[str]) -> dict[str, object]:

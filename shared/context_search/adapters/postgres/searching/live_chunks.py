@@ -9,6 +9,7 @@ from datetime import datetime
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.tables import READABLE, text_of
+from context_search.adapters.postgres.indexing.chunks import ACKNOWLEDGED
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.documents import content_hash, parse_fielded, parse_stored
 from context_search.domain.errors import InvalidDocumentError
@@ -363,7 +364,10 @@ class PostgresLiveChunks:
     def is_empty(self, index: Index) -> bool:
         """Looks for a chunk that is present."""
         [[has_some]] = self.tx.run(
-            "SELECT EXISTS (SELECT FROM chunks WHERE turbopuffer_namespace = :name AND present)",
+            f"""
+            SELECT EXISTS (
+                SELECT FROM chunks WHERE turbopuffer_namespace = :name AND {ACKNOWLEDGED})
+            """,
             name=index.generation.namespace,
         )
         return not has_some

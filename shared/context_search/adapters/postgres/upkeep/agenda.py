@@ -22,7 +22,10 @@ _UNDER_WAY = f"""
     UNION ALL SELECT now() WHERE EXISTS (
         SELECT FROM context_table WHERE NOT ({TABLE_IS_THERE})
           AND EXISTS (SELECT FROM node WHERE table_id = context_table.id))
-    UNION ALL SELECT now() WHERE EXISTS (SELECT FROM words_backlog)
+    UNION ALL SELECT now() WHERE EXISTS (SELECT FROM words_backlog) AND EXISTS (
+        SELECT FROM index_generation CROSS JOIN LATERAL (
+            SELECT FROM words_backlog WHERE generation_id = index_generation.id LIMIT 1) AS waiting
+        WHERE state = 'active')
     UNION ALL SELECT now() WHERE EXISTS (SELECT FROM table_history WHERE due_at <= now())
     UNION ALL SELECT now() WHERE EXISTS (SELECT FROM upload WHERE state = 'importing')
     UNION ALL SELECT now() WHERE EXISTS (SELECT {LAGGING})

@@ -47,6 +47,8 @@ _PUT_OFF_IN: Mapping[str, str] = {
         WHERE project_id = :id RETURNING 1
     """,
 }
+# Else each step reads the table from its beginning, over all that the steps before have deleted.
+_BY_INDEX = "SET LOCAL enable_seqscan = off"
 _WITHOUT_FOREIGN_KEY = (
     "DELETE FROM outbox WHERE project_id = :id",
     "DELETE FROM idempotency_key WHERE project_id = :id",
@@ -56,6 +58,7 @@ _WITHOUT_FOREIGN_KEY = (
 
 def remove_nodes(tx: Transaction, which: str, limit: int, **values: object) -> int:
     """Deletes nodes that a query has found and locked, at most ``limit``; returns how many."""
+    tx.run(_BY_INDEX)
     # The chunks go with their nodes: a few nodes of many chunks are as much as many small ones.
     rows = tx.run(
         f"""
@@ -95,6 +98,7 @@ class PostgresRemovals:
         return len(rows)
 
     def remove_nodes(self, *, limit: int) -> int:
+        self.tx.run(_BY_INDEX)
         # The tables first, as workers take them; one that a worker has waits for the next run.
         absent = [
             table_id

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from context_search.adapters.postgres.indexing.chunks import ACKNOWLEDGED
 from context_search.adapters.postgres.pool import Transaction
 from context_search.ports.upkeep import SweepCounts, SweepCursor, SweepExtent
 
@@ -55,9 +56,9 @@ class PostgresSweeps:
     def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
         """Turbopuffer orders ids by their bytes, so does the collation C."""
         rows = self.tx.run(
-            """
+            f"""
             SELECT turbopuffer_doc_id, window_count FROM chunks
-            WHERE turbopuffer_namespace = :namespace AND present
+            WHERE turbopuffer_namespace = :namespace AND {ACKNOWLEDGED}
               AND turbopuffer_doc_id COLLATE "C" > :after
             ORDER BY turbopuffer_doc_id COLLATE "C" LIMIT :limit
             """,
@@ -88,7 +89,8 @@ class PostgresSweeps:
                   AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
                 RETURNING set_id),
             counted AS (
-                UPDATE chunk_set SET present_count = present_count - lost.number
+                UPDATE chunk_set SET present_count = present_count
+                    - CASE state WHEN 'partial' THEN 0 ELSE lost.number END
                 FROM (SELECT set_id, count(*) AS number FROM absent GROUP BY set_id) AS lost
                 WHERE chunk_set.id = lost.set_id RETURNING chunk_set.node_id)
             UPDATE node SET state = 'queued', attempt = 0, next_at = clock_timestamp()

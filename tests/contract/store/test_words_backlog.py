@@ -1,0 +1,147 @@
+"""Contract of ``WordsBacklog``."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_search.domain.model import ChunkSet, Index, Project
+from context_search.domain.text.keywords import keyword_tokens, trails
+from context_search.ports.searching import TEXTS_ABOVE, WORDS_WAIT_S, ChunkTokens, Unkeyed
+from context_search.services.indexing.vector_rows import tokens_of
+from tests.builders import english
+from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import write_words
+
+
+def noted(bench: Bench, text: str = TEXT, project: Project | None = None) -> tuple[Index, ChunkSet]:
+    """An index over one string, whose words are to be written."""
+    _, index = bench.tool(bench.table({"a": text}, project))
+    [node_id] = bench.enumerate(index)
+    made = bench.finish(node_id)
+    with bench.store.for_all("test") as work:
+        work.words_backlog.note([made.id])
+    return bench.index(index.id), made
+
+
+def take(bench: Bench, limit: int = 500, wait_s: float = WORDS_WAIT_S) -> list[Unkeyed]:
+    with bench.store.for_all("test") as work:
+        return work.words_backlog.take(limit=limit, wait_s=wait_s)
+
+
+def is_behind(bench: Bench, index: Index) -> bool:
+    with bench.store.for_all("test") as work:
+        return work.words_backlog.is_behind(index)
+
+
+def test_an_index_is_behind_until_its_words_are_written(bench: Bench) -> None:
+    index, made = noted(bench)
+    _, other = bench.indexed({"a": OTHER})
+    assert (is_behind(bench, index), is_behind(bench, other)) == (True, False)
+    assert write_words(bench.store, 2) == 2
+    assert is_behind(bench, index)
+    assert write_words(bench.store, 2) == len(made.chunks) - 2 == 1
+    assert not is_behind(bench, index)
+    assert write_words(bench.store) == 0
+
+
+def test_what_is_noted_twice_or_gone_is_taken_once_or_not(bench: Bench) -> None:
+    index, made = noted(bench)
+    with bench.store.for_all("test") as work:
+        work.words_backlog.note([made.id, made.id + 999])
+    assert write_words(bench.store) == len(made.chunks)
+    again, _ = noted(bench)
+    bench.delete_by_hand(bench.node_at(again, "/a"))
+    assert (take(bench), is_behind(bench, again), is_behind(bench, index)) == ([], False, False)
+
+
+def test_chunks_come_in_the_text_around_them(bench: Bench) -> None:
+    text = f"# Tides\n\n{english(250)}\n\n## Moons of the harbour\n\n{english(250, seed=4)}"
+    _, made = noted(bench, text)
+    with bench.store.for_all("test") as work:
+        work.keywords.put([ChunkTokens(made.chunks[2].id, ["here"])])
+    [found] = take(bench)
+    wanted = [chunk for chunk in made.chunks if chunk.index != 2]
+    assert found.text == text
+    assert [chunk.id for chunk in found.chunks] == [chunk.id for chunk in wanted]
+    cut = [found.text[chunk.start : chunk.end] for chunk in found.chunks]
+    assert cut == [chunk.text for chunk in wanted]
+    above = trails(text, [chunk.start for chunk in found.chunks])
+    assert {"Tides", "Tides\nMoons of the harbour"} <= set(above)
+    assert [each.tokens for each in tokens_of(found)] == [
+        keyword_tokens(*each) for each in zip(cut, above, strict=True)
+    ]
+
+
+def test_of_a_very_long_string_only_a_part_is_read(bench: Bench) -> None:
+    _, made = noted(bench, english(152_000))
+    late = [chunk for chunk in made.chunks if chunk.index >= TEXTS_ABOVE + 9]
+    assert late
+    with bench.store.for_all("test") as work:
+        work.keywords.put([ChunkTokens(one.id, ["here"]) for one in made.chunks if one not in late])
+    [found] = take(bench)
+    begin = late[0].index - TEXTS_ABOVE
+    assert [chunk.id for chunk in found.chunks] == [chunk.id for chunk in late]
+    assert found.text.startswith(made.chunks[begin].text)
+    assert found.text.endswith(late[-1].text)
+    cut = [found.text[chunk.start : chunk.end] for chunk in found.chunks]
+    assert cut == [chunk.text for chunk in late]
+
+
+def test_chunks_far_apart_are_not_taken_together(bench: Bench) -> None:
+    _, made = noted(bench, english(152_000))
+    first, *rest, last = made.chunks
+    with bench.store.for_all("test") as work:
+        work.keywords.put([ChunkTokens(one.id, ["here"]) for one in rest])
+    for chunk in (first, last):
+        with bench.store.for_all("test") as work:
+            [found] = work.words_backlog.take(limit=500)
+            work.keywords.put(tokens_of(found))
+        assert [one.id for one in found.chunks] == [chunk.id]
+    assert take(bench) == []
+
+
+def test_words_wait_while_their_project_has_strings_to_index(bench: Bench) -> None:
+    project = bench.project()
+    _, made = noted(bench, project=project)
+    _, beside = noted(bench, OTHER)
+    _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}, project))
+    queued, claimed = bench.enumerate(index)
+    bench.claim(claimed)
+    ids = {chunk.id for one in take(bench) for chunk in one.chunks}
+    assert ids == {chunk.id for chunk in beside.chunks}
+    assert take(bench, wait_s=1_000) == []
+    bench.pass_time(1_001)
+    [waited] = take(bench, wait_s=1_000)
+    assert [chunk.id for chunk in waited.chunks] == [chunk.id for chunk in made.chunks]
+    bench.finish(queued)
+
+
+def test_words_wait_until_their_generation_answers(bench: Bench) -> None:
+    index, made = noted(bench)
+    assert write_words(bench.store) == len(made.chunks)
+    with bench.store.for_all("test") as work:
+        building = work.rebuilds.start(index, index.config, at_once=1)
+    [node_id] = bench.enumerate(building)
+    built = bench.finish(node_id)
+    with bench.store.for_all("test") as work:
+        work.words_backlog.note([built.id])
+    assert take(bench) == []
+    assert not is_behind(bench, index)
+    with bench.store.for_all("test") as work:
+        pending = work.rebuilds.pending(index.id)
+        assert pending is not None
+        work.rebuilds.switch(pending)
+    assert is_behind(bench, bench.index(index.id))
+    assert write_words(bench.store) == len(built.chunks)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4, 7, 500])
+def test_every_set_has_its_turn(bench: Bench, limit: int) -> None:
+    sets = [noted(bench, english(250, seed=seed))[1] for seed in range(4)]
+    written = []
+    while some := write_words(bench.store, limit):
+        written.append(some)
+    total = sum(len(each.chunks) for each in sets)
+    assert sum(written) == total
+    assert written == [limit] * (total // limit) + [total % limit] * (total % limit > 0)
+    assert take(bench) == []
