@@ -180,12 +180,18 @@ class Search:
         self, target: Target, question: Question, found: Found, chunks: dict[str, HydratedChunk]
     ) -> Answer:
         with self.time.stage("rank"):
-            ranking = rank(target, question, found, chunks)
+            ranking = rank(target, question, found, chunks, most=self._looked_at(target))
         reranked = self.parts.rerank_hits.rerank(target.search, self.query, ranking, self.time)
         answer = self._found(reranked.target, reranked.found)
         if target.reach.filter and found.is_cut and len(chunks) < question.wanted:
             answer = replace(answer, degraded=[*answer.degraded, "filter_incomplete"])
-        return replace(answer, hits=reranked.hits, ranked=len(reranked.hits), gone=reranked.gone)
+        return replace(answer, hits=reranked.hits, ranked=ranking.ranked, gone=reranked.gone)
+
+    def _looked_at(self, target: Target) -> int | None:
+        """Returns how many hits somebody looks at before the others are left out; None: all."""
+        if self.limits.is_whole or self.limits.collapse or target.search.rerank is not None:
+            return None
+        return self.limits.shown(target.search)
 
     def _evicted(self, target: Target) -> Answer:
         self.parts.targets.forget(self.searched)
