@@ -17,6 +17,7 @@ from context_search.adapters.postgres.errors import (
     PostgresUnavailableError,
     StatementRejectedError,
 )
+from context_search.adapters.postgres.session import Statements
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.errors import (
     CommitUnknownError,
@@ -32,6 +33,13 @@ _REPLY_MARGIN_S = 2.0
 """Seconds to wait for the server's reply after the time at which it stops a statement itself."""
 _INVALID_AUTHORIZATION = "28"  # a class of SQLSTATE: unknown role, wrong password
 _IDLE_IN_TRANSACTION_MS = 30_000
+
+_SETTINGS = """
+    SELECT WHERE set_config('statement_timeout', :statement, true)
+        || set_config('lock_timeout', :lock, true)
+        || set_config('search_path', :path, true)
+        || set_config('context_search.project_id', :project, true) IS NULL
+"""
 
 BATCH_ROWS = 2_000
 BATCH_BYTES = 8 * 1024 * 1024
@@ -192,23 +200,42 @@ class _Limits:
         limit_s = self.check() or self.statement_ms / 1000
         return limit_s + _REPLY_MARGIN_S if limit_s else None
 
-    def opening(self, path: tuple[str, ...]) -> tuple[str, ...]:
+    def opening(self, path: tuple[str, ...]) -> Statements:
         """The statements that begin the transaction, with the time that is left by now.
 
         ``path`` is the role's own.
         """
-        left_s = self.check()
-        limits_ms = [self.statement_ms, int((left_s or 0) * 1000)]
-        statement_ms = min((limit for limit in limits_ms if limit), default=0)
-        project = "*" if self.project_id is None else f"{self.project_id:d}"
-        return (
+        limits = (
             "BEGIN",
-            f"SET LOCAL statement_timeout = {statement_ms:d}",
+            f"SET LOCAL statement_timeout = {self._statement_ms_left():d}",
             f"SET LOCAL lock_timeout = {self.lock_ms:d}",
-            search_path(path),
-            f"SET LOCAL context_search.project_id = '{project}'",
+            f"SET LOCAL search_path = {search_path(path)}",
+            f"SET LOCAL context_search.project_id = '{self._project}'",
             f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}",
         )
+        return [(sql, {}) for sql in limits]
+
+    def settings(self, path: tuple[str, ...]) -> Statements:
+        """The same limits as one statement without rows, for a transaction of one exchange.
+
+        Nobody is idle in that: it ends with the exchange, which is what begins it, too.
+        """
+        values = {
+            "statement": f"{self._statement_ms_left():d}",
+            "lock": f"{self.lock_ms:d}",
+            "path": search_path(path),
+            "project": self._project,
+        }
+        return [(_SETTINGS, values)]
+
+    @property
+    def _project(self) -> str:
+        return "*" if self.project_id is None else f"{self.project_id:d}"
+
+    def _statement_ms_left(self) -> int:
+        left_s = self.check()
+        limits_ms = [self.statement_ms, int((left_s or 0) * 1000)]
+        return min((limit for limit in limits_ms if limit), default=0)
 
 
 class Transaction:
@@ -244,17 +271,25 @@ class Transaction:
         return self._query(sql, parameters).row_count
 
     def run_and_commit(self, sql: str, /, **parameters: object) -> list[list[Any]]:
-        """Does what ``run`` does and commits with it: a transaction in one round trip.
+        """Does what ``run`` does in a transaction of its own, in one round trip.
 
-        Nothing else may have run in the transaction; what follows is in another one. The statement
-        has to bear being run twice: it is when a reused connection breaks before it answers.
+        See ``run_all_and_commit``.
+        """
+        return self.run_all_and_commit([(sql, parameters)])[0]
+
+    def run_all_and_commit(self, statements: Statements) -> list[list[list[Any]]]:
+        """Runs statements as a transaction of its own, in one round trip; returns the rows of each.
+
+        Nothing else may have run in the transaction; what follows is in another one. The statements
+        have to bear being run twice: they are when a reused connection breaks before it answers.
+        None but the last may have large parameters or large rows: nobody reads while it is sent.
         """
         self._check_open()
         if self._has_begun:
             raise RuntimeError("the transaction has begun")
-        reply = self._first(sql, parameters, after=("COMMIT",))
+        replies = self._first(statements, is_all=True)
         self._has_begun, self._has_committed = False, True
-        return reply.rows
+        return [reply.rows for reply in replies]
 
     def commit(self) -> None:
         """Commits what has run. Where nothing has, it asks the server at least whether it is there.
@@ -288,7 +323,7 @@ class Transaction:
         self._check_open()
         if not self._has_begun:
             if parameters:
-                return self._first(sql, parameters)
+                return self._first([(sql, parameters)])[0]
             self._begin()
         if self._connection.transaction_status == "I":
             # A COMMIT that was sent along has failed. Without a transaction the statement would
@@ -304,17 +339,16 @@ class Transaction:
 
     def _begin(self) -> None:
         # An empty statement takes no snapshot: SET TRANSACTION may still follow.
-        self._first("", {})
+        self._first([("", {})])
 
-    def _first(
-        self, sql: str, parameters: Mapping[str, object], after: tuple[str, ...] = ()
-    ) -> Reply:
-        """BEGIN is the probe: without an answer nothing was committed, unless COMMIT went along.
+    def _first(self, statements: Statements, *, is_all: bool = False) -> list[Reply]:
+        """The first reply is the probe: without it nothing was committed, unless that is all.
 
         After a freeze the way may be gone without a word, so it must not wait for long.
         """
         self._has_committed = False
-        opening = self._limits.opening(self._connection.path)
+        path = self._connection.path
+        before = self._limits.settings(path) if is_all else self._limits.opening(path)
         reply_s = self._limits.reply_s()
         if self._may_be_dead:
             self._connection.wait_at_most(_BEGIN_REPLY_S)
@@ -324,9 +358,7 @@ class Transaction:
             self._connection.wait_at_most(reply_s)
 
         try:
-            return self._connection.query_between(
-                sql, parameters, before=opening, after=after, when_begun=begun
-            )
+            return self._connection.exchange(statements, before=before, when_begun=begun)
         except InvalidInputError:
             raise
         except ContextSearchError:
@@ -337,7 +369,7 @@ class Transaction:
                 raise
         self._may_be_dead = False
         self._connection = self._connect()
-        return self._first(sql, parameters, after)
+        return self._first(statements, is_all=is_all)
 
 
 def _failed() -> StatementRejectedError:
