@@ -2,9 +2,9 @@
 
 ``pg8000.native.Connection.run`` waits for the server three times for a statement with parameters,
 and two times more for BEGIN and COMMIT around it. Here all of that goes out at once, several
-statements in one exchange: a search waits 4 times and not 39
-(docs/decisions/0029-pipelined-statements.md and 0054 have what was measured). Used beyond the documentation: the messages and ``Context`` of ``pg8000.core``, ``message_types``,
-``handle_messages``, ``_sock`` and ``_transaction_status``, and ``to_statement``.
+statements in one exchange: a search waits 4 times and not 39 (docs/decisions: 0029 and 0054 have
+what was measured). Used beyond the documentation: the messages and ``Context`` of ``pg8000.core``,
+``message_types``, ``handle_messages``, ``_sock`` and ``_transaction_status``, and ``to_statement``.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ _parsed = lru_cache(maxsize=512)(to_statement)
 """pg8000 parses ``:name`` placeholders character by character in Python, on each call."""
 
 
-Statements = Sequence[tuple[str, Mapping[str, object]]]
+Statement = tuple[str, Mapping[str, object]]
 """SQL with ``:name`` for each parameter, and the parameters."""
+Statements = Sequence[Statement]
 
 
 @dataclass(frozen=True, slots=True)
