@@ -204,7 +204,7 @@ class PostgresLiveChunks:
         """Looks first whether all fields are known, and lets the index on them do the rest."""
         if reach.filter is None:
             return None
-        self.tx.run(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
+        self.tx.queue(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
         places: dict[str, object] = {
             "generation": index.generation.id,
             "tables": None if reach.table_ids is None else list(reach.table_ids),
@@ -237,7 +237,7 @@ class PostgresLiveChunks:
         self, tool: SearchTool, *, most: int, among: int, timeout_s: float
     ) -> SeenFields:
         """Reads nodes in the order of the hashes of their pointers, which is no order at all."""
-        self.tx.run(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
+        self.tx.queue(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
         names = sorted(tool.search.fields)
         rows = self.tx.run(
             f"""
