@@ -109,15 +109,20 @@ def test_statements_go_together(
         database.close()
 
 
+def _fail_behind_others(tx: Transaction) -> None:
+    tx.queue(INCREMENT, id=1)
+    tx.run_all_and_commit([(INCREMENT, {"id": 2}), ("SELECT nothing FROM counter", {})])
+
+
+def _fail_at_commit(tx: Transaction) -> None:
+    tx.run_all_and_commit([(INCREMENT, {"id": 2}), ("INSERT INTO child VALUES (99)", {})])
+
+
 def test_an_error_undoes_all_that_went_together(single: Database) -> None:
-    with (
-        pytest.raises(StatementRejectedError, match="at 'nothing FROM"),
-        single.transaction() as tx,
-    ):
-        tx.queue(INCREMENT, id=1)
-        tx.run_all_and_commit([(INCREMENT, {"id": 2}), ("SELECT nothing FROM counter", {})])
-    with pytest.raises(ForeignKeyViolationError), single.transaction() as tx:
-        tx.run_all_and_commit([(INCREMENT, {"id": 2}), ("INSERT INTO child VALUES (99)", {})])
+    with pytest.raises(StatementRejectedError, match="at 'nothing FROM"):
+        transact(single, _fail_behind_others)
+    with pytest.raises(ForeignKeyViolationError):
+        transact(single, _fail_at_commit)
     assert counts(single) == [0, 0]
 
 
@@ -144,8 +149,8 @@ def test_each_statement_of_an_exchange_has_the_whole_limit(counter_url: Database
     database = Database(counter_url, statement_timeout_ms=300)
     with database.transaction() as tx:
         assert tx.run_all_and_commit([("SELECT pg_sleep(0.2)", {})] * 3) == [[[""]]] * 3
-    with pytest.raises(PostgresUnavailableError), database.transaction() as tx:
-        tx.run_all_and_commit([("SELECT 1", {}), ("SELECT pg_sleep(5)", {})])
+    with pytest.raises(PostgresUnavailableError):
+        transact(database, lambda tx: tx.run_and_commit("SELECT pg_sleep(:seconds)", seconds=5))
     database.close()
 
 

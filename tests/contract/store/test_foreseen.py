@@ -42,7 +42,7 @@ def read(bench: Bench, wanted: Reading, foreseen: Reading | None = None) -> Read
 
 
 @pytest.mark.parametrize("texts", [True, False])
-def test_what_was_foreseen_is_read(bench: Bench, texts: bool) -> None:
+def test_what_was_foreseen_is_read(bench: Bench, *, texts: bool) -> None:
     tool, index = bench.indexed({"a": TEXT})
     reading = Reading(tool.id, tool.project_id, index, Reach(), bench.ids(index), texts)
     searched, status, chunks, held = read(bench, reading, reading)
@@ -55,7 +55,7 @@ def test_what_was_foreseen_is_read(bench: Bench, texts: bool) -> None:
 def test_what_was_not_foreseen_is_read_as_well(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT})
     ids = bench.ids(index)
-    reading = Reading(tool.id, tool.project_id, index, Reach(), ids, True)
+    reading = Reading(tool.id, tool.project_id, index, Reach(), ids, texts=True)
     others = [
         replace(reading, tool_id=tool.id + 1),
         replace(reading, tool_id=None),
@@ -72,7 +72,7 @@ def test_what_was_not_foreseen_is_read_as_well(bench: Bench) -> None:
 
 def test_a_reading_that_was_foreseen_is_read_once(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT})
-    reading = Reading(tool.id, tool.project_id, index, Reach(), bench.ids(index), True)
+    reading = Reading(tool.id, tool.project_id, index, Reach(), bench.ids(index), texts=True)
     with bench.store.for_project(tool.project_id) as work:
         work.foresee(reading)
         before = work.tools.find_with_index(tool.id, project_id=tool.project_id)
@@ -87,6 +87,6 @@ def test_an_index_that_moves_is_not_taken_for_one_at_rest(bench: Bench) -> None:
         table = work.tables.find(tool.scope.table_id, project_id=tool.project_id)
     assert table is not None
     bench.change(table, {"a": TEXT, "b": TEXT[::-1]})
-    reading = Reading(tool.id, tool.project_id, index, Reach(), bench.ids(index), True)
+    reading = Reading(tool.id, tool.project_id, index, Reach(), bench.ids(index), texts=True)
     assert read(bench, reading, reading) == read(bench, reading)
     assert read(bench, reading, reading)[1] == "indexing"

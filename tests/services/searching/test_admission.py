@@ -131,10 +131,10 @@ def lined_up(
     process: Process, threads: ThreadPoolExecutor, order: list[int], counts: list[int]
 ) -> list[Future[Held]]:
     """Queries that wait for others of the process, one behind the other."""
-    asked = []
+    asked: list[Future[Held]] = []
     for number, count in enumerate(counts):
         asked.append(threads.submit(answered, process, order, number, count))
-        assert eventually(lambda wanted=number + 1: process.waiting() == wanted)
+        assert eventually(lambda: process.waiting() == len(asked))
     return asked
 
 
