@@ -18,7 +18,7 @@ SENTENCE = "The lighthouse keeper counted nine comets."
 
 
 class Traffic(NamedTuple):
-    """Round trips, and statements; one of each round trip sets limits and is no statement of ours."""
+    """Round trips, and statements, with those that only set limits."""
 
     round_trips: int
     statements: int

@@ -145,15 +145,6 @@ def test_the_settings_of_an_exchange_end_with_it(counter_url: DatabaseUrl) -> No
     connection.close()
 
 
-def test_each_statement_of_an_exchange_has_the_whole_limit(counter_url: DatabaseUrl) -> None:
-    database = Database(counter_url, statement_timeout_ms=300)
-    with database.transaction() as tx:
-        assert tx.run_all_and_commit([("SELECT pg_sleep(0.2)", {})] * 3) == [[[""]]] * 3
-    with pytest.raises(PostgresUnavailableError):
-        transact(database, lambda tx: tx.run_and_commit("SELECT pg_sleep(:seconds)", seconds=5))
-    database.close()
-
-
 def test_after_a_refused_commit_no_statement_runs_outside_of_a_transaction(
     single: Database,
 ) -> None:
