@@ -14,7 +14,11 @@ from context_search.adapters.postgres.errors import (
 )
 from context_search.adapters.postgres.limits import Limits
 from context_search.adapters.postgres.pool import Database
-from context_search.domain.errors import CommitUnknownError, ContextSearchError
+from context_search.domain.errors import (
+    CommitUnknownError,
+    ContextSearchError,
+    InvalidInputError,
+)
 from context_search.ports.outside import Deadline
 from testing.in_memory.clock import ManualClock
 from tests.adapters.postgres.counters import backend, counts, increment, sessions, transact
@@ -124,6 +128,25 @@ def test_an_error_undoes_all_that_went_together(single: Database) -> None:
     with pytest.raises(ForeignKeyViolationError):
         transact(single, _fail_at_commit)
     assert counts(single) == [0, 0]
+
+
+def test_what_is_queued_is_checked_as_well(single: Database) -> None:
+    with pytest.raises(InvalidInputError):
+        transact(single, lambda tx: tx.queue("SELECT WHERE :text = ''", text="\x00"))
+
+
+def test_nobody_s_function_stands_for_the_one_that_sets_limits(counter_url: DatabaseUrl) -> None:
+    owner = Connection(counter_url)
+    owner.query("CREATE SCHEMA own")
+    body = "RETURNS text LANGUAGE sql AS 'SELECT $1'"
+    owner.query(f"CREATE FUNCTION own.set_config(text, text, boolean) {body}")
+    owner.query(f"CREATE FUNCTION own.concat(text, text, text, text) {body}")
+    owner.query("SET search_path = own, pg_catalog")
+    limits = Limits(statement_ms=350, lock_ms=150, project_id=7, deadline=None)
+    shown = "SELECT current_setting('context_search.project_id')"
+    assert owner.exchange([(shown, {})], before=limits.settings(()))[0].rows == [["7"]]
+    owner.query("DROP SCHEMA own CASCADE")
+    owner.close()
 
 
 def test_the_settings_of_an_exchange_end_with_it(counter_url: DatabaseUrl) -> None:

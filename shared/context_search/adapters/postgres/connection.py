@@ -125,7 +125,7 @@ class Connection:
         of all is answered.
         """
         session = self._opened()
-        for _, parameters in statements:
+        for _, parameters in [*before, *statements]:
             for name, value in parameters.items():
                 _check(name, value)
         with self._guard():

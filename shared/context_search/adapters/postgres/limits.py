@@ -12,12 +12,14 @@ from context_search.ports.outside import Deadline
 _REPLY_MARGIN_S = 2.0
 """Seconds to wait for the server's reply after the time at which it stops a statement itself."""
 _IDLE_IN_TRANSACTION_MS = 30_000
-# Without rows, as all settings give a text.
+# Without rows: nothing of all that is NULL. It runs in the role's own path, where functions and
+# operators may be anybody's.
 _SETTINGS = """
-    SELECT WHERE set_config('statement_timeout', :statement, true)
-        || set_config('lock_timeout', :lock, true)
-        || set_config('search_path', :path, true)
-        || set_config('context_search.project_id', :project, true) IS NULL
+    SELECT WHERE pg_catalog.concat(
+        pg_catalog.set_config('statement_timeout', :statement, true),
+        pg_catalog.set_config('lock_timeout', :lock, true),
+        pg_catalog.set_config('search_path', :path, true),
+        pg_catalog.set_config('context_search.project_id', :project, true)) IS NULL
 """
 
 
