@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.orders import Order
 from context_search.ports.outside import Clock, Deadline
+from context_search.ports.searching import Reading
 from testing.in_memory.agenda import MemoryAgenda
 from testing.in_memory.calibrations import MemoryCalibrations
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
@@ -88,6 +89,9 @@ class MemoryUnitOfWork:
 
     def to_deliver(self) -> list[int]:
         return sorted(self._to_deliver)
+
+    def foresee(self, reading: Reading) -> None:
+        """Nothing is far away here."""
 
     def begin(self) -> None:
         """The same rows serve the next transaction."""

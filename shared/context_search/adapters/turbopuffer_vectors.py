@@ -102,7 +102,10 @@ class TurbopufferVectors:
         queries = list(subqueries(query))
         client = self._client.with_options(timeout=timeout_s / 2, max_retries=1)
         with translated():
-            reply = client.namespace(namespace).multi_query(queries=queries)  # type: ignore[arg-type]
+            # As an argument the SDK would look at each number of the vector for what to rename.
+            reply = client.namespace(namespace).multi_query(
+                queries=[], extra_body={"queries": queries}
+            )
         self._on_billed(billed_of(reply))
         results = [result.rows or [] for result in reply.results]
         if len(results) != len(queries):

@@ -87,6 +87,20 @@ class LiveChunks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What a search reads in the end: its tool, or without one its project, the status of the index
+    that was searched, and chunks within reach, with or without ``texts``.
+    """
+
+    tool_id: int | None
+    project_id: int | None
+    index: Index
+    reach: Reach
+    doc_ids: Sequence[str]
+    texts: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkTokens:
     """The tokens of one chunk, in order, with repetitions."""
 
@@ -173,7 +187,8 @@ class WordsBacklog(Protocol):
 class Permits(Protocol):
     """Pools of numbered permits. A permit that nobody gave back is free again after its lease.
 
-    ``take`` and ``give_back`` are transactions by themselves: nothing else may run in theirs.
+    ``take`` is a transaction by itself: nothing else may run in it. ``give_back`` goes with what
+    is read next, or with the end of the transaction.
     """
 
     def take(self, pool: str, *, size: int, count: int, lease_s: float) -> str | None:

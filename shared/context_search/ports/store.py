@@ -29,6 +29,7 @@ from context_search.ports.searching import (
     Permits,
     ProjectSettings,
     Rankings,
+    Reading,
     WordsBacklog,
 )
 from context_search.ports.upkeep import Agenda, Deletions, Gauges, Removals, Sweeps
@@ -47,6 +48,13 @@ class UnitOfWork(Protocol):
 
     def to_deliver(self) -> list[int]:
         """Returns the projects whose orders leave after the commit."""
+        ...
+
+    def foresee(self, reading: Reading) -> None:
+        """Says what will be read first in this transaction, so that it can be asked for at once.
+
+        Nothing else depends on it: what was not foreseen is asked for when it is read.
+        """
         ...
 
     @property

@@ -8,6 +8,8 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pg8000.core import EXECUTE_MSG, QUERY
+
 if TYPE_CHECKING:
     import ssl
     from typing import Self
@@ -19,6 +21,7 @@ class Relay:
     """Forwards bytes between clients and ``target``, each connection by two threads.
 
     ``requests`` counts what clients sent: one for all that is shorter than 64 KiB and sent at once.
+    ``statements`` counts what they asked the server to carry out.
     """
 
     def __init__(self, target: DatabaseUrl, tls: ssl.SSLContext | None = None) -> None:
@@ -29,7 +32,7 @@ class Relay:
         self._silenced: set[socket.socket] = set()
         self._last_words: bytes | None = None
         self._bytes_left: int | None = None
-        self.requests = 0
+        self.requests = self.statements = 0
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -84,6 +87,7 @@ class Relay:
         with contextlib.suppress(OSError):
             while block := client.recv(65536):
                 self.requests += 1
+                self.statements += block.count(EXECUTE_MSG) + block.startswith(QUERY)
                 if self._last_words is not None and self._last_words in block:
                     cut.set()
                 server.sendall(block)

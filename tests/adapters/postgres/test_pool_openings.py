@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.errors import (
     ForeignKeyViolationError,
     PostgresUnavailableError,
     StatementRejectedError,
 )
+from context_search.adapters.postgres.limits import Limits
 from context_search.adapters.postgres.pool import Database
-from context_search.domain.errors import CommitUnknownError, ContextSearchError
+from context_search.domain.errors import (
+    CommitUnknownError,
+    ContextSearchError,
+    InvalidInputError,
+)
 from context_search.ports.outside import Deadline
 from testing.in_memory.clock import ManualClock
 from tests.adapters.postgres.counters import backend, counts, increment, sessions, transact
@@ -54,6 +60,112 @@ def test_begin_goes_with_a_first_statement_and_commit_with_an_only_one(
         transact(database, work)
         assert relay.requests - before == round_trips
         database.close()
+
+
+def _add_all_and_commit(tx: Transaction) -> None:
+    rows = tx.run_all_and_commit(
+        [
+            (f"{INCREMENT} RETURNING n", {"id": 1}),
+            ("SELECT id FROM counter ORDER BY id", {}),
+            ("SELECT id FROM counter WHERE id > :id", {"id": 9}),
+        ]
+    )
+    assert rows[1:] == [[[1], [2]], []]
+
+
+def _queue_only(tx: Transaction) -> None:
+    tx.queue(INCREMENT, id=1)
+    tx.queue(INCREMENT, id=1)
+
+
+def _queue_and_read(tx: Transaction) -> None:
+    tx.queue(INCREMENT, id=2)
+    assert tx.run("SELECT n - n FROM counter WHERE id = :id", id=2) == [[0]]
+    tx.queue(INCREMENT, id=1)
+
+
+def _ask_ahead(tx: Transaction) -> None:
+    tx.queue(INCREMENT, id=1)
+    sql = "SELECT n > 0 FROM counter WHERE id = :id"
+    tx.ask_ahead([(sql, {"id": 1}), (sql, {"id": 2})])
+    assert tx.run(sql, id=2) == [[False]]
+    assert tx.run(sql, id=1) == [[True]]
+
+
+@pytest.mark.parametrize(
+    ("work", "round_trips"),
+    [(_add_all_and_commit, 1), (_queue_only, 1), (_queue_and_read, 3), (_ask_ahead, 1)],
+)
+def test_statements_go_together(
+    work: Callable[[Transaction], None],
+    round_trips: int,
+    counter_url: DatabaseUrl,
+    other: Database,
+) -> None:
+    with Relay(counter_url) as relay:
+        database = Database(relay.url)
+        with database.transaction():
+            pass
+        before = relay.requests
+        transact(database, work)
+        assert relay.requests - before == round_trips
+        assert counts(other)[0] > 0
+        database.close()
+
+
+def _fail_behind_others(tx: Transaction) -> None:
+    tx.queue(INCREMENT, id=1)
+    tx.run_all_and_commit([(INCREMENT, {"id": 2}), ("SELECT nothing FROM counter", {})])
+
+
+def _fail_at_commit(tx: Transaction) -> None:
+    tx.run_all_and_commit([(INCREMENT, {"id": 2}), ("INSERT INTO child VALUES (99)", {})])
+
+
+def test_an_error_undoes_all_that_went_together(single: Database) -> None:
+    with pytest.raises(StatementRejectedError, match="at 'nothing FROM"):
+        transact(single, _fail_behind_others)
+    with pytest.raises(ForeignKeyViolationError):
+        transact(single, _fail_at_commit)
+    assert counts(single) == [0, 0]
+
+
+def test_what_is_queued_is_checked_as_well(single: Database) -> None:
+    with pytest.raises(InvalidInputError):
+        transact(single, lambda tx: tx.queue("SELECT WHERE :text = ''", text="\x00"))
+
+
+def test_nobody_s_function_stands_for_the_one_that_sets_limits(counter_url: DatabaseUrl) -> None:
+    owner = Connection(counter_url)
+    owner.query("CREATE SCHEMA own")
+    body = "RETURNS text LANGUAGE sql AS 'SELECT $1'"
+    owner.query(f"CREATE FUNCTION own.set_config(text, text, boolean) {body}")
+    owner.query(f"CREATE FUNCTION own.concat(text, text, text, text) {body}")
+    owner.query("SET search_path = own, pg_catalog")
+    limits = Limits(statement_ms=350, lock_ms=150, project_id=7, deadline=None)
+    shown = "SELECT current_setting('context_search.project_id')"
+    assert owner.exchange([(shown, {})], before=limits.settings(()))[0].rows == [["7"]]
+    owner.query("DROP SCHEMA own CASCADE")
+    owner.close()
+
+
+def test_the_settings_of_an_exchange_end_with_it(counter_url: DatabaseUrl) -> None:
+    """Behind a pooler the next transaction of the session may be somebody else's."""
+    shown = """
+        SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),
+               current_setting('search_path'), current_setting('context_search.project_id', true)
+    """
+    limits = Limits(statement_ms=350, lock_ms=150, project_id=7, deadline=None)
+    connection = Connection(counter_url)
+    before = connection.query(shown).rows
+    settings = limits.settings(("app", "o'neil"))
+    inside = connection.exchange([(shown, {})], before=settings)[0].rows
+    assert inside == [
+        ["350ms", "150ms", 'context_search, public, "app", "o\'neil", "pg_temp"', "7"]
+    ]
+    assert before == [[*connection.query(shown).rows[0][:3], before[0][3]]]
+    assert connection.query(shown).rows[0][3] in (None, "")
+    connection.close()
 
 
 def test_after_a_refused_commit_no_statement_runs_outside_of_a_transaction(

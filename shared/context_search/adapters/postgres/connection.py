@@ -29,7 +29,7 @@ from context_search.adapters.postgres.errors import (
     from_server,
     keeps_connection,
 )
-from context_search.adapters.postgres.session import Session
+from context_search.adapters.postgres.session import Session, Statements
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.errors import InvalidInputError
 
@@ -107,35 +107,30 @@ class Connection:
         (the transaction has failed, the connection is good), PostgresUnavailableError.
         """
         if parameters:
-            return self.query_between(sql, parameters)
+            return self.exchange([(sql, parameters)])[0]
         session = self._opened()
-        with self._guard(sql):
+        with self._guard():
             return Reply(session.run(sql) or [], session.row_count)
 
-    def query_between(
+    def exchange(
         self,
-        sql: str,
-        parameters: Mapping[str, object],
+        statements: Statements,
         *,
-        before: tuple[str, ...] = (),
-        after: tuple[str, ...] = (),
+        before: Statements = (),
         when_begun: Callable[[], None] = lambda: None,
-    ) -> Reply:
-        """Runs ``sql`` between others in one round trip; an error skips the rest. See ``query``.
+    ) -> list[Reply]:
+        """Runs statements behind others in one round trip; an error skips the rest. See ``query``.
 
-        ``when_begun`` is called as soon as the first of ``before`` is answered.
+        Replies are those of ``statements``. ``when_begun`` is called as soon as the first statement
+        of all is answered.
         """
         session = self._opened()
-        for name, value in parameters.items():
-            _check(name, value)
-        messages, context = session.exchange(sql, parameters, before, after)
-        with self._guard(context.statement):
-            session.send(messages)
-            if before:
-                session.read_until_begun(context)
-                when_begun()
-            session.handle_messages(context)
-            return Reply(context.rows or [], context.row_count)
+        for _, parameters in [*before, *statements]:
+            for name, value in parameters.items():
+                _check(name, value)
+        with self._guard():
+            contexts = session.read(session.send(statements, before), when_begun)
+            return [Reply(context.rows or [], context.row_count) for context in contexts]
 
     def wait_at_most(self, timeout_s: float | None) -> None:
         """Sets how long the server may take for each reply from now on; None means for ever.
@@ -166,7 +161,7 @@ class Connection:
         self.close()
 
     @contextlib.contextmanager
-    def _guard(self, statement: str = "") -> Iterator[None]:
+    def _guard(self) -> Iterator[None]:
         try:
             yield
         except BaseException as error:
@@ -174,7 +169,7 @@ class Connection:
             if fields is None or not keeps_connection(fields):
                 self._abandon()
             if fields is not None:
-                raise from_server(fields, statement) from None
+                raise from_server(fields, *error.args[1:]) from None
             if isinstance(error, InterfaceError | OSError):
                 raise PostgresUnavailableError(f"connection lost: {type(error).__name__}") from None
             if isinstance(error, Exception):
@@ -276,14 +271,14 @@ def _reason(error: OSError) -> str:
 
 @lru_cache(maxsize=16)
 def search_path(path: tuple[str, ...]) -> str:
-    """Returns the statement that sets our path for a transaction, before the role's own ``path``.
+    """Returns our path for a transaction, which comes before the role's own ``path``.
 
     Triggers of the tables' owner run here too, and find behind ours what they find elsewhere.
     What anybody may create there hides nothing that our statements name. Nor do temporary tables,
     which would come first if they were not named last. Postgres's own schema, unnamed, is first.
     """
     others = [name for name in path if name not in _OURS and not name.startswith("pg_")]
-    return f"SET LOCAL search_path = {', '.join(map(quoted, (*_OURS, *others, 'pg_temp')))}"
+    return ", ".join(map(quoted, (*_OURS, *others, "pg_temp")))
 
 
 def quoted(name: str) -> str:

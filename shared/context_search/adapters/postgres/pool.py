@@ -8,15 +8,16 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from context_search.adapters.postgres.connection import Connection, Reply, search_path
+from context_search.adapters.postgres.connection import Connection, Reply
 from context_search.adapters.postgres.errors import (
     PostgresUnavailableError,
     StatementRejectedError,
 )
+from context_search.adapters.postgres.limits import Limits
+from context_search.adapters.postgres.session import Statement, Statements
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.errors import (
     CommitUnknownError,
@@ -28,10 +29,7 @@ from context_search.domain.errors import (
 from context_search.ports.outside import Deadline
 
 _BEGIN_REPLY_S = 2.0
-_REPLY_MARGIN_S = 2.0
-"""Seconds to wait for the server's reply after the time at which it stops a statement itself."""
 _INVALID_AUTHORIZATION = "28"  # a class of SQLSTATE: unknown role, wrong password
-_IDLE_IN_TRANSACTION_MS = 30_000
 
 BATCH_ROWS = 2_000
 BATCH_BYTES = 8 * 1024 * 1024
@@ -100,7 +98,7 @@ class Database:
         limit_ms = self._statement_timeout_ms
         if statement_timeout_ms is not None:
             limit_ms = statement_timeout_ms
-        limits = _Limits(limit_ms, self._lock_timeout_ms, project_id, deadline)
+        limits = Limits(limit_ms, self._lock_timeout_ms, project_id, deadline)
         with self._permit(deadline):
             limits.check()
             tx = Transaction(self._idle_one(), partial(self._connect, deadline), limits)
@@ -166,51 +164,6 @@ def _at_most(usual_s: float, deadline: Deadline | None) -> float:
     return usual_s if deadline is None else min(usual_s, deadline.left_s())
 
 
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """What the statements of a transaction may take and see; 0 milliseconds mean no limit."""
-
-    statement_ms: int
-    lock_ms: int
-    project_id: int | None
-    deadline: Deadline | None
-
-    def check(self) -> float | None:
-        """Returns how many seconds are left; None means that nobody counts.
-
-        Raises PostgresUnavailableError after the deadline.
-        """
-        if self.deadline is None:
-            return None
-        left_s = self.deadline.left_s()
-        if int(left_s * 1000) < 1:
-            raise PostgresUnavailableError("no time is left for the database")
-        return left_s
-
-    def reply_s(self) -> float | None:
-        """Returns how long to wait for a reply: the server stops a statement before."""
-        limit_s = self.check() or self.statement_ms / 1000
-        return limit_s + _REPLY_MARGIN_S if limit_s else None
-
-    def opening(self, path: tuple[str, ...]) -> tuple[str, ...]:
-        """The statements that begin the transaction, with the time that is left by now.
-
-        ``path`` is the role's own.
-        """
-        left_s = self.check()
-        limits_ms = [self.statement_ms, int((left_s or 0) * 1000)]
-        statement_ms = min((limit for limit in limits_ms if limit), default=0)
-        project = "*" if self.project_id is None else f"{self.project_id:d}"
-        return (
-            "BEGIN",
-            f"SET LOCAL statement_timeout = {statement_ms:d}",
-            f"SET LOCAL lock_timeout = {self.lock_ms:d}",
-            search_path(path),
-            f"SET LOCAL context_search.project_id = '{project}'",
-            f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}",
-        )
-
-
 class Transaction:
     """Runs statements until its block ends, then refuses. For the thread that opened it.
 
@@ -221,7 +174,7 @@ class Transaction:
     """
 
     def __init__(
-        self, idle: Connection | None, connect: Callable[[], Connection], limits: _Limits
+        self, idle: Connection | None, connect: Callable[[], Connection], limits: Limits
     ) -> None:
         self._connection = idle or connect()
         self._may_be_dead = idle is not None
@@ -229,6 +182,8 @@ class Transaction:
         self._limits = limits
         self._is_open = True
         self._has_begun = self._has_committed = False
+        self._queued: list[Statement] = []
+        self._known: list[tuple[Statement, list[list[Any]]]] = []
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -237,6 +192,10 @@ class Transaction:
 
     def run(self, sql: str, /, **parameters: object) -> list[list[Any]]:
         """Returns the rows; ``:name`` in ``sql`` stands for the parameter ``name``."""
+        for known in self._known:
+            if known[0] == (sql, parameters):
+                self._known.remove(known)
+                return known[1]
         return self._query(sql, parameters).rows
 
     def execute(self, sql: str, /, **parameters: object) -> int:
@@ -244,23 +203,50 @@ class Transaction:
         return self._query(sql, parameters).row_count
 
     def run_and_commit(self, sql: str, /, **parameters: object) -> list[list[Any]]:
-        """Does what ``run`` does and commits with it: a transaction in one round trip.
+        """Does what ``run`` does in a transaction of its own, in one round trip.
 
-        Nothing else may have run in the transaction; what follows is in another one. The statement
-        has to bear being run twice: it is when a reused connection breaks before it answers.
+        See ``run_all_and_commit``.
+        """
+        return self.run_all_and_commit([(sql, parameters)])[0]
+
+    def run_all_and_commit(self, statements: Statements) -> list[list[list[Any]]]:
+        """Runs statements as a transaction of its own, in one round trip; returns the rows of each.
+
+        Nothing else may have run in the transaction; what follows is in another one. The statements
+        have to bear being run twice: they are when a reused connection breaks before it answers.
+        None but the last may have large parameters or large rows: nobody reads while it is sent.
         """
         self._check_open()
         if self._has_begun:
             raise RuntimeError("the transaction has begun")
-        reply = self._first(sql, parameters, after=("COMMIT",))
+        queued, self._queued = self._queued, []
+        replies = self._first([*queued, *statements], is_all=True)
         self._has_begun, self._has_committed = False, True
-        return reply.rows
+        return [reply.rows for reply in replies[len(queued) :]]
+
+    def queue(self, sql: str, /, **parameters: object) -> None:
+        """Sends a statement with the next one, or with COMMIT; it may have no rows."""
+        self._check_open()
+        self._queued.append((sql, parameters))
+
+    def ask_ahead(self, statements: Statements) -> None:
+        """Runs what ``run`` will be asked for, and keeps the rows until then: in one round trip.
+
+        See ``run_all_and_commit``. Where something has run already it does nothing.
+        """
+        if not self._has_begun:
+            rows = self.run_all_and_commit(statements)
+            self._known += zip(statements, rows, strict=True)
 
     def commit(self) -> None:
         """Commits what has run. Where nothing has, it asks the server at least whether it is there.
 
         Raises CommitUnknownError when the reply got lost; a definite error means nothing committed.
         """
+        if self._queued and not self._has_begun:
+            self.run_all_and_commit([])
+        elif self._queued:
+            self._query("", {})
         self._is_open = False
         if self._has_committed:
             return
@@ -287,14 +273,17 @@ class Transaction:
     def _query(self, sql: str, parameters: Mapping[str, object]) -> Reply:
         self._check_open()
         if not self._has_begun:
-            if parameters:
-                return self._first(sql, parameters)
+            if parameters or self._queued:
+                return self._first([(sql, parameters)])[0]
             self._begin()
         if self._connection.transaction_status == "I":
             # A COMMIT that was sent along has failed. Without a transaction the statement would
             # run without its limits and its project, and stay.
             raise _failed()
         self._connection.wait_at_most(self._limits.reply_s())
+        if self._queued:
+            queued, self._queued = self._queued, []
+            return self._connection.exchange([(sql, parameters)], before=queued)[0]
         return self._connection.query(sql, parameters)
 
     def _check_open(self) -> None:
@@ -304,17 +293,17 @@ class Transaction:
 
     def _begin(self) -> None:
         # An empty statement takes no snapshot: SET TRANSACTION may still follow.
-        self._first("", {})
+        self._first([("", {})])
 
-    def _first(
-        self, sql: str, parameters: Mapping[str, object], after: tuple[str, ...] = ()
-    ) -> Reply:
-        """BEGIN is the probe: without an answer nothing was committed, unless COMMIT went along.
+    def _first(self, statements: Statements, *, is_all: bool = False) -> list[Reply]:
+        """The first reply is the probe: without it nothing was committed, unless that is all.
 
         After a freeze the way may be gone without a word, so it must not wait for long.
         """
         self._has_committed = False
-        opening = self._limits.opening(self._connection.path)
+        path = self._connection.path
+        settings = self._limits.settings(path) if is_all else self._limits.opening(path)
+        before = [*settings, *self._queued]
         reply_s = self._limits.reply_s()
         if self._may_be_dead:
             self._connection.wait_at_most(_BEGIN_REPLY_S)
@@ -324,9 +313,9 @@ class Transaction:
             self._connection.wait_at_most(reply_s)
 
         try:
-            return self._connection.query_between(
-                sql, parameters, before=opening, after=after, when_begun=begun
-            )
+            replies = self._connection.exchange(statements, before=before, when_begun=begun)
+            self._queued = []
+            return replies
         except InvalidInputError:
             raise
         except ContextSearchError:
@@ -337,7 +326,7 @@ class Transaction:
                 raise
         self._may_be_dead = False
         self._connection = self._connect()
-        return self._first(sql, parameters, after)
+        return self._first(statements, is_all=is_all)
 
 
 def _failed() -> StatementRejectedError:

@@ -1,17 +1,18 @@
 """The one file that goes beyond what pg8000 documents, for the sake of round trips.
 
 ``pg8000.native.Connection.run`` waits for the server three times for a statement with parameters,
-and two times more for BEGIN and COMMIT around it. Here all of that goes out at once: a search waits
-10 times and not 39 (docs/decisions/0029-pipelined-statements.md has what else was measured). Used
-beyond the documentation: the messages and ``Context`` of ``pg8000.core``, ``message_types``,
-``handle_messages``, ``_sock`` and ``_transaction_status``, and ``to_statement``.
+and two times more for BEGIN and COMMIT around it. Here all of that goes out at once, several
+statements in one exchange: a search waits 4 times and not 39 (docs/decisions: 0029 and 0054 have
+what was measured). Used beyond the documentation: the messages and ``Context`` of ``pg8000.core``,
+``message_types``, ``handle_messages``, ``_sock`` and ``_transaction_status``, and ``to_statement``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -32,6 +33,7 @@ from pg8000.core import (
     BIND,
     COMMAND_COMPLETE,
     DESCRIBE,
+    EMPTY_QUERY_RESPONSE,
     EXECUTE_MSG,
     FLUSH_MSG,
     PARSE,
@@ -41,7 +43,7 @@ from pg8000.core import (
     TERMINATE_MSG,
     Context,
 )
-from pg8000.exceptions import InterfaceError
+from pg8000.exceptions import DatabaseError, InterfaceError
 from pg8000.native import Connection, to_statement
 
 _END = b"\x00"
@@ -49,8 +51,22 @@ _UNNAMED = _END
 _NONE = struct.pack("!h", 0)
 _NULL = struct.pack("!i", -1)
 _HEAD = struct.Struct("!ci")
+_DONE = (COMMAND_COMPLETE, EMPTY_QUERY_RESPONSE)
 _parsed = lru_cache(maxsize=512)(to_statement)
 """pg8000 parses ``:name`` placeholders character by character in Python, on each call."""
+
+
+Statement = tuple[str, Mapping[str, object]]
+"""SQL with ``:name`` for each parameter, and the parameters."""
+Statements = Sequence[Statement]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What replies are read into, and how many statements come before those that it is of."""
+
+    contexts: list[Context]
+    before: int
 
 
 class Session(Connection):  # type: ignore[misc]  # pg8000 has no types
@@ -71,37 +87,48 @@ class Session(Connection):  # type: ignore[misc]  # pg8000 has no types
         status: bytes | None = self._transaction_status
         return (status or b"I").decode()
 
-    def exchange(
-        self,
-        sql: str,
-        parameters: Mapping[str, object],
-        before: tuple[str, ...] = (),
-        after: tuple[str, ...] = (),
-    ) -> tuple[bytes, Any]:
-        """Returns a statement as ``send`` takes it, between others, and the context of its reply.
+    def send(self, statements: Statements, before: Statements = ()) -> Sent:
+        """Sends statements behind others, all at once; ``read`` gives the rows of ``statements``.
 
-        The server skips what follows an error. ``read_until_begun`` and ``handle_messages`` fill
-        the context, with the rows of ``sql``: the others may have none.
+        The others may have none. The server skips what follows an error. Of several statements no
+        one but the last may have parameters or rows that fill the buffers of a socket.
         """
-        statement, arrange = _parsed(sql)
-        values = make_params(self.py_types, arrange(parameters))
-        # The server says early that BEGIN is done: here I am.
-        pieces = [_without_values(before), FLUSH_MSG] if before else []
-        pieces += _pieces(statement, values, _message(DESCRIBE, STATEMENT + _UNNAMED))
-        return b"".join([*pieces, _without_values(after), SYNC_MSG]), Context(statement)
-
-    def send(self, messages: bytes) -> None:
-        """Sends all of an exchange at once."""
-        self._sock.write(messages)
+        # The server says early that the first one is done: here I am.
+        pieces = [*_without_rows(self, before), FLUSH_MSG] if before else []
+        contexts = []
+        for sql, parameters in statements:
+            statement, arrange = _parsed(sql)
+            values = make_params(self.py_types, arrange(parameters))
+            pieces += _pieces(statement, values, _DESCRIBE)
+            contexts.append(Context(statement))
+        self._sock.write(b"".join([*pieces, SYNC_MSG]))
         self._sock.flush()
+        return Sent(contexts, len(before))
 
-    def read_until_begun(self, context: Any) -> None:
-        """Reads until the first of the statements is done. Raises what the server says if not."""
-        self._read_until((COMMAND_COMPLETE, READY_FOR_QUERY), context)
+    def read(self, sent: Sent, when_begun: Callable[[], None]) -> list[Context]:
+        """Reads all replies. Raises what the server says, with the statement that it says it of.
+
+        ``when_begun`` is called as soon as the first statement of all is done.
+        """
+        done, code, context = 0, b"", sent.contexts[0]
+        while code != READY_FOR_QUERY:
+            code, length = _HEAD.unpack(self._read(_HEAD.size))
+            self.message_types[code](self._read(length - 4), context)
+            if code in _DONE:
+                done += 1
+                if done == 1:
+                    when_begun()
+                context = sent.contexts[min(max(0, done - sent.before), len(sent.contexts) - 1)]
+        for each in sent.contexts:
+            if isinstance(each.error, DatabaseError):
+                raise DatabaseError(each.error.args[0], each.statement)
+            if each.error is not None:
+                raise each.error
+        return sent.contexts
 
     def handle_messages(self, context: Any) -> None:
         """Reads to the end; the original copies every message twice."""
-        self._read_until((READY_FOR_QUERY,), context)
+        self.read(Sent([context], 0), lambda: None)
 
     def close(self) -> None:
         """Says goodbye and closes, whatever state the line is in.
@@ -114,14 +141,6 @@ class Session(Connection):  # type: ignore[misc]  # pg8000 has no types
         with contextlib.suppress(OSError):
             self._sock.close()
 
-    def _read_until(self, ends: tuple[bytes, ...], context: Any) -> None:
-        code = b""
-        while code not in ends:
-            code, length = _HEAD.unpack(self._read(_HEAD.size))
-            self.message_types[code](self._read(length - 4), context)
-        if context.error is not None:
-            raise context.error
-
     def _read(self, size: int) -> bytes:
         read: bytes = self._sock.read(size)
         if len(read) < size:
@@ -129,15 +148,29 @@ class Session(Connection):  # type: ignore[misc]  # pg8000 has no types
         return read
 
 
+def _without_rows(session: Session, statements: Statements) -> Iterator[bytes]:
+    for sql, parameters in statements:
+        if parameters:
+            statement, arrange = _parsed(sql)
+            yield from _pieces(statement, make_params(session.py_types, arrange(parameters)))
+        else:
+            yield _without_values(sql)
+
+
 @lru_cache(maxsize=256)
-def _without_values(statements: tuple[str, ...]) -> bytes:
-    return b"".join(piece for sql in statements for piece in _pieces(sql, ()))
+def _without_values(sql: str) -> bytes:
+    return b"".join(_pieces(sql, ()))
+
+
+@lru_cache(maxsize=512)
+def _parse(statement: str) -> bytes:
+    return _message(PARSE, _UNNAMED + statement.encode() + _END + _NONE)
 
 
 def _pieces(
     statement: str, values: tuple[str | None, ...], describe: bytes = b""
 ) -> Iterator[bytes]:
-    yield _message(PARSE, _UNNAMED + statement.encode() + _END + _NONE)
+    yield _parse(statement)
     yield describe
     bound = [_UNNAMED, _UNNAMED, _NONE, struct.pack("!H", len(values))]
     for value in values:
@@ -155,6 +188,9 @@ def _pieces(
 
 def _message(code: bytes, body: bytes) -> bytes:
     return _HEAD.pack(code, len(body) + 4) + body
+
+
+_DESCRIBE = _message(DESCRIBE, STATEMENT + _UNNAMED)
 
 
 def _moment(text: str) -> Any:

@@ -12,13 +12,12 @@ from context_search.adapters.postgres.access.keys import PostgresKeys
 from context_search.adapters.postgres.access.mcp_instances import PostgresMcpInstances
 from context_search.adapters.postgres.catalog.projects import PostgresProjects
 from context_search.adapters.postgres.catalog.tables import PostgresTables
-from context_search.adapters.postgres.catalog.tools import PostgresTools
-from context_search.adapters.postgres.catalog.uploads import PostgresUploads
+from context_search.adapters.postgres.catalog.tools import PostgresTools, with_index
 from context_search.adapters.postgres.indexing.chunks import PostgresChunks
 from context_search.adapters.postgres.indexing.comparisons import PostgresComparisons
 from context_search.adapters.postgres.indexing.evictions import PostgresEvictions
-from context_search.adapters.postgres.indexing.indexes import PostgresIndexes
-from context_search.adapters.postgres.indexing.node_counts import PostgresNodeCounts
+from context_search.adapters.postgres.indexing.indexes import PostgresIndexes, of_project
+from context_search.adapters.postgres.indexing.node_counts import PostgresNodeCounts, moving
 from context_search.adapters.postgres.indexing.nodes import PostgresNodes
 from context_search.adapters.postgres.indexing.outbox import PostgresOutbox
 from context_search.adapters.postgres.indexing.quotas import PostgresQuotas
@@ -27,6 +26,7 @@ from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.searching.keywords import PostgresKeywords
 from context_search.adapters.postgres.searching.live_chunks import (
     PostgresLiveChunks,
+    found,
 )
 from context_search.adapters.postgres.searching.permits import PostgresPermits
 from context_search.adapters.postgres.searching.project_settings import PostgresProjectSettings
@@ -38,8 +38,10 @@ from context_search.adapters.postgres.upkeep.removals import PostgresRemovals
 from context_search.adapters.postgres.upkeep.sweeps import PostgresSweeps
 from context_search.domain.orders import Order
 from context_search.ports.outside import Deadline
+from context_search.ports.searching import Reading
 
 if TYPE_CHECKING:
+    from context_search.adapters.postgres.catalog.uploads import PostgresUploads
     from context_search.adapters.postgres.editing.histories import PostgresHistories
     from context_search.adapters.postgres.editing.history_settings import PostgresHistorySettings
     from context_search.adapters.postgres.editing.plans import PostgresPlans
@@ -78,7 +80,6 @@ class PostgresUnitOfWork:
         self.rankings = PostgresRankings(tx)
         self.gauges = PostgresGauges(tx)
         self.agenda = PostgresAgenda(tx)
-        self.uploads = PostgresUploads(tx)
         self._tx = tx
         self._to_deliver: set[int] = set()
 
@@ -108,6 +109,12 @@ class PostgresUnitOfWork:
         )
 
         return PostgresWordsBacklog(self._tx)
+
+    @property
+    def uploads(self) -> PostgresUploads:
+        from context_search.adapters.postgres.catalog.uploads import PostgresUploads  # noqa: PLC0415
+
+        return PostgresUploads(self._tx)
 
     # The room ``editing`` is loaded when it is needed: a search does without it.
 
@@ -145,6 +152,16 @@ class PostgresUnitOfWork:
 
     def to_deliver(self) -> list[int]:
         return sorted(self._to_deliver)
+
+    def foresee(self, reading: Reading) -> None:
+        index, project_id = reading.index, reading.project_id
+        searched = (
+            of_project(index.project_id)
+            if reading.tool_id is None
+            else with_index(reading.tool_id, project_id)
+        )
+        chunks = found(index, reading.reach, reading.doc_ids, texts=reading.texts)
+        self._tx.ask_ahead([searched, moving(index), chunks])
 
 
 @dataclass(frozen=True, slots=True)

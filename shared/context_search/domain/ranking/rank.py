@@ -55,12 +55,14 @@ class Ranking:
 
     ``found``: the candidates after each leg was cut to its best live ones. ``gone``: candidates
     that were not live. ``target``: what was searched, with the weights of the legs that ran.
+    ``ranked``: how many hits there are, of which ``hits`` may be the first.
     """
 
     hits: list[Hit]
     found: Found
     gone: int
     target: Target
+    ranked: int
 
 
 def rank(
@@ -69,9 +71,10 @@ def rank(
     found: Found,
     chunks: Chunks,
     *,
+    most: int | None = None,
     texts: Mapping[str, CandidateText] | None = None,
 ) -> Ranking:
-    """Returns the hits among the candidates whose ``chunks`` are live.
+    """Returns the ``most`` best hits among the candidates whose ``chunks`` are live; None: all.
 
     Ties: what changed last first, and what changed at once in the order of its document.
     Behind LOOKED_AT hits of a linear ranking, relevance is that of the vector alone. ``texts`` are
@@ -89,20 +92,21 @@ def rank(
     if texts is None:
         texts = candidate_texts(question, {name: chunks[name] for name in names})
     live = replace(live, texts={name: texts[name] for name in names})
-    worths = {name: worth(chunks[name].chunk_text) for name in live.texts}
     calibration = calibration_of(target.index, found.vector)
-    relevances = _relevances(calibration, live, worths, live.recency)
     if not is_linear:
+        worths = {name: worth(chunks[name].chunk_text) for name in names}
         others = [n for n in live.vector if is_foreign(question.text, chunks[n].chunk_text)]
         # How languages compare was measured with what is known of a model, where anything is.
         known = CALIBRATIONS.get(target.index.config.model, calibration)
-        foreign = _relevances(known, live, worths, others)
+        foreign = _relevances(known, live, chunks, others)
         is_by_rank = target.search.fusion == "rrf"
         scored = _fused(weights, live, foreign, known.width, is_by_rank=is_by_rank)
         scores = {name: worths[name] * score for name, score in scored.scores.items()}
         scored = scored.then("worth", scores)
         order = _order(scores, live, chunks)
-    evidence = _evidence(live, scored, is_linear=is_linear)
+    best = order[:most]
+    relevances = _relevances(calibration, live, chunks, best)
+    evidence = _evidence(live, scored, best, is_linear=is_linear)
     hits = [
         Hit(
             score=scores[name],
@@ -111,9 +115,10 @@ def rank(
             chunk=chunks[name],
             evidence=evidence[name],
         )
-        for name in order
+        for name in best
     ]
-    return Ranking(hits, found, len(found.ids) - len(chunks), replace(target, used=weights))
+    gone = len(found.ids) - len(chunks)
+    return Ranking(hits, found, gone, replace(target, used=weights), len(order))
 
 
 def needs_every_text(search: SearchConfig, candidates: int) -> bool:
@@ -242,10 +247,11 @@ def _candidate_text(
 
 
 def _relevances(
-    calibration: Calibration, live: _Live, worths: Scores, names: Iterable[str]
+    calibration: Calibration, live: _Live, chunks: Chunks, names: Iterable[str]
 ) -> dict[str, float]:
+    """Returns the relevance of candidates; of a text that was not looked at, its vector's."""
     return {
-        name: worths.get(name, 1.0)
+        name: (worth(chunks[name].chunk_text) if name in live.texts else 1.0)
         * relevance(live.vector.get(name), live.words, live.vocabulary(name), calibration)
         for name in names
     }
@@ -324,17 +330,15 @@ def _cosines(leg: Scores) -> dict[str, float]:
     return {name: min(1.0, max(0.0, score)) for name, score in leg.items()}
 
 
-def _evidence(live: _Live, scored: _Scored, *, is_linear: bool) -> dict[str, Evidence]:
+def _evidence(
+    live: _Live, scored: _Scored, names: Sequence[str], *, is_linear: bool
+) -> dict[str, Evidence]:
     semantic = _cosines(live.vector) if is_linear else min_max(live.vector)
     bm25 = max_normalised(live.keyword) if is_linear else min_max(live.keyword)
     ranks = [
         {name: place for place, name in enumerate(ranking(leg), start=1)}
         for leg in (live.vector, live.keyword)
     ]
-    matched = {
-        name: [word for word in live.words if word in text.vocabulary]
-        for name, text in live.texts.items()
-    }
     return {
         name: Evidence(
             vector_rank=ranks[0].get(name),
@@ -344,11 +348,11 @@ def _evidence(live: _Live, scored: _Scored, *, is_linear: bool) -> dict[str, Evi
             semantic=semantic.get(name, 0.0),
             bm25=bm25.get(name, 0.0),
             recency=live.recency[name],
-            matched=matched.get(name, ()),
+            matched=[word for word in live.words if word in live.vocabulary(name)],
             fused=scored.fused.get(name, 0.0),
             parts=scored.of_one(name) if name in live.texts else {},
         )
-        for name in live.recency
+        for name in names
     }
 
 

@@ -170,7 +170,9 @@ def is_foreign(question: str, text: str) -> bool:
     return _is_cjk(question[:SAMPLE]) != _is_cjk(text[:SAMPLE])
 
 
+@lru_cache(maxsize=4_096)
 def _is_cjk(sample: str) -> bool:
+    """Kept for 4,096 samples (4 MB): the same passages are candidates again and again."""
     if sample.isascii():
         return False
     cjk = sum(map(len, _CJK_RUN.findall(sample)))

@@ -84,19 +84,22 @@ def rerank(
         leg: {name: share / _WHOLE for name, share in shares.items()}
         for leg, shares in fused.items()
     }
-    seen = total(parts.values())
     looks: dict[str, dict[str, float]] = {part: {} for part in SECOND_LOOK}
-    for name in seen:
-        text = texts[name]
-        neighbours = ((text.place, text.index + step) for step in (-1, 1))
-        closest = proximity(text.occurrences, weights)
-        best_beside = max(beside.get(place, 0.0) for place in neighbours)
+    for name, seen in total(parts.values()).items():
+        text, index = texts[name], texts[name].index
+        best_beside = max(
+            beside.get((text.place, index - 1), 0.0), beside.get((text.place, index + 1), 0.0)
+        )
         fullness = min(1.0, text.length / FULL_LENGTH)
-        looks["proximity"][name] = PROXIMITY_WEIGHT * closest / _WHOLE
-        looks["neighbour"][name] = NEIGHBOUR_WEIGHT * best_beside / _WHOLE
-        looks["length"][name] = LENGTH_WEIGHT * fullness / _WHOLE
-        score = seen[name] + sum(look[name] for part, look in looks.items() if part != "title")
-        title = 0.0 if text.is_title else titles.get(text.owner, 0.0)
+        added = (
+            PROXIMITY_WEIGHT * proximity(text.occurrences, weights) / _WHOLE,
+            NEIGHBOUR_WEIGHT * best_beside / _WHOLE,
+            LENGTH_WEIGHT * fullness / _WHOLE,
+        )
+        looks["proximity"][name], looks["neighbour"][name], looks["length"][name] = added
+        score = seen + sum(added)
+        # Most objects have no title, and to ask whose a string is takes longer than to see that.
+        title = titles.get(text.owner, 0.0) if len(titles) > 1 and not text.is_title else 0.0
         looks["title"][name] = (1.0 - score) * TITLE_WEIGHT * max(title, named[name])
     return parts | looks
 
@@ -115,6 +118,8 @@ def _titles(
 
 def _named(words: Collection[str], texts: Mapping[str, CandidateText]) -> dict[str, float]:
     """Returns the share of the question (0..1) that the keys of each text's pointer have."""
+    if not any(p.keys for p in texts.values()):
+        return dict.fromkeys(texts, 0.0)
     weights = word_weights(words, [p.vocabulary | p.keys for p in texts.values()])
     return {name: sum(weights[word] for word in p.keys) for name, p in texts.items()}
 
@@ -133,20 +138,27 @@ def word_weights(words: Collection[str], texts: Collection[frozenset[str]]) -> d
 
 def proximity(occurrences: Sequence[Occurrence], weights: Mapping[str, float]) -> float:
     """Returns the weight of the words in the best stretch of ``PROXIMITY_TOKENS``, in 0..1."""
+    if not occurrences:
+        return 0.0
     best = inside = 0.0
-    counts = dict.fromkeys(weights, 0)
-    first = 0
-    for at, token in occurrences:
-        is_new = not counts[token]
-        if is_new:
+    first, first_at = 0, occurrences[0][0]
+    if occurrences[-1][0] - first_at <= PROXIMITY_TOKENS:  # all of them are in one stretch
+        for token in dict.fromkeys([token for _, token in occurrences]):
             inside += weights[token]
-        counts[token] += 1
-        while at - occurrences[first][0] > PROXIMITY_TOKENS:
+        return min(1.0, inside)
+    counts = dict.fromkeys(weights, 0)
+    for at, token in occurrences:
+        count = counts[token]
+        counts[token] = count + 1
+        if not count:
+            inside += weights[token]
+        while at - first_at > PROXIMITY_TOKENS:
             gone = occurrences[first][1]
             counts[gone] -= 1
             if not counts[gone]:
                 inside -= weights[gone]
             first += 1
-        if is_new and inside > best:
+            first_at = occurrences[first][0]
+        if not count and inside > best:
             best = inside
     return min(1.0, best)

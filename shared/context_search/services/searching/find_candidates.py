@@ -22,7 +22,7 @@ from context_search.domain.ids import scope_key
 from context_search.domain.search import Degradation, Found, LegName, Question, Target
 from context_search.ports.outside import MAX_QUERY_BYTES, Legs, Ranked, VectorQuery, VectorStore
 from context_search.ports.store import Store
-from context_search.services.searching.admission import Admission
+from context_search.services.searching.admission import Admission, Held
 from context_search.services.searching.breaker import Breaker, BreakerOpenError
 from context_search.services.searching.embed_question import EmbedQuestion
 from context_search.services.searching.timeouts import SearchTime
@@ -38,9 +38,10 @@ class _BusyError(VectorStoreUnavailableError):
 
 @dataclass
 class _SoFar:
-    """What was found and what went wrong so far, and the time that is left."""
+    """What was found and what went wrong so far, the time that is left, and what is held."""
 
     time: SearchTime
+    held: Held
     legs: Legs = field(default_factory=Legs)
     degraded: list[Degradation] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -91,12 +92,12 @@ class FindCandidates:
     admission: Admission
     breaker: Breaker
 
-    def find(self, target: Target, question: Question, time: SearchTime) -> Found:
+    def find(self, target: Target, question: Question, time: SearchTime, held: Held) -> Found:
         """Raises SearchUnavailableError (retryable) when no leg could be asked.
 
         Where one of them was too slow, that is SearchTimeoutError.
         """
-        so_far = _SoFar(time)
+        so_far = _SoFar(time, held)
         keys = self._keys(target, time)
         if keys == ():  # no string that the filter lets through: nothing to rank
             return so_far.found()
@@ -166,7 +167,7 @@ class FindCandidates:
         if query.vector is None and query.tokens is None:
             return True
         try:
-            so_far.legs = self._query(so_far.time, target.index.generation.namespace, query)
+            so_far.legs = self._query(so_far, target.index.generation.namespace, query)
         except NamespaceMissingError as error:
             if self._is_empty(target, so_far.time):
                 return True  # nothing was indexed yet
@@ -181,11 +182,12 @@ class FindCandidates:
             return True
         return False
 
-    def _query(self, time: SearchTime, namespace: str, query: VectorQuery) -> Legs:
+    def _query(self, so_far: _SoFar, namespace: str, query: VectorQuery) -> Legs:
+        time = so_far.time
         legs = (query.vector is not None) + (query.tokens is not None)
         wait_s = time.for_outside(time.timeouts.permits_s)
         with self.admission.queries_of(
-            namespace, legs, timeout_s=wait_s, deadline=time.deadline
+            so_far.held, namespace, legs, timeout_s=wait_s, deadline=time.deadline
         ) as is_admitted:
             if not is_admitted:
                 raise _BusyError("all queries that the namespace can take are under way")
@@ -206,7 +208,8 @@ class FindCandidates:
         if not question.words:
             return
         time, are_all = so_far.time, so_far.legs.vector is None
-        reading = self.store.for_project(target.index.project_id, time.deadline)
+        opened = self.store.for_project(target.index.project_id, time.deadline)
+        reading = self.admission.returning(so_far.held, opened, whole=False)
         try:
             with time.stage("postgres"), reading as work:
                 # Lean storage has its words at once.

@@ -34,16 +34,22 @@ from context_search.domain.search import (
 )
 from context_search.domain.text.analysis import has_searchable_character, query_weights
 from context_search.ports.outside import Clock, Deadline, Embedder, Reranker, VectorStore
-from context_search.ports.searching import LiveChunks
+from context_search.ports.searching import LiveChunks, Reading
 from context_search.ports.store import Store
 from context_search.services.catalog.hints import empty_scope
 from context_search.services.indexing.use_index import IndexUse
-from context_search.services.searching.admission import Admission
+from context_search.services.searching.admission import Admission, Held
 from context_search.services.searching.breaker import Breaker, Breakers
 from context_search.services.searching.embed_question import EmbedQuestion, QuestionVectors
 from context_search.services.searching.find_candidates import FindCandidates
 from context_search.services.searching.rerank_hits import RerankHits, no_reranker
-from context_search.services.searching.targets import Searched, Targets, opened_for, read_target
+from context_search.services.searching.targets import (
+    Searched,
+    SearchedTool,
+    Targets,
+    opened_for,
+    read_target,
+)
 from context_search.services.searching.timeouts import SearchTime, Timeouts
 
 ROUNDS = 3
@@ -100,8 +106,9 @@ class Search:
         with self.time.stage("total"):
             known = self._kept()
             target = known or self._open().narrowed(self.limits.filter)
-            with self.parts.admission.admitted(target.index.project_id, self.time.deadline):
-                answer = self._ranked(target)
+            admission, project_id = self.parts.admission, target.index.project_id
+            with admission.admitted(project_id, self.time.deadline) as held:
+                answer = self._ranked(target, held)
         hint = None if answer.hits else self._hint(answer)
         return replace(
             answer, hits=self._shown(answer), hint=hint, target_was_kept=known is not None
@@ -127,15 +134,16 @@ class Search:
         with self.time.stage("open"), opened as work:
             return read_target(work, self.searched, silent_s=self.parts.silent_s)
 
-    def _ranked(self, target: Target) -> Answer:
+    def _ranked(self, target: Target, held: Held) -> Answer:
         """Returns the answer with every hit that was ranked."""
         asked = places = self.limits.candidates
         for rounds_left in reversed(range(ROUNDS)):
             if target.status == "evicted":
                 return self._evicted(target)
+            self.parts.admission.admit(held, target.index.project_id, self.time.deadline)
             question = replace(self._question(target), candidates=places)
-            found = self._ask(target, replace(question, candidates=asked))
-            target, chunks = self._read(target, question, found)
+            found = self._ask(target, replace(question, candidates=asked), held)
+            target, chunks = self._read(target, question, found, held)
             if chunks is None:
                 continue
             wider = widened(question, asked, found, chunks)
@@ -156,19 +164,25 @@ class Search:
             wanted=self.limits.wanted or self.limits.shown(target.search),
         )
 
-    def _ask(self, target: Target, question: Question) -> Found:
-        found = self.parts.candidates.find(target, question, self.time)
+    def _ask(self, target: Target, question: Question, held: Held) -> Found:
+        found = self.parts.candidates.find(target, question, self.time, held)
         if "namespace_missing" in found.degraded:
             self.parts.use_index.lost(target.index, self.time.deadline)
         self.parts.use_index.note(target.index, self.time.deadline)
         return found
 
     def _read(
-        self, target: Target, question: Question, found: Found
+        self, target: Target, question: Question, found: Found, held: Held
     ) -> tuple[Target, dict[str, HydratedChunk] | None]:
-        """Returns the target as it is now, and no chunks when it has to be asked anew."""
-        reading = self.parts.store.for_project(target.index.project_id, self.time.deadline)
+        """Returns the target as it is now, and no chunks when it has to be asked anew.
+
+        Everything goes to Postgres at once, with what the search gives back.
+        """
+        opened = self.parts.store.for_project(target.index.project_id, self.time.deadline)
+        is_last = self._is_over_when_read(target)
+        reading = self.parts.admission.returning(held, opened, whole=is_last)
         with self.time.stage("read"), reading as work:
+            work.foresee(reading_of(self.searched, target, found.ids))
             unnarrowed = read_target(work, self.searched, silent_s=self.parts.silent_s)
             fresh = unnarrowed.narrowed(self.limits.filter)
             if fresh.asked != target.asked:
@@ -176,16 +190,27 @@ class Search:
             self.parts.targets.keep(self.searched, unnarrowed)
             return fresh, read_candidates(work.live_chunks, fresh, question, found)
 
+    def _is_over_when_read(self, target: Target) -> bool:
+        """Says whether the search has nothing left to do, as a rule, but to rank what it read."""
+        asks_again = self.limits.collapse or target.reach.filter is not None
+        return not asks_again and target.search.rerank is None
+
     def _rank(
         self, target: Target, question: Question, found: Found, chunks: dict[str, HydratedChunk]
     ) -> Answer:
         with self.time.stage("rank"):
-            ranking = rank(target, question, found, chunks)
+            ranking = rank(target, question, found, chunks, most=self._looked_at(target))
         reranked = self.parts.rerank_hits.rerank(target.search, self.query, ranking, self.time)
         answer = self._found(reranked.target, reranked.found)
         if target.reach.filter and found.is_cut and len(chunks) < question.wanted:
             answer = replace(answer, degraded=[*answer.degraded, "filter_incomplete"])
-        return replace(answer, hits=reranked.hits, ranked=len(reranked.hits), gone=reranked.gone)
+        return replace(answer, hits=reranked.hits, ranked=ranking.ranked, gone=reranked.gone)
+
+    def _looked_at(self, target: Target) -> int | None:
+        """Returns how many hits somebody looks at before the others are left out; None: all."""
+        if self.limits.is_whole or self.limits.collapse or target.search.rerank is not None:
+            return None
+        return self.limits.shown(target.search)
 
     def _evicted(self, target: Target) -> Answer:
         self.parts.targets.forget(self.searched)
@@ -213,6 +238,13 @@ class Search:
         with suppress(ContextSearchError), self.parts.store.for_project(index.project_id) as work:
             empty = empty_scope(work, scope, index, measured=False)
         return empty.hint if empty else hint
+
+
+def reading_of(searched: Searched, target: Target, ids: Sequence[str]) -> Reading:
+    """Returns what is read of a search that has these candidates, if its target is as it was."""
+    tool_id = searched.tool_id if isinstance(searched, SearchedTool) else None
+    texts = needs_every_text(target.search, len(ids))
+    return Reading(tool_id, searched.project_id, target.index, target.reach, ids, texts)
 
 
 def read_candidates(

@@ -11,6 +11,7 @@ from typing import Any
 from context_search.adapters.postgres.catalog.presence import LIVE, TABLE_IS_THERE
 from context_search.adapters.postgres.indexing.indexes import ACTIVE, INDEX_COLUMNS, index_of_row
 from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.session import Statement
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, SearchTool, ToolRecord
 from context_search.ports.catalog import Unowned, UnservedTool
@@ -38,6 +39,19 @@ TOOL_TABLES = f"""
 """
 _TOOL_WIDTH = 10
 _TOOL = f"SELECT {TOOL_COLUMNS} FROM {TOOL_TABLES}"
+
+
+_WITH_INDEX = f"""
+    SELECT {TOOL_COLUMNS}, {INDEX_COLUMNS} FROM {TOOL_TABLES}
+    JOIN index_generation AS generation ON {ACTIVE}
+    WHERE {LIVE} AND tool.id = :tool
+      AND (CAST(:project AS bigint) IS NULL OR tool.project_id = :project)
+"""
+
+
+def with_index(tool_id: int, project_id: int | None) -> Statement:
+    """Returns the statement of ``find_with_index``."""
+    return _WITH_INDEX, {"tool": tool_id, "project": project_id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +99,8 @@ class PostgresTools:
     def find_with_index(
         self, tool_id: int, *, project_id: int | None
     ) -> tuple[SearchTool, Index] | None:
-        rows = self.tx.run(
-            f"""
-            SELECT {TOOL_COLUMNS}, {INDEX_COLUMNS} FROM {TOOL_TABLES}
-            JOIN index_generation AS generation ON {ACTIVE}
-            WHERE {LIVE} AND tool.id = :tool
-              AND (CAST(:project AS bigint) IS NULL OR tool.project_id = :project)
-            """,
-            tool=tool_id,
-            project=project_id,
-        )
+        sql, parameters = with_index(tool_id, project_id)
+        rows = self.tx.run(sql, **parameters)
         if not rows:
             return None
         return tool_of(rows[0][:_TOOL_WIDTH]), index_of_row(rows[0][_TOOL_WIDTH:])

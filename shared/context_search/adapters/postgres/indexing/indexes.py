@@ -9,6 +9,7 @@ from typing import Any
 from context_search.adapters.postgres.catalog.presence import TOOL_IS_THERE
 from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.session import Statement
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
 from context_search.domain.model import Generation, Index, IndexCalibration
@@ -31,6 +32,16 @@ _LOCK = "hashtextextended('context_search.index', :index)"
 ACTIVE = "generation.id = search_index.active_generation_id"
 
 
+_OF_PROJECT = f"""
+    {INDEX} WHERE {ACTIVE} AND search_index.project_id = :project AND search_index.table_id IS NULL
+"""
+
+
+def of_project(project_id: int) -> Statement:
+    """Returns the statement of ``Indexes.of_project``."""
+    return _OF_PROJECT, {"project": project_id}
+
+
 @dataclass(frozen=True, slots=True)
 class PostgresIndexes:
     """The port ``Indexes``."""
@@ -47,13 +58,8 @@ class PostgresIndexes:
         return self._add(project_id, table_id, config, None if is_taken else name)
 
     def of_project(self, project_id: int) -> Index | None:
-        rows = self.tx.run(
-            f"""
-            {INDEX} WHERE {ACTIVE} AND search_index.project_id = :project
-              AND search_index.table_id IS NULL
-            """,
-            project=project_id,
-        )
+        sql, parameters = of_project(project_id)
+        rows = self.tx.run(sql, **parameters)
         return index_of_row(rows[0]) if rows else None
 
     def add_to_project(self, project_id: int, config: IndexConfig) -> Index:

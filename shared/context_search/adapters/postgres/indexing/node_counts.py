@@ -11,6 +11,7 @@ from typing import Any
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE, TOOL_IS_THERE
 from context_search.adapters.postgres.indexing.comparisons import BEHIND, PROJECT_BEHIND
 from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.session import Statement
 from context_search.domain.model import Index
 from context_search.domain.progress import (
     MOST_REFUSED,
@@ -137,6 +138,16 @@ _PROJECT = _MOVING.format(
 )
 
 
+def moving(index: Index) -> Statement:
+    """Returns the statement that says whether an index is not at rest."""
+    return _PROJECT if index.table_id is None else _TABLE, {
+        "index": index.id,
+        "generation": index.generation.id,
+        "table": index.table_id,
+        "project": index.project_id,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class PostgresNodeCounts:
     """The port ``NodeCounts``."""
@@ -169,13 +180,8 @@ class PostgresNodeCounts:
 
         False: ask ``status``, which always knows. Postgres takes 2 ms to plan that query.
         """
-        [[is_moving]] = self.tx.run(
-            _PROJECT if index.table_id is None else _TABLE,
-            index=index.id,
-            generation=index.generation.id,
-            table=index.table_id,
-            project=index.project_id,
-        )
+        sql, parameters = moving(index)
+        [[is_moving]] = self.tx.run(sql, **parameters)
         return not is_moving
 
     def progress(self, index: Index, scope: str, *, silent_s: float) -> Progress:

@@ -109,7 +109,7 @@ class KeywordSearch:
     def best(self, reach: Reach, words: Mapping[str, float], limit: int) -> list[Ranked]:
         """Returns what ``Keywords.best`` does. Behind the first candidates a word counts once."""
         # A table that was never analysed looks small: all of it would be read, and unpacked.
-        self.tx.run("SET LOCAL enable_seqscan = off")
+        self.tx.queue("SET LOCAL enable_seqscan = off")
         size = self._size()
         terms = self._terms(words, size)
         if not terms:
@@ -221,7 +221,7 @@ class KeywordSearch:
         left_ms = int((self.deadline - time.monotonic()) * 1000)
         if left_ms <= 0:
             raise KeywordTimeoutError("no time is left for the keyword search")
-        self.tx.run(f"SET LOCAL statement_timeout = {left_ms:d}")
+        self.tx.queue(f"SET LOCAL statement_timeout = {left_ms:d}")
         return self.tx.run(sql, **parameters)
 
 

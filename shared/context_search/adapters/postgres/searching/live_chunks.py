@@ -11,6 +11,7 @@ from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.tables import READABLE, text_of
 from context_search.adapters.postgres.indexing.chunks import ACKNOWLEDGED
 from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.session import Statement
 from context_search.domain.documents import content_hash, parse_fielded, parse_stored
 from context_search.domain.errors import InvalidDocumentError
 from context_search.domain.filters import (
@@ -93,6 +94,51 @@ def _path_of(wanted: Condition) -> str:
     return f'{key}.type() == "array" && {path}' if wanted.operator == "contains" else path
 
 
+# Two lists as a JSON value each: pg8000 takes 8 µs for a row, and there may be 10,000. Sets are
+# looked for by their ids: joined with 8,800 chunks, each was compared with every set.
+_FOUND = f"""
+    WITH found AS MATERIALIZED (
+        SELECT set_id, json_build_array(
+            set_id, id, table_id, json_pointer, chunk_index, total_chunks,
+            CASE WHEN CAST(:texts AS boolean) THEN chunk_text ELSE '' END, char_start,
+            char_end, content_hash, turbopuffer_namespace, turbopuffer_doc_id) AS chunk
+        FROM chunks
+        WHERE turbopuffer_namespace = :namespace
+          AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
+          AND (:scope = '' OR json_pointer = :scope
+               OR starts_with(json_pointer, :scope || '/'))
+          AND (CAST(:tables AS bigint[]) IS NULL OR table_id = ANY(CAST(:tables AS bigint[]))))
+    SELECT (SELECT json_agg(chunk) FROM found), (
+        SELECT json_agg(json_build_array(
+                   chunk_set.id, node.changed_at, node.content_hash,
+                   context_table.revision IS DISTINCT FROM comparison.revision,
+                   CAST(CASE WHEN {FIELDS_ARE_KNOWN} THEN node.fields END AS text)))
+        FROM chunk_set
+        JOIN node ON node.active_set_id = chunk_set.id
+        JOIN context_table ON context_table.id = node.table_id
+        LEFT JOIN comparison ON comparison.generation_id = node.generation_id
+                            AND comparison.table_id = node.table_id
+        WHERE chunk_set.id = ANY(ARRAY(SELECT DISTINCT set_id FROM found))
+          AND chunk_set.state = 'active' AND {TABLE_IS_THERE}
+          AND context_table.project_id = :project AND node.generation_id = :generation)
+"""
+
+
+def found(index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool) -> Statement:
+    """Returns the statement of ``hydrate``: the chunks, and those of their sets that answer."""
+    wanted = reach.filter
+    return _FOUND, {
+        "namespace": index.generation.namespace,
+        "ids": list(doc_ids),
+        "texts": texts,
+        "scope": reach.json_pointer,
+        "tables": None if reach.table_ids is None else list(reach.table_ids),
+        "project": index.project_id,
+        "generation": index.generation.id,
+        "names": None if wanted is None else sorted(names_of(wanted)),
+    }
+
+
 _LONGEST_FIELDS = 4_096
 
 
@@ -108,6 +154,18 @@ class _LiveSet:
     fields: Fields
 
 
+def _live_sets(listed: str | None, wanted: Filter | None) -> dict[int, _LiveSet]:
+    return {
+        set_id: _LiveSet(
+            datetime.fromisoformat(changed_at),
+            content_hash,
+            is_behind or (wanted is not None and fields is None),
+            stored_fields(fields or "{}"),
+        )
+        for set_id, changed_at, content_hash, is_behind, fields in json.loads(listed or "[]")
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class PostgresLiveChunks:
     """The port ``LiveChunks``."""
@@ -117,29 +175,11 @@ class PostgresLiveChunks:
     def hydrate(
         self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
     ) -> dict[str, HydratedChunk]:
-        """Reads chunks, then their sets, then documents that were not compared yet."""
-        # One JSON value: pg8000 takes 8 µs for a row, and there may be 10,000.
-        [[listed]] = self.tx.run(
-            """
-            SELECT json_agg(json_build_array(
-                       set_id, id, table_id, json_pointer, chunk_index, total_chunks,
-                       CASE WHEN CAST(:texts AS boolean) THEN chunk_text ELSE '' END, char_start,
-                       char_end, content_hash, turbopuffer_namespace, turbopuffer_doc_id))
-            FROM chunks
-            WHERE turbopuffer_namespace = :namespace
-              AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
-              AND (:scope = '' OR json_pointer = :scope
-                   OR starts_with(json_pointer, :scope || '/'))
-              AND (CAST(:tables AS bigint[]) IS NULL OR table_id = ANY(CAST(:tables AS bigint[])))
-            """,
-            namespace=index.generation.namespace,
-            ids=list(doc_ids),
-            texts=texts,
-            scope=reach.json_pointer,
-            tables=None if reach.table_ids is None else list(reach.table_ids),
-        )
+        """Reads chunks with their sets, then documents that were not compared yet."""
+        sql, parameters = found(index, reach, doc_ids, texts=texts)
+        [[listed, live_sets]] = self.tx.run(sql, **parameters)
         rows = json.loads(listed or "[]")
-        sets = self._live_sets(index, sorted({row[0] for row in rows}), reach.filter)
+        sets = _live_sets(live_sets, reach.filter)
         chunks: list[HydratedChunk] = []
         behind: list[HydratedChunk] = []
         for set_id, *row in rows:
@@ -165,7 +205,7 @@ class PostgresLiveChunks:
         """Looks first whether all fields are known, and lets the index on them do the rest."""
         if reach.filter is None:
             return None
-        self.tx.run(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
+        self.tx.queue(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
         places: dict[str, object] = {
             "generation": index.generation.id,
             "tables": None if reach.table_ids is None else list(reach.table_ids),
@@ -198,7 +238,7 @@ class PostgresLiveChunks:
         self, tool: SearchTool, *, most: int, among: int, timeout_s: float
     ) -> SeenFields:
         """Reads nodes in the order of the hashes of their pointers, which is no order at all."""
-        self.tx.run(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
+        self.tx.queue(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
         names = sorted(tool.search.fields)
         rows = self.tx.run(
             f"""
@@ -252,44 +292,6 @@ class PostgresLiveChunks:
             ids=list(doc_ids),
         )
         return {row[0]: row[1] for row in rows}
-
-    def _live_sets(
-        self, index: Index, set_ids: Sequence[int], wanted: Filter | None
-    ) -> dict[int, _LiveSet]:
-        """Returns those of the sets that answer for the index.
-
-        By itself, because Postgres does not foresee how many chunks have been asked for: joined
-        with 8,800 of them it compared each with every set.
-        """
-        [[listed]] = self.tx.run(
-            f"""
-            SELECT json_agg(json_build_array(
-                       chunk_set.id, node.changed_at, node.content_hash,
-                       context_table.revision IS DISTINCT FROM comparison.revision,
-                       CAST(CASE WHEN {FIELDS_ARE_KNOWN} THEN node.fields END AS text)))
-            FROM chunk_set
-            JOIN node ON node.active_set_id = chunk_set.id
-            JOIN context_table ON context_table.id = node.table_id
-            LEFT JOIN comparison ON comparison.generation_id = node.generation_id
-                                AND comparison.table_id = node.table_id
-            WHERE chunk_set.id = ANY(CAST(:sets AS bigint[])) AND chunk_set.state = 'active'
-              AND {TABLE_IS_THERE} AND context_table.project_id = :project
-              AND node.generation_id = :generation
-            """,
-            sets=list(set_ids),
-            project=index.project_id,
-            generation=index.generation.id,
-            names=None if wanted is None else sorted(names_of(wanted)),
-        )
-        return {
-            set_id: _LiveSet(
-                datetime.fromisoformat(changed_at),
-                content_hash,
-                is_behind or (wanted is not None and fields is None),
-                stored_fields(fields or "{}"),
-            )
-            for set_id, changed_at, content_hash, is_behind, fields in json.loads(listed or "[]")
-        }
 
     def _checked(
         self, table_id: int, chunks: Sequence[HydratedChunk], wanted: Filter | None

@@ -52,8 +52,8 @@ class PostgresPermits:
         return holder if taken else None
 
     def give_back(self, pool: str, holder: str) -> None:
-        """Ends the lease now."""
-        self.tx.run_and_commit(
+        """Ends the lease with the next statement of the transaction, or with its end."""
+        self.tx.queue(
             """
             UPDATE permit SET holder = NULL, lease_until = clock_timestamp()
             WHERE pool = :pool AND holder = :holder

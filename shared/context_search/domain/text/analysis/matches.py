@@ -12,9 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 
+from context_search.domain.text.analysis.bounded_memo import BoundedMemo
 from context_search.domain.text.analysis.normalization import normalize, normalize_with_offsets
 from context_search.domain.text.analysis.terms import (
     PIECE,
+    RUN_OR_WORDS,
     characters_and_bigrams,
     has_unspaced,
     is_unspaced,
@@ -31,6 +33,24 @@ _MOST_LOOKED_FOR = 64
 """Maximum number of word beginnings that are looked for. Each takes a pass over the text; so many
 passes cost about as much as all tokens.
 """
+_LONGEST_REMEMBERED = 40  # characters of what stands between spaces; longer ones hardly come twice
+_LONGEST_TEXT_REMEMBERED = 1_000
+
+
+def _analyse_segment(segment: str) -> list[str]:
+    return list(chain.from_iterable(map(piece_tokens, PIECE.findall(segment))))
+
+
+_segment_tokens = BoundedMemo(
+    _analyse_segment, limit=32_768, keep=lambda segment: len(segment) <= _LONGEST_REMEMBERED
+).__getitem__
+"""Tokens of what stands between spaces, which no match of ``PIECE`` reaches across."""
+_normalized = BoundedMemo(
+    normalize, limit=4_096, keep=lambda text: len(text) <= _LONGEST_TEXT_REMEMBERED
+)
+"""Texts in the spelling that is analysed: 16 MB at most. The same passages are found again and
+again, and whoever finds one has its text.
+"""
 
 
 class TermFinder:
@@ -44,39 +64,48 @@ class TermFinder:
 
     def find(self, text: str) -> list[Occurrence]:
         """Returns those of ``tokens(text)`` that are words of the question, in their order."""
-        normalized = normalize(text)
+        if not self._words:
+            return []
+        normalized = text if text.isascii() else _normalized[text]
         if len(self._beginnings) <= _MOST_LOOKED_FOR:
             folded = normalized.casefold()
             if not any(each in folded for each in self._beginnings):
                 return []
-        pieces = PIECE.findall(normalized)
         if has_unspaced(normalized):
-            return self._in_mixed(pieces)
-        return self._among(list(chain.from_iterable(map(piece_tokens, pieces))), 0)
+            return self._in_mixed(normalized)
+        segments = normalized.split()
+        return self._among(list(chain.from_iterable(map(_segment_tokens, segments))), 0)
 
-    def _in_mixed(self, pieces: Sequence[str]) -> list[Occurrence]:
+    def _in_mixed(self, normalized: str) -> list[Occurrence]:
+        """Looks for the first characters of words in the whole text: most of its runs have none.
+
+        A run has the tokens of ``characters_and_bigrams``. Words that begin in it end in it.
+        """
+        words, pairs = self._words, self._pairs
+        starts = [match.start() for match in self._first.finditer(normalized)]
         found: list[Occurrence] = []
-        at = 0
-        for piece in pieces:
-            if is_unspaced(piece):
-                found += self._in_run(piece, at)
-                at += 2 * len(piece) - 1
-            else:
-                names = piece_tokens(piece)
+        at, passed, count = 0, 0, len(starts)
+        for match in RUN_OR_WORDS.finditer(normalized):
+            if not match.lastindex:
+                names = piece_tokens(match.group())
                 found += self._among(names, at)
                 at += len(names)
-        return found
-
-    def _in_run(self, run: str, at: int) -> list[Occurrence]:
-        """Returns the occurrences in a run of an unspaced script; see
-        ``characters_and_bigrams``.
-        """
-        words, pairs, pairs_at = self._words, self._pairs, at + len(run)
-        starts = [match.start() for match in self._first.finditer(run)]
-        if not starts:
-            return []
-        found = [(at + i, run[i]) for i in starts if run[i] in words]
-        found += [(pairs_at + i, pair) for i in starts if (pair := run[i : i + 2]) in pairs]
+                continue
+            begin, end = match.span()
+            while passed < count and starts[passed] < begin:
+                passed += 1
+            first = passed
+            while passed < count and starts[passed] < end:
+                passed += 1
+            before = at - begin
+            at += 2 * (end - begin) - 1
+            if first < passed:
+                here = starts[first:passed]
+                found += [(before + i, one) for i in here if (one := normalized[i]) in words]
+                before += end - begin
+                found += [
+                    (before + i, two) for i in here if (two := normalized[i : i + 2]) in pairs
+                ]
         return found
 
     def _among(self, names: Sequence[str], at: int) -> list[Occurrence]:

@@ -212,8 +212,12 @@ _MARKS = "".join(
 # took is never given back, so the time is linear whatever the text.
 _LETTERS = rf"[^\W_{_UNSPACED}]++"
 _WORD = rf"{_LETTERS}(?:[{_MARKS}]++(?:{_LETTERS})?+)*+"
-PIECE = re.compile(rf"[{_UNSPACED}]++|{_WORD}(?:(?:_++|[-./@&']){_WORD})*+")
+_RUN = rf"[{_UNSPACED}]++"
+_WORDS = rf"{_WORD}(?:(?:_++|[-./@&']){_WORD})*+"
+PIECE = re.compile(f"{_RUN}|{_WORDS}")
 """A run of an unspaced script, or words joined by ``_`` or by one of ``- . / @ & '``."""
+RUN_OR_WORDS = re.compile(f"({_RUN})|{_WORDS}")
+"""``PIECE``; a run is the group."""
 
 _UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
 

@@ -1,0 +1,80 @@
+"""How often a search asks Postgres, and with how many statements: counted on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import pytest
+
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.url import DatabaseUrl
+from tests.adapters.postgres.relay import Relay
+from tests.builders import english, planted
+from tests.web.api import SMALL, Api, LocalParts, LocalQueue
+
+SENTENCE = "The lighthouse keeper counted nine comets."
+
+
+class Traffic(NamedTuple):
+    """Round trips, and statements, with those that only set limits."""
+
+    round_trips: int
+    statements: int
+
+
+class WithoutQueue(LocalParts):
+    """Parts whose queue can be put out of order."""
+
+    is_broken = False
+
+    @cached_property
+    def queue(self) -> LocalQueue:  # type: ignore[override]
+        """A queue, unless it cannot be made."""
+        if self.is_broken:
+            raise RuntimeError("no queue can be made")
+        return LocalQueue()
+
+
+@pytest.fixture(scope="module")
+def relay(application_url: DatabaseUrl) -> Iterator[Relay]:
+    with Relay(application_url) as relay:
+        yield relay
+
+
+@pytest.fixture(scope="module")
+def parts(relay: Relay, turbopuffer_url: str) -> Iterator[LocalParts]:
+    database = Database(relay.url)
+    yield WithoutQueue(database, turbopuffer_url)
+    database.close()
+
+
+def traffic(api: Api, relay: Relay, **config: object) -> Traffic:
+    """What the third search of a tool sends to Postgres."""
+    tool = api.tool(api.table({"a": planted(english(900), SENTENCE, 400)}), {**SMALL, **config})
+    for _ in range(2):
+        api.search(tool, "who counted comets")
+    before = relay.requests, relay.statements
+    assert api.search(tool, "how many comets")["results"]
+    return Traffic(relay.requests - before[0], relay.statements - before[1])
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "keyword", "semantic"])
+def test_a_search_asks_postgres_four_times(api: Api, relay: Relay, strategy: str) -> None:
+    """Key; place in the project; places in the namespace; both back, tool, status and chunks."""
+    assert traffic(api, relay, strategy=strategy) == Traffic(4, 12)
+
+
+def test_keywords_in_postgres_are_asked_for_step_by_step(api: Api, relay: Relay) -> None:
+    assert traffic(api, relay, strategy="keyword", storage="lean") == Traffic(7, 23)
+
+
+def test_a_search_makes_no_queue(parts: WithoutQueue, api: Api) -> None:
+    tool = api.tool(api.table({"a": planted(english(900), SENTENCE, 400)}))
+    del parts.queue
+    parts.is_broken = True
+    try:
+        assert api.search(tool, "comets")["results"]
+    finally:
+        parts.is_broken = False
