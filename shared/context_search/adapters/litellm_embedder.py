@@ -224,7 +224,8 @@ def _in_order(items: Sequence[Any]) -> Sequence[Any]:
 def _checked(vector: Any, dimensions: int) -> list[float]:
     if len(vector) != dimensions:
         raise EmbeddingDimensionMismatchError(f"{len(vector)} numbers, {dimensions} expected")
-    if not all(map(math.isfinite, vector)):
+    # A sum is finite only if all of them are. It may overflow where they are.
+    if not math.isfinite(sum(vector)) and not all(map(math.isfinite, vector)):
         raise EmbeddingDimensionMismatchError("the reply holds NaN or infinity")
     return list(vector)
 

@@ -82,7 +82,7 @@ class ChunkVectors:
     def _embed(self, claim: Claim, chunks: Sequence[StoredChunk]) -> dict[bytes, Vectors]:
         if not chunks:
             return {}
-        windows = [window_texts(chunk.text, claim.config.window_tokens) for chunk in chunks]
+        windows = [_windows(chunk, claim.config) for chunk in chunks]
         # Each distinct one once, in order: dict.fromkeys.
         texts = list(dict.fromkeys(_input(text) for pieces in windows for text in pieces))
         embedder = self.embedder_of(claim.config)
@@ -92,6 +92,11 @@ class ChunkVectors:
             chunk.input_hash: [of_text[_input(text)] for text in pieces]
             for chunk, pieces in zip(chunks, windows, strict=True)
         }
+
+
+def _windows(chunk: StoredChunk, config: IndexConfig) -> list[str]:
+    """Returns the texts of a chunk's windows; its row says of most that they have one."""
+    return [chunk.text] if chunk.window_count == 1 else window_texts(chunk.text, config.window_tokens)
 
 
 def _input(text: str) -> str:
