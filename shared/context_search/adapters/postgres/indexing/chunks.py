@@ -156,17 +156,20 @@ class PostgresChunks:
             for set_id, group in groupby(rows, key=lambda row: int(row[0]))
         }
 
-    def embedded(self, claim: Claim, input_hashes: Sequence[bytes]) -> list[EmbeddedChunk]:
+    def embedded(
+        self, claims: Sequence[Claim], input_hashes: Sequence[bytes]
+    ) -> list[EmbeddedChunk]:
         rows = self.tx.run(
             """
             SELECT DISTINCT ON (input_hash)
                    input_hash, turbopuffer_namespace, turbopuffer_doc_id, window_count
             FROM chunks
-            WHERE input_hash = ANY(CAST(:hashes AS bytea[])) AND present AND table_id = :table
+            WHERE input_hash = ANY(CAST(:hashes AS bytea[])) AND present
+              AND table_id = ANY(CAST(:tables AS bigint[]))
             ORDER BY input_hash, id
             """,
             hashes=list(input_hashes),
-            table=claim.table_id,
+            tables=sorted({claim.table_id for claim in claims}),
         )
         return [EmbeddedChunk(*row) for row in rows]
 
