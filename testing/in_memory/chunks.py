@@ -109,14 +109,16 @@ class MemoryChunks:
             chunk_index=chunk_index,
         )
 
-    def embedded(self, claim: Claim, input_hashes: Sequence[bytes]) -> list[EmbeddedChunk]:
-        wanted = set(input_hashes)
+    def embedded(
+        self, claims: Sequence[Claim], input_hashes: Sequence[bytes]
+    ) -> list[EmbeddedChunk]:
+        wanted, tables = set(input_hashes), {claim.table_id for claim in claims}
         found = {
             row.input_hash: EmbeddedChunk(
                 row.input_hash, row.namespace, row.doc_id, row.window_count
             )
             for row in self.rows.chunks.values()
-            if row.present and row.table_id == claim.table_id and row.input_hash in wanted
+            if row.present and row.table_id in tables and row.input_hash in wanted
         }
         return list(found.values())
 

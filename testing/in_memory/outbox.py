@@ -6,7 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.domain.orders import LONG_STRING, Order, long_window, order_key, pause_s
+from context_search.domain.orders import (
+    FEW_NODES,
+    LONG_STRING,
+    MOST_SHARED,
+    SMALL_STRING,
+    IndexNodes,
+    Order,
+    SmallOrder,
+    long_window,
+    order_from_json,
+    order_key,
+    pause_s,
+    shared_messages,
+    together,
+)
 from context_search.ports.outside import Clock, Message
 from testing.in_memory.rows import OutboxRow, Rows
 
@@ -75,10 +89,44 @@ class MemoryOutbox:
         going = long[: max(0, long_window(window) - sum(places))]
         fitting = [row for row in waiting if not row.is_long or row in going]
         taken = fitting[: max(0, window - len(places))]
+        may_share = [row.id for row in taken if _may_share(row)]
         for row in taken:
             until, first = now + timedelta(minutes=1), row.claimed_at or now
             self.rows.change(self.rows.outbox, row.id, claimed_until=until, claimed_at=first)
-        return [(row.id, row.body) for row in taken]
+        self._share(project_id, may_share, window)
+        return [(row.id, self.rows.outbox[row.id].body) for row in taken]
+
+    def _share(self, project_id: int, taken: Sequence[int], window: int) -> None:
+        now = self.clock.now()
+        ready = [
+            row
+            for _, row in sorted(self.rows.outbox.items())
+            if row.project_id == project_id and _waits(row, now) and _may_share(row)
+        ]
+        waiting = [small for row in ready[:MOST_SHARED] if (small := self._small(row)) is not None]
+        orders = {
+            small.id: small
+            for order_id in taken
+            if (small := self._small(self.rows.outbox[order_id])) is not None
+        }
+        if len(waiting) <= window:
+            return
+        for order_id, company in shared_messages(list(orders.values()), waiting).items():
+            body = together(orders[order_id], company).to_json()
+            self._change(order_id, body=body, key=None)
+            for other in company:
+                del self.rows.outbox[other.id]
+
+    def _small(self, row: OutboxRow) -> SmallOrder | None:
+        order = order_from_json(row.body)
+        if not isinstance(order, IndexNodes):
+            return None
+        chars = [
+            self.rows.nodes[each].char_count for each in order.node_ids if each in self.rows.nodes
+        ]
+        if not chars or max(chars) > SMALL_STRING:
+            return None
+        return SmallOrder(row.id, order.node_ids, sum(chars))
 
     def note_sent(self, order_ids: Sequence[int]) -> None:
         for order_id in order_ids:
@@ -175,6 +223,12 @@ def _is_free(row: OutboxRow, now: datetime) -> bool:
 
 def _waits(row: OutboxRow, now: datetime) -> bool:
     return row.sent_at is None and _is_free(row, now) and is_due(row, now)
+
+
+def _may_share(row: OutboxRow) -> bool:
+    order = order_from_json(row.body)
+    is_new = row.claimed_at is None and row.begun_at is None and row.due_at is None
+    return is_new and isinstance(order, IndexNodes) and len(order.node_ids) <= FEW_NODES
 
 
 def _has_place(row: OutboxRow, now: datetime) -> bool:

@@ -76,6 +76,7 @@ BAD_REPLIES: dict[str, Any] = {
     "a null inside": [item(0, [0.1, None, 0.3]), item(1)],
     "NaN": [item(0), item(1, [0.1, math.nan, 0.3])],
     "infinity": [item(0), item(1, [0.1, math.inf, 0.3])],
+    "both infinities": [item(0), item(1, [math.inf, -math.inf, 0.3])],
     "no embeddings at all": [{"index": 0}, {"index": 1}],
     "not objects": ["x", "y"],
 }
@@ -87,6 +88,11 @@ def test_a_reply_that_the_model_does_not_promise_is_a_dimension_mismatch(reply: 
         embedder(lambda _call: reply).embed_passages([CANARY, "b"], timeout_s=30)
     assert not caught.value.retryable
     assert CANARY not in str(caught.value)
+
+
+def test_numbers_whose_sum_is_beyond_any_are_vectors() -> None:
+    large = [1e308, 1e308, 1e308]
+    assert embedder(lambda _: [item(0, large)]).embed_passages(["a"], timeout_s=30) == [large]
 
 
 def test_a_bad_second_batch_fails_the_whole_call() -> None:

@@ -9,9 +9,14 @@ from datetime import UTC, datetime
 
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from turbopuffer import Turbopuffer
+from turbopuffer._utils import maybe_transform
+from turbopuffer.lib.vector import b64encode_vector
+from turbopuffer.types.namespace_write_params import NamespaceWriteParams
 
-from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+from context_search.adapters.turbopuffer_vectors import TurbopufferVectors, columns_of, encoded
 from context_search.domain.billed import Billed
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import (
@@ -223,6 +228,21 @@ def test_a_chunk_is_ranked_once_by_its_best_window(
     assert [row.doc_id for row in legs.vector or []] == [chunk.id, other.id]
     assert (legs.vector or [])[0].score == pytest.approx(1.0, abs=1e-3)
     assert vectors.ids_after(namespace, "", 99) == sorted([*names, other.id])
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=40))
+def test_a_vector_is_encoded_as_the_sdk_encodes_it(vector: list[float]) -> None:
+    assert encoded(vector) == b64encode_vector(vector)
+
+
+@given(st.text(), st.lists(st.text(min_size=1)))
+def test_a_row_is_what_the_sdk_would_make_of_it(pointer: str, words: list[str]) -> None:
+    row = replace(document("/x", "ferry"), json_pointer=pointer, tokens=words)
+    given_to_the_sdk = {**columns_of(row), "vector": list(row.vector)}
+    [made] = maybe_transform({"upsert_rows": [given_to_the_sdk]}, NamespaceWriteParams)[
+        "upsert_rows"
+    ]
+    assert made == columns_of(row)
 
 
 def test_the_33rd_chunk_and_set_32_are_chunks_like_others(

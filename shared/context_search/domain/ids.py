@@ -58,15 +58,16 @@ def vector_row_id(
     its id. The set number makes it unique for each incarnation of a text, so a late write or delete
     of an earlier incarnation can never hit a later one.
     """
-    return ".".join(
-        (
-            base36(table_id),
-            pointer_key(json_pointer),
-            content_hash[:12],
-            base36(set_id),
-            base36(chunk_index),
-        )
+    of_set = vector_rows_of(
+        table_id=table_id, json_pointer=json_pointer, content_hash=content_hash, set_id=set_id
     )
+    return of_set + base36(chunk_index)
+
+
+def vector_rows_of(*, table_id: int, json_pointer: str, content_hash: str, set_id: int) -> str:
+    """Returns how the ids of a set's chunks begin; what follows is ``base36`` of their index."""
+    pointer = pointer_key(json_pointer)
+    return f"{base36(table_id)}.{pointer}.{content_hash[:12]}.{base36(set_id)}."
 
 
 def window_ids(doc_id: str, window_count: int) -> list[str]:

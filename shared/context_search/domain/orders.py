@@ -17,6 +17,14 @@ ORDER_ID = "order"
 """The name under which a message carries the id of its order."""
 MOST_NODES = 1_000
 """Maximum number of nodes in one order."""
+SMALL_STRING = 9_999
+"""Maximum length in characters of a string that may be indexed together with others."""
+NODES_PER_MESSAGE = 500
+MESSAGE_CHARS = 100_000
+"""Maximum number of small strings in one message, and of their characters."""
+FEW_NODES = 50
+MOST_SHARED = 200
+"""Maximum number of nodes in an order that shares a message, and of orders looked at for that."""
 LONG_STRING = 1_000_000
 """Length of a string, in characters, from which its order is long: it keeps a worker busy."""
 LONGEST_PAUSE_S = 86_400.0
@@ -175,6 +183,43 @@ def order_key(message: Mapping[str, object]) -> str | None:  # noqa: PLR0911 - o
         case {"kind": "calibrate", "generation_id": generation_id}:
             return f"calibrate:{generation_id}"
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class SmallOrder:
+    """An order in the book for a few small strings, of ``chars`` characters together."""
+
+    id: int
+    node_ids: tuple[int, ...]
+    chars: int
+
+
+def shared_messages(
+    taken: Sequence[SmallOrder], waiting: Sequence[SmallOrder]
+) -> dict[int, list[SmallOrder]]:
+    """Returns which waiting orders go into the message of one that is taken, by its id.
+
+    The oldest ones first, as far as the message has room. Orders that go alone have no entry.
+    """
+    company: dict[int, list[SmallOrder]] = {}
+    rest = iter(waiting)
+    other = next(rest, None)
+    for order in taken:
+        count, chars = len(order.node_ids), order.chars
+        while other is not None and (
+            count + len(other.node_ids) <= NODES_PER_MESSAGE
+            and chars + other.chars <= MESSAGE_CHARS
+        ):
+            company.setdefault(order.id, []).append(other)
+            count, chars = count + len(other.node_ids), chars + other.chars
+            other = next(rest, None)
+    return company
+
+
+def together(order: SmallOrder, company: Sequence[SmallOrder]) -> IndexNodes:
+    """Returns the order for the strings of several, each once."""
+    ids = (node_id for each in (order, *company) for node_id in each.node_ids)
+    return IndexNodes(tuple(dict.fromkeys(ids)))
 
 
 def pause_s(times_lost: int, silent_s: float) -> float:

@@ -156,8 +156,10 @@ class Chunks(Protocol):
         """
         ...
 
-    def embedded(self, claim: Claim, input_hashes: Sequence[bytes]) -> list[EmbeddedChunk]:
-        """Returns chunks of the claimed node's table that turbopuffer has, one per input."""
+    def embedded(
+        self, claims: Sequence[Claim], input_hashes: Sequence[bytes]
+    ) -> list[EmbeddedChunk]:
+        """Returns chunks of the claimed nodes' tables that turbopuffer has, one per input."""
         ...
 
     def mark_present(self, chunk_ids: Sequence[int]) -> None:
@@ -635,7 +637,10 @@ class Outbox(Protocol):
     def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
         """Returns the oldest waiting orders of a project, as many as its window has room for.
 
-        They are the caller's to send: others leave them alone for a minute.
+        They are the caller's to send: others leave them alone for a minute. Where more orders for
+        small strings wait than ``window``, some go along in the message of one that is taken for
+        the first time (``shared_messages``): its order is for all of them then, and theirs are
+        forgotten.
         """
         ...
 

@@ -319,3 +319,19 @@ class TestAbandoned:
         with bench.store.for_all("test") as work:
             assert work.nodes.hold([claim], lease_s=60) == []
             assert work.nodes.hold([later], lease_s=60) == []
+
+
+def held(bench: Workbench, claims: list[Claim]) -> list[Claim]:
+    with bench.store.for_all("test") as work:
+        return work.nodes.hold(claims, lease_s=60)
+
+
+def test_of_many_tables_one_that_is_being_deleted_is_left_out(bench: Workbench) -> None:
+    claims = [bench.claim(one_node(bench)[1]) for _ in range(3)]
+    lock = "SELECT FROM context_table WHERE id = :id FOR UPDATE"
+    with ThreadPoolExecutor(1) as thread:
+        with bench.tx() as deleting:
+            deleting.run(lock, id=claims[1].table_id)
+            # To wait with the other tables locked could be a deadlock.
+            assert thread.submit(held, bench, claims).result() == [claims[0], claims[2]]
+        assert thread.submit(held, bench, claims).result() == claims

@@ -167,9 +167,9 @@ def test_chunks_that_turbopuffer_has_are_found_by_what_was_embedded(bench: Bench
     claim = bench.claim(bench.node_at(index, "/b"))
     hashes = [chunk.input_hash for chunk in one.chunks]
     with bench.store.for_all("test") as work:
-        assert work.chunks.embedded(claim, hashes) == []
+        assert work.chunks.embedded([claim], hashes) == []
         work.chunks.mark_present([one.chunks[0].id])
-        [found] = work.chunks.embedded(claim, [*hashes, hashes[0], b"unknown"])
+        [found] = work.chunks.embedded([claim], [*hashes, hashes[0], b"unknown"])
     assert (found.input_hash, found.namespace) == (hashes[0], index.generation.namespace)
     assert (found.doc_id, found.window_count) == (one.chunks[0].doc_id, 1)
 
@@ -178,7 +178,7 @@ def test_chunks_of_other_tables_are_not_found(bench: Bench) -> None:
     bench.indexed({"a": TEXT})
     claim = bench.claim(bench.node()[1])
     with bench.store.for_all("test") as work:
-        assert work.chunks.embedded(claim, [chunk.input_hash for chunk in plan(claim)]) == []
+        assert work.chunks.embedded([claim], [chunk.input_hash for chunk in plan(claim)]) == []
 
 
 def test_one_chunk_is_found_for_each_input(bench: Bench) -> None:
@@ -188,7 +188,7 @@ def test_one_chunk_is_found_for_each_input(bench: Bench) -> None:
     claim = bench.claim(bench.node_at(index, "/c"))
     hashes = [chunk.input_hash for chunk in sets[0].chunks]
     with bench.store.for_all("test") as work:
-        found = work.chunks.embedded(claim, hashes)
+        found = work.chunks.embedded([claim], hashes)
     assert sorted(each.input_hash for each in found) == sorted(hashes)
 
 

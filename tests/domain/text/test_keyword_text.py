@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -9,6 +10,7 @@ from context_search.domain.text.analysis import tokens
 from context_search.domain.text.keywords import (
     MAX_ENCLOSING_LINES,
     MAX_LINE_CHARACTERS,
+    keys,
     keyword_tokens,
     trails,
 )
@@ -96,3 +98,13 @@ def test_a_trail_does_not_depend_on_other_starts(text: str, places: list[int]) -
 def test_keywords_of_a_chunk_are_those_of_its_text_then_of_its_trail() -> None:
     assert keyword_tokens("it spins", "class Engine") == tokens("it spins class Engine")
     assert keyword_tokens("北京", "") == tokens("北京")
+
+
+HAN = regex.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+
+
+@given(st.lists(st.text("ab北京𠀀𪚥あ한é.1", min_size=1, max_size=4) | st.text(min_size=1)))
+@example(["北京", "北", "𠀀𪚥", "a北", "ab", "北京 ", "北京"])
+def test_the_keys_are_all_tokens_but_pairs_of_han(found: list[str]) -> None:
+    pairs = {token for token in found if len(token) == 2 and len(HAN.findall(token)) == 2}
+    assert keys(found) == [token for token in dict.fromkeys(found) if token not in pairs]

@@ -50,7 +50,8 @@ class Fairness:
 
     def _equal_orders_are_one(self, rows: Rows) -> None:
         """I18: the book is as long as what changed, however often it did."""
-        opened = Counter(row.key for row in rows.outbox.values() if row.begun_at is None)
+        keys = (row.key for row in rows.outbox.values() if row.begun_at is None)
+        opened = Counter(key for key in keys if key is not None)
         check(all(count == 1 for count in opened.values()), "I18 equal orders wait", opened)
 
     def _what_changed_has_an_order(self, rows: Rows) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from context_search.domain.errors import EmbeddingRejectedError, EmbeddingUnavailableError
 from context_search.domain.limits import ProjectLimits
+from context_search.domain.orders import NODES_PER_MESSAGE
 from context_search.services.indexing.indexer import Indexer
 from context_search.services.indexing.node_report import NodeReport, NodeRun, RetryLater
-from context_search.services.indexing.outgoing import NODES_PER_MESSAGE
 from tests.services.system import System
 
 MANY = NODES_PER_MESSAGE

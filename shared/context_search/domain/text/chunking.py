@@ -312,6 +312,7 @@ def local_maxima(positions: list[int], priorities: list[int], radius: int) -> li
 
 _CHARS_PER_LATIN_TOKEN = 4.0
 _SMALLEST_WINDOW_CHARS = 20
+_WIDE = re.compile("[\u2e80-\U0010ffff]++")
 
 
 def window_texts(text: str, tokens_per_window: int) -> list[str]:
@@ -320,11 +321,13 @@ def window_texts(text: str, tokens_per_window: int) -> list[str]:
     Tokens are estimated: a character of a script without spaces counts one, four others count
     one. The pieces do not overlap, are cut at the best boundaries, and together are the whole text.
     """
-    if tokens_per_window == 0:
+    # No text has more tokens than characters, so short ones need no estimate.
+    if tokens_per_window == 0 or len(text) <= tokens_per_window:
         return [text]
-    tokens = estimated_tokens(text)
-    count = math.ceil(tokens / tokens_per_window)
-    size = max(_SMALLEST_WINDOW_CHARS, math.ceil(len(text) / max(1, count)))
+    count = math.ceil(estimated_tokens(text) / tokens_per_window)
+    if count == 1:
+        return [text]
+    size = max(_SMALLEST_WINDOW_CHARS, math.ceil(len(text) / count))
     spans = chunk_spans(text, size=size, overlap=0, packed=False)
     return [text[span.start : span.end] for span in spans] or [text]
 
@@ -335,5 +338,5 @@ def estimated_tokens(text: str) -> int:
     >>> estimated_tokens("four words of text"), estimated_tokens("四个汉字")
     (5, 4)
     """
-    wide = sum(character >= "\u2e80" for character in text)
+    wide = 0 if text.isascii() else sum(map(len, _WIDE.findall(text)))
     return math.ceil(wide + (len(text) - wide) / _CHARS_PER_LATIN_TOKEN)

@@ -96,7 +96,10 @@ def _reversed_below(stack: list[tuple[int, str]], depth: int) -> Iterator[str]:
 # pairs, and indexing them costs six times as much as all the rest (decision 0014). Both characters
 # are keys; whether they are neighbours is seen in the text.
 
-_HAN_PAIR = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]{2}")
+_PAIR = 2  # a look at the length is cheaper than a match
+_is_han_pair = re.compile(
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]{2}"
+).fullmatch
 
 
 def keys(tokens: Iterable[str]) -> list[str]:
@@ -105,7 +108,9 @@ def keys(tokens: Iterable[str]) -> list[str]:
     >>> keys(["北", "京", "北京", "ran", "ran"])
     ['北', '京', 'ran']
     """
-    return [token for token in dict.fromkeys(tokens) if not _HAN_PAIR.fullmatch(token)]
+    return [
+        token for token in dict.fromkeys(tokens) if len(token) != _PAIR or not _is_han_pair(token)
+    ]
 
 
 def keys_of(word: str) -> list[str]:
@@ -114,4 +119,4 @@ def keys_of(word: str) -> list[str]:
     >>> keys_of("北京"), keys_of("京"), keys_of("ran")
     (['北', '京'], ['京'], ['ran'])
     """
-    return list(word) if _HAN_PAIR.fullmatch(word) else [word]
+    return list(word) if _is_han_pair(word) else [word]

@@ -45,19 +45,23 @@ class ChunkVectors:
         """Returns what ``input_hash`` takes of the embedder of an index."""
         return self.embedder_of(config).passage_key
 
-    def of(self, claim: Claim, batch: Sequence[StoredChunk]) -> tuple[list[Vectors], int]:
+    def of(
+        self, claims: Sequence[Claim], batch: Sequence[StoredChunk]
+    ) -> tuple[list[Vectors], int]:
         """Returns the vectors in the order of the batch, and how many chunks were embedded.
 
-        Chunks with the same text are one.
+        Chunks with the same text are one. ``claims``: whose they are, of one generation.
         """
-        known = self._read_back(claim, batch)
+        known = self._read_back(claims, batch)
         new = {chunk.input_hash: chunk for chunk in batch if chunk.input_hash not in known}
-        known |= self._embed(claim, list(new.values()))
+        known |= self._embed(claims[0].config, list(new.values()))
         return [known[chunk.input_hash] for chunk in batch], len(new)
 
-    def _read_back(self, claim: Claim, batch: Sequence[StoredChunk]) -> dict[bytes, Vectors]:
+    def _read_back(
+        self, claims: Sequence[Claim], batch: Sequence[StoredChunk]
+    ) -> dict[bytes, Vectors]:
         with self.store.for_all("carry out an order") as work:
-            twins = work.chunks.embedded(claim, [chunk.input_hash for chunk in batch])
+            twins = work.chunks.embedded(claims, [chunk.input_hash for chunk in batch])
         found: dict[bytes, Vectors] = {}
         for namespace in sorted({twin.namespace for twin in twins}):
             found |= self._read_namespace(
@@ -79,19 +83,26 @@ class ChunkVectors:
             if all(name in stored for name in window_ids(twin.doc_id, twin.window_count))
         }
 
-    def _embed(self, claim: Claim, chunks: Sequence[StoredChunk]) -> dict[bytes, Vectors]:
+    def _embed(self, config: IndexConfig, chunks: Sequence[StoredChunk]) -> dict[bytes, Vectors]:
         if not chunks:
             return {}
-        windows = [window_texts(chunk.text, claim.config.window_tokens) for chunk in chunks]
+        windows = [_windows(chunk, config) for chunk in chunks]
         # Each distinct one once, in order: dict.fromkeys.
         texts = list(dict.fromkeys(_input(text) for pieces in windows for text in pieces))
-        embedder = self.embedder_of(claim.config)
+        embedder = self.embedder_of(config)
         vectors = embedder.embed_passages(texts, timeout_s=self.timeout_s)
         of_text = dict(zip(texts, vectors, strict=True))
         return {
             chunk.input_hash: [of_text[_input(text)] for text in pieces]
             for chunk, pieces in zip(chunks, windows, strict=True)
         }
+
+
+def _windows(chunk: StoredChunk, config: IndexConfig) -> list[str]:
+    """Returns the texts of a chunk's windows; its row says of most that they have one."""
+    return (
+        [chunk.text] if chunk.window_count == 1 else window_texts(chunk.text, config.window_tokens)
+    )
 
 
 def _input(text: str) -> str:

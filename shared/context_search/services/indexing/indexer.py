@@ -15,7 +15,7 @@ from itertools import groupby
 from context_search.domain.errors import AttemptsExhaustedError, ContextSearchError, LeaseLostError
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
-from context_search.domain.orders import IndexNodes
+from context_search.domain.orders import SMALL_STRING, IndexNodes
 from context_search.ports.outside import Clock, Deadline, VectorRow, VectorStore
 from context_search.ports.searching import ChunkTokens
 from context_search.ports.store import Store
@@ -29,7 +29,6 @@ from context_search.services.indexing.node_report import (
     is_passing,
     pause_s,
 )
-from context_search.services.indexing.outgoing import SMALL_STRING
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.vector_rows import (
     chunk_tokens,
@@ -66,9 +65,9 @@ class IndexLimits:
 class Indexer:
     """Safe to repeat, to run twice at once, and to be killed anywhere.
 
-    Small strings of one table and generation go together: one call for the vectors, one upsert,
-    one swap. A long one goes alone, in batches; so does one that something is wrong with, which
-    therefore fails alone.
+    Small strings of one generation go together, also those of several tables: one call for the
+    vectors, one upsert, one swap. A long one goes alone, in batches; so does one that something is
+    wrong with, which therefore fails alone.
     """
 
     store: Store
@@ -221,7 +220,7 @@ class Indexer:
             return []
         first, chunks = run.claims[0], [chunk for _, chunk in batch]
         with run.stage("embedding"):
-            vectors, embedded = self.chunk_vectors.of(first, chunks)
+            vectors, embedded = self.chunk_vectors.of(run.claims, chunks)
         run.embedded += embedded
         run.reused += len(batch) - embedded
         keyed = chunk_tokens(chunks, [plans[claim][chunk.index].trail for claim, chunk in batch])
@@ -369,10 +368,6 @@ class _Failures:
 
 
 def _groups(claims: Sequence[Claim]) -> list[list[Claim]]:
-    """Returns the claims by generation and table."""
-    ordered = sorted(claims, key=_place)
-    return [list(group) for _, group in groupby(ordered, key=_place)]
-
-
-def _place(claim: Claim) -> tuple[str, int]:
-    return claim.namespace, claim.table_id
+    """Returns the claims by generation, a table's one after the other."""
+    ordered = sorted(claims, key=lambda claim: (claim.namespace, claim.table_id))
+    return [list(group) for _, group in groupby(ordered, key=lambda claim: claim.namespace)]

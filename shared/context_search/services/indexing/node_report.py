@@ -41,7 +41,7 @@ class NodeReport:
 
 @dataclass(slots=True)
 class NodeRun:
-    """Claimed nodes of one table and generation under work, and what was done to them so far.
+    """Claimed nodes of one generation under work, and what was done to them so far.
 
     ``left``: those that must be taken alone afterwards.
     """

@@ -11,17 +11,20 @@ from context_search.domain.errors import (
     DatabaseUnavailableError,
     QueueUnavailableError,
 )
-from context_search.domain.orders import ORDER_ID, IndexNodes, Order
+from context_search.domain.orders import (
+    MESSAGE_CHARS,
+    NODES_PER_MESSAGE,
+    ORDER_ID,
+    SMALL_STRING,
+    IndexNodes,
+    Order,
+)
 from context_search.ports.outside import Deadline, Message, Queue
 from context_search.ports.store import Store, UnitOfWork
 
 OnFailure = Callable[[ContextSearchError], None]
 """Callback for a failure that fails no request, because the change is already committed."""
-SMALL_STRING = 9_999
-"""Maximum length in characters of a string that may be indexed together with others."""
 NODES_APART = 20
-NODES_PER_MESSAGE = 500
-MESSAGE_CHARS = 100_000
 WINDOW = 16
 """Maximum number of a project's orders in the queue: twice the usual number of workers, so that
 they never wait for orders of a project that is alone.

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from context_search.adapters.postgres.pool import Transaction, bulk
-from context_search.domain.ids import first_row_id, vector_row_id
+from context_search.domain.ids import base36, first_row_id, vector_rows_of
 from context_search.domain.model import (
     ChunkSet,
     Claim,
@@ -138,8 +138,9 @@ class PostgresChunks:
             ORDER BY n, i
             """,
             (
-                {"n": number, **_row(claim, added[claim.node_id], chunk)}
+                {"n": number, **_row(names, chunk)}
                 for number, (claim, chunks) in enumerate(planned, start=1)
+                for names in [_names(claim, added[claim.node_id])]
                 for chunk in chunks
                 if chunk.index not in kept.get(claim.node_id, {})
             ),
@@ -168,18 +169,20 @@ class PostgresChunks:
             for set_id, group in groupby(rows, key=lambda row: int(row[0]))
         }
 
-    def embedded(self, claim: Claim, input_hashes: Sequence[bytes]) -> list[EmbeddedChunk]:
+    def embedded(
+        self, claims: Sequence[Claim], input_hashes: Sequence[bytes]
+    ) -> list[EmbeddedChunk]:
         rows = self.tx.run(
             f"""
             SELECT DISTINCT ON (input_hash)
                    input_hash, turbopuffer_namespace, turbopuffer_doc_id, window_count
             FROM chunks
-            WHERE input_hash = ANY(CAST(:hashes AS bytea[])) AND table_id = :table
-              AND {ACKNOWLEDGED}
+            WHERE input_hash = ANY(CAST(:hashes AS bytea[]))
+              AND table_id = ANY(CAST(:tables AS bigint[])) AND {ACKNOWLEDGED}
             ORDER BY input_hash, id
             """,
             hashes=list(input_hashes),
-            table=claim.table_id,
+            tables=sorted({claim.table_id for claim in claims}),
         )
         return [EmbeddedChunk(*row) for row in rows]
 
@@ -333,19 +336,22 @@ class PostgresChunks:
         return [doc_id for doc_id in doc_ids if first_row_id(doc_id) not in known]
 
 
-def _row(claim: Claim, set_id: int, chunk: PlannedChunk) -> dict[str, object]:
+def _names(claim: Claim, set_id: int) -> str:
+    return vector_rows_of(
+        table_id=claim.table_id,
+        json_pointer=claim.json_pointer,
+        content_hash=claim.content_hash,
+        set_id=set_id,
+    )
+
+
+def _row(names: str, chunk: PlannedChunk) -> dict[str, object]:
     return {
         "i": chunk.index,
         "t": chunk.text,
         "s": chunk.start,
         "e": chunk.end,
-        "d": vector_row_id(
-            table_id=claim.table_id,
-            json_pointer=claim.json_pointer,
-            content_hash=claim.content_hash,
-            set_id=set_id,
-            chunk_index=chunk.index,
-        ),
+        "d": names + base36(chunk.index),
         "h": chunk.input_hash.hex(),
         "r": chunk.rows_hash.hex(),
         "w": chunk.window_count,

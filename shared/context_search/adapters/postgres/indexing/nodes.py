@@ -275,11 +275,14 @@ class PostgresNodes:
         """Changes the claimed nodes, and returns the claims that still hold."""
         # The tables first, as whoever deletes one by SQL has it. The foreign key would ask for it
         # at the second change of a node in a transaction, and the two would wait for each other.
+        # Of several tables, one that is being deleted is left out: who deletes many has them in
+        # an order of its own.
+        tables = sorted({claim.table_id for claim in claims})
         rows = self.tx.run(
             f"""
             WITH tables AS (
                 SELECT id FROM context_table WHERE id = ANY(CAST(:tables AS bigint[]))
-                ORDER BY id FOR KEY SHARE),
+                ORDER BY id FOR KEY SHARE {"SKIP LOCKED" if len(tables) > 1 else ""}),
             mine AS (
                 SELECT node.id FROM node JOIN unnest(
                     CAST(:nodes AS bigint[]), CAST(:fences AS bigint[])
@@ -292,7 +295,7 @@ class PostgresNodes:
             """,
             nodes=[claim.node_id for claim in claims],
             fences=[claim.fence for claim in claims],
-            tables=sorted({claim.table_id for claim in claims}),
+            tables=tables,
             **values,
         )
         held = {node_id for [node_id] in rows}

@@ -8,11 +8,17 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.orders import (
+    FEW_NODES,
     LONG_STRING,
     LONGEST_PAUSE_S,
+    MOST_SHARED,
+    SMALL_STRING,
     Order,
+    SmallOrder,
     long_window,
     order_key,
+    shared_messages,
+    together,
 )
 from context_search.ports.outside import Message
 
@@ -40,6 +46,12 @@ _IS_LONG = """
 IS_DUE = "(due_at IS NULL OR due_at <= statement_timestamp())"
 _IS_FREE = "(claimed_until IS NULL OR claimed_until < statement_timestamp())"
 _WAITS = f"sent_at IS NULL AND {_IS_FREE} AND {IS_DUE}"
+# Never in the queue by now: a message that is lost, or comes late, is for what it was sent for.
+_MAY_SHARE = f"""
+    (claimed_at IS NULL AND begun_at IS NULL AND due_at IS NULL
+     AND body ->> 'kind' IN ('node', 'nodes')
+     AND COALESCE(jsonb_array_length(body -> 'node_ids'), 1) <= {FEW_NODES:d})
+"""
 # The orders of a project that have a place in the queue, and those that are being sent.
 _PLACES = f"""
     SELECT is_long FROM outbox WHERE project_id = :project AND sent_at IS NOT NULL AND {IS_DUE}
@@ -94,22 +106,78 @@ class PostgresOutbox:
             f"""
             WITH places AS ({_PLACES})
             UPDATE outbox SET claimed_until = clock_timestamp() + interval '1 minute',
-                claimed_at = COALESCE(claimed_at, clock_timestamp())
-            WHERE id = ANY(ARRAY(
-                SELECT id FROM outbox
+                claimed_at = COALESCE(outbox.claimed_at, clock_timestamp())
+            FROM (
+                SELECT id, {_MAY_SHARE} AS may_share FROM outbox
                 WHERE project_id = :project AND {_WAITS} AND (NOT is_long OR id = ANY(ARRAY(
                     SELECT id FROM outbox WHERE project_id = :project AND {_WAITS} AND is_long
                     ORDER BY id LIMIT GREATEST(
                         0, :long - (SELECT count(*) FROM places WHERE is_long)))))
                 ORDER BY id LIMIT GREATEST(0, :window - (SELECT count(*) FROM places))
-                FOR UPDATE SKIP LOCKED))
-            RETURNING id, body
+                FOR UPDATE SKIP LOCKED) AS oldest
+            WHERE outbox.id = oldest.id RETURNING outbox.id, body, may_share
             """,
             project=project_id,
             window=window,
             long=long_window(window),
         )
-        return sorted((order_id, json.loads(body)) for order_id, body in rows)
+        taken = {order_id: json.loads(body) for order_id, body, _ in rows}
+        may_share = sorted(order_id for order_id, _, may_share in rows if may_share)
+        return sorted({**taken, **self._shared(project_id, may_share, window)}.items())
+
+    def _shared(self, project_id: int, taken: Sequence[int], window: int) -> dict[int, Message]:
+        """Puts waiting orders into the messages of orders that are taken; returns these."""
+        if not taken:
+            return {}
+        waiting = self._small(
+            f"""
+            SELECT id, body FROM outbox WHERE project_id = :project AND {_WAITS} AND {_MAY_SHARE}
+            ORDER BY id LIMIT {MOST_SHARED:d} FOR UPDATE SKIP LOCKED
+            """,
+            project=project_id,
+        )
+        if len(waiting) <= window:
+            return {}  # each has its own, so that several workers share them
+        of_taken = self._small(
+            "SELECT id, body FROM outbox WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id",
+            ids=list(taken),
+        )
+        orders = {order.id: order for order in of_taken}
+        company = shared_messages(of_taken, waiting)
+        bodies: dict[int, Message] = {
+            each: together(orders[each], others).to_json() for each, others in company.items()
+        }
+        # Without a key: nobody orders just these. One that is ordered again has a look too many.
+        self.tx.run(
+            """
+            UPDATE outbox SET body = row.body, key = NULL
+            FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (id bigint, body jsonb)
+            WHERE outbox.id = row.id
+            """,
+            rows=json.dumps([{"id": each, "body": body} for each, body in bodies.items()]),
+        )
+        self.tx.run(
+            "DELETE FROM outbox WHERE id = ANY(CAST(:ids AS bigint[]))",
+            ids=[other.id for others in company.values() for other in others],
+        )
+        return bodies
+
+    def _small(self, orders: str, **parameters: object) -> list[SmallOrder]:
+        """Returns those of orders that are for small strings, by age."""
+        rows = self.tx.run(
+            f"""
+            WITH found AS MATERIALIZED ({orders})
+            SELECT found.id, nodes, chars FROM found CROSS JOIN LATERAL (
+                SELECT array_agg(CAST(node AS bigint)) AS nodes FROM jsonb_array_elements_text(
+                    COALESCE(body -> 'node_ids', jsonb_build_array(body -> 'node_id'))) AS node
+            ) AS named CROSS JOIN LATERAL (
+                SELECT sum(char_count) AS chars, max(char_count) AS longest FROM node
+                WHERE node.id = ANY(nodes)) AS strings
+            WHERE longest <= {SMALL_STRING:d} ORDER BY found.id
+            """,
+            **parameters,
+        )
+        return [SmallOrder(order_id, tuple(nodes), chars) for order_id, nodes, chars in rows]
 
     def note_sent(self, order_ids: Sequence[int]) -> None:
         self.tx.run(
