@@ -19,7 +19,7 @@ from tests.runtime.built import BuiltFunctions, ask
 TRIES = 5
 # CPU time of INIT in bare functions' and MB of memory at its peak, with room for a loaded machine.
 INIT = {"create_tool": (18, 90), "search": (16, 90), "index_node": (10, 70), "cleanup": (9, 70)}
-COLD_QUESTION = {"openai/text-embedding-3-small": (12, 110), "jina_ai/m": (90, 250)}
+COLD_QUESTION = {"openai/text-embedding-3-small": (13, 110), "jina_ai/m": (90, 250)}
 """The same of the first hybrid search, by its model: the second is litellm's, with its import."""
 FOLDERS = ["/", "/etc", "/opt", "/tmp", "/usr", "/var", "/var/runtime", "/var/task"]  # noqa: S108
 
@@ -115,14 +115,14 @@ def test_a_cold_hybrid_search_is_whole_and_stays_in_its_budget(
         for question in ("harbour winter ledger", "railway budget"):
             degraded += ask(deployed, tool, question)["retrieval"]["degraded"]
             spent.append(search.cpu_s)
-        cold_s, warm_s = spent[1] - spent[0], spent[2] - spent[1]
+        cold_s, warm_s, peak_mb = spent[1] - spent[0], spent[2] - spent[1], search.peak_mb
         tell(
             capsys,
             f"search       first hybrid with {model} {cold_s * 1000:.0f} ms of CPU, "
             f"{cold_s / bare_s:.1f} times the bare, {spent[1] * 1000:.0f} with INIT; "
-            f"warm {warm_s * 1000:.0f} ms; {search.peak_mb:.0f} MB",
+            f"warm {warm_s * 1000:.0f} ms; {peak_mb:.0f} MB",
         )
     assert degraded == []
     limit, limit_mb = COLD_QUESTION[model]
     assert cold_s / bare_s <= limit
-    assert search.peak_mb <= limit_mb
+    assert peak_mb <= limit_mb
