@@ -15,7 +15,7 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy smoke prove-upgrade bom docs decisions migrate bench cost shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy test-turbopuffer-sdk smoke prove-upgrade bom docs decisions migrate bench cost shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -86,6 +86,11 @@ prove-runtime: setup-dev ## run what make build made under Lambda's runtime clie
 prove-arm64: setup-dev ## run what is shipped: make build's arm64 layers, in that jail, on an emulated processor (apt)
 	@test -d .aws-sam/build || $(MAKE) --no-print-directory build
 	@$(python) -m pytest tests/runtime -o python_files='check_*.py shipped_*.py' -m arm64 --arm64
+
+test-turbopuffer-sdk: setup-dev ## turbopuffer's own tests of its SDK against the local server (SDK=path/to/turbopuffer-python)
+	@test -d "$(SDK)/tests/custom" || { echo "SDK= names no source of turbopuffer's Python SDK"; exit 1; }
+	@test -x "$(SDK)/.venv/bin/python" || { python3 -m venv "$(SDK)/.venv" && cd "$(SDK)" && .venv/bin/pip install --quiet -r requirements-dev.lock; }
+	@$(python) -m tests.contract.turbopuffer.prove_sdk "$(SDK)"
 
 docs: setup-dev ## write the tables of docs/ from the models, and its answers from a run of docs/api.md
 	@$(python) -m scripts.api_reference

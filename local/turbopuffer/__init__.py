@@ -1,7 +1,8 @@
 """A turbopuffer-compatible HTTP server for one machine (turbopuffer.com/docs, API v1 and v2).
 
 It answers the part of the API that context-search calls, exactly and durably. Everything else is
-refused with a 400 that names it, never ignored.
+refused with a 400 that names it, never ignored. ``make test-turbopuffer-sdk`` compares it with what
+the vendor's own tests expect.
 """
 
 from __future__ import annotations

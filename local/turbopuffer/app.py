@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import re
 import time
+import zlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -14,6 +16,8 @@ from typing import Any, TypeVar
 import anyio
 import orjson
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -31,6 +35,8 @@ from local.turbopuffer.slots import QuerySlots
 Result = TypeVar("Result")
 _THREADS = 64
 _MAX_PAGE = 1_000
+# From which size on the SDK packs a request; that the service packs from there on is a guess.
+_PACKED_BYTES = 1_024
 _NAME = re.compile(r"[A-Za-z0-9\-_.]{1,128}\Z")
 
 
@@ -59,6 +65,7 @@ def create_app(data_dir: Path) -> Starlette:
             # Whatever else the real service has must not look like a missing namespace.
             Route("/{path:path}", _endpoint(service.elsewhere), methods=every),
         ],
+        middleware=[Middleware(GZipMiddleware, minimum_size=_PACKED_BYTES, compresslevel=1)],
         exception_handlers={ApiError: _on_error, DroppedError: _on_dropped},
         lifespan=lifespan,
     )
@@ -78,7 +85,7 @@ class Service:
         """``POST /v2/namespaces/{name}``."""
         name = _namespace(request)
         self._faults.strike("write", name)
-        raw = await request.body()
+        raw = await _content(request)
         await asyncio.sleep(self._faults.delay_s("write", name))
         answer = await self._in_thread(lambda: self._write(name, raw))
         if self._faults.take(("drop_after",), "write", name):
@@ -89,7 +96,7 @@ class Service:
         """``POST /v2/namespaces/{name}/query``, one query or several."""
         name = _namespace(request)
         self._faults.strike("query", name)
-        body = parse_json(await request.body())
+        body = parse_json(await _content(request))
         asked = parse_query(body)
         namespace = self.namespaces.existing(name)
         async with self._slots[name].take(len(asked)):
@@ -197,6 +204,20 @@ def _answer(
             "approx_namespace_size": rows,
         },
     }, results
+
+
+async def _content(request: Request) -> bytes:
+    """The body, unpacked; 400 when it is not what its header says."""
+    raw = await request.body()
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding == "identity":
+        return raw
+    if encoding != "gzip":
+        raise unsupported(f"Content-Encoding {encoding!r}")
+    try:
+        return gzip.decompress(raw)
+    except (OSError, EOFError, zlib.error):
+        raise invalid("the request body is not gzip") from None
 
 
 def _schema(namespace: Namespace) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 import orjson
@@ -48,7 +49,7 @@ class WriteBody(Strict):
     upsert_rows: list[dict[str, Any]] = Field(default_factory=list)
     deletes: list[Any] = Field(default_factory=list)
     declared: dict[str, Declaration] = Field(default_factory=dict, alias="schema")
-    distance_metric: Literal["cosine_distance"] | None = None
+    distance_metric: Literal["cosine_distance", "euclidean_squared"] | None = None
 
 
 class QueryBody(Strict):
@@ -90,7 +91,14 @@ def parse_query(value: Any) -> list[QueryBody]:
 
 
 def _refusal(error: ValidationError) -> ApiError:
-    details = error.errors(include_url=False, include_input=False, include_context=False)
-    text = "; ".join(f"{'.'.join(map(str, d['loc']))}: {d['msg']}" for d in details[:5])
+    details = error.errors(include_url=False, include_context=False)
+    text = "; ".join(f"{'.'.join(map(str, d['loc']))}: {_told(d)}" for d in details[:5])
     is_nonsense = {detail["type"] for detail in details} <= _NONSENSE
     return invalid(text) if is_nonsense else malformed(text)
+
+
+def _told(detail: Mapping[str, Any]) -> str:
+    """pydantic's words, or the service's where they are known."""
+    if detail["type"] == "list_type" and isinstance(detail["input"], dict):
+        return "invalid type: map, expected a sequence"
+    return str(detail["msg"])

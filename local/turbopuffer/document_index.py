@@ -39,7 +39,7 @@ class DocumentIndex:
         self.numbers: dict[str, IntColumn] = {}
         self.arrays: dict[str, Postings] = {}
         self.texts: dict[str, TextIndex] = {}
-        self.vectors = VectorColumn(schema.dimensions)
+        self.vectors = VectorColumn(schema.dimensions, schema.metric)
         self._alive = GrowingArray(np.bool_)
         self._order: NDArray[np.intp] | None = None
         self.adopt(schema)

@@ -65,7 +65,10 @@ class Namespace:
                 raise namespace_missing(self.name)
             if state is None and body.distance_metric is None:
                 raise invalid("distance_metric is required when a namespace gets its first vectors")
-            schema = (state.schema if state else Schema({})).with_declared(body.declared)
+            known = state.schema if state else Schema({}, body.distance_metric or "")
+            if body.distance_metric not in (None, known.metric):
+                raise invalid(f"distance_metric of the namespace is {known.metric}")
+            schema = known.with_declared(body.declared)
             batch = read_documents(body.upsert_rows, schema)
             deletes = [check_id(raw) for raw in body.deletes]
             if len({*batch.ids, *deletes}) < len(batch) + len(deletes):

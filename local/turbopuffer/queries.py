@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from local.turbopuffer.bodies import QueryBody
@@ -93,27 +94,28 @@ class Query:
                 return self._index.with_ids(map(check_id, ids))
             case ["id", "Gt", after]:
                 return self._index.behind(check_id(after))
-            case [str() as name, "Contains", str() as element]:
-                self._filterable(name, "[]string", "Contains")
-                return self._index.where(self._index.arrays[name].lookup(element)[0])
-            case [str() as name, "ContainsAny", [*elements]]:
-                self._filterable(name, "[]string", "ContainsAny")
-                if not all(isinstance(element, str) for element in elements):
-                    raise malformed(f"filter ContainsAny on {name!r}: an array of strings")
-                return self._index.where(self._index.arrays[name].lookup_any(elements))
-            case [str() as name, "In", [*values]]:
-                attribute = self._filterable(name, "int", "In")
-                numbers = [attribute.canonical(name, value) for value in values]
-                return self._index.numbers[name].any_of(numbers)
+            case [str() as name, "Contains" | "ContainsAny" | "In" as operator, operand]:
+                return self._with(name, operator, operand)
         raise _refused("filters", raw)
 
-    def _filterable(self, name: str, kind: str, operator: str) -> Attribute:
+    def _with(self, name: str, operator: str, operand: Any) -> Mask:
+        """Rows by the values of an attribute; ``In`` of an array means its elements."""
         attribute = self._schema.attribute(name, "filters")
-        if attribute.type != kind:
+        if attribute.type == "int" and operator == "In" and isinstance(operand, list):
+            _check_filterable(name, attribute)
+            numbers = [attribute.canonical(name, value) for value in operand]
+            return self._index.numbers[name].any_of(numbers)
+        if attribute.type != "[]string":
             raise unsupported(f"filter {operator} on attribute {name!r} of type {attribute.type}")
-        if not attribute.is_filterable or attribute.is_full_text:
-            raise invalid(f"attribute {name!r} isn't filterable")
-        return attribute
+        _check_filterable(name, attribute)
+        if operator == "Contains" and not isinstance(operand, str):
+            raise _mismatch(name, operator, "string", operand)
+        # A single value is a list of one, but for ContainsAny.
+        is_one = isinstance(operand, str) and operator != "ContainsAny"
+        elements = [operand] if is_one else operand
+        if not _is_texts(elements):
+            raise _mismatch(name, operator, "[]string", operand)
+        return self._index.where(self._index.arrays[name].lookup_any(elements))
 
     def _scores(self, raw: Any) -> Scores:
         """The BM25 score of every row; 0 for no match."""
@@ -135,12 +137,16 @@ class Query:
         raise _refused("rank_by", raw)
 
     def _tokens(self, name: str, operand: Any) -> list[str]:
-        if not isinstance(operand, list) or not all(isinstance(token, str) for token in operand):
-            raise invalid(f"attribute {name!r} is pre-tokenized: pass an array of strings")
-        self._room -= sum(len(token.encode()) for token in operand)
+        if not _is_texts(operand):
+            given = _in_words(operand)
+            raise invalid(
+                f"invalid input '{given}' for rank_by field \"{name}\", expecting []string"
+            )
+        tokens: list[str] = operand
+        self._room -= sum(len(token.encode()) for token in tokens)
         if self._room < 0:
             raise invalid(f"a full-text query has at most {_MAX_QUERY_BYTES} bytes")
-        return operand
+        return tokens
 
     def _lowest(self, rows: Rows, values: NDArray[np.float32], count: int) -> list[Hit]:
         """The rows with the lowest values; all that tie with the last are weighed by id."""
@@ -151,6 +157,30 @@ class Query:
         hits: list[Hit] = list(zip(rows.tolist(), values, strict=True))
         hits.sort(key=lambda hit: (hit[1], self._index.ids[hit[0]]))
         return hits[:count]
+
+
+def _check_filterable(name: str, attribute: Attribute) -> None:
+    if not attribute.is_filterable or attribute.is_full_text:
+        raise invalid(f"attribute {name!r} isn't filterable")
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _in_words(value: Any) -> str:
+    """An operand as the service quotes it."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_words, value))}]"
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _mismatch(name: str, operator: str, kind: str, operand: Any) -> ApiError:
+    """400, in the service's words."""
+    return invalid(
+        f"filter error in key `{name}`: type mismatch, {operator} expects {kind}, "
+        f"but got '{_in_words(operand)}'"
+    )
 
 
 def _refused(role: str, raw: Any) -> ApiError:

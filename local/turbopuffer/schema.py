@@ -22,6 +22,8 @@ _MAX_DIMENSIONS = 10_752
 _I64 = 2**63
 _SCALARS = ("string", "int", "datetime")
 _TEXTS = "[]string"
+COSINE = "cosine_distance"
+EUCLIDEAN = "euclidean_squared"
 _VECTOR_TYPE = re.compile(r"\[(\d+)\](f16|f32)\Z")
 _NUMBER_BYTES = {"f16": 2, "f32": 4}
 
@@ -72,9 +74,13 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """All attributes of a namespace, ``vector`` among them and ``id`` (a string) not."""
+    """All attributes of a namespace, ``vector`` among them and ``id`` (a string) not.
+
+    ``metric`` is how far its vectors are from each other, as the service spells it.
+    """
 
     attributes: Mapping[str, Attribute]
+    metric: str = COSINE
 
     @property
     def dimensions(self) -> int:
@@ -101,7 +107,7 @@ class Schema:
         for name, attribute in added.items():
             if self.attributes.get(name, attribute) != attribute:
                 raise unsupported(f"a change of attribute {name!r}")
-        schema = Schema({**self.attributes, **added})
+        schema = Schema({**self.attributes, **added}, self.metric)
         if VECTOR not in schema.attributes:
             raise invalid(f"the schema must declare {VECTOR!r}")
         return schema
@@ -112,7 +118,8 @@ class Schema:
             "attributes": {
                 name: {"type": a.type, "filterable": a.is_filterable, "full_text": a.is_full_text}
                 for name, a in self.attributes.items()
-            }
+            },
+            "metric": self.metric,
         }
 
     @classmethod
@@ -122,16 +129,22 @@ class Schema:
             {
                 name: Attribute(a["type"], a["filterable"], bool(a["full_text"]))
                 for name, a in saved["attributes"].items()
-            }
+            },
+            saved.get("metric", COSINE),
         )
 
     def view(self) -> dict[str, Any]:
-        """The body of ``GET /v1/namespaces/{name}/schema``."""
-        shown: dict[str, Any] = {ID: {"type": "string", "filterable": True}}
+        """The body of ``GET /v1/namespaces/{name}/schema``.
+
+        Of a full-text index only the tokenizer is told: what else the service shows of one with
+        ready tokens is not known.
+        """
+        tokens = {"tokenizer": "pre_tokenized_array"}
+        shown: dict[str, Any] = {ID: {"type": "string", "filterable": None}}
         for name, attribute in self.attributes.items():
             shown[name] = {"type": attribute.type, "filterable": attribute.is_filterable}
-            if attribute.is_full_text:
-                shown[name]["full_text_search"] = {"tokenizer": "pre_tokenized_array"}
+            shown[name]["full_text_search"] = tokens if attribute.is_full_text else None
+        shown[ID]["full_text_search"] = shown[VECTOR]["filterable"] = None
         shown[VECTOR]["ann"] = True
         return shown
 

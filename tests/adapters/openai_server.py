@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,17 +13,27 @@ from typing import Any
 from tests.adapters.scripted_embeddings import item, vector
 
 
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Prints what went wrong here; a client that has had enough hangs up."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class OpenAiServer:
     """An HTTP server with OpenAI's ``/embeddings``; ``status`` and ``headers`` set what it does.
 
-    With ``accepted`` every other key gets the status ``refusal``.
+    With ``accepted`` every other key gets the status ``refusal``. ``raw`` is an answer to give
+    instead of vectors.
     """
 
     def __init__(self) -> None:
         self.accepted: str | None = None
         self.refusal = 401
         self.status, self.headers = 200, dict[str, str]()
+        self.raw: bytes | None = None
         self.requests: list[tuple[dict[str, Any], str]] = []
+        self.paths: list[str] = []
         self.connections: set[Any] = set()
         self.answering = threading.Event()
         self.answering.set()
@@ -49,13 +60,15 @@ class OpenAiServer:
                 length = int(self.headers["content-length"])
                 body = json.loads(self.rfile.read(length))
                 outer.requests.append((body, self.headers["authorization"]))
+                outer.paths.append(self.path)
                 outer.connections.add(self.client_address)
                 outer.answering.wait()
                 with suppress(ConnectionError):  # a client past its deadline has hung up
-                    self.answer(json.dumps(outer.reply(body)).encode())
+                    self.answer(outer.raw or json.dumps(outer.reply(body)).encode())
 
             def answer(self, raw: bytes) -> None:
-                known = outer.accepted in (None, self.headers["authorization"].split()[-1])
+                expected = outer.accepted and f"Bearer {outer.accepted}"
+                known = expected in (None, self.headers["authorization"])
                 self.send_response(outer.status if known else outer.refusal)
                 for name, value in outer.headers.items():
                     self.send_header(name, value)
@@ -64,7 +77,7 @@ class OpenAiServer:
                 self.end_headers()
                 self.wfile.write(raw)
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server = _Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}/v1"

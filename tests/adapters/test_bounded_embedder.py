@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from context_search.adapters.litellm_embedder import BoundedEmbedder
+from context_search.adapters.bounded_models import BoundedEmbedder
 from context_search.domain.errors import EmbeddingTimeoutError
 from testing.in_memory.embedder import WordEmbedder
 

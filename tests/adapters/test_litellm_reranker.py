@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from context_search.adapters.litellm_reranker import BoundedReranker, LitellmReranker
+from context_search.adapters.bounded_models import BoundedReranker
+from context_search.adapters.litellm_reranker import LitellmReranker
 from context_search.domain.billed import Billed
 from context_search.domain.errors import (
     RerankError,
@@ -23,7 +24,7 @@ from context_search.domain.errors import (
 from testing.in_memory.reranker import WordReranker
 from tests.adapters.rerank_server import NO_SCORES, RerankServer, opinions, set_answer
 from tests.adapters.scripted_embeddings import CANARY, KEY
-from tests.adapters.test_litellm_embedder_http import Records
+from tests.adapters.test_embedders_over_http import Records
 
 TEXTS = ["harbour", "comets"]
 MODEL = "cohere/rerank-v3.5"

@@ -29,6 +29,7 @@ from context_search.domain.ids import ancestor_keys, scope_key, vector_row_id, w
 from context_search.domain.text.analysis import tokens
 from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorRow
 from testing.in_memory.embedder import WordEmbedder
+from tests.adapters.openai_server import OpenAiServer
 from tests.contract.turbopuffer.faulty import Faults
 from tests.contract.turbopuffer.targets import KEY, LocalServer, running
 from tests.steps import SMALL
@@ -380,6 +381,17 @@ def test_nobody_listening_is_unavailable() -> None:
     vectors = TurbopufferVectors(api_key=KEY, base_url="http://127.0.0.1:9")
     with pytest.raises(VectorStoreUnavailableError):
         ask(vectors, "any", "harbour")
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_hands_nothing_to_another_host(status: int) -> None:
+    here, elsewhere = OpenAiServer(), OpenAiServer()
+    with here.running() as url, elsewhere.running() as other:
+        here.status, here.headers, here.raw = status, {"location": other}, b"{}"
+        redirected = TurbopufferVectors(api_key=KEY, base_url=url)
+        with pytest.raises(VectorStoreUnavailableError):
+            redirected.upsert("project_1", [document("/a", TEXTS["/a/0"])], config=SMALL)
+    assert (len(here.requests), elsewhere.requests) == (1, [])
 
 
 def test_every_reply_tells_what_it_is_billed(local_server: LocalServer, namespace: str) -> None:

@@ -9,26 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from context_search.adapters.litellm_embedder import (
-    KEY_REFUSED,
-    LATE,
-    import_litellm,
-    in_time,
-    refuses_key,
-)
+from context_search.adapters.litellm_embedder import import_litellm, refusal_of
+from context_search.adapters.provider_calls import RERANKING, ProviderKey, Refusal
 from context_search.domain.billed import Billed, OnBilled
-from context_search.domain.errors import (
-    RerankError,
-    RerankRejectedError,
-    RerankTimeoutError,
-    RerankUnavailableError,
-)
-from context_search.ports.outside import Reranker
+from context_search.domain.errors import RerankUnavailableError
 
 MAX_SCORE = 1e6
 """Largest score that can be one: beyond it, differences of two are no use."""
@@ -60,8 +46,7 @@ class LitellmReranker:
             "num_retries": 0,
             "max_retries": 0,
         }
-        self._api_key = api_key
-        self._instead_of = instead_of
+        self._key = ProviderKey(api_key, instead_of)
         self._on_billed = on_billed
         self._litellm: Any = None
         self._lock = threading.Lock()
@@ -81,28 +66,23 @@ class LitellmReranker:
         self.warm_up()
         deadline = time.monotonic() + timeout_s
         asked = {"query": question, "documents": list(texts), "top_n": len(texts)}
-        key = self._api_key
-        reply = self._reply(asked, key, deadline)
-        if refuses_key(reply) and (other := self._instead_of(key)) is not None:
-            self._api_key = other
-            reply = self._reply(asked, other, deadline)
-        if isinstance(reply, Exception):
+
+        def ask(api_key: str | None) -> Any:
+            """What litellm gives, or a Refusal."""
+            timeout_s = RERANKING.time_until(deadline)
+            try:
+                return self._litellm.rerank(
+                    **asked, **self._arguments, api_key=api_key, timeout=timeout_s
+                )
+            except Exception as error:  # noqa: BLE001 litellm lets errors of any library through
+                return refusal_of(error)
+
+        reply = self._key.answer(ask)
+        if isinstance(reply, Refusal):
             # Raised outside of the handler: a chained litellm error would carry text into logs.
-            raise _failure(reply)
+            raise RERANKING.of(reply)
         self._on_billed(billed_of(reply))
         return scores_of(reply, len(texts))
-
-    def _reply(self, asked: dict[str, Any], api_key: str | None, deadline: float) -> Any:
-        """What litellm gives, or what it raised."""
-        timeout_s = deadline - time.monotonic()
-        if timeout_s <= 0:
-            raise RerankTimeoutError("the deadline passed before the request was sent")
-        try:
-            return self._litellm.rerank(
-                **asked, **self._arguments, api_key=api_key, timeout=timeout_s
-            )
-        except Exception as error:  # noqa: BLE001 litellm lets errors of any library through
-            return error
 
 
 def scores_of(reply: Any, count: int) -> dict[int, float]:
@@ -136,41 +116,3 @@ def billed_of(reply: Any) -> Billed:
     told = (meta.get("billed_units") or {}).get("total_tokens")
     told = told or (meta.get("tokens") or {}).get("input_tokens")
     return Billed(reranks=1, rerank_tokens=told if isinstance(told, int) and told > 0 else 0)
-
-
-def _failure(error: Exception) -> RerankError:
-    """Our error for one of litellm's, whose own message may quote the text and is dropped."""
-    status = getattr(error, "status_code", None)
-    message = f"{type(error).__name__} with status {status}"
-    if status in LATE:
-        return RerankTimeoutError(message)
-    # The key is refused, not the text, and another takes its place.
-    if status not in (*KEY_REFUSED, 429) and status in range(400, 500):
-        return RerankRejectedError(message)
-    return RerankUnavailableError(message)
-
-
-@dataclass(frozen=True, slots=True)
-class BoundedReranker:
-    """The port ``Reranker``: asks in a thread and leaves it behind when time is up.
-
-    litellm gives some providers no timeout at all. The first import of it is not counted.
-    """
-
-    inner: Reranker
-    threads: ThreadPoolExecutor
-
-    @property
-    def model(self) -> str:
-        return self.inner.model
-
-    def warm_up(self) -> None:
-        self.inner.warm_up()
-
-    def scores(self, question: str, texts: Sequence[str], *, timeout_s: float) -> dict[int, float]:
-        self.inner.warm_up()
-        ask = partial(self.inner.scores, question, texts, timeout_s=timeout_s)
-        try:
-            return in_time(self.threads, ask, timeout_s)
-        except TimeoutError:
-            raise RerankTimeoutError("no second opinion in time") from None

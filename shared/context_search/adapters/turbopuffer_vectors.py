@@ -68,6 +68,8 @@ class TurbopufferVectors:
         http_client = DefaultHttpxClient(
             auth=RenewedKey(api_key, instead_of),
             event_hooks={"response": [refuse_long_pauses]},
+            # One would hand vectors and tokens to another host than the one that was chosen.
+            follow_redirects=False,
         )
         weakref.finalize(self, http_client.close)
         self._client = Turbopuffer(
@@ -220,7 +222,7 @@ def translated(*, final: int | None = None) -> Iterator[None]:
             raise VectorStoreTimeoutError(
                 late, retry_after_s=_retry_after_s(error.response)
             ) from error
-        passing = error.status_code >= 500 or error.status_code in _PASSING
+        passing = error.status_code not in range(400, 500) or error.status_code in _PASSING
         if passing and error.status_code != final:
             raise _unavailable(error) from error
         raise VectorStoreRejectedError(f"turbopuffer answered {error.status_code}") from error

@@ -113,22 +113,11 @@ class Parts(LiveSettings):
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """The embedding model that an index was built with."""
-        from context_search.adapters.litellm_embedder import LitellmEmbedder  # noqa: PLC0415
+        from context_search.bootstrap.models import embedder  # noqa: PLC0415
 
         key = (config.model, config.dimensions)
         if key not in self._embedders:
-            self._embedders[key] = LitellmEmbedder(
-                config.model,
-                config.dimensions,
-                query_params=self.settings.embedding_query_params,
-                passage_params=self.settings.embedding_passage_params,
-                api_key=self.settings.embedding_api_key,
-                api_base=self.settings.embedding_api_base,
-                instead_of=lambda refused: self.instead_of(
-                    refused, lambda settings: settings.embedding_api_key
-                ),
-                on_billed=self.meter.add,
-            )
+            self._embedders[key] = embedder(config, self, self.meter.add)
         return self._embedders[key]
 
     def deadline(self, context: Any) -> Deadline:

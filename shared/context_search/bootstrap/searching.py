@@ -50,7 +50,7 @@ class SearchingParts:
     @cached_property
     def searcher(self) -> Searcher:
         """What every kind of search goes through."""
-        from context_search.adapters.litellm_embedder import BoundedEmbedder  # noqa: PLC0415
+        from context_search.adapters.bounded_models import BoundedEmbedder  # noqa: PLC0415
         from context_search.services.indexing.use_index import IndexUse  # noqa: PLC0415
         from context_search.services.searching.search import searcher  # noqa: PLC0415
 
@@ -79,20 +79,12 @@ class SearchingParts:
 
         Raises RerankUnavailableError: nobody but the deployment decides who sees texts.
         """
-        from context_search.adapters.litellm_reranker import BoundedReranker, LitellmReranker  # noqa: PLC0415
+        from context_search.adapters.bounded_models import BoundedReranker  # noqa: PLC0415
+        from context_search.bootstrap.models import reranker  # noqa: PLC0415
 
-        settings = self.live.settings
-        if model not in settings.rerank_models:
+        if model not in self.live.settings.rerank_models:
             raise RerankUnavailableError("this deployment has no such reranking model")
-        asked = LitellmReranker(
-            model,
-            api_key=settings.rerank_api_key,
-            api_base=settings.rerank_api_base,
-            instead_of=lambda refused: self.live.instead_of(
-                refused, lambda present: present.rerank_api_key
-            ),
-            on_billed=self.on_billed,
-        )
+        asked = reranker(model, self.live, self.on_billed)
         return BoundedReranker(asked, ThreadPoolExecutor(QUESTIONS_AT_ONCE, f"rerank {model}"))
 
     def observed(self, kind: str) -> ObservedSearch:

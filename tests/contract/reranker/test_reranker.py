@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from context_search.adapters.litellm_reranker import BoundedReranker, LitellmReranker
+from context_search.adapters.bounded_models import BoundedReranker
+from context_search.adapters.litellm_reranker import LitellmReranker
 from context_search.domain.errors import RerankTimeoutError
 from context_search.ports.outside import Reranker
 from testing.in_memory.reranker import WordReranker

@@ -101,3 +101,18 @@ def test_a_server_that_is_told_to_stop_leaves_everything(tmp_path: Path) -> None
     with running(tmp_path) as server, connected(server) as client:
         everything = named(client, "stopped").query(rank_by=("id", "asc"), limit=1_000)
         assert ids(everything) == [f"{i:02}" for i in range(100)]
+
+
+def test_the_metric_survives(tmp_path: Path) -> None:
+    near = {"rank_by": ("vector", "ANN", [0.0, 0.0]), "limit": 1}
+    schema = {"vector": {"type": "[2]f32", "ann": True}}
+    with running(tmp_path) as server, connected(server) as client:
+        named(client, "kept").write(
+            upsert_rows=[{"id": "1", "vector": [3.0, 0.0]}],
+            schema=schema,
+            distance_metric="euclidean_squared",
+        )
+        server.kill()
+    with running(tmp_path) as server, connected(server) as client:
+        rows = named(client, "kept").query(**near).rows or []
+        assert [row["$dist"] for row in rows] == [9.0]

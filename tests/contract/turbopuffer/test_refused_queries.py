@@ -64,6 +64,22 @@ CASES: list[tuple[dict[str, Any], int]] = [
     (filtered("n", "Contains", "1"), 400),
     (filtered("And", [["tags"]]), 400),
 ]
+# What the service's own tests expect, word for word.
+IN_ITS_WORDS: list[tuple[dict[str, Any], str]] = [
+    (
+        filtered("tags", "ContainsAny", "python"),
+        "filter error in key `tags`: type mismatch, ContainsAny expects []string, but got 'python'",
+    ),
+    (
+        filtered("tags", "Contains", ["python", "javascript"]),
+        "filter error in key `tags`: type mismatch, Contains expects string, "
+        "but got '[python, javascript]'",
+    ),
+    (
+        by("content", "BM25", "jumped"),
+        "invalid input 'jumped' for rank_by field \"content\", expecting []string",
+    ),
+]
 # What a refusal names.
 ELSEWHERE: list[tuple[dict[str, Any], str]] = [
     (ordered(top_k=1), "top_k"),
@@ -89,7 +105,6 @@ ELSEWHERE: list[tuple[dict[str, Any], str]] = [
     (filtered("id", "Eq", "1"), "Eq"),
     (filtered("at", "In", ["2026-01-01"]), "In"),
     (filtered("tags", "NotContainsAny", ["a"]), "NotContainsAny"),
-    (filtered("tags", "In", [1]), "In"),
     (filtered("raw", "Glob", "x*"), "Glob"),
     (filtered("raw", "Regex", ".*"), "Regex"),
     (filtered("content", "ContainsAllTokens", ["a"]), "ContainsAllTokens"),
@@ -110,6 +125,29 @@ def test_a_wrong_query_is_refused(
     answer = target.post(f"/v2/namespaces/{documents.id}/query", json=body)
     target.check_status(answer.status_code, status)
     assert answer.json()["status"] == "error"
+
+
+@pytest.mark.parametrize(("body", "text"), IN_ITS_WORDS, ids=lambda value: str(value)[:70])
+def test_a_value_of_another_type_is_refused_in_the_services_words(
+    documents: Namespace, target: Target, body: dict[str, Any], text: str
+) -> None:
+    answer = target.post(f"/v2/namespaces/{documents.id}/query", json=body)
+    assert answer.status_code == 400
+    assert text in answer.json()["error"]
+
+
+@pytest.mark.parametrize("operand", [[1], 1, None, ["a", None], {"a": "b"}], ids=str)
+@pytest.mark.parametrize("operator", ["In", "ContainsAny", "Contains"])
+def test_what_is_no_text_is_refused_by_the_attribute_and_its_type(
+    documents: Namespace, target: Target, operator: str, operand: Any
+) -> None:
+    body = filtered("tags", operator, operand)
+    answer = target.post(f"/v2/namespaces/{documents.id}/query", json=body)
+    assert answer.status_code == 400
+    if target.is_local:
+        expected = "string" if operator == "Contains" else "[]string"
+        told = f"in key `tags`: type mismatch, {operator} expects {expected}, but got '"
+        assert told in answer.json()["error"]
 
 
 @pytest.mark.parametrize("body", [{"rank_by": ["id", "asc"]}, {"limit": 1}], ids=str)

@@ -62,7 +62,7 @@ ELSEWHERE: list[tuple[dict[str, Any], str]] = [
     ({**row(), "create_namespace": True}, "create_namespace"),
     ({**row(), "return_affected_ids": True}, "return_affected_ids"),
     ({**row(), "disable_backpressure": True}, "disable_backpressure"),
-    ({**row(), "distance_metric": "euclidean_squared"}, "distance_metric"),
+    ({**row(), "distance_metric": "dot_product"}, "distance_metric"),
     ({**row(), "nonsense": 1}, "nonsense"),
 ]
 
@@ -113,3 +113,12 @@ def test_ids_of_up_to_sixty_four_bytes_are_taken(namespace: Namespace) -> None:
 def test_a_filterable_value_of_four_kibibytes_is_taken(namespace: Namespace) -> None:
     upsert(namespace, {"id": "1", "tags": ["x" * 4_096], "raw": "x" * 100_000})
     assert ids(namespace.query(rank_by=("id", "asc"), limit=1)) == ["1"]
+
+
+def test_rows_that_are_no_list_are_refused_in_the_services_words(
+    documents: Namespace, target: Target
+) -> None:
+    body = {"upsert_rows": {"id": "2", "vector": VECTOR}}
+    answer = target.post(f"/v2/namespaces/{documents.id}", json=body)
+    assert answer.status_code == 422
+    assert "invalid type: map, expected a sequence" in answer.json()["error"]

@@ -23,6 +23,17 @@ def test_the_schema_shows_how_attributes_are_indexed(namespace: Namespace, targe
     assert schema["vector"]["ann"]
 
 
+def test_the_schema_is_null_where_a_kind_of_index_cannot_be(
+    namespace: Namespace, target: Target
+) -> None:
+    upsert(namespace, {"id": "1"})
+    schema = target.http.get(f"/v1/namespaces/{namespace.id}/schema").json()
+    assert schema["id"] == {"type": "string", "filterable": None, "full_text_search": None}
+    vector = {"type": "[2]f32", "ann": True, "filterable": None, "full_text_search": None}
+    assert schema["vector"] == vector
+    assert schema["n"] == {"type": "int", "filterable": True, "full_text_search": None}
+
+
 def test_attributes_can_be_added_later(namespace: Namespace) -> None:
     upsert(namespace, {"id": "1"})
     more = {

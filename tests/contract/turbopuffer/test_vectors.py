@@ -6,6 +6,7 @@ import base64
 import math
 import random
 import struct
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -37,6 +38,49 @@ def test_nearest_come_first_by_cosine(namespace: Namespace, share: int) -> None:
 def test_equal_distances_are_in_order_of_ids_also_at_the_limit(namespace: Namespace) -> None:
     upsert(namespace, *({"id": name} for name in "dbca"))
     assert ids(namespace.query(rank_by=("vector", "ANN", [1.0, 1.0]), limit=3)) == ["a", "b", "c"]
+
+
+def write_far(namespace: Namespace, vectors: Mapping[str, list[float]]) -> None:
+    """Documents of which the distances are squared differences."""
+    namespace.write(
+        upsert_rows=[{"id": identity, "vector": vector} for identity, vector in vectors.items()],
+        schema={"vector": {"type": "[2]f32", "ann": True}},
+        distance_metric="euclidean_squared",
+    )
+
+
+def distances(namespace: Namespace, query: list[float], limit: int) -> list[tuple[str, float]]:
+    rows = namespace.query(rank_by=("vector", "ANN", query), limit=limit).rows or []
+    return [(str(row.id), row["$dist"]) for row in rows]
+
+
+def test_nearest_come_first_by_squared_differences(namespace: Namespace) -> None:
+    write_far(namespace, {f"{i:02}": [i / 10, i / 10] for i in range(20)})
+    found = distances(namespace, [1.5, 1.6], 5)
+    assert [identity for identity, _ in found] == ["15", "16", "14", "17", "18"]
+    assert [round(distance, 6) for _, distance in found] == [0.01, 0.01, 0.05, 0.05, 0.13]
+    assert found[0][1] == found[1][1]
+    assert found[2][1] == found[3][1]
+
+
+def test_small_differences_far_from_the_origin_are_told_apart(namespace: Namespace) -> None:
+    write_far(namespace, {"b": [1000.0, 1000.01], "c": [1000.0, 1000.02], "a": [1000.0, 1000.0]})
+    found = distances(namespace, [1000.0, 1000.0], 3)
+    assert [identity for identity, _ in found] == ["a", "b", "c"]
+    assert [round(distance, 5) for _, distance in found] == [0.0, 0.0001, 0.0004]
+
+
+def test_tiny_distances_are_not_rounded_away(namespace: Namespace) -> None:
+    write_far(namespace, {"a": [1e-4, 0.0], "b": [1e-5, 0.0], "c": [0.0, 0.0]})
+    found = distances(namespace, [0.0, 0.0], 3)
+    assert found == [("c", 0.0), ("b", pytest.approx(1e-10)), ("a", pytest.approx(1e-8))]
+
+
+def test_the_metric_of_a_namespace_never_changes(namespace: Namespace, target: Target) -> None:
+    write_far(namespace, {"1": [1.0, 0.0]})
+    target.refuses(lambda: upsert(namespace, {"id": "2"}), 400)
+    namespace.write(upsert_rows=[{"id": "2", "vector": [3.0, 0.0]}])
+    assert distances(namespace, [0.0, 0.0], 2) == [("1", 1.0), ("2", 9.0)]
 
 
 def test_numbers_and_base64_are_the_same_vector(namespace: Namespace, target: Target) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from context_search.adapters.litellm_embedder import LitellmEmbedder
+from context_search.adapters.openai_embedder import OpenAiEmbedder, Route
 from context_search.domain.access import Principal
 from context_search.services.indexing.node_report import NodeReport, RetryLater
 from testing.in_memory.embedder import WordEmbedder
@@ -47,8 +47,10 @@ def provider(deployment: Deployment) -> Iterator[WordServer]:
     """The provider that the site embeds with, over HTTP."""
     server = WordServer()
     with server.running() as url:
-        deployment.parts.embedder = LitellmEmbedder(
-            "openai/words", DIMENSIONS, api_key=KEY, api_base=url
+        route = Route.of("openai/words", url, has_key=True)
+        assert route is not None
+        deployment.parts.embedder = OpenAiEmbedder(
+            "openai/words", DIMENSIONS, route=route, api_key=KEY
         )
         yield server
         deployment.parts.embedder = None
