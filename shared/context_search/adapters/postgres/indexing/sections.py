@@ -23,7 +23,11 @@ SMALL_BYTES = 32_000
 """Documents that take at most as many bytes, compressed, are compared as a whole."""
 _BYTES = 8_192
 _LEVELS = 12  # each one copies what is below it
-_IS_OPEN = f"item.level < {_LEVELS} AND pg_column_size(item.value) > {_BYTES}"
+_POINTER_BYTES = 1_000  # each section has its pointer; a key may have megabytes
+_IS_OPEN = f"""
+    (item.level < {_LEVELS} AND pg_column_size(item.value) > {_BYTES}
+     AND octet_length(item.pointer) <= {_POINTER_BYTES})
+"""
 _IS_LARGE_CONTAINER = f"""
     jsonb_typeof(member.value) IN ('object', 'array') AND pg_column_size(member.value) > {_BYTES}
 """
