@@ -1,7 +1,8 @@
 """Indexing very many short strings for project search, through the whole local stack.
 
-``python -m bench.strings [strings]`` (default 100,000) writes a table of that many strings of about
-60 characters, switches project search on and waits until every string can be found.
+``python -m bench.strings [strings] [--per-table N]`` (default 100,000) writes that many strings of
+about 60 characters, into one table or into tables of N each, switches project search on and waits
+until every string can be found.
 """
 
 from __future__ import annotations
@@ -26,12 +27,17 @@ def main() -> None:
     """Start, fill, wait, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.strings", description=__doc__)
     parser.add_argument("strings", nargs="?", type=int, default=100_000)
-    count = parser.parse_args().strings
+    parser.add_argument("--per-table", type=int)
+    options = parser.parse_args()
+    count, per_table = options.strings, options.per_table or options.strings
     with tempfile.TemporaryDirectory() as folder:
         state = State(Path(folder) / "state")
         with Stack(state, dict(os.environ), report=lambda _: None) as stack:  # noqa: TID251 - handed on
-            seconds = _index(stack, [_string(number) for number in range(count)])
-    print(f"{count:,} strings on {platform.machine()}, {os.cpu_count()} cores")
+            strings = [_string(number) for number in range(count)]
+            tables = [strings[at : at + per_table] for at in range(0, count, per_table)]
+            seconds = _index(stack, tables)
+    machine = f"{platform.machine()}, {os.cpu_count()} cores"
+    print(f"{count:,} strings in {len(tables):,} tables on {machine}")
     print(f"indexed in {seconds:.0f} s: {count / seconds:,.0f} a second")
 
 
@@ -41,14 +47,15 @@ def _string(number: int) -> str:
     return f"{' '.join(words)} {number}"
 
 
-def _index(stack: Stack, strings: list[str]) -> float:
-    """Returns after how many seconds all of them were indexed."""
+def _index(stack: Stack, tables: list[list[str]]) -> float:
+    """Returns after how many seconds the strings of all tables were indexed."""
     project, _ = new_project(stack)
-    new_table(stack, project, json.dumps({"strings": strings}))
+    for strings in tables:
+        new_table(stack, project, json.dumps({"strings": strings}))
     route = f"/api/v1/projects/{project.project_id}/search-index"
     began = time.perf_counter()
     project.post(route)
-    project.wait_until_ready(route, at_least=len(strings))
+    project.wait_until_ready(route, at_least=sum(map(len, tables)))
     return time.perf_counter() - began
 
 

@@ -31,7 +31,7 @@ def take(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, Mess
 
 
 def nodes_of(message: Message) -> list[int]:
-    found: list[int] = message.get("node_ids") or [message["node_id"]]  # type: ignore[assignment, list-item]
+    found: list[int] = message.get("node_ids") or [message["node_id"]]  # type: ignore[assignment]
     return found
 
 

@@ -49,6 +49,7 @@ SITUATIONS = {
     "other program: drop namespace",
     "other program: lose documents",
     "other program: edit",
+    "order: for strings of several",
     "order: put off in the book",
     "order: rests in the queue",
     "order: sent again",

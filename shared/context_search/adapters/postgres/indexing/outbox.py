@@ -162,11 +162,11 @@ class PostgresOutbox:
         )
         return bodies
 
-    def _small(self, orders: str, **parameters: object) -> list[SmallOrder]:
+    def _small(self, which: str, **parameters: object) -> list[SmallOrder]:
         """Returns those of orders that are for small strings, by age."""
         rows = self.tx.run(
             f"""
-            WITH found AS MATERIALIZED ({orders})
+            WITH found AS MATERIALIZED ({which})
             SELECT found.id, nodes, chars FROM found CROSS JOIN LATERAL (
                 SELECT array_agg(CAST(node AS bigint)) AS nodes FROM jsonb_array_elements_text(
                     COALESCE(body -> 'node_ids', jsonb_build_array(body -> 'node_id'))) AS node
