@@ -24,7 +24,7 @@ HAS_ROWS = {
     *("idempotency_key", "index_generation", "mcp", "mcp_binding", "node", "outbox", "permit"),
     *("project_removal", "ranking", "retrieval_settings", "search_index", "upload"),
     *("table_history", "table_version", "version_piece", "node_tally"),
-    *("context_table", "project", "tool"),
+    *("context_table", "project", "tool", "words_backlog"),
 }
 """Of a project that has used everything; its tombstones come later."""
 
@@ -49,7 +49,7 @@ def rows(deployed: Deployment) -> dict[str, int]:
 
 def use_everything(deployed: Deployment) -> dict[str, Any]:
     """A project with something of each kind, and an order that waits in the queue."""
-    tool = deployed.tool(DOCUMENT)
+    tool = deployed.tool(DOCUMENT, storage="lean")  # its words are written at once
     project, key = f"/api/v1/projects/{tool['project_id']}", tool["key"]
     table = f"/api/v1/tables/{tool['table_id']}"
 
