@@ -64,7 +64,7 @@ def test_a_late_step_of_removing_reads_no_more_than_the_first(databases: Databas
         _read_by(database, grown, 85)
         last = _read_by(database, grown, 5)
         database.close()
-    assert last < 1.2 * first
+    assert last < 1.5 * first  # what was deleted last is looked at once more; 1.9 without an index
 
 
 def _read_by(database: Database, grown: GrownIndex, steps: int) -> int:
