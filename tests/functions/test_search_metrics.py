@@ -140,7 +140,10 @@ def test_a_degraded_search_is_counted_by_its_code(
 def test_keywords_from_postgres_are_a_stage_of_their_own(
     deployed: Deployment, tool: Line, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    deployed.functions["cleanup"].invoke(event("cleanup"))  # which writes the words
+    deployed.drain()
     parts().vectors.delete_namespace(tool["namespace"])
+    printed(capsys)
     assert ask(deployed, tool, "comets")["json"]["results"]
     lines = printed(capsys)
     assert stages(one(lines)) == STAGES | {"postgres"}

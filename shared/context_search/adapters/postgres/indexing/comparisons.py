@@ -62,7 +62,8 @@ PROJECT_BEHIND = f"""
     ({_ANY_ORDERED} OR {_TABLE_ORDERED}
      OR EXISTS (
         SELECT FROM comparison JOIN context_table ON context_table.id = comparison.table_id
-        WHERE generation_id = :generation AND comparison.revision IS NULL AND {TABLE_IS_THERE}))
+        WHERE comparison.generation_id = :generation AND comparison.revision IS NULL
+          AND {TABLE_IS_THERE}))
 """
 """The same of the index of a project, whatever number of tables it has.
 

@@ -133,7 +133,8 @@ _PROJECT = _MOVING.format(
     or_else=f"""
         {PROJECT_BEHIND} OR EXISTS (
             SELECT FROM comparison JOIN context_table ON context_table.id = comparison.table_id
-            WHERE generation_id = :generation AND refused IS NOT NULL AND {TABLE_IS_THERE})
+            WHERE comparison.generation_id = :generation AND comparison.refused IS NOT NULL
+              AND {TABLE_IS_THERE})
     """
 )
 
