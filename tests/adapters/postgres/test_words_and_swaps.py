@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from context_search.adapters.postgres.pool import Database, Transaction
+from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresUnitOfWork
 from context_search.adapters.system_clock import SystemClock
 from context_search.domain.errors import VectorStoreUnavailableError
@@ -118,7 +118,8 @@ def test_a_swap_while_keywords_are_searched_is_told(desk: Desk) -> None:
     claim, new = desk.edited()
     with desk.bench.store.for_all("test") as work:
         held = work.nodes.hold([claim], lease_s=60)
-        _stop_reading_words(work)
+        assert isinstance(work, PostgresUnitOfWork)
+        work.keywords.tx.run("LOCK TABLE chunk_words IN ACCESS EXCLUSIVE MODE")
         asked = desk.begun(lambda: desk.ask(AFTER[:60]))
         assert not asked.done()
         assert work.chunks.activate([(each, new) for each in held])
@@ -127,8 +128,3 @@ def test_a_swap_while_keywords_are_searched_is_told(desk: Desk) -> None:
     assert isinstance(answer, Answer)
     assert answer.degraded == ["backend_unavailable", "partial_keywords"]
     assert answer.hint == "index_incomplete"
-
-
-def _stop_reading_words(work: PostgresUnitOfWork) -> None:
-    tx: Transaction = work.keywords.tx
-    tx.run("LOCK TABLE chunk_words IN ACCESS EXCLUSIVE MODE")
