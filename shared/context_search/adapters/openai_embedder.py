@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import httpcore2
 import httpx2
 import msgspec
 
@@ -90,49 +89,56 @@ class _End(threading.local):
         """Returns how long to wait for the socket. Raises ReadTimeout when it is over."""
         left_s = self.at - time.monotonic()
         if left_s <= 0:
-            raise httpcore2.ReadTimeout("the reply had no end in time")
+            raise httpx2.ReadTimeout("the reply had no end in time")
         return left_s if timeout_s is None else min(timeout_s, left_s)
 
 
-class _Ending(httpcore2.NetworkBackend):
-    """Makes connections that end with the request: the client's timeout is for each read alone.
+class _EndingStream:
+    """A connection that ends with the request: the client's timeout is for each read alone.
 
     A server that sends a little of a head, or of nothing, again and again would hold it for ever.
     """
 
-    def __init__(self, inner: httpcore2.NetworkBackend, end: _End) -> None:
+    def __init__(self, inner: Any, end: _End) -> None:
         self._inner, self._end = inner, end
 
-    def connect_tcp(self, *args: Any, **more: Any) -> httpcore2.NetworkStream:
-        return _EndingStream(self._inner.connect_tcp(*args, **more), self._end)
-
-
-class _EndingStream(httpcore2.NetworkStream):
-    def __init__(self, inner: httpcore2.NetworkStream, end: _End) -> None:
-        self._inner, self._end = inner, end
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._inner.read(max_bytes, self._end.at_most(timeout))
+        """Waits no longer than the request may take."""
+        read: bytes = self._inner.read(max_bytes, self._end.at_most(timeout))
+        return read
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Waits no longer than the request may take."""
         self._inner.write(buffer, self._end.at_most(timeout))
 
-    def close(self) -> None:
-        self._inner.close()
-
-    def start_tls(self, *args: Any, **more: Any) -> httpcore2.NetworkStream:
+    def start_tls(self, *args: Any, **more: Any) -> _EndingStream:
+        """Returns the same, encrypted."""
         return _EndingStream(self._inner.start_tls(*args, **more), self._end)
 
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
+
+class _EndingBackend:
+    """What httpcore2 opens connections with; they end with their requests."""
+
+    def __init__(self, inner: Any, end: _End) -> None:
+        self._inner, self._end = inner, end
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def connect_tcp(self, *args: Any, **more: Any) -> _EndingStream:
+        """Returns a connection of the inner backend."""
+        return _EndingStream(self._inner.connect_tcp(*args, **more), self._end)
 
 
 def _end_all(client: httpx2.Client, end: _End) -> None:
     # The client hands no backend on. Those of proxies in the environment are among them.
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx2.HTTPTransport):
-            pool = transport._pool
-            pool._network_backend = _Ending(pool._network_backend, end)
+            pool: Any = transport._pool
+            pool._network_backend = _EndingBackend(pool._network_backend, end)
 
 
 class OpenAiEmbedder(ProviderEmbedder):
