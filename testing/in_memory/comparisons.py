@@ -62,7 +62,10 @@ class MemoryComparisons:
     def note_compared(
         self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
     ) -> None:
-        self.rows.compared[index.generation.id, table_id] = (revision, tuple(scopes))
+        key = index.generation.id, table_id
+        self.rows.compared[key] = (revision, tuple(scopes))
+        if key in self.rows.sections:
+            self.rows.sections[key] = (None, self.rows.sections[key][1])
         self.rows.fielded[index.generation.id, table_id] = (revision, index.fields)
         self.rows.refused.pop((index.generation.id, table_id), None)
         self.rows.change(self.rows.indexes, index.id, order_error=None)

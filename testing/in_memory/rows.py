@@ -141,7 +141,8 @@ class Rows:
         self.compared: Journaled[tuple[int, int], tuple[int, tuple[str, ...]]] = Journaled(journal)
         self.fielded: Journaled[tuple[int, int], tuple[int, tuple[str, ...]]] = Journaled(journal)
         self.sections: Journaled[
-            tuple[int, int], tuple[tuple[int, tuple[str, ...]], Mapping[bytes, ComparedSection]]
+            tuple[int, int],
+            tuple[tuple[int, tuple[str, ...]] | None, Mapping[bytes, ComparedSection]],
         ] = Journaled(journal)
         self.refused: Journaled[tuple[int, int], Mapping[str, object]] = Journaled(journal)
         self.ordered: Journaled[tuple[int, int], datetime] = Journaled(journal)

@@ -270,6 +270,15 @@ def test_a_provider_that_does_not_tell_its_tokens_is_none(
     assert told == [Billed(tokens=tokens)]
 
 
+@pytest.mark.parametrize("tokens", [-5, 10**30, 1.5, True, "7"])
+def test_what_is_no_number_of_tokens_is_not_billed(openai_server: Server, tokens: object) -> None:
+    server, url = openai_server
+    server.raw = reply_of(vector(1), usage={"total_tokens": tokens})
+    told: list[Billed] = []
+    assert by_ourselves(url, on_billed=told.append).embed_query("a", timeout_s=30) == vector(1)
+    assert told == [Billed(tokens=0)]
+
+
 @pytest.mark.parametrize("is_packed", [False, True])
 def test_a_reply_is_read_as_far_as_its_vectors_can_be_long(
     openai_server: Server, *, is_packed: bool

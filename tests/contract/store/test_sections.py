@@ -18,7 +18,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.documents import content_hash, parse_stored, string_nodes
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Index, SearchTool, Table
-from context_search.services.indexing.enumeration import Limits, enumerate_index
+from context_search.services.indexing.enumeration import Limits, enumerate_index, give_up
 from context_search.services.indexing.wanted import (
     Ahead,
     ChangedSections,
@@ -292,6 +292,19 @@ def test_nodes_that_are_gone_have_the_whole_document_compared(bench: Bench) -> N
     desk.compare()
     delete_node(desk, Random(4))
     assert desk.compared_count() == every
+
+
+def test_an_index_that_was_emptied_has_the_whole_document_compared(bench: Bench) -> None:
+    desk = Desk.of(bench)
+    desk.compare()
+    with bench.store.for_all("test") as work:
+        revision = work.tables.lock(desk.table.id)
+    assert revision is not None
+    give_up(bench.store, desk.index.id, (desk.table.id, revision), {"code": "C", "message": "m"})
+    replace_row(desk, Random(5))
+    desk.save()
+    desk.compare(desk.ahead())
+    desk.check()
 
 
 def test_each_section_says_where_its_strings_are(bench: Bench) -> None:

@@ -21,7 +21,7 @@ from context_search.domain.errors import (
 from context_search.domain.ids import scope_key
 from context_search.domain.search import Degradation, Found, LegName, Question, Target
 from context_search.ports.outside import MAX_QUERY_BYTES, Legs, Ranked, VectorQuery, VectorStore
-from context_search.ports.store import Store
+from context_search.ports.store import Store, UnitOfWork
 from context_search.services.searching.admission import Admission, Held
 from context_search.services.searching.breaker import Breaker, BreakerOpenError
 from context_search.services.searching.embed_question import EmbedQuestion
@@ -212,9 +212,7 @@ class FindCandidates:
         reading = self.admission.returning(so_far.held, opened, whole=False)
         try:
             with time.stage("postgres"), reading as work:
-                # Lean storage has its words at once.
-                stored = target.index.config.storage == "full"
-                is_behind = stored and work.words_backlog.is_behind(target.index)
+                is_behind = _lacks_words(work, target)
                 so_far.keywords = work.keywords.best(
                     target.index,
                     target.reach,
@@ -222,10 +220,17 @@ class FindCandidates:
                     question.candidates,
                     timeout_s=time.for_keywords(are_all=are_all),
                 )
+                # What was swapped meanwhile lost its words, and the new ones come later.
+                is_behind = is_behind or _lacks_words(work, target)
         except DatabaseUnavailableError as error:
             so_far.note("keywords_unavailable", error)
         else:
             so_far.degraded += ["partial_keywords"] if is_behind else []
+
+
+def _lacks_words(work: UnitOfWork, target: Target) -> bool:
+    # Lean storage has its words at once.
+    return target.index.config.storage == "full" and work.words_backlog.is_behind(target.index)
 
 
 def _weightiest(words: Mapping[str, float]) -> dict[str, float]:

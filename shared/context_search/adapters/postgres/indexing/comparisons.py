@@ -164,7 +164,8 @@ class PostgresComparisons:
                     CAST(:fields AS text[]), :revision)
             ON CONFLICT (generation_id, table_id)
             DO UPDATE SET revision = excluded.revision, scopes = excluded.scopes, refused = NULL,
-                fields = excluded.fields, fields_revision = excluded.fields_revision
+                fields = excluded.fields, fields_revision = excluded.fields_revision,
+                sections = NULL  -- until somebody says that they are of these strings
             """,
             generation=index.generation.id,
             table=table_id,

@@ -14,6 +14,7 @@ from context_search.domain.model import Index
 from context_search.ports.searching import TEXTS_ABOVE, WORDS_WAIT_S, Unkeyed, UnkeyedChunk
 
 # Nobody waits: one look. The first set of a generation has waited for the longest time.
+# Whoever changes a set holds its node first, so the two never wait for each other.
 _WAITING = """
     SELECT waiting.set_id, chunks_count
     FROM (SELECT served.id FROM index_generation AS served
@@ -34,7 +35,8 @@ _WAITING = """
     CROSS JOIN LATERAL (
         SELECT set_id FROM words_backlog WHERE generation_id = generation.id
         ORDER BY set_id LIMIT :limit) AS waiting
-    JOIN chunk_set ON chunk_set.id = waiting.set_id LIMIT :limit
+    JOIN chunk_set ON chunk_set.id = waiting.set_id JOIN node ON node.id = node_id
+    LIMIT :limit FOR NO KEY UPDATE OF node SKIP LOCKED
 """
 
 
