@@ -94,7 +94,22 @@ class PostgresWordsBacklog:
             if room < 0 and sets:
                 break
             sets.append(set_id)
-        return sets
+        return self._held(sets)
+
+    def _held(self, set_ids: Sequence[int]) -> list[int]:
+        """Leaves out, for now, sets of strings that somebody swaps or deletes.
+
+        Who does has the chunks, and waits for the note, which is deleted here ahead of the words.
+        """
+        rows = self.tx.run(
+            """
+            SELECT chunk_set.id FROM node JOIN chunk_set ON chunk_set.node_id = node.id
+            WHERE chunk_set.id = ANY(CAST(:sets AS bigint[]))
+            ORDER BY node.id FOR NO KEY UPDATE OF node SKIP LOCKED
+            """,
+            sets=list(set_ids),
+        )
+        return [set_id for [set_id] in rows]
 
     def _texts(self, missing: Mapping[int, tuple[int, int]]) -> list[Unkeyed]:
         places: dict[int, list[int]] = {}
