@@ -38,6 +38,8 @@ class MemorySections:
         noted, kept = self.rows.sections.get(key, (None, {}))
         if revision is None or noted != (revision, compared) or compared != tuple(scopes):
             return None
+        if key in self.rows.refused:  # it has no nodes
+            return None
         return hashlib.sha256(repr((noted, sorted(kept))).encode()).digest()
 
     def changes(self, index: Index, table_id: int, scopes: Sequence[str]) -> SectionChanges | None:

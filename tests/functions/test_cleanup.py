@@ -148,3 +148,12 @@ def test_words_that_are_missing_are_written_again(
     assert run(deployed)["chunks_keyed"] == before > 0
     assert deployed.sql("SELECT count(*) FROM chunk_words") == [[before]]
     assert run(deployed)["chunks_keyed"] == 0
+
+
+def test_words_of_long_strings_that_lack_few_are_written_in_one_run(
+    deployed: Deployment, tool: dict[str, Any]
+) -> None:
+    [[before]] = deployed.sql("SELECT count(*) FROM chunk_words")
+    deployed.sql("UPDATE chunk_set SET chunks_count = 2000, present_count = 2000")  # as if
+    deployed.sql("DELETE FROM chunk_words RETURNING 1")
+    assert run(deployed)["chunks_keyed"] == before

@@ -412,7 +412,7 @@ class Sections(Protocol):
         """Returns the digest of what is kept of a generation's last comparison.
 
         None where the nodes are not of these sections and scopes: somebody has compared without
-        them, or rows of nodes or sections are gone.
+        them, the document was refused, or rows of nodes or sections are gone.
         """
         ...
 

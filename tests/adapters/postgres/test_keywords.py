@@ -14,7 +14,8 @@ from context_search.domain.model import Index, Reach
 from context_search.domain.text.analysis import query_weights
 from context_search.ports.outside import Ranked
 from context_search.ports.searching import Unkeyed
-from tests.builders import Workbench, count, english
+from context_search.services.indexing.vector_rows import tokens_of
+from tests.builders import Workbench, count, english, until
 from tests.steps import write_words
 
 
@@ -50,6 +51,31 @@ def test_older_chunks_are_found_once_cleanup_has_passed(bench: Workbench) -> Non
     assert keep(bench) == 6
     assert len(best(bench, index, english(250))) == 6
     assert keep(bench) == count(bench, "words_backlog") == 0
+
+
+DELETE = "DELETE FROM node WHERE char_count = 250 RETURNING 1"
+
+
+def test_who_deletes_a_string_waits_until_its_words_are_written(bench: Workbench) -> None:
+    indexed(bench, english(250))
+    waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DELETE%'"
+    with ThreadPoolExecutor(2) as threads:
+        with bench.store.for_all("test") as work:
+            [taken] = work.words_backlog.take(limit=500)
+            deleting = threads.submit(bench.sql, DELETE)
+            until(lambda: threads.submit(bench.sql, waiting).result())
+            work.keywords.put(tokens_of(taken))
+        assert deleting.result() == [[1]]
+    assert count(bench, "chunk_words") == count(bench, "words_backlog") == 0
+
+
+def test_a_string_that_is_being_deleted_is_left_out(bench: Workbench) -> None:
+    indexed(bench, english(250), english(180, seed=2))
+    with ThreadPoolExecutor(1) as thread:
+        with bench.tx() as deleting:
+            deleting.run(DELETE)
+            assert thread.submit(keep, bench).result() == 2
+        assert count(bench, "words_backlog") == 0
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])

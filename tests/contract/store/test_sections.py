@@ -18,7 +18,12 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.documents import content_hash, parse_stored, string_nodes
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Index, SearchTool, Table
-from context_search.services.indexing.enumeration import Limits, enumerate_index, give_up
+from context_search.services.indexing.enumeration import (
+    Limits,
+    enumerate_index,
+    give_up,
+    locked_revision,
+)
 from context_search.services.indexing.wanted import (
     Ahead,
     ChangedSections,
@@ -224,6 +229,14 @@ def compare_whole(desk: Desk, random: Random) -> None:
     desk.compare(Ahead(source, of, SMALL))
 
 
+def refuse(desk: Desk, random: Random) -> None:
+    """The document is as it was, and another generation cannot have it."""
+    seen = locked_revision(desk.bench.store, desk.index.id, desk.table.id)
+    assert seen is not None
+    error = {"code": "DOCUMENT_TOO_LARGE", "message": "too large", "retryable": False}
+    give_up(desk.bench.store, desk.index.id, seen, error)
+
+
 def read_too_early(desk: Desk, random: Random) -> None:
     """Somebody has read the document, and others are faster."""
     desk.save()
@@ -239,7 +252,7 @@ def read_too_early(desk: Desk, random: Random) -> None:
 EDITS: Sequence[Edit] = [
     *(replace_row, insert_row, remove_row, swap_rows, cut_rows, grow_row, rename, change_name),
     *(move_names, change_deep, shrink, start_again, change_number),
-    *(narrow, delete_node, rebuild, compare_whole, read_too_early),
+    *(narrow, delete_node, rebuild, compare_whole, refuse, read_too_early),
 ]
 
 
@@ -304,6 +317,18 @@ def test_an_index_that_was_emptied_has_the_whole_document_compared(bench: Bench)
     replace_row(desk, Random(5))
     desk.save()
     desk.compare(desk.ahead())
+    desk.check()
+
+
+def test_a_document_that_was_refused_is_compared_anew(bench: Bench) -> None:
+    desk = Desk.of(bench)
+    every = desk.compared_count()
+    desk.compare()
+    refuse(desk, Random(5))
+    replace_row(desk, Random(6))
+    desk.save()
+    assert desk.compared_count() == every
+    desk.compare()
     desk.check()
 
 

@@ -198,7 +198,7 @@ class Cleanup:
             keyed = [tokens for one in waiting for tokens in tokens_of(one)]
             work.keywords.put(keyed)
         report.chunks_keyed += len(keyed)
-        return len(keyed) == CHUNKS_PER_STEP
+        return bool(keyed)  # of long strings that lack few, one is a step
 
     def _mark_tables(self, _: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:

@@ -119,6 +119,7 @@ class PostgresSections:
             f"""
             SELECT sections FROM comparison
             WHERE {_OF} AND scopes = CAST(:scopes AS text[]) AND sections = {_DIGEST}
+              AND refused IS NULL  -- or it has no nodes
             """,
             generation=index.generation.id,
             table=table_id,
