@@ -30,7 +30,7 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
     settler = Settler(grown.store, SILENT_S, None)
     comparer, numbers = Comparer(grown.store, settler, Limits()), count()
     doc_ids = [f"{grown.index.generation.namespace}.{number}" for number in range(HYDRATED)]
-    reach, limits = Reach("/strings", None), ProjectLimits()
+    reach = Reach("/strings", None)
 
     def create_one() -> None:
         grown.tools.create(wanted_tool(grown.owner, grown.table, f"/strings/{next(numbers)}"))
@@ -47,31 +47,6 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
         with grown.store.for_all("upkeep") as work:
             work.sweeps.present_after(grown.index.generation.namespace, "", PAGE)
 
-    def idle() -> None:
-        with grown.store.for_all("upkeep") as work:
-            work.nodes.abandoned(silent_s=SILENT_S, limit=200)
-            work.comparisons.behind(silent_s=SILENT_S, limit=200)
-            work.rebuilds.promote(at_once=2)
-            work.rebuilds.building(limit=200)
-            work.words_backlog.take(limit=500)
-            work.removals.mark_tables(limit=200)
-            work.removals.remove_nodes(limit=200)
-            work.deletions.remove_retired_nodes(limit=200)
-            work.deletions.tombstones(older_than_s=1_800, limit=PAGE)
-            work.deletions.retired(older_than_s=1_800, limit=1)
-            work.indexes.with_unsettled_tools(limit=200)
-            work.quotas.compact()
-            work.gauges.read()
-            work.removals.due(limit=200)
-            work.nodes.requeue_quarantined(limit=200)
-            work.rebuilds.outdated(older_than_s=86_400, limit=10)
-            work.quotas.readmit(limits, limit=200)
-            work.evictions.next_to_go(limits)
-            work.sweeps.extent(page=PAGE)
-            work.agenda.due_in_s(
-                silent_s=SILENT_S, grace_s=1_800, keep_previous_s=86_400, limits=limits
-            )
-
     def edit_and_compare() -> None:
         edit_one(grown, next(numbers))
         comparer.compare(grown.index.id, grown.table.id)
@@ -87,7 +62,7 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
         "hydrate 100": hydrate,
         "dry run of a rebuild": dry_run,
         "a page of the sweep": sweep_page,
-        "cleanup's steps with nothing to do": idle,
+        "cleanup's steps with nothing to do": lambda: idle(grown),
         "create a tool over one string": create_one,
         "create a tool over all": lambda: grown.tools.create(
             wanted_tool(grown.owner, grown.table, "/strings")
@@ -95,6 +70,34 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
         EDIT: lambda: edit_one(grown, next(numbers)),
         COMPARE: edit_and_compare,
     }
+
+
+def idle(grown: GrownIndex) -> None:
+    """Takes each step of ``cleanup`` that looks for work, in one transaction."""
+    limits = ProjectLimits()
+    with grown.store.for_all("upkeep") as work:
+        work.nodes.abandoned(silent_s=SILENT_S, limit=200)
+        work.comparisons.behind(silent_s=SILENT_S, limit=200)
+        work.rebuilds.promote(at_once=2)
+        work.rebuilds.building(limit=200)
+        work.words_backlog.take(limit=500)
+        work.removals.mark_tables(limit=200)
+        work.removals.remove_nodes(limit=200)
+        work.deletions.remove_retired_nodes(limit=200)
+        work.deletions.tombstones(older_than_s=1_800, limit=PAGE)
+        work.deletions.retired(older_than_s=1_800, limit=1)
+        work.indexes.with_unsettled_tools(limit=200)
+        work.quotas.compact()
+        work.gauges.read()
+        work.removals.due(limit=200)
+        work.nodes.requeue_quarantined(limit=200)
+        work.rebuilds.outdated(older_than_s=86_400, limit=10)
+        work.quotas.readmit(limits, limit=200)
+        work.evictions.next_to_go(limits)
+        work.sweeps.extent(page=PAGE)
+        work.agenda.due_in_s(
+            silent_s=SILENT_S, grace_s=1_800, keep_previous_s=86_400, limits=limits
+        )
 
 
 def edit_one(grown: GrownIndex, number: int) -> None:

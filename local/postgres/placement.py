@@ -75,11 +75,19 @@ def private_directory(kind: str, source: Path) -> Path:
 
 
 def abandoned_directories() -> list[Path]:
-    """Returns the private directories whose source somebody has deleted since."""
-    return [
-        file.with_suffix("")
+    """Returns the private directories whose source was a temporary folder and is gone.
+
+    Another folder that is not there may come back: a disk that is not mounted, say.
+    """
+    temporary = Path(tempfile.gettempdir()).resolve()
+    sources = {
+        file.with_suffix(""): Path(os.fsdecode(file.read_bytes()))
         for file in _PRIVATE_BASE.glob(f"*{_SOURCE}")
-        if not Path(os.fsdecode(file.read_bytes())).exists()
+    }
+    return [
+        directory
+        for directory, source in sources.items()
+        if source.is_relative_to(temporary) and not source.exists()
     ]
 
 

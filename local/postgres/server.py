@@ -136,7 +136,7 @@ class PostgresServer:
 
 
 def _remove_abandoned() -> None:
-    """Deletes what was kept elsewhere for folders that somebody has deleted since."""
+    """Deletes what was kept elsewhere for temporary folders that are gone."""
     for directory in abandoned_directories():
         if not any(servers_of(data) for data in directory.glob("*/data")):
             remove_private_directory(directory)

@@ -82,6 +82,24 @@ def test_data_that_were_kept_elsewhere_go_when_their_folder_is_gone(open_folder:
 
 
 @only_root
+def test_data_of_a_folder_that_may_come_back_stay(
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = open_folder / "closed"
+    closed.mkdir(mode=0o700)
+    with PostgresServer(closed / "disk", settings=FAST) as server:
+        [[data]] = query(server.url, "SHOW data_directory")
+    shutil.rmtree(closed / "disk")
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(tempfile, "tempdir", str(open_folder / "temporary"))
+        with PostgresServer(closed / "next", settings=FAST):
+            assert Path(str(data)).exists()
+    with PostgresServer(closed / "next", settings=FAST) as server:  # a temporary folder by now
+        assert not Path(str(data)).exists()
+    server.wipe()
+
+
+@only_root
 def test_programs_in_a_closed_folder_are_copied_to_where_the_server_reads_them(
     open_folder: Path,
 ) -> None:

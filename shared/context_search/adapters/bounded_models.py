@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from context_search.domain.errors import (
     ContextSearchError,
@@ -20,10 +20,7 @@ from context_search.domain.errors import (
 )
 from context_search.ports.outside import Embedder, Reranker
 
-if TYPE_CHECKING:
-    Model = TypeVar("Model", Embedder, Reranker)
-else:
-    Model = TypeVar("Model")
+Model = TypeVar("Model", Embedder, Reranker)
 T = TypeVar("T")
 
 

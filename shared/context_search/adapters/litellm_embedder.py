@@ -88,10 +88,9 @@ def _pairs(reply: Any) -> list[tuple[object, object]]:
         raise EmbeddingDimensionMismatchError("the reply is no list of number lists") from None
 
 
-def _tokens(reply: Any) -> int:
+def _tokens(reply: Any) -> object:
     usage = getattr(reply, "usage", None)
-    told = getattr(usage, "total_tokens", None) or getattr(usage, "prompt_tokens", None)
-    return told if isinstance(told, int) else 0
+    return getattr(usage, "total_tokens", None) or getattr(usage, "prompt_tokens", None)
 
 
 def import_litellm() -> Any:

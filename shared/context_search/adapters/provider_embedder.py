@@ -17,16 +17,19 @@ from context_search.adapters.provider_calls import EMBEDDING, ProviderKey, Refus
 from context_search.domain.billed import Billed, OnBilled
 from context_search.domain.errors import EmbeddingDimensionMismatchError
 
+MOST_TOKENS = 1 << 40
+"""More than any request may have: a number beyond it is no count of tokens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
     """A reply: pairs of the place of a text, None where it is not told, and what should be numbers.
 
-    ``tokens`` are those that the provider charges for; 0 where it says nothing.
+    ``tokens`` are those that it says it is charged for, whatever it says.
     """
 
     pairs: Sequence[tuple[object, object]]
-    tokens: int
+    tokens: object
 
 
 class ProviderEmbedder(ABC):
@@ -133,7 +136,7 @@ class ProviderEmbedder(ABC):
         if isinstance(reply, Refusal):
             # Raised outside of the handler: a chained error of a client would carry text into logs.
             raise EMBEDDING.of(reply)
-        self._on_billed(Billed(tokens=reply.tokens))
+        self._on_billed(Billed(tokens=_counted(reply.tokens)))
         return _checked(reply.pairs, len(texts), self._dimensions)
 
 
@@ -142,6 +145,11 @@ def _key_of(params: Mapping[str, object] | None) -> str:
         return ""
     text = json.dumps(dict(params), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _counted(told: object) -> int:
+    """Returns a number of tokens; 0 for what is none."""
+    return told if type(told) is int and 0 <= told <= MOST_TOKENS else 0
 
 
 def _checked(

@@ -27,7 +27,7 @@ from context_search.services.indexing.enumeration import (
 from context_search.services.indexing.wanted import (
     Ahead,
     ChangedSections,
-    Reading,
+    ComparedTable,
     WholeDocument,
     read_ahead,
 )
@@ -91,9 +91,9 @@ class Desk:
         assert isinstance(source, ChangedSections)
         return max(len(source.strings(of, each)) for of, each in self._each())
 
-    def _each(self) -> list[tuple[Reading, Index]]:
+    def _each(self) -> list[tuple[ComparedTable, Index]]:
         with self.bench.store.for_all("test") as work:
-            of = Reading(self.index.id, self.table.id, work.comparisons.scopes(self.index.id))
+            of = ComparedTable(self.index.id, self.table.id, work.comparisons.scopes(self.index.id))
             return [(of, each) for each in work.indexes.live(self.index.id)]
 
     def check(self) -> None:
@@ -224,7 +224,7 @@ def compare_whole(desk: Desk, random: Random) -> None:
     desk.save()
     with desk.bench.store.for_all("test") as work:
         revision, stored = work.tables.read(desk.table.id)
-        of = Reading(desk.index.id, desk.table.id, work.comparisons.scopes(desk.index.id))
+        of = ComparedTable(desk.index.id, desk.table.id, work.comparisons.scopes(desk.index.id))
     source = WholeDocument.parsed(revision, stored, with_fields=False)
     desk.compare(Ahead(source, of, SMALL))
 

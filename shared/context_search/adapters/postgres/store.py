@@ -12,12 +12,15 @@ from context_search.adapters.postgres.access.keys import PostgresKeys
 from context_search.adapters.postgres.access.mcp_instances import PostgresMcpInstances
 from context_search.adapters.postgres.catalog.projects import PostgresProjects
 from context_search.adapters.postgres.catalog.tables import PostgresTables
-from context_search.adapters.postgres.catalog.tools import PostgresTools, with_index
+from context_search.adapters.postgres.catalog.tools import PostgresTools, tool_statement
 from context_search.adapters.postgres.indexing.chunks import PostgresChunks
 from context_search.adapters.postgres.indexing.comparisons import PostgresComparisons
 from context_search.adapters.postgres.indexing.evictions import PostgresEvictions
-from context_search.adapters.postgres.indexing.indexes import PostgresIndexes, of_project
-from context_search.adapters.postgres.indexing.node_counts import PostgresNodeCounts, moving
+from context_search.adapters.postgres.indexing.indexes import PostgresIndexes, project_statement
+from context_search.adapters.postgres.indexing.node_counts import (
+    PostgresNodeCounts,
+    moving_statement,
+)
 from context_search.adapters.postgres.indexing.nodes import PostgresNodes
 from context_search.adapters.postgres.indexing.outbox import PostgresOutbox
 from context_search.adapters.postgres.indexing.quotas import PostgresQuotas
@@ -26,7 +29,7 @@ from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.searching.keywords import PostgresKeywords
 from context_search.adapters.postgres.searching.live_chunks import (
     PostgresLiveChunks,
-    found,
+    chunks_statement,
 )
 from context_search.adapters.postgres.searching.permits import PostgresPermits
 from context_search.adapters.postgres.searching.project_settings import PostgresProjectSettings
@@ -156,12 +159,12 @@ class PostgresUnitOfWork:
     def foresee(self, reading: Reading) -> None:
         index, project_id = reading.index, reading.project_id
         searched = (
-            of_project(index.project_id)
+            project_statement(index.project_id)
             if reading.tool_id is None
-            else with_index(reading.tool_id, project_id)
+            else tool_statement(reading.tool_id, project_id)
         )
-        chunks = found(index, reading.reach, reading.doc_ids, texts=reading.texts)
-        self._tx.ask_ahead([searched, moving(index), chunks])
+        chunks = chunks_statement(index, reading.reach, reading.doc_ids, texts=reading.texts)
+        self._tx.ask_ahead([searched, moving_statement(index), chunks])
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from context_search.ports.store import Store, UnitOfWork
 from context_search.services.indexing.outgoing import node_orders, send_one_by_one
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.vector_rows import spans
-from context_search.services.indexing.wanted import Ahead, Reading, Source, read_ahead
+from context_search.services.indexing.wanted import Ahead, ComparedTable, Source, read_ahead
 
 
 def locked_revision(store: Store, index_id: int, table_id: int | None) -> tuple[int, int] | None:
@@ -101,7 +101,7 @@ def enumerate_index(
     lock, so the document cannot change meanwhile. Repeating it changes nothing.
     Returns the ids of the nodes that have to be indexed.
     """
-    of = Reading(index.id, table_id, work.comparisons.scopes(index.id))
+    of = ComparedTable(index.id, table_id, work.comparisons.scopes(index.id))
     # A project may name fields at any time: what these say is what is noted below.
     generations = work.indexes.live(index.id)
     revision = work.tables.lock(table_id)
@@ -118,7 +118,7 @@ def enumerate_index(
 
 
 def _bring_up(
-    work: UnitOfWork, index: Index, of: Reading, source: Source, limits: Limits
+    work: UnitOfWork, index: Index, of: ComparedTable, source: Source, limits: Limits
 ) -> list[int]:
     wanted = source.strings(of, index)
     known = {node.pointer_sha256: node for node in source.known(work, of, index)}

@@ -39,16 +39,20 @@ class Source(Protocol):
     def revision(self) -> int: ...
 
     def is_current(
-        self, work: UnitOfWork, of: Reading, revision: int | None, generations: Sequence[Index]
+        self,
+        work: UnitOfWork,
+        of: ComparedTable,
+        revision: int | None,
+        generations: Sequence[Index],
     ) -> bool:
         """Whether it may still be used for these generations, under the table's lock."""
         ...
 
-    def few_strings(self, of: Reading, config: IndexConfig, most: int) -> bool:
+    def few_strings(self, of: ComparedTable, config: IndexConfig, most: int) -> bool:
         """Whether it has at most so many strings to compare."""
         ...
 
-    def strings(self, of: Reading, generation: Index) -> Mapping[bytes, StringNode]:
+    def strings(self, of: ComparedTable, generation: Index) -> Mapping[bytes, StringNode]:
         """Returns the big strings to compare, by ``pointer_sha256``; each is there once.
 
         Raises DocumentTooLargeError when a pointer has over 20,000 characters, or all of them, one
@@ -56,7 +60,7 @@ class Source(Protocol):
         """
         ...
 
-    def known(self, work: UnitOfWork, of: Reading, generation: Index) -> list[KnownNode]:
+    def known(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> list[KnownNode]:
         """Returns the nodes to compare them with."""
         ...
 
@@ -64,13 +68,13 @@ class Source(Protocol):
         """Returns the fields of a string by which it may be found; None without names."""
         ...
 
-    def note_compared(self, work: UnitOfWork, of: Reading, generation: Index) -> None:
+    def note_compared(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> None:
         """Notes that a generation has these strings, and no others of this table."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ComparedTable:
     """What a comparison is about: an index, a table, and what tools need of it."""
 
     index_id: int
@@ -124,7 +128,7 @@ class Ahead:
     """A document that was read before the table's lock was taken, for an index as it was then."""
 
     source: Source
-    of: Reading
+    of: ComparedTable
     config: IndexConfig
 
     def few_strings(self, most: int) -> bool:
@@ -147,7 +151,7 @@ def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Ahea
             return None
         if work.tables.find(chosen, project_id=index.project_id) is None:
             return None
-        of = Reading(index_id, chosen, work.comparisons.scopes(index_id))
+        of = ComparedTable(index_id, chosen, work.comparisons.scopes(index_id))
         fetched = of.fetch(work, with_fields=bool(index.fields))
     return Ahead(fetched.parsed(), of, index.config)
 
@@ -169,30 +173,30 @@ class WholeDocument:
     def is_current(
         self,
         work: UnitOfWork,  # noqa: ARG002
-        of: Reading,  # noqa: ARG002 - it has the strings of all scopes
+        of: ComparedTable,  # noqa: ARG002 - it has the strings of all scopes
         revision: int | None,
         generations: Sequence[Index],
     ) -> bool:
         with_fields = any(generation.fields for generation in generations)
         return revision == self.revision and (self.with_fields or not with_fields)
 
-    def few_strings(self, of: Reading, config: IndexConfig, most: int) -> bool:
+    def few_strings(self, of: ComparedTable, config: IndexConfig, most: int) -> bool:
         return next(islice(self._found(of, config), most, None), None) is None
 
-    def strings(self, of: Reading, generation: Index) -> Mapping[bytes, StringNode]:
+    def strings(self, of: ComparedTable, generation: Index) -> Mapping[bytes, StringNode]:
         config = generation.config
         return _by_pointer(self._found(of, config), config, 0)[0]
 
-    def _found(self, of: Reading, config: IndexConfig) -> Iterator[StringNode]:
+    def _found(self, of: ComparedTable, config: IndexConfig) -> Iterator[StringNode]:
         return _string_nodes(self.value, of.scopes, config)
 
-    def known(self, work: UnitOfWork, of: Reading, generation: Index) -> list[KnownNode]:
+    def known(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> list[KnownNode]:
         return work.nodes.known(generation.generation.id, of.table_id)
 
     def fields(self, node: StringNode, names: Sequence[str]) -> Fields | None:
         return fields_of(self.value, split(node.json_pointer), names) if names else None
 
-    def note_compared(self, work: UnitOfWork, of: Reading, generation: Index) -> None:
+    def note_compared(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> None:
         work.comparisons.note_compared(generation, of.table_id, self.revision, of.scopes)
 
 
@@ -227,13 +231,17 @@ class ChangedSections:
     by_generation: Mapping[int, _Changed]
 
     def is_current(
-        self, work: UnitOfWork, of: Reading, revision: int | None, generations: Sequence[Index]
+        self,
+        work: UnitOfWork,
+        of: ComparedTable,
+        revision: int | None,
+        generations: Sequence[Index],
     ) -> bool:
         return revision == self.revision and all(
             not each.fields and self._is_current(work, of, each) for each in generations
         )
 
-    def _is_current(self, work: UnitOfWork, of: Reading, generation: Index) -> bool:
+    def _is_current(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> bool:
         changed = self.by_generation.get(generation.generation.id)
         if changed is None or list(changed.changes.scopes) != list(of.scopes):
             return False
@@ -243,7 +251,7 @@ class ChangedSections:
 
     def few_strings(
         self,
-        of: Reading,  # noqa: ARG002
+        of: ComparedTable,  # noqa: ARG002
         config: IndexConfig,  # noqa: ARG002 - they are found
         most: int,
     ) -> bool:
@@ -251,12 +259,12 @@ class ChangedSections:
 
     def strings(
         self,
-        of: Reading,  # noqa: ARG002 - the same
+        of: ComparedTable,  # noqa: ARG002 - the same
         generation: Index,
     ) -> Mapping[bytes, StringNode]:
         return self.by_generation[generation.generation.id].strings
 
-    def known(self, work: UnitOfWork, of: Reading, generation: Index) -> list[KnownNode]:
+    def known(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> list[KnownNode]:
         generation_id = generation.generation.id
         changes = self.by_generation[generation_id].changes
         if changes.basis is None:
@@ -271,7 +279,7 @@ class ChangedSections:
     ) -> Fields | None:
         return None
 
-    def note_compared(self, work: UnitOfWork, of: Reading, generation: Index) -> None:
+    def note_compared(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> None:
         changed = self.by_generation[generation.generation.id]
         work.comparisons.note_compared(generation, of.table_id, self.revision, of.scopes)
         work.sections.note_compared(generation, of.table_id, changed.changes, changed.compared)

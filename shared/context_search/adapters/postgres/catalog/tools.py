@@ -49,7 +49,7 @@ _WITH_INDEX = f"""
 """
 
 
-def with_index(tool_id: int, project_id: int | None) -> Statement:
+def tool_statement(tool_id: int, project_id: int | None) -> Statement:
     """Returns the statement of ``find_with_index``."""
     return _WITH_INDEX, {"tool": tool_id, "project": project_id}
 
@@ -99,7 +99,7 @@ class PostgresTools:
     def find_with_index(
         self, tool_id: int, *, project_id: int | None
     ) -> tuple[SearchTool, Index] | None:
-        sql, parameters = with_index(tool_id, project_id)
+        sql, parameters = tool_statement(tool_id, project_id)
         rows = self.tx.run(sql, **parameters)
         if not rows:
             return None

@@ -37,7 +37,7 @@ _OF_PROJECT = f"""
 """
 
 
-def of_project(project_id: int) -> Statement:
+def project_statement(project_id: int) -> Statement:
     """Returns the statement of ``Indexes.of_project``."""
     return _OF_PROJECT, {"project": project_id}
 
@@ -58,7 +58,7 @@ class PostgresIndexes:
         return self._add(project_id, table_id, config, None if is_taken else name)
 
     def of_project(self, project_id: int) -> Index | None:
-        sql, parameters = of_project(project_id)
+        sql, parameters = project_statement(project_id)
         rows = self.tx.run(sql, **parameters)
         return index_of_row(rows[0]) if rows else None
 

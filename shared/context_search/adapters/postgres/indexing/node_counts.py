@@ -139,7 +139,7 @@ _PROJECT = _MOVING.format(
 )
 
 
-def moving(index: Index) -> Statement:
+def moving_statement(index: Index) -> Statement:
     """Returns the statement that says whether an index is not at rest."""
     return _PROJECT if index.table_id is None else _TABLE, {
         "index": index.id,
@@ -181,7 +181,7 @@ class PostgresNodeCounts:
 
         False: ask ``status``, which always knows. Postgres takes 2 ms to plan that query.
         """
-        sql, parameters = moving(index)
+        sql, parameters = moving_statement(index)
         [[is_moving]] = self.tx.run(sql, **parameters)
         return not is_moving
 

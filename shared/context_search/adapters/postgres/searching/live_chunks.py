@@ -124,7 +124,9 @@ _FOUND = f"""
 """
 
 
-def found(index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool) -> Statement:
+def chunks_statement(
+    index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool
+) -> Statement:
     """Returns the statement of ``hydrate``: the chunks, and those of their sets that answer."""
     wanted = reach.filter
     return _FOUND, {
@@ -176,7 +178,7 @@ class PostgresLiveChunks:
         self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
     ) -> dict[str, HydratedChunk]:
         """Reads chunks with their sets, then documents that were not compared yet."""
-        sql, parameters = found(index, reach, doc_ids, texts=texts)
+        sql, parameters = chunks_statement(index, reach, doc_ids, texts=texts)
         [[listed, live_sets]] = self.tx.run(sql, **parameters)
         rows = json.loads(listed or "[]")
         sets = _live_sets(live_sets, reach.filter)
