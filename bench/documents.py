@@ -29,6 +29,7 @@ from local.state import State
 CLIENTS, QUESTIONS = 16, 200
 CHARS_PER_CHUNK = 820
 NO_SCHEDULE_S = 3_600.0
+REBUILD_S = 3_600.0
 LATE = "late"
 
 
@@ -99,7 +100,8 @@ def _asked(project: Project, route: str, query: str) -> tuple[float, str]:
 def _rebuild(project: Project) -> None:
     began = time.perf_counter()
     project.post(f"/api/v1/projects/{project.project_id}/reindex")
-    made = project.wait_until_ready(_index_route(project))
+    # The chunks that it tells are those of the generation that answers meanwhile.
+    made = project.wait_until_ready(_index_route(project), stuck_s=REBUILD_S)
     _print_speed("rebuilt", made, began)
 
 
