@@ -28,7 +28,7 @@ INTERRUPTED = 130
 class World:
     """What a command takes from outside. Tests give their own as Typer's ``obj``."""
 
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     folder: Path
     transport: httpx2.BaseTransport | None = None
     sleep: Callable[[float], None] = time.sleep
@@ -173,7 +173,6 @@ def _with_shared_options(function: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.Signature([context, *kept, *added])
     run.__signature__ = signature  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
-    del run.__wrapped__  # type: ignore[attr-defined]
     return run
 
 

@@ -143,7 +143,7 @@ class Configuration:
 
     def _of_environment(self) -> Endpoint | None:
         url, key = self.environment.get(URL), self._key_of_environment()
-        if url is None and key is None:
+        if not url and key is None:
             return None
         if not url:
             raise UsageError(f"a key is in the environment, but no {URL}")

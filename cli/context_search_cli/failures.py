@@ -21,7 +21,7 @@ class Code(IntEnum):
 class CommandError(Exception):
     """Ends a command. ``document`` is what ``--json`` says of it; the text is for people."""
 
-    def __init__(self, message: str, ends_with: Code = Code.FAILED, **document: Any) -> None:
+    def __init__(self, message: str, ends_with: Code = Code.FAILED, /, **document: Any) -> None:
         super().__init__(message)
         self.ends_with = ends_with
         self.document = {"detail": message} | document

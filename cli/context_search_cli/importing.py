@@ -204,7 +204,7 @@ def _copy(source: BinaryIO, target: BinaryIO) -> None:
 
 def _check(content: bytes, where: str = "") -> None:
     try:
-        json.loads(content)
+        json.loads(content.decode())
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise UsageError(f"{where}this is no JSON: {error.msg}, {place}") from None

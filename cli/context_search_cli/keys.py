@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -15,7 +16,16 @@ from context_search_cli.config import write_private
 from context_search_cli.failures import UsageError
 
 app = group("keys", "Keys of the project.")
-Scope = Literal["search", "manage", "replace"]
+
+
+class Scope(StrEnum):
+    """What a key may do."""
+
+    SEARCH = "search"
+    MANAGE = "manage"
+    REPLACE = "replace"
+
+
 KeyId = Annotated[int, typer.Argument(metavar="KEY", min=1, help="Id of a key.")]
 Output = Annotated[
     Path | None,

@@ -141,7 +141,7 @@ CLIENTS: dict[ClientName, FileClient | TomlClient | CommandClient] = {
     "claude-code": FileClient("mcpServers", _with_headers("url", type="http"), ".mcp.json"),
     "claude-desktop": FileClient("mcpServers", _through_a_program, None),
     "cursor": FileClient("mcpServers", _with_headers("url"), ".cursor/mcp.json"),
-    "vscode": FileClient("servers", _with_headers("url"), ".vscode/mcp.json"),
+    "vscode": FileClient("servers", _with_headers("url", type="http"), ".vscode/mcp.json"),
     "codex": TomlClient(),
     "gemini": FileClient(
         "mcpServers", _with_headers("httpUrl"), ".gemini/settings.json", is_at_home=True

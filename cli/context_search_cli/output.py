@@ -71,6 +71,8 @@ class Output:
         if not self.as_json:
             show()
             return
+        if isinstance(document, Answer):
+            _ = document.body  # what is no JSON is nobody's result
         self._is_told = True
         self.raw_json(document.text if isinstance(document, Answer) else _dumped(document))
 
@@ -89,8 +91,11 @@ class Output:
         self.text(Text(visible(text), style=style))
 
     def text(self, text: Text) -> None:
-        """Prints styled text, whose parts were made visible. Only a terminal wraps it."""
-        self.stdout.print(text, soft_wrap=not self.is_terminal)
+        """Prints styled text, whose parts were made visible. A pipe gets it plain, tabs and all."""
+        if self.is_terminal:
+            self.stdout.print(text)
+        else:
+            sys.stdout.write(f"{text.plain}\n")
 
     def made(self, name: object, sentence: str) -> None:
         """Prints what was made or done: a sentence, and with ``--quiet`` the id alone."""

@@ -22,7 +22,7 @@ SkipChanged = Annotated[
 
 
 @command(app, "replace")
-def replace(  # noqa: PLR0913 - options
+def replace(
     session: Session,
     *,
     find: Annotated[str, typer.Argument(metavar="FIND", help="The text that is sought.")],
@@ -66,7 +66,7 @@ def replace(  # noqa: PLR0913 - options
         if dry_run or not plan["matches_count"]:
             session.out.result(plan, lambda: _show_plan(session.out, plan.body))
             return
-        if not session.out.as_json:
+        if not (session.out.as_json or session.out.quiet):
             _show_plan(session.out, plan.body)
         chosen = plan["matches_count"] - len(set(leave or []))
         confirmed(session, f"Replace {chosen} in {plan['tables_count']} tables?", yes=yes)

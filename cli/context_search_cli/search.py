@@ -34,7 +34,7 @@ Full = Annotated[bool, typer.Option("--full", help="Whole passages in a terminal
 
 
 @command(app, "search")
-def search(  # noqa: PLR0913 - options
+def search(
     session: Session,
     *,
     question: Question,

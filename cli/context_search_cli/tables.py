@@ -62,7 +62,7 @@ def list_(
 
 
 @command(app, "import")
-def import_(  # noqa: PLR0913 - options
+def import_(
     session: Session,
     *,
     file: File,
@@ -242,7 +242,9 @@ def _value(session: Session, table: int, pointer: str) -> str:
     """The JSON of a value. A string that is over what an answer may have comes in windows."""
     try:
         path = f"/api/v1/tables/{table}/data/read"
-        return session.client.ask(path, {"json_pointer": pointer}).text
+        found = session.client.ask(path, {"json_pointer": pointer})
+        _ = found.body  # what is no JSON is no document
+        return found.text
     except ProblemError as problem:
         if problem.status != 413:
             raise

@@ -44,7 +44,7 @@ Config = Annotated[
 
 
 @command(app, "create")
-def create(  # noqa: PLR0913 - options
+def create(
     session: Session,
     *,
     table: TableId,
@@ -106,9 +106,7 @@ def list_(
     limit: Limit = 100,
 ) -> None:
     """List the Search Tools of the project."""
-    rows, has_more = session.client.pages(
-        "/api/v1/tools", "tools", limit=limit, page=100, table_id=table
-    )
+    rows, has_more = session.client.pages("/api/v1/tools", "tools", limit=limit, table_id=table)
     columns = ("id", "name", "table_id", "json_pointer", "status")
 
     def show() -> None:
@@ -141,7 +139,7 @@ def show(session: Session, *, tool: ToolId) -> None:
 
 
 @command(app, "update")
-def update(  # noqa: PLR0913 - options
+def update(
     session: Session,
     *,
     tool: ToolId,
