@@ -300,9 +300,18 @@ class Tools(Protocol):
         ...
 
     def page(
-        self, project_id: int, *, mcp_id: int | None = None, after: int, limit: int
+        self,
+        project_id: int,
+        *,
+        mcp_id: int | None = None,
+        table_id: int | None = None,
+        after: int,
+        limit: int,
     ) -> list[SearchTool]:
-        """Returns live Search Tools with ids above ``after``, ascending; of an MCP, those bound."""
+        """Returns live Search Tools with ids above ``after``, ascending.
+
+        Of an MCP, those bound; of one table, if it is named.
+        """
         ...
 
     def first_of_names(self, project_id: int, names: Sequence[str]) -> dict[str, int]:

@@ -101,7 +101,9 @@ ROWS: Mapping[Operation, Row] = {
     ),
     ("POST", f"{_VERSION}/restore"): Row(MANAGE, 200),
     ("POST", "/api/v1/tools/search"): Row(MANAGE, 201, {**_IN_PROJECT, "table_id": "{table_id}"}),
-    ("GET", "/api/v1/tools"): Row(READ, 200, query={"cursor": "{after_tool}"}, looks=_OWN_PAGE),
+    ("GET", "/api/v1/tools"): Row(
+        READ, 200, query={"cursor": "{after_tool}", "table_id": "{table_id}"}, looks=_OWN_PAGE
+    ),
     ("GET", _TOOLS): Row(READ, 200),
     ("DELETE", _TOOLS): Row(MANAGE, 204),
     ("GET", f"{_TOOLS}/search-index"): Row(READ, 200),
