@@ -11,6 +11,8 @@ from context_search.ports.store import Store
 from context_search.settings import Settings
 
 if TYPE_CHECKING:
+    from context_search.services.catalog.list_tables import ListTables
+    from context_search.services.catalog.outline import ReadPieces
     from context_search.web.routes.access.whoami import WhoAmIUseCases
 
 
@@ -40,3 +42,17 @@ class ReadingParts:
             project=self.settings.project_limits,
         )
         return WhoAmIUseCases(WhoAmI(self.store), deployment)
+
+    @property
+    def pieces(self) -> ReadPieces:
+        """Documents of any size, piece by piece."""
+        from context_search.services.catalog.outline import ReadPieces  # noqa: PLC0415
+
+        return ReadPieces(self.store)
+
+    @property
+    def tables(self) -> ListTables:
+        """The tables of a project."""
+        from context_search.services.catalog.list_tables import ListTables  # noqa: PLC0415
+
+        return ListTables(self.store, self.settings.silent_after_s)
