@@ -101,6 +101,7 @@ ROWS: Mapping[Operation, Row] = {
     ("POST", "/api/v1/tools/search"): Row(MANAGE, 201, {**_IN_PROJECT, "table_id": "{table_id}"}),
     ("GET", "/api/v1/tools"): Row(READ, 200, query={"cursor": "{after_tool}"}, looks=_OWN_PAGE),
     ("GET", _TOOLS): Row(READ, 200),
+    ("PATCH", _TOOLS): Row(MANAGE, 200, {"name": "x"}),
     ("DELETE", _TOOLS): Row(MANAGE, 204),
     ("GET", f"{_TOOLS}/search-index"): Row(READ, 200),
     ("POST", f"{_TOOLS}/search"): Row(SEARCH, 200, _QUERY),
