@@ -49,6 +49,8 @@ class ProblemError(CommandError):
         self.problem = problem
         name = str(problem.get("code") or f"HTTP_{status}")
         detail = problem.get("detail") or problem.get("message") or problem.get("title")
+        if status == 404 and "code" not in problem:
+            detail = "the server has no such route: is it of another release?"
         message = f"{name}: {detail or 'no reason given'}"
         for error in problem.get("errors") or []:
             message += f"\n  {error.get('field')}: {error.get('message')}"

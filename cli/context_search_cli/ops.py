@@ -8,7 +8,7 @@ import typer
 
 from context_search_cli.command import SecretFile, Session, ToolId, Yes, command, confirmed, group
 from context_search_cli.keys import Output, hand_over
-from context_search_cli.output import number
+from context_search_cli.output import counted, number
 
 app = group("ops", "Operator's work, with the internal secret.")
 projects = group("projects", "Projects.")
@@ -52,7 +52,9 @@ def redrive(
 ) -> None:
     """Send dead letters again and let quarantined strings of all projects be tried again."""
     done = session.internal(secret_file).ask("/internal/index/redrive", limit=limit)
-    text = f"{done['messages']} messages and {done['nodes']} strings are tried again"
+    text = (
+        f"tried again: {counted(done['messages'], 'message')}, {counted(done['nodes'], 'string')}"
+    )
     session.out.result(done, lambda: session.out.line(text))
 
 
@@ -70,5 +72,5 @@ def clear(
     """Empty the index of any project's tool: nothing is found before it is built again."""
     confirmed(session, f"Empty the index of tool {tool}? Nothing will be found in it.", yes=yes)
     done = session.internal(secret_file).delete(f"/internal/tools/{tool}/chunks", shared=shared)
-    text = f"{number(done['chunks'])} chunks are gone, for the tools {done['tools']}"
+    text = f"{counted(done['chunks'], 'chunk')} gone, for the tools {done['tools']}"
     session.out.result(done, lambda: session.out.line(text))

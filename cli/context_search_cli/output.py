@@ -26,6 +26,9 @@ _UNSEEN = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
 )
 
+# 2026-11-23T19:08:06.498075+00:00, of which a person in a list needs the first sixteen.
+_TIME = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?\+00:00$")
+
 
 def visible(text: str) -> str:
     """A text without power over the terminal: its control characters are written out."""
@@ -40,6 +43,12 @@ def one_line(text: str) -> str:
 def number(value: int) -> str:
     """12345 as 12,345."""
     return f"{value:,}"
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 table``, ``1,200 tables``, ``2 matches``."""
+    ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{number(count)} {noun}{ending}"
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -154,9 +163,10 @@ class Output:
         table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
         for place, name in enumerate(columns):
             is_number = all(isinstance(row[place], int) for row in rows)
-            table.add_column(name, justify="right" if is_number else "left", overflow="fold")
+            head = name.replace("_", " ")
+            table.add_column(head, justify="right" if is_number else "left", overflow="fold")
         for line in texts:
-            table.add_row(*(Text(one_line(cell)) for cell in line))
+            table.add_row(*(Text(_TIME.sub(r"\1 \2", one_line(cell))) for cell in line))
         self.stdout.print(table)
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from context_search_cli.client import Answer
 from context_search_cli.command import Limit, Session, Timeout, Yes, command, confirmed
 from context_search_cli.failures import Code, CommandError, EndedError, UsageError
-from context_search_cli.output import Output, number, one_line
+from context_search_cli.output import Output, counted, number, one_line
 from context_search_cli.waiting import wait_for
 
 app = typer.Typer()
@@ -69,7 +69,9 @@ def replace(
         if not (session.out.as_json or session.out.quiet):
             _show_plan(session.out, plan.body)
         chosen = plan["matches_count"] - len(set(leave or []))
-        confirmed(session, f"Replace {chosen} in {plan['tables_count']} tables?", yes=yes)
+        confirmed(
+            session, f"Replace {chosen} in {counted(plan['tables_count'], 'table')}?", yes=yes
+        )
         is_used = True
         body = {
             "plan_id": plan["plan_id"],
@@ -175,8 +177,8 @@ def _show_plan(out: Output, plan: dict[str, Any]) -> None:
     if hidden > 0 and plan["matches"]:
         out.note(f"and {number(hidden)} more")
     out.line(
-        f"{number(plan['matches_count'])} matches in {number(plan['strings_count'])} strings of"
-        f" {number(plan['tables_count'])} tables; nothing is changed yet"
+        f"{counted(plan['matches_count'], 'match')} in {counted(plan['strings_count'], 'string')}"
+        f" of {counted(plan['tables_count'], 'table')}; nothing is changed yet"
     )
     left = {name: count for name, count in plan["left_out"].items() if count}
     if left:

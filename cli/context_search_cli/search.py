@@ -10,7 +10,7 @@ from rich.text import Text
 
 from context_search_cli.command import Session, command
 from context_search_cli.failures import Code, CommandError, UsageError
-from context_search_cli.output import Output, number, one_line, visible
+from context_search_cli.output import Output, counted, number, one_line, visible
 
 app = typer.Typer()
 SHOWN = 500
@@ -200,7 +200,7 @@ def _show_rest(out: Output, answer: dict[str, Any], *, shown: int) -> None:
         hint = answer.get("hint", "no_match")
         out.note(f"no hit: {_HINTS.get(hint, hint)}")
         return
-    told = f"{shown} hits"
+    told = counted(shown, "hit")
     if counts := answer.get("counts"):
         told += f" of {counts['ranked']}, {counts['hidden']} hidden for their low score"
     out.note(told)

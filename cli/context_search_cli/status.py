@@ -64,7 +64,7 @@ def on(
             session,
             lambda: session.client.get(path),
             is_over=lambda found: found["status"] in SETTLED,
-            told=lambda found: counted(found.body),
+            told=lambda found: far(found.body),
             timeout_s=timeout,
         )
     session.out.result(state, lambda: show_state(session.out, state.body))
@@ -91,12 +91,12 @@ def wait_until_settled(session: Session, tool: int, timeout_s: float) -> Answer:
         session,
         lambda: session.client.get(_path(tool)),
         is_over=lambda state: state["status"] in SETTLED,
-        told=lambda state: counted(state.body),
+        told=lambda state: far(state.body),
         timeout_s=timeout_s,
     )
 
 
-def counted(state: dict[str, Any]) -> str:
+def far(state: dict[str, Any]) -> str:
     """How far an index is, in one line; counts, no percentage."""
     nodes = state["nodes"]
     strings = sum(nodes.values())

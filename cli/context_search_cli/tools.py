@@ -21,7 +21,7 @@ from context_search_cli.command import (
     group,
 )
 from context_search_cli.failures import Code, EndedError, UsageError
-from context_search_cli.output import number
+from context_search_cli.output import counted, number
 from context_search_cli.status import show_nodes, show_state, wait_until_settled
 
 app = group("tools", "Search Tools: make, change, index again.")
@@ -225,7 +225,7 @@ def retry(
     done = session.client.create(f"/api/v1/tools/{tool}/search-index/retry", body)
 
     def show() -> None:
-        session.out.line(f"{done['nodes']} strings are tried again, {done['left']} are left")
+        session.out.line(f"tried again: {counted(done['nodes'], 'string')}; {done['left']} left")
 
     session.out.result(done, show)
 
@@ -281,7 +281,7 @@ def clear(
     """Empty the tool's index: nothing is found before it is built again."""
     confirmed(session, f"Empty the index of tool {tool}? Nothing will be found in it.", yes=yes)
     done = session.client.create(f"/api/v1/tools/{tool}/search-index/clear", shared=shared)
-    text = f"{number(done['chunks'])} chunks are gone, for the tools {done['tools']}"
+    text = f"{counted(done['chunks'], 'chunk')} gone, for the tools {done['tools']}"
     session.out.result(done, lambda: session.out.line(text))
 
 
@@ -303,9 +303,9 @@ def _settled(state: dict[str, Any]) -> dict[str, Any]:
 
 def _show_made(session: Session, body: dict[str, Any]) -> None:
     chunks = body["chunks_created"]
-    counted = f", {number(chunks)} chunks" if chunks is not None else ""
+    told = f", {counted(chunks, 'chunk')}" if chunks is not None else ""
     tool = body["tool_id"]
-    session.out.made(tool, f"tool {tool} ({body['name']}) made: {body['status']}{counted}")
+    session.out.made(tool, f"tool {tool} ({body['name']}) made: {body['status']}{told}")
 
 
 def _say_hint(session: Session, body: dict[str, Any]) -> None:
