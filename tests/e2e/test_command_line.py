@@ -16,7 +16,10 @@ from local.options import ROOT
 from tests.builders import english
 from tests.e2e.running import Tenant, user_environment
 
-LARGE = {"notes": f"The keeper wound the clockwork. {english(2_000)}", "padding": "x" * 6_500_000}
+LARGE = {
+    "notes": f"The keeper wound the clockwork. {english(20_000)}",
+    "padding": ["x" * 1_000] * 6_500,
+}
 COMMAND = [sys.executable, "-m", "context_search_cli"]
 
 
@@ -77,8 +80,8 @@ def test_ctrl_c_leaves_nothing_and_no_traceback(
         process.stdin.write(b"[" + b"0," * 1_000_000)  # more than a pipe holds: it reads
         process.stdin.flush()
         process.send_signal(signal.SIGINT)
+        process.stdin.close()  # Ctrl-C ends the other end of a pipe, too
         told = process.stderr.read().decode()
-        process.stdin.close()
     assert process.returncode == 130, told
     assert "Traceback" not in told
     assert tenant.stack.sql("SELECT count(*) FROM context_table WHERE name = 'half'") == [[0]]
