@@ -28,7 +28,9 @@ HYDRATED = 100
 PAGE = 1_000
 
 
-def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
+def operations(  # noqa: C901 - a list: one function an operation
+    grown: GrownIndex,
+) -> Mapping[str, Callable[[], object]]:
     """Returns the operations by name; each may be repeated."""
     statuses = ToolStatuses(grown.store, SILENT_S, SystemClock(), time.sleep)
     settler = Settler(grown.store, SILENT_S, None)

@@ -143,3 +143,18 @@ def test_a_doctor_stops_where_nobody_answers(cli: CommandLine) -> None:
     result = cli("doctor", "--json")
     assert result.code == 5
     assert [each["check"] for each in result.document["checks"]] == ["settings", "reachable"]
+
+
+def test_what_is_in_a_document_and_in_an_index(cli: CommandLine, tool: int) -> None:
+    table = cli.json("tools", "show", tool)["table_id"]
+    outline = cli.json("tables", "outline", table)
+    assert {each["key"]: each["type"] for each in outline["children"]} == {
+        "notes": "string",
+        "title": "string",
+    }
+    [row] = cli.done("tables", "outline", table, "--key", "note", "--tool", tool).lines
+    assert (row[0], row[5]) == ("notes", "indexed")
+    assert cli("tables", "outline", table, "/nowhere").code == 3
+    [node] = cli.json("tools", "nodes", tool, "--state", "indexed")["nodes"]
+    assert node["json_pointer"] == "/notes"
+    assert cli.done("tools", "nodes", tool, "--state", "quarantined").lines == []
