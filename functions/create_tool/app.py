@@ -10,8 +10,8 @@ from context_search.web.app import LambdaHandler, counting_requests, http_app, l
 from context_search.web.logs import function_logger
 from context_search.web.openapi import contract
 from context_search.web.routes import health
-from context_search.web.routes.access import keys
-from context_search.web.routes.catalog import adopt, tables, tools, uploads
+from context_search.web.routes.access import keys, whoami
+from context_search.web.routes.catalog import adopt, outline, tables, tools, uploads
 from context_search.web.routes.editing import (
     executing,
     history_settings,
@@ -19,18 +19,20 @@ from context_search.web.routes.editing import (
     replacing,
     versions,
 )
-from context_search.web.routes.indexing import project_index, search_index
+from context_search.web.routes.indexing import project_index, search_index, strings
 from context_search.web.routes.searching import retrieval_settings
-from context_search.web.routes.upkeep import rebuilds
+from context_search.web.routes.upkeep import project_health, rebuilds
 
 logger = function_logger("create-tool")
 
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    catalog = [health, tables, uploads, tools, adopt]
+    catalog = [health, tables, outline, uploads, tools, adopt]
     editing = [versions, history_settings, replacing, matches, executing]
-    modules = [*catalog, *editing, search_index, keys, project_index, rebuilds, retrieval_settings]
+    indexing = [search_index, strings, project_index, rebuilds, project_health]
+    access = [keys, whoami]
+    modules = [*catalog, *editing, *indexing, *access, retrieval_settings]
     app = http_app([module.router for module in modules], parts(), contract=contract, log=logger)
     return counting_requests(lambda_handler_of(app), parts().clock)
 

@@ -17,15 +17,18 @@ from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.deletions import MemoryDeletions
 from testing.in_memory.evictions import MemoryEvictions
 from testing.in_memory.gauges import MemoryGauges
+from testing.in_memory.health import MemoryCleanupRuns, MemoryHealth
 from testing.in_memory.idempotency_keys import MemoryIdempotencyKeys
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.keys import MemoryKeys
 from testing.in_memory.keywords import MemoryKeywords
+from testing.in_memory.large_strings import MemoryLargeStrings
 from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.mcp_instances import MemoryMcpInstances
 from testing.in_memory.node_counts import MemoryNodeCounts
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
+from testing.in_memory.outlines import MemoryOutlines
 from testing.in_memory.permits import MemoryPermits
 from testing.in_memory.plans import MemoryPlans
 from testing.in_memory.project_settings import MemoryProjectSettings
@@ -50,6 +53,7 @@ class MemoryUnitOfWork:
         self.keys = MemoryKeys(rows, clock)
         self.mcp_instances = MemoryMcpInstances(rows, clock)
         self.tables = MemoryTables(rows, clock)
+        self.outlines = MemoryOutlines(rows)
         self.tools = MemoryTools(rows, clock)
         self.indexes = MemoryIndexes(rows, clock)
         self.calibrations = MemoryCalibrations(rows)
@@ -58,6 +62,7 @@ class MemoryUnitOfWork:
         self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.node_counts = MemoryNodeCounts(rows, clock)
+        self.large_strings = MemoryLargeStrings(rows)
         self.chunks = MemoryChunks(rows, clock)
         self.live_chunks = MemoryLiveChunks(rows)
         self.keywords = MemoryKeywords(rows)
@@ -73,6 +78,8 @@ class MemoryUnitOfWork:
         self.project_settings = MemoryProjectSettings(rows)
         self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)
+        self.health = MemoryHealth(rows, clock)
+        self.cleanup_runs = MemoryCleanupRuns(rows)
         self.agenda = MemoryAgenda(rows, clock)
         self.uploads = MemoryUploads(rows, clock)
         self.versions = MemoryVersions(rows, clock)

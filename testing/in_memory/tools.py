@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Index, Scope, SearchTool, ToolRecord
+from context_search.domain.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
 from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.outside import Clock
 from testing.in_memory.indexes import MemoryIndexes
@@ -37,6 +37,15 @@ class MemoryTools:
         )
         return tool_id
 
+    def change(self, tool_id: int, settings: ToolSettings) -> None:
+        self.rows.change(
+            self.rows.tools,
+            tool_id,
+            name=settings.name,
+            description=settings.description,
+            search=settings.search,
+        )
+
     def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
         return next((tool for tool in self._live(project_id) if tool.id == tool_id), None)
 
@@ -48,9 +57,19 @@ class MemoryTools:
         return (tool, index) if tool and index else None
 
     def page(
-        self, project_id: int, *, mcp_id: int | None = None, after: int, limit: int
+        self,
+        project_id: int,
+        *,
+        mcp_id: int | None = None,
+        table_id: int | None = None,
+        after: int,
+        limit: int,
     ) -> list[SearchTool]:
-        shown = [tool for tool in self._live(project_id) if tool.id > after]
+        shown = [
+            tool
+            for tool in self._live(project_id)
+            if tool.id > after and table_id in (None, tool.scope.table_id)
+        ]
         if mcp_id is not None:
             bindings = [self.rows.bindings.get((mcp_id, tool.id)) for tool in shown]
             pairs = zip(shown, bindings, strict=True)

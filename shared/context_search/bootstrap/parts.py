@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from context_search.adapters.sqs_queue import SqsQueue
     from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
     from context_search.bootstrap.editing import EditingParts
+    from context_search.bootstrap.reading import ReadingParts
     from context_search.bootstrap.searching import SearchingParts
     from context_search.ports.outside import Objects
     from context_search.services.catalog.imports import ImportDocument
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from context_search.services.indexing.settle import Settler
     from context_search.services.indexing.worker import Worker
     from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
+    from context_search.services.upkeep.project_health import ReadProjectHealth
     from context_search.services.upkeep.readiness import Readiness
     from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
     from context_search.services.upkeep.sweep_round import SweepRounds
@@ -318,6 +320,13 @@ class Parts(LiveSettings):
     # What is asked over HTTP and MCP
 
     @cached_property
+    def reading(self) -> ReadingParts:
+        """What a console shows."""
+        from context_search.bootstrap.reading import ReadingParts  # noqa: PLC0415
+
+        return ReadingParts(self.store, self.settings, self.model, self.access.token_issuer)
+
+    @cached_property
     def readiness(self) -> Readiness:
         """Whether Postgres answers."""
         from context_search.services.upkeep.readiness import Readiness  # noqa: PLC0415
@@ -357,6 +366,13 @@ class Parts(LiveSettings):
             operate=Operate(self.store, self.settings.silent_after_s, self._sweep_rounds),
             redrive=Redrive(self.store, self.queue),
         )
+
+    @cached_property
+    def project_health(self) -> ReadProjectHealth:
+        """How a project is."""
+        from context_search.services.upkeep.project_health import ReadProjectHealth  # noqa: PLC0415
+
+        return ReadProjectHealth(self.store, self.settings.project_limits, self.clock)
 
     def hash_of(self, query: str) -> str:
         """What logs say instead of a question."""

@@ -7,7 +7,9 @@ ContextSearchError
 │   │   └── DocumentTooLargeError
 │   ├── QueryEmptyError
 │   ├── FilterInvalidError
+│   ├── IndexSettingFixedError
 │   ├── CursorInvalidError
+│   ├── NotAStringError
 │   ├── IdempotencyKeyReusedError
 │   ├── PayloadTooLargeError
 │   │   └── ReplaceTooLargeError
@@ -132,10 +134,22 @@ class FilterInvalidError(InvalidInputError):
     code = "FILTER_INVALID"
 
 
+class IndexSettingFixedError(InvalidInputError):
+    """A setting that makes the index of a tool was to be changed: that is another tool."""
+
+    code = "INDEX_SETTING_FIXED"
+
+
 class CursorInvalidError(InvalidInputError):
     """The cursor is malformed, is too old, or belongs to another question."""
 
     code = "CURSOR_INVALID"
+
+
+class NotAStringError(InvalidInputError):
+    """The value at the pointer is no string."""
+
+    code = "NOT_A_STRING"
 
 
 class IdempotencyKeyReusedError(InvalidInputError):

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Index, Project, Scope, SearchTool, Table, ToolRecord
+from context_search.domain.model import (
+    Index,
+    Project,
+    Scope,
+    SearchTool,
+    Table,
+    ToolRecord,
+    ToolSettings,
+)
 from context_search.domain.uploads import NewUpload, Upload
 from context_search.domain.versions import BY_SQL, Origin
 
@@ -66,6 +74,91 @@ class Unowned:
     tools: Sequence[tuple[int, str | None]]
 
 
+ValueKind = Literal["object", "array", "string", "number", "boolean", "null"]
+"""Kind of a JSON value, as ``jsonb_typeof`` has it."""
+SHOWN_CHARS = 120
+"""Maximum length of the text that is shown of a scalar among others."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextWindow:
+    """Characters ``start`` to ``end`` of a string that has ``total``; offsets are code points.
+
+    ``text`` None: the value is no string. ``content_hash``: sha256 of the whole string in UTF-8,
+    hexadecimal.
+    """
+
+    revision: int
+    start: int
+    end: int
+    total: int
+    content_hash: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChildValue:
+    """A member of an object, or an element of an array, without what lies below it.
+
+    ``position``: among its siblings, from 0. ``length``: members, elements, characters of a string,
+    or of a number as it is written; None for others. ``size``: bytes as Postgres holds it.
+    ``text``: the first SHOWN_CHARS of a scalar; None for others.
+    """
+
+    position: int
+    key: str
+    kind: ValueKind
+    length: int | None
+    size: int
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """A value of a document, and some of what is directly below it.
+
+    ``next_after``: from which position on there is more; None: there is none.
+    """
+
+    revision: int
+    kind: ValueKind
+    length: int | None
+    children: Sequence[ChildValue]
+    next_after: int | None
+
+
+class Outlines(Protocol):
+    """Documents of any size, piece by piece.
+
+    Postgres reads the whole document for each piece, this process only the piece.
+    """
+
+    def window(
+        self, table_id: int, path: Sequence[str], *, start: int, length: int
+    ) -> TextWindow | None:
+        """Returns so many characters of the string at an unescaped path, as far as it has them.
+
+        None when the path leads nowhere.
+        """
+        ...
+
+    def children(
+        self,
+        table_id: int,
+        path: Sequence[str],
+        *,
+        after: int,
+        limit: int,
+        part_of_key: str | None = None,
+    ) -> Children | None:
+        """Returns what stands directly below an unescaped path, from position ``after`` on.
+
+        Members stand as Postgres has them. ``part_of_key``: only members whose key contains it,
+        whatever the case; of an array the element of that number. None when the path leads nowhere.
+        """
+        ...
+
+
 class Projects(Protocol):
     """Tenants. Deleted ones are not there."""
 
@@ -75,6 +168,10 @@ class Projects(Protocol):
 
     def exists(self, project_id: int) -> bool:
         """Says whether there is such a project."""
+        ...
+
+    def name(self, project_id: int) -> str | None:
+        """Returns what a project is called; None also where another program gave no name."""
         ...
 
     def lock(self, project_id: int) -> bool:
@@ -90,6 +187,31 @@ class Projects(Protocol):
         False: there is no such project.
         """
         ...
+
+
+MOST_COUNTED_TOOLS = 1_000
+"""Maximum number of tools of a table that a list counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTable:
+    """A table in a list. ``stored_bytes``: what Postgres keeps of the document, compressed.
+
+    ``tools_count``: at most MOST_COUNTED_TOOLS. ``index_ids``: the indexes that serve its tools.
+    """
+
+    table: Table
+    stored_bytes: int
+    tools_count: int
+    index_ids: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class TablePage:
+    """Tables by id, and the id to go on after when there are more to look at."""
+
+    rows: Sequence[ListedTable]
+    next_after: int | None
 
 
 class Tables(Protocol):
@@ -117,6 +239,22 @@ class Tables(Protocol):
 
     def ids(self, project_id: int, *, after: int, limit: int) -> list[int]:
         """Returns live tables of a project with higher ids, ascending."""
+        ...
+
+    def page(
+        self,
+        project_id: int,
+        *,
+        after: int,
+        limit: int,
+        among: int,
+        part_of_name: str | None = None,
+    ) -> TablePage:
+        """Returns live tables of a project with higher ids, at most ``limit``, of those ``among``.
+
+        ``part_of_name``: only those whose name contains it, whatever the case. A page may be short,
+        or empty, while there is more to look at. Reads no document.
+        """
         ...
 
     def count(self, project_id: int) -> int:
@@ -204,6 +342,10 @@ class Tools(Protocol):
         """Returns a live Search Tool; ``project_id`` None is for trusted internal callers."""
         ...
 
+    def change(self, tool_id: int, settings: ToolSettings) -> None:
+        """Writes the settings of a Search Tool; what else its row holds stays."""
+        ...
+
     def find_with_index(
         self, tool_id: int, *, project_id: int | None
     ) -> tuple[SearchTool, Index] | None:
@@ -211,9 +353,18 @@ class Tools(Protocol):
         ...
 
     def page(
-        self, project_id: int, *, mcp_id: int | None = None, after: int, limit: int
+        self,
+        project_id: int,
+        *,
+        mcp_id: int | None = None,
+        table_id: int | None = None,
+        after: int,
+        limit: int,
     ) -> list[SearchTool]:
-        """Returns live Search Tools with ids above ``after``, ascending; of an MCP, those bound."""
+        """Returns live Search Tools with ids above ``after``, ascending.
+
+        Of an MCP, those bound; of one table, if it is named.
+        """
         ...
 
     def first_of_names(self, project_id: int, names: Sequence[str]) -> dict[str, int]:

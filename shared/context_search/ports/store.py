@@ -7,7 +7,7 @@ from typing import Protocol
 
 from context_search.domain.orders import Order
 from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
-from context_search.ports.catalog import Projects, Tables, Tools, Uploads
+from context_search.ports.catalog import Outlines, Projects, Tables, Tools, Uploads
 from context_search.ports.editing import Histories, HistorySettings, Plans, Versions
 from context_search.ports.indexing import (
     Calibrations,
@@ -15,6 +15,7 @@ from context_search.ports.indexing import (
     Comparisons,
     Evictions,
     Indexes,
+    LargeStrings,
     NodeCounts,
     Nodes,
     Outbox,
@@ -32,7 +33,15 @@ from context_search.ports.searching import (
     Reading,
     WordsBacklog,
 )
-from context_search.ports.upkeep import Agenda, Deletions, Gauges, Removals, Sweeps
+from context_search.ports.upkeep import (
+    Agenda,
+    CleanupRuns,
+    Deletions,
+    Gauges,
+    Health,
+    Removals,
+    Sweeps,
+)
 
 
 class UnitOfWork(Protocol):
@@ -66,6 +75,8 @@ class UnitOfWork(Protocol):
     @property
     def tables(self) -> Tables: ...
     @property
+    def outlines(self) -> Outlines: ...
+    @property
     def tools(self) -> Tools: ...
     @property
     def indexes(self) -> Indexes: ...
@@ -81,6 +92,8 @@ class UnitOfWork(Protocol):
     def nodes(self) -> Nodes: ...
     @property
     def node_counts(self) -> NodeCounts: ...
+    @property
+    def large_strings(self) -> LargeStrings: ...
     @property
     def chunks(self) -> Chunks: ...
     @property
@@ -111,6 +124,10 @@ class UnitOfWork(Protocol):
     def rankings(self) -> Rankings: ...
     @property
     def gauges(self) -> Gauges: ...
+    @property
+    def health(self) -> Health: ...
+    @property
+    def cleanup_runs(self) -> CleanupRuns: ...
     @property
     def agenda(self) -> Agenda: ...
     @property

@@ -18,6 +18,7 @@ SEARCH = frozenset({"search"})
 MANAGE = frozenset({"manage"})
 REPLACE = frozenset({"replace"})
 READ = SEARCH | MANAGE
+ANY_SCOPE = SEARCH | MANAGE | REPLACE
 
 MCP_PATHS = ("/mcp", "/api/v1/mcp/server/{api_key}")
 MCP_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -43,6 +44,7 @@ class Row:
 
 
 _QUERY = {"query": "harbour"}
+_OUTLINE = {"tool_id": "{tool_id}", "cursor": "{after_child}"}
 _OWN_PAGE = {"after_tool": 200, "after_key": 200, "after_mcp": 200, "after_binding": 200}
 _TABLES = "/api/v1/tables/{table_id}"
 _UPLOADS = f"{_TABLES}/uploads"
@@ -69,7 +71,11 @@ ROWS: Mapping[Operation, Row] = {
     ("GET", "/.well-known/oauth-protected-resource/mcp"): Row(OPEN, 404),
     ("POST", "/api/v1/projects"): Row(TRUSTED, 201, {"name": "x"}),
     ("DELETE", _PROJECTS): Row(TRUSTED, 204),
+    ("GET", "/api/v1/whoami"): Row(ANY_SCOPE, 200),
     ("POST", "/api/v1/tables"): Row(MANAGE, 201, {**_IN_PROJECT, "data": 1}),
+    ("GET", "/api/v1/tables"): Row(
+        MANAGE, 200, query={"cursor": "{after_table}"}, looks={"after_table": 200}
+    ),
     ("GET", _TABLES): Row(MANAGE, 200),
     ("DELETE", _TABLES): Row(MANAGE, 204),
     ("GET", f"{_TABLES}/data"): Row(MANAGE, 200),
@@ -77,8 +83,11 @@ ROWS: Mapping[Operation, Row] = {
     ("PUT", f"{_TABLES}/data"): Row(MANAGE, 200, {"strings": ["harbour"]}),
     ("PATCH", f"{_TABLES}/data"): Row(MANAGE, 200, {}),
     ("POST", f"{_TABLES}/data/read"): Row(MANAGE, 200, {}),
+    ("GET", f"{_TABLES}/outline"): Row(MANAGE, 200, query=_OUTLINE, looks={"after_child": 200}),
+    ("POST", f"{_TABLES}/outline"): Row(MANAGE, 200, _OUTLINE, looks={"after_child": 200}),
+    ("POST", f"{_TABLES}/text"): Row(MANAGE, 200, {"json_pointer": "/strings/0"}),
     ("POST", f"{_TABLES}/data/replace"): Row(MANAGE, 200, {"value": {"strings": ["harbour"]}}),
-    ("POST", f"{_TABLES}/data/merge"): Row(MANAGE, 200, {"patch": {}}),
+    ("POST", f"{_TABLES}/data/merge"): Row(MANAGE, 200, {"patch": {"strings": ["harbour"]}}),
     ("POST", f"{_TABLES}/data/remove"): Row(MANAGE, 200, {"json_pointer": "/strings/0"}),
     ("POST", _UPLOADS): Row(MANAGE, 201, {"format": "json"}),
     ("GET", f"{_UPLOADS}/{{upload_id}}"): Row(MANAGE, 200),
@@ -99,10 +108,27 @@ ROWS: Mapping[Operation, Row] = {
     ),
     ("POST", f"{_VERSION}/restore"): Row(MANAGE, 200),
     ("POST", "/api/v1/tools/search"): Row(MANAGE, 201, {**_IN_PROJECT, "table_id": "{table_id}"}),
-    ("GET", "/api/v1/tools"): Row(READ, 200, query={"cursor": "{after_tool}"}, looks=_OWN_PAGE),
+    ("GET", "/api/v1/tools"): Row(
+        READ, 200, query={"cursor": "{after_tool}", "table_id": "{table_id}"}, looks=_OWN_PAGE
+    ),
     ("GET", _TOOLS): Row(READ, 200),
+    ("PATCH", _TOOLS): Row(MANAGE, 200, {"name": "x"}),
     ("DELETE", _TOOLS): Row(MANAGE, 204),
     ("GET", f"{_TOOLS}/search-index"): Row(READ, 200),
+    ("POST", f"{_TOOLS}/search-index/rebuild"): Row(MANAGE, 202),
+    # Nothing has been rebuilt yet that one could go back from.
+    ("POST", f"{_TOOLS}/search-index/rollback"): Row(MANAGE, 409),
+    ("POST", f"{_TOOLS}/search-index/clear"): Row(MANAGE, 200, query={"shared": "true"}),
+    ("POST", f"{_TOOLS}/search-index/retry"): Row(MANAGE, 200),
+    ("GET", f"{_TOOLS}/search-index/nodes"): Row(
+        READ, 200, query={"cursor": "{after_string}"}, looks={"after_string": 200}
+    ),
+    ("POST", f"{_TOOLS}/chunks"): Row(
+        READ,
+        200,
+        {"json_pointer": "/a", "cursor": "{after_chunk}"},
+        looks={"after_chunk": 200},
+    ),
     ("POST", f"{_TOOLS}/search"): Row(SEARCH, 200, _QUERY),
     ("POST", f"{_TOOLS}/search/explain"): Row(SEARCH, 200, _QUERY),
     ("POST", f"{_TOOLS}/retrieve"): Row(SEARCH, 200, _QUERY),
@@ -117,6 +143,7 @@ ROWS: Mapping[Operation, Row] = {
     ),
     ("POST", f"{_PROJECTS}/retrieve"): Row(SEARCH, 200, _QUERY),
     ("POST", f"{_PROJECTS}/reindex"): Row(MANAGE, 202),
+    ("GET", f"{_PROJECTS}/health"): Row(READ, 200),
     ("POST", f"{_PROJECTS}/search-index"): Row(MANAGE, 202),
     ("GET", f"{_PROJECTS}/search-index"): Row(READ, 200),
     ("DELETE", f"{_PROJECTS}/search-index"): Row(MANAGE, 204),
@@ -192,9 +219,16 @@ ROWS: Mapping[Operation, Row] = {
 }
 
 PUBLIC = sorted(pair for pair, row in ROWS.items() if row.opened_by - TRUSTED)
+SCOPED = [pair for pair in PUBLIC if ROWS[pair].scopes != ANY_SCOPE]
 BOTH = sorted(pair for pair, row in ROWS.items() if row.scopes and row.opened_by > row.scopes)
 INTERNAL = sorted(pair for pair, row in ROWS.items() if row.opened_by == TRUSTED)
 EVERYBODYS = sorted(pair for pair, row in ROWS.items() if row.opened_by == OPEN)
+
+
+def has_ids(operation: Operation) -> bool:
+    """Says whether a call names anything that could be somebody else's."""
+    row = ROWS[operation]
+    return any(True for part in (operation[1], row.query, row.body) for _ in markers(part))
 
 
 def ids_of(operation: Operation, ids: Ids) -> dict[str, Any]:

@@ -44,14 +44,18 @@ from context_search.ports.outside import Deadline
 from context_search.ports.searching import Reading
 
 if TYPE_CHECKING:
+    from context_search.adapters.postgres.catalog.outlines import PostgresOutlines
     from context_search.adapters.postgres.catalog.uploads import PostgresUploads
     from context_search.adapters.postgres.editing.histories import PostgresHistories
     from context_search.adapters.postgres.editing.history_settings import PostgresHistorySettings
     from context_search.adapters.postgres.editing.plans import PostgresPlans
     from context_search.adapters.postgres.editing.versions import PostgresVersions
     from context_search.adapters.postgres.indexing.calibrations import PostgresCalibrations
+    from context_search.adapters.postgres.indexing.large_strings import PostgresLargeStrings
     from context_search.adapters.postgres.indexing.sections import PostgresSections
     from context_search.adapters.postgres.searching.words_backlog import PostgresWordsBacklog
+    from context_search.adapters.postgres.upkeep.cleanup_runs import PostgresCleanupRuns
+    from context_search.adapters.postgres.upkeep.health import PostgresHealth
 
 
 class PostgresUnitOfWork:
@@ -114,10 +118,40 @@ class PostgresUnitOfWork:
         return PostgresWordsBacklog(self._tx)
 
     @property
+    def large_strings(self) -> PostgresLargeStrings:
+        """Loaded when it is needed: only people look at strings one by one."""
+        from context_search.adapters.postgres.indexing.large_strings import (  # noqa: PLC0415
+            PostgresLargeStrings,
+        )
+
+        return PostgresLargeStrings(self._tx)
+
+    @property
+    def outlines(self) -> PostgresOutlines:
+        """Loaded when it is needed: only people look at documents."""
+        from context_search.adapters.postgres.catalog.outlines import PostgresOutlines  # noqa: PLC0415
+
+        return PostgresOutlines(self._tx)
+
+    @property
     def uploads(self) -> PostgresUploads:
         from context_search.adapters.postgres.catalog.uploads import PostgresUploads  # noqa: PLC0415
 
         return PostgresUploads(self._tx)
+
+    @property
+    def health(self) -> PostgresHealth:
+        from context_search.adapters.postgres.upkeep.health import PostgresHealth  # noqa: PLC0415
+
+        return PostgresHealth(self._tx)
+
+    @property
+    def cleanup_runs(self) -> PostgresCleanupRuns:
+        from context_search.adapters.postgres.upkeep.cleanup_runs import (  # noqa: PLC0415
+            PostgresCleanupRuns,
+        )
+
+        return PostgresCleanupRuns(self._tx)
 
     # The room ``editing`` is loaded when it is needed: a search does without it.
 

@@ -26,8 +26,10 @@ from context_search.domain.progress import (
 _INDEXED_CHARS = 200
 """Characters of a pointer that are in an index; pointers are too long for one."""
 _POINTER = f'left(node.json_pointer, {_INDEXED_CHARS}) COLLATE "C"'
+# Those of a table's index are all of that table, and the index on pointers begins with it.
 _IN_SCOPE = f"""
-    {_POINTER} >= CAST(:first AS text) AND {_POINTER} < CAST(:last AS text)
+    node.table_id = :table AND {_POINTER} >= CAST(:first AS text)
+    AND {_POINTER} < CAST(:last AS text)
     AND (node.json_pointer = :scope OR starts_with(node.json_pointer, :scope || '/'))
 """
 
@@ -224,7 +226,9 @@ class PostgresNodeCounts:
     def _listed(
         self, index: Index, scope: str, limit: int, *, which: str, order: str = ""
     ) -> list[NodeProgress]:
-        condition = f"AND {_IN_SCOPE}" if scope else ""
+        condition = "AND node.table_id = :table" if index.table_id is not None else ""
+        if scope:
+            condition = f"AND {_IN_SCOPE}"
         rows = self.tx.run(
             f"""
             WITH listed AS (
@@ -236,7 +240,8 @@ class PostgresNodeCounts:
             """,
             generation=index.generation.id,
             limit=limit,
-            **_range_of(scope) if scope else {},
+            table=index.table_id,
+            **range_of(scope) if scope else {},
         )
         return [
             NodeProgress(pointer, characters, state, chunks, _json(error), attempts, next_at)
@@ -295,8 +300,8 @@ def _progress(index: Index, work: _Work, counts: _Counts) -> Progress:
     )
 
 
-def _range_of(scope: str) -> dict[str, object]:
-    """Returns the parameters of ``_IN_SCOPE``: the scope, and the range that an index finds.
+def range_of(scope: str) -> dict[str, str]:
+    """Returns parameters of ``_IN_SCOPE`` beside ``table``: the scope, and its range in the index.
 
     What follows a scope begins with ``/``, and ``0`` is the next character. A scope that is longer
     than what is in the index is found by its beginning.
@@ -357,7 +362,7 @@ def _whole(tx: Transaction, index: Index) -> _Counts:
 
 
 def _part(tx: Transaction, index: Index, scope: str) -> _Counts:
-    rows = tx.run(_PART, generation=index.generation.id, **_range_of(scope))
+    rows = tx.run(_PART, generation=index.generation.id, table=index.table_id, **range_of(scope))
     errors = [json.loads(row[7]) for row in rows if row[7]]
     return _Counts(
         states={row[0]: row[1] for row in rows},

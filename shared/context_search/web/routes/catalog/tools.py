@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
-from context_search.domain.config import (
-    Model,
-)
+from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import ContextSearchError, InvalidInputError
-from context_search.domain.model import Scope
+from context_search.domain.model import Scope, ToolSettings
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import EmptyHint
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
-from context_search.services.indexing.status import ListedTool, ToolStatus, ToolStatuses
+from context_search.services.indexing.status import (
+    LISTED_TOOLS,
+    MOST_LISTED_TOOLS,
+    ListedTool,
+    ToolStatus,
+    ToolStatuses,
+)
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import MayManage, MayRead, ToolId, own_project, part
 from context_search.web.fields import (
@@ -31,7 +35,10 @@ from context_search.web.fields import (
     Id,
     JsonPointer,
     KnownId,
+    LeftOut,
     NextCursor,
+    NotNull,
+    OfTable,
     Time,
     ToolName,
     example,
@@ -41,12 +48,18 @@ from context_search.web.idempotency import Once
 from context_search.web.metrics import emit_created
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
+from context_search.web.revisions import IfMatch, etag
 from context_search.web.routes.catalog.search_config import (
+    ChangeSearchConfigBody,
     RerankBody,
     SearchConfigAnswer,
     SearchConfigBody,
 )
-from context_search.web.routes.indexing.search_index import IndexSummaryAnswer, emptiness
+from context_search.web.routes.indexing.search_index import (
+    IndexSummaryAnswer,
+    ListedIndexAnswer,
+    emptiness,
+)
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
 
@@ -81,6 +94,29 @@ class CreateSearchToolBody(Body):
     def scope(self) -> str:
         """The pointer below which the tool may look; the whole document by default."""
         return self.json_path or self.json_pointer
+
+
+class ChangeToolBody(Body):
+    """``PATCH /api/v1/tools/{tool_id}``: what is left out stays."""
+
+    model_config = example(name="search_library", search_config={"top_k": 10})
+    name: Annotated[ToolName | LeftOut, NotNull] = None
+    description: Description | None = None
+    search_config: Annotated[ChangeSearchConfigBody | LeftOut, NotNull] = None
+
+    def applied_to(self, settings: ToolSettings, index: IndexConfig) -> ToolSettings:
+        """Returns the settings of a tool over that index with the body's changes.
+
+        Raises InvalidInputError, IndexSettingFixedError and FilterInvalidError.
+        """
+        if self.name is not None:
+            settings = replace(settings, name=self.name)
+        if "description" in self.model_fields_set:
+            settings = replace(settings, description=self.description)
+        if self.search_config is None:
+            return settings
+        self.search_config.check_index(index)
+        return replace(settings, search=self.search_config.applied_to(settings.search))
 
 
 class LargeNodeAnswer(Answer):
@@ -164,13 +200,15 @@ class SearchToolAnswer(Answer):
 
 
 class ListedToolAnswer(Answer):
-    """A Search Tool in a list: what it searches, and whether it can be asked."""
+    """A Search Tool in a list: what it searches, and how far its index is."""
 
     id: KnownId
     name: str
+    description: str | None
     table_id: KnownId
     json_pointer: str
     status: IndexStatus
+    search_index: ListedIndexAnswer
 
     @classmethod
     def of(cls, listed: ListedTool) -> ListedToolAnswer:
@@ -178,9 +216,11 @@ class ListedToolAnswer(Answer):
         return cls(
             id=listed.tool.id,
             name=listed.tool.name,
+            description=listed.tool.description,
             table_id=listed.tool.scope.table_id,
             json_pointer=listed.tool.scope.json_pointer,
-            status=listed.status,
+            status=listed.progress.status,
+            search_index=ListedIndexAnswer.listed(listed),
         )
 
 
@@ -249,23 +289,43 @@ async def create_search_tool(
         # The tool is there, whatever becomes of the waiting: who asks again would make another.
         with suppress(ContextSearchError):
             status = use.statuses.wait(status.tool.id, caller, timeout_s=wait)
-        return NewSearchToolAnswer.of(status).response(201)
+        tag = etag(status.tool.settings.version)
+        return NewSearchToolAnswer.of(status).response(201, tag)
 
     return once.answer(caller.project_id, create)
 
 
 @router.get("/api/v1/tools")
-async def list_tools(caller: MayRead, use: Use, cursor: Cursor = 0) -> ToolsAnswer:
-    """Returns the project's Search Tools, at most 20 a page."""
-    page = use.statuses.page(caller, after=cursor)
+async def list_tools(
+    caller: MayRead,
+    use: Use,
+    cursor: Cursor = 0,
+    table_id: OfTable = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_LISTED_TOOLS), Decimal] = LISTED_TOOLS,
+) -> ToolsAnswer:
+    """Returns the project's Search Tools with the summaries of their indexes, 20 a page."""
+    page = use.statuses.page(caller, after=cursor, table_id=table_id, limit=limit)
     tools = [ListedToolAnswer.of(listed) for listed in page.rows]
     return ToolsAnswer(tools=tools, cursor=next_cursor(page.next_after))
 
 
-@router.get("/api/v1/tools/{tool_id}")
-async def read_tool(tool_id: ToolId, caller: MayRead, use: Use) -> SearchToolAnswer:
-    """Returns a Search Tool with the summary of its index."""
-    return SearchToolAnswer.of(use.statuses.read(tool_id, caller))
+@router.get("/api/v1/tools/{tool_id}", response_model=SearchToolAnswer)
+async def read_tool(tool_id: ToolId, caller: MayRead, use: Use) -> JSONResponse:
+    """Returns a Search Tool with the summary of its index; the ETag is that of its settings."""
+    return _shown(use.statuses.read(tool_id, caller))
+
+
+@router.patch("/api/v1/tools/{tool_id}", response_model=SearchToolAnswer, responses=refused(409))
+async def change_tool(
+    tool_id: ToolId, body: ChangeToolBody, caller: MayManage, use: Use, if_match: IfMatch
+) -> JSONResponse:
+    """Changes name, description and how the tool ranks and answers, not what makes its index."""
+    use.check(None if body.search_config is None else body.search_config.rerank)
+    return _shown(use.tools.change(caller, tool_id, body.applied_to, if_version=if_match))
+
+
+def _shown(status: ToolStatus) -> JSONResponse:
+    return SearchToolAnswer.of(status).response(headers=etag(status.tool.settings.version))
 
 
 @router.delete("/api/v1/tools/{tool_id}", status_code=204, responses=refused(409))
