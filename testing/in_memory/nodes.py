@@ -153,10 +153,8 @@ class MemoryNodes:
         held = self._change_all(claims)
         now = self.clock.now()
         for claim in held:
-            row = self.rows.nodes[claim.node_id]
-            assert row.lease_until is not None
-            is_fresh = row.lease_until >= now + timedelta(seconds=FRESH * lease_s)
-            if not is_fresh or (progressed and row.attempt):
+            row, fresh = self.rows.nodes[claim.node_id], now + timedelta(seconds=FRESH * lease_s)
+            if row.lease_until is None or row.lease_until < fresh or (progressed and row.attempt):
                 until = now + timedelta(seconds=lease_s)
                 attempt = 0 if progressed else row.attempt
                 self._change(claim, lease_until=until, attempt=attempt)

@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from context_search.domain.config import SearchConfig, Strategy, Weights
 from context_search.domain.errors import FilterInvalidError
@@ -194,13 +194,29 @@ class Hit:
     duplicates_total: int = 0
 
 
+class FurtherHit(NamedTuple):
+    """A hit behind those whose texts a linear ranking looks at: what orders it, and no text.
+
+    ``doc_id`` is that of its chunk, ``cosine`` None where the vector leg did not find it; the
+    others as in ``Evidence``.
+    """
+
+    doc_id: str
+    score: float
+    cosine: float | None
+    bm25: float
+    semantic: float
+    recency: float
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The hits, best first, and how they were found.
 
     ``target`` is what was searched, as it was when the hits were read, with the weights of the
     legs that ran. ``gone`` counts candidates that were dropped because their chunk is not live any
-    more, ``ranked`` all that were ranked before ``hits`` was cut. ``seconds`` says how long each
+    more, ``ranked`` all that were ranked before ``hits`` was cut. ``further`` are the hits behind
+    those of a long linear ranking, if all were wanted. ``seconds`` says how long each
     stage took, ``target_was_kept`` that the target was known from before, ``hint`` why there is no
     hit.
     """
@@ -213,6 +229,7 @@ class Answer:
     degraded: Sequence[Degradation] = ()
     gone: int = 0
     ranked: int = 0
+    further: Sequence[FurtherHit] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     target_was_kept: bool = False
     hint: Hint | None = None
