@@ -250,6 +250,43 @@ class Answer:
         return "no_match" if is_searched else "index_incomplete"
 
 
+# ---- More candidates where those that were found are not live any more, or are few chunks.
+# What was deleted stays in turbopuffer until the next ``cleanup``. A deleted table, or an array
+# that lost most of its elements, could take all places of a leg, and live hits behind them none.
+# So could the windows of a few large chunks, where a query may not have rows for all of them.
+
+FACTOR = 8
+MAX_CANDIDATES = 10_000
+"""Maximum number of candidates of one turbopuffer query."""
+
+
+def widened(question: Question, asked: int, found: Found, live: Mapping[str, HydratedChunk]) -> int:
+    """Returns how many candidates each leg should give: ``asked``, or more.
+
+    More only if a leg can give more, and either too few chunks were found, or fewer than half of a
+    leg's candidates are live. Candidates beyond those that ``question`` wants do not count.
+    """
+    is_short = len(live) < question.wanted or any(
+        2 * len(leg.keys() & live.keys()) < min(len(leg), question.candidates)
+        for leg in (found.vector, found.keyword)
+    )
+    if not (is_short and found.is_cut):
+        return asked
+    return max(asked, min(FACTOR * asked, MAX_CANDIDATES))
+
+
+def widened_for_copies(question: Question, found: Found, live: Mapping[str, HydratedChunk]) -> int:
+    """Returns how many candidates each leg should give where copies of a text are shown once.
+
+    More than ``question`` says if too few of the texts are different. Not for ever more: to rank
+    thousands of copies would take longer than anybody waits.
+    """
+    texts = {(chunk.content_hash, chunk.chunk_index) for chunk in live.values()}
+    is_short = len(texts) < question.wanted and found.is_cut
+    most = min(FACTOR * question.candidates, MAX_CANDIDATES)
+    return max(question.candidates, most) if is_short else question.candidates
+
+
 # ---- What logs may say about a question.
 
 

@@ -11,6 +11,7 @@ from context_search.domain.config import SearchConfig, Weights
 from context_search.domain.json_pointer import document_order, last_keys, relative
 from context_search.domain.model import HydratedChunk
 from context_search.domain.ranking.fusion import (
+    Scored,
     convex_combination,
     linear_combination,
     max_normalised,
@@ -84,7 +85,7 @@ class FirstLook:
 
     found: Found
     live: _Live
-    scored: _Scored
+    scored: Scored
     order: Sequence[str]
 
     @property
@@ -160,7 +161,7 @@ def first_look(target: Target, question: Question, found: Found, chunks: Chunks)
     found, chunks = _best_live(found, chunks, question.candidates)
     live = _live(question, found, chunks)
     if target.search.fusion != "linear":
-        return FirstLook(found, live, _Scored({}, {}), ())
+        return FirstLook(found, live, Scored({}, {}), ())
     scored = _linear(_shared_by(target, found.legs), live)
     return FirstLook(found, live, scored, _order(scored.scores, live, chunks))
 
@@ -293,59 +294,30 @@ def _relevances(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """``scores``, and what they are the sums of: the shares of each part, by id.
-
-    ``fused`` are the scores before anything but the legs has counted.
-    """
-
-    scores: Scores
-    parts: Mapping[str, Scores]
-    fused: Scores = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, names: Sequence[str], shares: Sequence[Scores]) -> _Scored:
-        """Returns the sums of shares that go by these names."""
-        scores = total(shares)
-        return cls(scores, dict(zip(names, shares, strict=True)), scores)
-
-    def of_one(self, name: str) -> dict[str, float]:
-        """Returns what has added to one score."""
-        found = ((part, shares.get(name)) for part, shares in self.parts.items())
-        return {part: share for part, share in found if share}
-
-    def then(self, part: str, scores: Scores) -> _Scored:
-        """Returns the scores as one part more has changed them."""
-        before = self.scores
-        added = {name: score - before[name] for name, score in scores.items()}
-        return replace(self, scores=scores, parts={**self.parts, part: added})
-
-
-def _linear(weights: Weights, live: _Live) -> _Scored:
+def _linear(weights: Weights, live: _Live) -> Scored:
     shares = linear_combination(
         [max_normalised(live.keyword), _cosines(live.vector), live.recency],
         [weights.bm25, weights.vector, weights.recency],
     )
-    return _Scored.of(("keyword", "vector", "recency"), shares)
+    return Scored.of(("keyword", "vector", "recency"), shares)
 
 
 def _fused(
     weights: Weights, live: _Live, foreign: Scores, width: float, *, is_by_rank: bool
-) -> _Scored:
+) -> Scored:
     """Returns the scores after convex or rank fusion.
 
     ``foreign`` and ``width``: see ``across_languages``.
     """
     if not live.keyword:
-        return _Scored.of(["vector"], [min_max(live.vector)])
+        return Scored.of(["vector"], [min_max(live.vector)])
     if is_by_rank and live.vector:
         both = [weights.vector, weights.bm25]
-        return _Scored.of(LEGS, reciprocal_rank_fusion([live.vector, live.keyword], both))
+        return Scored.of(LEGS, reciprocal_rank_fusion([live.vector, live.keyword], both))
     best_coverage = coverage(live.words, live.vocabulary(ranking(live.keyword)[0]))
     trust = min(1.0, best_coverage / WEAK_COVERAGE)
     keyword = min_max(live.keyword)
-    mixed = _convex(weights, live, trust) if live.vector else _Scored.of(["keyword"], [keyword])
+    mixed = _convex(weights, live, trust) if live.vector else Scored.of(["keyword"], [keyword])
     trusted = {name: trust * score for name, score in keyword.items()}
     parts = rerank(mixed.parts, trusted, live.words, live.texts)
     seen = replace(mixed, scores=total(parts.values()), parts=parts)
@@ -355,10 +327,10 @@ def _fused(
     return seen.then("language", scores)
 
 
-def _convex(weights: Weights, live: _Live, trust: float) -> _Scored:
+def _convex(weights: Weights, live: _Live, trust: float) -> Scored:
     bm25 = weights.bm25 * trust
     vector = weights.vector + weights.bm25 - bm25
-    return _Scored.of(LEGS, convex_combination([live.vector, live.keyword], [vector, bm25]))
+    return Scored.of(LEGS, convex_combination([live.vector, live.keyword], [vector, bm25]))
 
 
 def _cosines(leg: Scores) -> dict[str, float]:
@@ -374,7 +346,7 @@ def _weighed(live: _Live, *, is_linear: bool) -> tuple[Scores, Scores]:
 
 
 def _evidence(
-    live: _Live, scored: _Scored, names: Sequence[str], weighed: tuple[Scores, Scores]
+    live: _Live, scored: Scored, names: Sequence[str], weighed: tuple[Scores, Scores]
 ) -> dict[str, Evidence]:
     semantic, bm25 = weighed
     ranks = [
@@ -413,40 +385,3 @@ def _further(
         )
         for name in names
     ]
-
-
-# ---- More candidates where those that were found are not live any more, or are few chunks.
-# What was deleted stays in turbopuffer until the next ``cleanup``. A deleted table, or an array
-# that lost most of its elements, could take all places of a leg, and live hits behind them none.
-# So could the windows of a few large chunks, where a query may not have rows for all of them.
-
-FACTOR = 8
-MAX_CANDIDATES = 10_000
-"""Maximum number of candidates of one turbopuffer query."""
-
-
-def widened(question: Question, asked: int, found: Found, live: Mapping[str, HydratedChunk]) -> int:
-    """Returns how many candidates each leg should give: ``asked``, or more.
-
-    More only if a leg can give more, and either too few chunks were found, or fewer than half of a
-    leg's candidates are live. Candidates beyond those that ``question`` wants do not count.
-    """
-    is_short = len(live) < question.wanted or any(
-        2 * len(leg.keys() & live.keys()) < min(len(leg), question.candidates)
-        for leg in (found.vector, found.keyword)
-    )
-    if not (is_short and found.is_cut):
-        return asked
-    return max(asked, min(FACTOR * asked, MAX_CANDIDATES))
-
-
-def widened_for_copies(question: Question, found: Found, live: Mapping[str, HydratedChunk]) -> int:
-    """Returns how many candidates each leg should give where copies of a text are shown once.
-
-    More than ``question`` says if too few of the texts are different. Not for ever more: to rank
-    thousands of copies would take longer than anybody waits.
-    """
-    texts = {(chunk.content_hash, chunk.chunk_index) for chunk in live.values()}
-    is_short = len(texts) < question.wanted and found.is_cut
-    most = min(FACTOR * question.candidates, MAX_CANDIDATES)
-    return max(question.candidates, most) if is_short else question.candidates

@@ -20,8 +20,6 @@ from context_search.domain.ranking.rank import (
     first_look,
     needs_every_text,
     rank,
-    widened,
-    widened_for_copies,
 )
 from context_search.domain.search import (
     Answer,
@@ -32,6 +30,8 @@ from context_search.domain.search import (
     Question,
     QuestionLimits,
     Target,
+    widened,
+    widened_for_copies,
 )
 from context_search.domain.text.analysis import has_searchable_character, query_weights
 from context_search.ports.outside import Clock, Deadline, Embedder, Reranker, VectorStore
