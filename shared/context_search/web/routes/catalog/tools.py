@@ -32,6 +32,7 @@ from context_search.web.fields import (
     LeftOut,
     NextCursor,
     NotNull,
+    RerankBody,
     Time,
     ToolName,
     example,
@@ -44,7 +45,6 @@ from context_search.web.query_parameters import Decimal
 from context_search.web.revisions import IfMatch, etag
 from context_search.web.routes.catalog.search_config import (
     ChangeSearchConfigBody,
-    RerankBody,
     SearchConfigAnswer,
     SearchConfigBody,
 )
