@@ -11,7 +11,7 @@ from context_search.web.logs import function_logger
 from context_search.web.openapi import contract
 from context_search.web.routes import health
 from context_search.web.routes.access import keys
-from context_search.web.routes.catalog import adopt, tables, tools, uploads
+from context_search.web.routes.catalog import adopt, judged_sets, tables, tools, uploads
 from context_search.web.routes.editing import (
     executing,
     history_settings,
@@ -28,7 +28,7 @@ logger = function_logger("create-tool")
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    catalog = [health, tables, uploads, tools, adopt]
+    catalog = [health, tables, uploads, tools, judged_sets, adopt]
     editing = [versions, history_settings, replacing, matches, executing]
     upkeep = [rebuilds, project_health]
     modules = [*catalog, *editing, search_index, keys, project_index, *upkeep, retrieval_settings]
