@@ -99,6 +99,25 @@ def recency(changed_at: datetime, now: datetime) -> float:
     return float(0.5 ** (age_days / HALF_LIFE_DAYS))
 
 
+def rounded(whole: float, shares: Leg, digits: int) -> dict[str, float]:
+    """Returns the shares of a sum, rounded so that they sum to the rounded sum exactly.
+
+    Each is off by less than a unit of its last digit.
+
+    >>> rounded(0.1, {"a": 0.0333, "b": 0.0333, "c": 0.0334}, 2)
+    {'a': 0.03, 'b': 0.03, 'c': 0.04}
+    """
+    unit = 10**digits
+    counts = {name: round(share * unit) for name, share in shares.items()}
+    missing = round(round(whole, digits) * unit) - sum(counts.values())
+    step = 1 if missing > 0 else -1
+    # Those first that rounding has moved furthest the other way.
+    moved = sorted(shares, key=lambda name: step * (counts[name] - shares[name] * unit))
+    for name in moved[: abs(missing)]:
+        counts[name] += step
+    return {name: count / unit for name, count in counts.items()}
+
+
 def ranking(scores: Leg) -> list[str]:
     """Returns the ids best first; equal scores keep the order that they have in ``scores``."""
     return sorted(scores, key=scores.__getitem__, reverse=True)
@@ -108,26 +127,29 @@ def ranking(scores: Leg) -> list[str]:
 class Scored:
     """Scores, and what they are the sums of: the shares of each part, by id.
 
-    ``fused`` are the scores before anything but the legs has counted.
+    ``fused`` are the scores before anything but the legs has counted, ``fused_parts`` what these
+    are the sums of.
     """
 
     scores: Leg
     parts: Mapping[str, Leg]
     fused: Leg = field(default_factory=dict)
+    fused_parts: Mapping[str, Leg] = field(default_factory=dict)
 
     @classmethod
     def of(cls, names: Sequence[str], shares: Sequence[Leg]) -> Scored:
         """Returns the sums of shares that go by these names."""
-        scores = total(shares)
-        return cls(scores, dict(zip(names, shares, strict=True)), scores)
-
-    def of_one(self, name: str) -> dict[str, float]:
-        """Returns what has added to one score."""
-        found = ((part, shares.get(name)) for part, shares in self.parts.items())
-        return {part: share for part, share in found if share}
+        scores, parts = total(shares), dict(zip(names, shares, strict=True))
+        return cls(scores, parts, scores, parts)
 
     def then(self, part: str, scores: Leg) -> Scored:
         """Returns the scores as one part more has changed them."""
         before = self.scores
         added = {name: score - before[name] for name, score in scores.items()}
         return replace(self, scores=scores, parts={**self.parts, part: added})
+
+
+def shares_of(parts: Mapping[str, Leg], name: str) -> dict[str, float]:
+    """Returns what has added to one score, by part."""
+    found = ((part, shares.get(name)) for part, shares in parts.items())
+    return {part: share for part, share in found if share}
