@@ -9,7 +9,7 @@ from context_search.bootstrap import parts
 from context_search.web.app import LambdaHandler, counting_requests, http_app, lambda_handler_of
 from context_search.web.logs import function_logger
 from context_search.web.openapi import contract
-from context_search.web.routes import health
+from context_search.web.routes import console, health
 from context_search.web.routes.access import keys
 from context_search.web.routes.catalog import adopt, tables, tools, uploads
 from context_search.web.routes.editing import (
@@ -31,6 +31,8 @@ def _handler() -> LambdaHandler:
     catalog = [health, tables, uploads, tools, adopt]
     editing = [versions, history_settings, replacing, matches, executing]
     modules = [*catalog, *editing, search_index, keys, project_index, rebuilds, retrieval_settings]
+    if parts().settings.console:
+        modules.append(console)
     app = http_app([module.router for module in modules], parts(), contract=contract, log=logger)
     return counting_requests(lambda_handler_of(app), parts().clock)
 

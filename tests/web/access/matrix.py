@@ -19,6 +19,7 @@ MANAGE = frozenset({"manage"})
 REPLACE = frozenset({"replace"})
 READ = SEARCH | MANAGE
 
+UNDOCUMENTED = frozenset({("GET", "/openapi.json"), ("GET", "/console")})
 MCP_PATHS = ("/mcp", "/api/v1/mcp/server/{api_key}")
 MCP_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
@@ -64,6 +65,7 @@ ROWS: Mapping[Operation, Row] = {
     ("GET", "/healthz"): Row(OPEN, 200),
     ("GET", "/readyz"): Row(OPEN, 200),
     ("GET", "/openapi.json"): Row(OPEN, 200),
+    ("GET", "/console"): Row(OPEN, 200),
     # No issuer is configured.
     ("GET", "/.well-known/oauth-protected-resource"): Row(OPEN, 404),
     ("GET", "/.well-known/oauth-protected-resource/mcp"): Row(OPEN, 404),
