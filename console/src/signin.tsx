@@ -1,20 +1,15 @@
 /** Signing in: paste a project key. One that may manage makes a key for this session, and is forgotten. */
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
-import { Problem, request } from "./api";
+import { Problem, type Schema, request } from "./api";
 import { signInTexts as t } from "./i18n/signin";
 import { ProblemBox } from "./parts/states";
-import { begin, leftBecause, type Scope, type Session } from "./session";
+import { begin, leftBecause, type Session } from "./session";
 
 const LONGEST_S = 8 * 3600;
 
-export interface Whoami {
-  readonly project: { readonly id: number | string; readonly name: string | null };
-  readonly key: { readonly id: number | string } | null;
-  readonly scopes: readonly Scope[];
-  readonly expires_at: string | null;
-  readonly version: string;
-}
+type Whoami = Schema<"WhoAmIAnswer">;
+type NewKey = Schema<"NewKeyAnswer">;
 
 /** Who a key is, and the session that follows: of its own key where it may make one. */
 async function signIn(key: string): Promise<Session> {
@@ -24,10 +19,10 @@ async function signIn(key: string): Promise<Session> {
   if (!me.scopes.includes("manage")) return { ...of, key, keyId: me.key?.id ?? null, own: false, endsAt };
   const left = endsAt === null ? LONGEST_S : Math.floor((new Date(endsAt).getTime() - Date.now()) / 1000) - 1;
   const wanted = { name: "console", kind: "console", scopes: me.scopes, expires_in: Math.max(1, Math.min(LONGEST_S, left)) };
-  const made = await request<{ id: number | string; api_key: string; expires_at: string }>(
+  const made = await request<NewKey>(
     "POST", `/api/v1/projects/${me.project.id}/keys`, { key, body: wanted },
   );
-  return { ...of, key: made.data.api_key, keyId: made.data.id, own: true, endsAt: made.data.expires_at };
+  return { ...of, key: made.data.api_key, keyId: made.data.id, own: true, endsAt: made.data.expires_at ?? null };
 }
 
 export function SignIn(): VNode {

@@ -10,7 +10,7 @@ from context_search.web.app import LambdaHandler, counting_requests, http_app, l
 from context_search.web.logs import function_logger
 from context_search.web.openapi import contract
 from context_search.web.routes import console, health
-from context_search.web.routes.access import keys
+from context_search.web.routes.access import keys, whoami
 from context_search.web.routes.catalog import adopt, tables, tools, uploads
 from context_search.web.routes.editing import (
     executing,
@@ -30,7 +30,8 @@ logger = function_logger("create-tool")
 def _handler() -> LambdaHandler:
     catalog = [health, tables, uploads, tools, adopt]
     editing = [versions, history_settings, replacing, matches, executing]
-    modules = [*catalog, *editing, search_index, keys, project_index, rebuilds, retrieval_settings]
+    upkeep = [search_index, project_index, rebuilds, retrieval_settings]
+    modules = [*catalog, *editing, *upkeep, keys, whoami]
     if parts().settings.console:
         modules.append(console)
     app = http_app([module.router for module in modules], parts(), contract=contract, log=logger)

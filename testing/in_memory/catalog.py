@@ -39,6 +39,9 @@ class MemoryProjects:
         rows = self.rows
         return project_id in rows.projects and project_id not in rows.project_removals
 
+    def name(self, project_id: int) -> str | None:
+        return self.rows.projects.get(project_id)
+
     def lock(self, project_id: int) -> bool:
         """A transaction is alone anyway."""
         return self.exists(project_id)

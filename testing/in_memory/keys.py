@@ -49,6 +49,10 @@ class MemoryKeys:
         rows = [row for _, row in sorted(self.rows.keys.items()) if row.owner == owner]
         return [row.key for row in rows if row.key.id > after][:limit]
 
+    def find(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
+        row = self.rows.keys.get(key_id)
+        return row.key if row and row.owner == owner else None
+
     def find_live(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
         row = self.rows.keys.get(key_id)
         return row.key if row and row.owner == owner and self._is_live(row.key) else None

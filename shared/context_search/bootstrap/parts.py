@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from context_search.adapters.sqs_queue import SqsQueue
     from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
     from context_search.bootstrap.editing import EditingParts
+    from context_search.bootstrap.reading import ReadingParts
     from context_search.bootstrap.searching import SearchingParts
     from context_search.ports.outside import Objects
     from context_search.services.catalog.imports import ImportDocument
@@ -327,6 +328,13 @@ class Parts(LiveSettings):
         return EditingParts(self.store, self, self.patient_store, self.hash_of)
 
     # What is asked over HTTP and MCP
+
+    @cached_property
+    def reading(self) -> ReadingParts:
+        """What a console shows."""
+        from context_search.bootstrap.reading import ReadingParts  # noqa: PLC0415
+
+        return ReadingParts(self.store, self.settings, self.model, self.access.token_issuer)
 
     @cached_property
     def readiness(self) -> Readiness:

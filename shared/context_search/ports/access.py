@@ -41,6 +41,10 @@ class Keys(Protocol):
         """Returns keys with ids above ``after``, ascending, revoked and expired ones too."""
         ...
 
+    def find(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
+        """Returns a key, a revoked or expired one too."""
+        ...
+
     def find_live(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
         """Returns a key that is neither revoked nor expired.
 

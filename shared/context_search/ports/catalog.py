@@ -77,6 +77,10 @@ class Projects(Protocol):
         """Says whether there is such a project."""
         ...
 
+    def name(self, project_id: int) -> str | None:
+        """Returns what a project is called; None also where another program gave no name."""
+        ...
+
     def lock(self, project_id: int) -> bool:
         """Keeps tables from being added until the transaction ends; False without the project.
 

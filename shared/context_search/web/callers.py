@@ -102,6 +102,9 @@ MayReplace = Annotated[Principal, Depends(_with_any_of("replace"))]
 MayRead = Annotated[Principal, Depends(_with_any_of("search", "manage"))]
 """The project of a bearer key that may search or manage it. Refuses like ``MayManage``."""
 
+AnyScope = Annotated[Principal, Depends(_with_any_of("search", "manage", "replace"))]
+"""The project of a bearer key that may do anything at all in it. Refuses like ``MayManage``."""
+
 InternalOnly = Depends(_internal)
 """For routes of trusted callers: 401 without the right ``X-Internal-Secret``."""
 

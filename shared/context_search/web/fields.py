@@ -142,16 +142,23 @@ ToolName = Annotated[
 Description = Annotated[
     str, Field(max_length=4_000, json_schema_extra=_LINES), AfterValidator(_lines)
 ]
-JsonPointer = Annotated[str, Field(max_length=100_000, json_schema_extra=_POINTER)]
-PartPointer = Annotated[str, Field(min_length=1, max_length=100_000, json_schema_extra=_PART)]
+MAX_POINTER = 100_000
+JsonPointer = Annotated[str, Field(max_length=MAX_POINTER, json_schema_extra=_POINTER)]
+PartPointer = Annotated[str, Field(min_length=1, max_length=MAX_POINTER, json_schema_extra=_PART)]
 """A place inside of a document."""
 # Percent-encoded it is up to twelve times as long, and API Gateway takes 10,240 bytes in all.
-PointerInUrl = Annotated[str, Query(alias="pointer", max_length=5_200, json_schema_extra=_POINTER)]
-PartPointerInUrl = Annotated[
-    str, Query(alias="pointer", min_length=1, max_length=5_200, json_schema_extra=_PART)
+MAX_POINTER_IN_URL = 5_200
+PointerInUrl = Annotated[
+    str, Query(alias="pointer", max_length=MAX_POINTER_IN_URL, json_schema_extra=_POINTER)
 ]
-Question = Annotated[str, Field(min_length=1, max_length=2_000)]
-TopK = Annotated[int, Field(ge=1, le=50)]
+PartPointerInUrl = Annotated[
+    str,
+    Query(alias="pointer", min_length=1, max_length=MAX_POINTER_IN_URL, json_schema_extra=_PART),
+]
+MAX_QUESTION = 2_000
+Question = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION)]
+MAX_TOP_K = 50
+TopK = Annotated[int, Field(ge=1, le=MAX_TOP_K)]
 # Its own code says what is wrong with it: FILTER_INVALID.
 _FILTER = (
     'Conditions on fields, all of which hold: {"year": {"gte": 2020}}; with and, or: arrays of '

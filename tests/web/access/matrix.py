@@ -71,6 +71,7 @@ ROWS: Mapping[Operation, Row] = {
     ("GET", "/.well-known/oauth-protected-resource/mcp"): Row(OPEN, 404),
     ("POST", "/api/v1/projects"): Row(TRUSTED, 201, {"name": "x"}),
     ("DELETE", _PROJECTS): Row(TRUSTED, 204),
+    ("GET", "/api/v1/whoami"): Row(SEARCH | MANAGE | REPLACE, 200),
     ("POST", "/api/v1/tables"): Row(MANAGE, 201, {**_IN_PROJECT, "data": 1}),
     ("GET", _TABLES): Row(MANAGE, 200),
     ("DELETE", _TABLES): Row(MANAGE, 204),

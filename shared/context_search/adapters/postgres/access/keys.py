@@ -79,6 +79,15 @@ class PostgresKeys:
         )
         return [_key(row) for row in rows]
 
+    def find(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
+        rows = self.tx.run(
+            f"SELECT {_KEY} FROM api_key WHERE id = :id AND {_OWNED}",
+            id=key_id,
+            project=owner.project_id,
+            mcp=owner.mcp_id,
+        )
+        return _key(rows[0]) if rows else None
+
     def find_live(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
         rows = self.tx.run(
             f"SELECT {_KEY} FROM api_key WHERE id = :id AND {_OWNED} AND {_LIVE} FOR NO KEY UPDATE",

@@ -26,6 +26,10 @@ class PostgresProjects:
     def exists(self, project_id: int) -> bool:
         return bool(self.tx.run(_PRESENT, project=project_id))
 
+    def name(self, project_id: int) -> str | None:
+        rows = self.tx.run("SELECT name FROM project WHERE id = :project", project=project_id)
+        return rows[0][0] if rows else None
+
     def lock(self, project_id: int) -> bool:
         """The trigger on new tables takes the lock that this one waits for.
 

@@ -1,0 +1,42 @@
+"""What people are shown: who they are, lists, documents and indexes piece by piece."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from context_search.domain.config import Model
+from context_search.ports.store import Store
+from context_search.settings import Settings
+
+if TYPE_CHECKING:
+    from context_search.web.routes.access.whoami import WhoAmIUseCases
+
+
+@dataclass(frozen=True)
+class ReadingParts:
+    """The use cases that a console stands on; none of them changes anything."""
+
+    store: Store
+    settings: Settings
+    model: Model
+    token_issuer: str | None
+
+    @cached_property
+    def whoami(self) -> WhoAmIUseCases:
+        """Who is calling, and what this deployment is."""
+        from context_search.services.access.whoami import WhoAmI  # noqa: PLC0415
+        from context_search.web.routes.access.whoami import Deployment, WhoAmIUseCases  # noqa: PLC0415
+
+        deployment = Deployment(
+            model=self.model,
+            rerank_models=self.settings.rerank_models,
+            token_issuer=self.token_issuer,
+            has_uploads=bool(self.settings.upload_bucket),
+            upload_bytes=self.settings.upload_max_bytes,
+            string_chars=self.settings.max_node_chars,
+            string_chunks=self.settings.max_node_chunks,
+            project=self.settings.project_limits,
+        )
+        return WhoAmIUseCases(WhoAmI(self.store), deployment)

@@ -1,0 +1,74 @@
+"""What a client is told first: whose key it has, what that permits, what is here."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from fastapi import APIRouter
+
+from context_search import __version__
+from context_search.web.app import http_app
+from context_search.web.routes.access import whoami
+from tests.web.api import Api, LocalParts, answer, problem
+from tests.web.in_process import client_of
+
+WHOAMI = "/api/v1/whoami"
+
+
+def test_a_key_is_told_what_it_is(api: Api) -> None:
+    told = answer(api("GET", WHOAMI), 200)
+    assert told["project"] == {"id": api.project_id, "name": "test"}
+    assert (told["kind"], told["expires_at"]) == ("key", None)
+    assert told["scopes"] == ["search", "manage", "replace"]
+    assert api.key.startswith(told["key"]["prefix"])
+    assert (told["version"], told["token_issuer"]) == (__version__, None)
+    assert told["model"] == {
+        "name": "in-memory/words",
+        "dimensions": 64,
+        "window_tokens": 250,
+        "price": None,
+    }
+    assert told["limits"]["body_bytes"] == 6_000_000
+    assert api.key not in api("GET", WHOAMI).text
+
+
+@pytest.mark.parametrize("scope", ["search", "manage", "replace"])
+def test_a_key_of_any_scope_is_told_its_own(api: Api, scope: str) -> None:
+    made = api.new_key(name="one", scopes=[scope], expires_in=600)
+    told = answer(api("GET", WHOAMI, key=made["api_key"]), 200)
+    assert (told["scopes"], told["key"]["id"], told["key"]["name"]) == ([scope], made["id"], "one")
+    assert datetime.fromisoformat(told["expires_at"]) == datetime.fromisoformat(made["expires_at"])
+
+
+def test_features_say_what_is_on(api: Api, parts: LocalParts) -> None:
+    before = answer(api("GET", WHOAMI), 200)["features"]
+    assert before == {
+        "console": False,
+        "project_search": False,
+        "uploads": False,
+        "reranking": True,
+        "tokens": False,
+    }
+    answer(api("POST", f"/api/v1/projects/{api.project_id}/search-index"), 202)
+    parts.work()
+    assert answer(api("GET", WHOAMI), 200)["features"] == {**before, "project_search": True}
+
+
+def test_the_console_is_a_feature_where_it_is_served(api: Api, parts: LocalParts) -> None:
+    console = APIRouter()
+
+    @console.get("/console")
+    async def page() -> None:
+        return None
+
+    with client_of(http_app([whoami.router, console], parts), has_contract=False) as client:
+        asked = client.get(WHOAMI, headers={"authorization": f"Bearer {api.key}"})
+    assert answer(asked, 200)["features"]["console"] is True
+
+
+def test_without_a_key_of_a_project_nothing_is_told(api: Api) -> None:
+    problem(api("GET", WHOAMI, key="cs_wrong"), 401, "UNAUTHENTICATED")
+    mcp = api.mcp()
+    key = answer(api("POST", f"/api/v1/mcps/{mcp['id']}/keys", json={}), 201)["api_key"]
+    problem(api("GET", WHOAMI, key=key), 403, "PERMISSION_DENIED")
