@@ -26,6 +26,7 @@ from testing.in_memory.mcp_instances import MemoryMcpInstances
 from testing.in_memory.node_counts import MemoryNodeCounts
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
+from testing.in_memory.outlines import MemoryOutlines
 from testing.in_memory.permits import MemoryPermits
 from testing.in_memory.plans import MemoryPlans
 from testing.in_memory.project_settings import MemoryProjectSettings
@@ -50,6 +51,7 @@ class MemoryUnitOfWork:
         self.keys = MemoryKeys(rows, clock)
         self.mcp_instances = MemoryMcpInstances(rows, clock)
         self.tables = MemoryTables(rows, clock)
+        self.outlines = MemoryOutlines(rows)
         self.tools = MemoryTools(rows, clock)
         self.indexes = MemoryIndexes(rows, clock)
         self.calibrations = MemoryCalibrations(rows)

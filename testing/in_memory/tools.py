@@ -48,9 +48,19 @@ class MemoryTools:
         return (tool, index) if tool and index else None
 
     def page(
-        self, project_id: int, *, mcp_id: int | None = None, after: int, limit: int
+        self,
+        project_id: int,
+        *,
+        mcp_id: int | None = None,
+        table_id: int | None = None,
+        after: int,
+        limit: int,
     ) -> list[SearchTool]:
-        shown = [tool for tool in self._live(project_id) if tool.id > after]
+        shown = [
+            tool
+            for tool in self._live(project_id)
+            if tool.id > after and table_id in (None, tool.scope.table_id)
+        ]
         if mcp_id is not None:
             bindings = [self.rows.bindings.get((mcp_id, tool.id)) for tool in shown]
             pairs = zip(shown, bindings, strict=True)

@@ -164,18 +164,41 @@ def test_what_is_wrong_in_a_stored_error_is_left_out_without_a_warning(
 
 def test_the_tools_of_a_project_are_listed_with_the_status_that_each_has(api: Api) -> None:
     indexed, waiting = api.table(DOCUMENT), api.table({"b": english(400)})
-    whole, part = api.tool(indexed, name="whole"), api.tool(indexed, name="part", json_path="/a")
+    whole = api.tool(indexed, name="whole", description="All.")
+    part = api.tool(indexed, name="part", json_path="/a")
     other = api.unindexed_tool(waiting, name="other", json_path="/b")
     listed = answer(api("GET", "/api/v1/tools"), 200)
     assert listed["cursor"] is None
-    assert [list(tool.values()) for tool in listed["tools"]] == [
-        [whole["tool_id"], "whole", indexed["id"], "", "ready"],
-        [part["tool_id"], "part", indexed["id"], "/a", "ready"],
-        [other["tool_id"], "other", waiting["id"], "/b", "indexing"],
+    assert [list(tool.values())[:-1] for tool in listed["tools"]] == [
+        [whole["tool_id"], "whole", "All.", indexed["id"], "", "ready"],
+        [part["tool_id"], "part", None, indexed["id"], "/a", "ready"],
+        [other["tool_id"], "other", None, waiting["id"], "/b", "indexing"],
     ]
     for tool in listed["tools"]:
-        shown = answer(api("GET", f"/api/v1/tools/{tool['id']}"), 200)
-        assert shown["metadata"]["search_index"]["status"] == tool["status"]
+        index = answer(api("GET", f"/api/v1/tools/{tool['id']}/search-index"), 200)
+        assert tool["search_index"] == {name: index[name] for name in tool["search_index"]}
+    assert [tool["search_index"]["nodes"] for tool in listed["tools"]] == [
+        {"indexed": 2},
+        {"indexed": 1},
+        {"queued": 1},
+    ]
+
+
+def test_the_tools_of_one_table_are_listed(api: Api) -> None:
+    mine, other = api.table(DOCUMENT), api.table(DOCUMENT)
+    made = [api.unindexed_tool(mine)["tool_id"] for _ in range(3)]
+    api.unindexed_tool(other)
+    where = f"/api/v1/tools?table_id={mine['id']}"
+    first = answer(api("GET", f"{where}&limit=2"), 200)
+    then = answer(api("GET", f"{where}&cursor={first['cursor']}"), 200)
+    assert [tool["id"] for tool in first["tools"]] == made[:2]
+    assert ([tool["id"] for tool in then["tools"]], then["cursor"]) == (made[2:], None)
+    problem(api.stranger()("GET", where), 404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "cursor=-1", "table_id=0"])
+def test_a_list_with_a_broken_query_is_refused(reader: Api, query: str) -> None:
+    problem(reader("GET", f"/api/v1/tools?{query}"), 422, "INVALID_INPUT")
 
 
 def test_a_list_of_tools_goes_on_where_its_page_ended(api: Api) -> None:

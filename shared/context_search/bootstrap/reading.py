@@ -11,6 +11,7 @@ from context_search.ports.store import Store
 from context_search.settings import Settings
 
 if TYPE_CHECKING:
+    from context_search.services.catalog.outline import ReadPieces
     from context_search.web.routes.access.whoami import WhoAmIUseCases
 
 
@@ -40,3 +41,10 @@ class ReadingParts:
             project=self.settings.project_limits,
         )
         return WhoAmIUseCases(WhoAmI(self.store), deployment)
+
+    @property
+    def pieces(self) -> ReadPieces:
+        """Documents of any size, piece by piece."""
+        from context_search.services.catalog.outline import ReadPieces  # noqa: PLC0415
+
+        return ReadPieces(self.store)

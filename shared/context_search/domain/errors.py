@@ -8,6 +8,7 @@ ContextSearchError
 │   ├── QueryEmptyError
 │   ├── FilterInvalidError
 │   ├── CursorInvalidError
+│   ├── NotAStringError
 │   ├── IdempotencyKeyReusedError
 │   ├── PayloadTooLargeError
 │   │   └── ReplaceTooLargeError
@@ -136,6 +137,12 @@ class CursorInvalidError(InvalidInputError):
     """The cursor is malformed, is too old, or belongs to another question."""
 
     code = "CURSOR_INVALID"
+
+
+class NotAStringError(InvalidInputError):
+    """The value at the pointer is no string."""
+
+    code = "NOT_A_STRING"
 
 
 class IdempotencyKeyReusedError(InvalidInputError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Project, Scope, SearchTool, Table, ToolRecord
@@ -64,6 +64,91 @@ class Unowned:
 
     count: int
     tools: Sequence[tuple[int, str | None]]
+
+
+ValueKind = Literal["object", "array", "string", "number", "boolean", "null"]
+"""Kind of a JSON value, as ``jsonb_typeof`` has it."""
+SHOWN_CHARS = 120
+"""Maximum length of the text that is shown of a scalar among others."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextWindow:
+    """Characters ``start`` to ``end`` of a string that has ``total``; offsets are code points.
+
+    ``text`` None: the value is no string. ``content_hash``: sha256 of the whole string in UTF-8,
+    hexadecimal.
+    """
+
+    revision: int
+    start: int
+    end: int
+    total: int
+    content_hash: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChildValue:
+    """A member of an object, or an element of an array, without what lies below it.
+
+    ``position``: among its siblings, from 0. ``length``: members, elements, characters of a string,
+    or of a number as it is written; None for others. ``size``: bytes as Postgres holds it.
+    ``text``: the first SHOWN_CHARS of a scalar; None for others.
+    """
+
+    position: int
+    key: str
+    kind: ValueKind
+    length: int | None
+    size: int
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """A value of a document, and some of what is directly below it.
+
+    ``next_after``: from which position on there is more; None: there is none.
+    """
+
+    revision: int
+    kind: ValueKind
+    length: int | None
+    children: Sequence[ChildValue]
+    next_after: int | None
+
+
+class Outlines(Protocol):
+    """Documents of any size, piece by piece.
+
+    Postgres reads the whole document for each piece, this process only the piece.
+    """
+
+    def window(
+        self, table_id: int, path: Sequence[str], *, start: int, length: int
+    ) -> TextWindow | None:
+        """Returns so many characters of the string at an unescaped path, as far as it has them.
+
+        None when the path leads nowhere.
+        """
+        ...
+
+    def children(
+        self,
+        table_id: int,
+        path: Sequence[str],
+        *,
+        after: int,
+        limit: int,
+        part_of_key: str | None = None,
+    ) -> Children | None:
+        """Returns what stands directly below an unescaped path, from position ``after`` on.
+
+        Members stand as Postgres has them. ``part_of_key``: only members whose key contains it,
+        whatever the case; of an array the element of that number. None when the path leads nowhere.
+        """
+        ...
 
 
 class Projects(Protocol):
@@ -215,9 +300,18 @@ class Tools(Protocol):
         ...
 
     def page(
-        self, project_id: int, *, mcp_id: int | None = None, after: int, limit: int
+        self,
+        project_id: int,
+        *,
+        mcp_id: int | None = None,
+        table_id: int | None = None,
+        after: int,
+        limit: int,
     ) -> list[SearchTool]:
-        """Returns live Search Tools with ids above ``after``, ascending; of an MCP, those bound."""
+        """Returns live Search Tools with ids above ``after``, ascending.
+
+        Of an MCP, those bound; of one table, if it is named.
+        """
         ...
 
     def first_of_names(self, project_id: int, names: Sequence[str]) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from context_search.domain.orders import Order
 from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
-from context_search.ports.catalog import Projects, Tables, Tools, Uploads
+from context_search.ports.catalog import Outlines, Projects, Tables, Tools, Uploads
 from context_search.ports.editing import Histories, HistorySettings, Plans, Versions
 from context_search.ports.indexing import (
     Calibrations,
@@ -65,6 +65,8 @@ class UnitOfWork(Protocol):
     def mcp_instances(self) -> McpInstances: ...
     @property
     def tables(self) -> Tables: ...
+    @property
+    def outlines(self) -> Outlines: ...
     @property
     def tools(self) -> Tools: ...
     @property

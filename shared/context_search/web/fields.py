@@ -183,6 +183,8 @@ MinScore = Annotated[float, Field(ge=0, le=1)]
 MaxTokens = Annotated[int, Field(ge=1, le=100_000)]
 Cursor = Annotated[int, Query(ge=0, le=2**63 - 1), Decimal]
 """Where to go on in a list, in an address."""
+OfTable = Annotated[int | None, Query(alias="table_id", ge=1, le=2**63 - 1), Decimal]
+"""Which table a list is about, in an address."""
 
 
 # Fields of answers. Bounds are said to clients, and tests hold every answer to them; no answer is

@@ -83,6 +83,7 @@ ROWS: Mapping[Operation, Row] = {
     ("POST", f"{_TABLES}/data/replace"): Row(MANAGE, 200, {"value": {"strings": ["harbour"]}}),
     ("POST", f"{_TABLES}/data/merge"): Row(MANAGE, 200, {"patch": {}}),
     ("POST", f"{_TABLES}/data/remove"): Row(MANAGE, 200, {"json_pointer": "/strings/0"}),
+    ("POST", f"{_TABLES}/text"): Row(MANAGE, 200, {"json_pointer": "/strings/0"}),
     ("POST", _UPLOADS): Row(MANAGE, 201, {"format": "json"}),
     ("GET", f"{_UPLOADS}/{{upload_id}}"): Row(MANAGE, 200),
     ("POST", f"{_UPLOADS}/{{upload_id}}/complete"): Row(MANAGE, 202),
@@ -102,7 +103,9 @@ ROWS: Mapping[Operation, Row] = {
     ),
     ("POST", f"{_VERSION}/restore"): Row(MANAGE, 200),
     ("POST", "/api/v1/tools/search"): Row(MANAGE, 201, {**_IN_PROJECT, "table_id": "{table_id}"}),
-    ("GET", "/api/v1/tools"): Row(READ, 200, query={"cursor": "{after_tool}"}, looks=_OWN_PAGE),
+    ("GET", "/api/v1/tools"): Row(
+        READ, 200, query={"cursor": "{after_tool}", "table_id": "{table_id}"}, looks=_OWN_PAGE
+    ),
     ("GET", _TOOLS): Row(READ, 200),
     ("DELETE", _TOOLS): Row(MANAGE, 204),
     ("GET", f"{_TOOLS}/search-index"): Row(READ, 200),

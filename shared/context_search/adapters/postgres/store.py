@@ -44,6 +44,7 @@ from context_search.ports.outside import Deadline
 from context_search.ports.searching import Reading
 
 if TYPE_CHECKING:
+    from context_search.adapters.postgres.catalog.outlines import PostgresOutlines
     from context_search.adapters.postgres.catalog.uploads import PostgresUploads
     from context_search.adapters.postgres.editing.histories import PostgresHistories
     from context_search.adapters.postgres.editing.history_settings import PostgresHistorySettings
@@ -112,6 +113,13 @@ class PostgresUnitOfWork:
         )
 
         return PostgresWordsBacklog(self._tx)
+
+    @property
+    def outlines(self) -> PostgresOutlines:
+        """Loaded when it is needed: only people look at documents."""
+        from context_search.adapters.postgres.catalog.outlines import PostgresOutlines  # noqa: PLC0415
+
+        return PostgresOutlines(self._tx)
 
     @property
     def uploads(self) -> PostgresUploads:

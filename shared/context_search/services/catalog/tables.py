@@ -26,7 +26,7 @@ from context_search.services.editing.record import RecordVersions
 
 TABLES_PER_STEP = 1_000
 """Tables of a deleted project that one transaction marks: the rest is invisible a little later."""
-_OF_STRINGS = "one string is not read in parts; search and retrieve give passages of it"
+_OF_STRINGS = "one string is read in windows, by POST /api/v1/tables/{table_id}/text"
 _OF_OTHERS = "ask for parts of it with pointer"
 
 

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from context_search.domain.access import Caller, Principal
 from context_search.domain.model import Index, SearchTool
-from context_search.domain.progress import IndexStatus, NodeProgress, Progress
+from context_search.domain.progress import NodeProgress, Progress
 from context_search.ports.outside import Clock
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.access.lookup import index_of, live_tool, opened_for
+from context_search.services.access.lookup import index_of, live_table, live_tool, opened_for
 from context_search.services.catalog.hints import EmptyScope, empty_scope
 from context_search.services.pages import Page, page_of
 
@@ -19,7 +19,9 @@ POLL_S = 0.2
 LISTED_NODES = 200
 """Maximum number of nodes in an answer."""
 LISTED_TOOLS = 20
-"""Number of tools on a page. Each may have an index of its own to be asked."""
+"""Number of tools on a page, usually. Each may have an index of its own to be asked."""
+MOST_LISTED_TOOLS = 100
+"""Maximum number of tools on a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class ListedTool:
     """A tool, and how far the index of its scope is."""
 
     tool: SearchTool
-    status: IndexStatus
+    progress: Progress
 
 
 def write_summaries(
@@ -133,18 +135,32 @@ class ToolStatuses:
                 return status
             self.sleep(min(POLL_S, left_s))
 
-    def page(self, caller: Principal, *, after: int) -> Page[ListedTool]:
-        """Returns the Search Tools of the caller's project by id, at most 20."""
+    def page(
+        self,
+        caller: Principal,
+        *,
+        after: int,
+        table_id: int | None = None,
+        limit: int = LISTED_TOOLS,
+    ) -> Page[ListedTool]:
+        """Returns Search Tools of the caller's project by id; of one table, if it is named.
+
+        Raises NotFoundError for a table that is not the caller's.
+        """
         with self.store.for_project(caller.project_id) as work:
-            tools = work.tools.page(caller.project_id, after=after, limit=LISTED_TOOLS + 1)
-            page = page_of(tools, lambda tool: tool.id, LISTED_TOOLS)
-            status = self._statuses(work, page.rows)
-        rows = [ListedTool(tool, status[tool.id]) for tool in page.rows if tool.id in status]
+            if table_id is not None:
+                live_table(work, caller, table_id)
+            tools = work.tools.page(
+                caller.project_id, table_id=table_id, after=after, limit=limit + 1
+            )
+            page = page_of(tools, lambda tool: tool.id, limit)
+            progress = self._progress(work, page.rows)
+        rows = [ListedTool(tool, progress[tool.id]) for tool in page.rows if tool.id in progress]
         return Page(rows, page.next_after)
 
-    def _statuses(self, work: UnitOfWork, tools: Sequence[SearchTool]) -> dict[int, IndexStatus]:
+    def _progress(self, work: UnitOfWork, tools: Sequence[SearchTool]) -> dict[int, Progress]:
         """Asks each index once; a tool whose index went away meanwhile is left out."""
-        found: dict[int, IndexStatus] = {}
+        found: dict[int, Progress] = {}
         for index_id in {tool.index_id for tool in tools}:
             index = work.indexes.find(index_id)
             served = {
@@ -153,5 +169,5 @@ class ToolStatuses:
             if index is not None:
                 scopes = sorted(set(served.values()))
                 progress = work.node_counts.progress_of(index, scopes, silent_s=self.silent_s)
-                found |= {tool_id: progress[scope].status for tool_id, scope in served.items()}
+                found |= {tool_id: progress[scope] for tool_id, scope in served.items()}
         return found

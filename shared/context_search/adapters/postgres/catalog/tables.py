@@ -44,7 +44,7 @@ READABLE = f"""
 _NO_INDEX = re.compile(r"(?!(?:0|[1-9][0-9]*)\Z)[ \t\n\v\f\r]*[+-]?[0-9]+\Z")
 # ``#>`` takes more for an index of an array than a JSON pointer does.
 # ``OFFSET 0``: each is computed once, and not written down as a materialized CTE of megabytes is.
-_PART = """(
+PART = """(
         SELECT revision, pg_column_size(data) AS stored,
                COALESCE(data, 'null') #> CAST(:path AS text[]) AS value
         FROM context_table WHERE id = :table AND NOT EXISTS (
@@ -211,7 +211,7 @@ class PostgresTables:
             SELECT revision, COALESCE(octet_length(text), numbers),
                    CASE WHEN octet_length(text) <= :most AND NOT lacks THEN text END,
                    jsonb_typeof(value) = 'string', lacks
-            FROM {_PART},
+            FROM {PART},
                 LATERAL (SELECT {NUMBERS_OF_VALUE} AS numbers OFFSET 0) AS sized,
                 LATERAL (SELECT CASE WHEN numbers <= :most THEN CAST(value AS text) END AS text
                          OFFSET 0) AS written,
@@ -224,7 +224,7 @@ class PostgresTables:
             """,
             table=table_id,
             path=list(path),
-            cuts=_cuts(path),
+            cuts=cuts_of(path),
             most=max_bytes,
             holding=list(holding),
         )
@@ -238,11 +238,11 @@ class PostgresTables:
                 FROM jsonb_array_elements_text(jsonb_path_query_array(
                     value, 'strict $.**{{0 to 5000}} ? (@.type() == "string")'))
                     AS strings (string)) END
-            FROM {_PART} WHERE value IS NOT NULL
+            FROM {PART} WHERE value IS NOT NULL
             """,
             table=table_id,
             path=list(path),
-            cuts=_cuts(path),
+            cuts=cuts_of(path),
             measured=measured,
         )
         return StringsAt(rows[0][0]) if rows else None
@@ -277,5 +277,6 @@ def text_of(text: str | None, has_document: bool) -> str:  # noqa: FBT001  a col
     return "null"
 
 
-def _cuts(path: Sequence[str]) -> list[int]:
+def cuts_of(path: Sequence[str]) -> list[int]:
+    """Returns the parameter ``cuts`` of ``PART``."""
     return [len(path) - at for at, token in enumerate(path) if _NO_INDEX.match(token)]

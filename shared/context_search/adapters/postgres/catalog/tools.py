@@ -106,7 +106,13 @@ class PostgresTools:
         return tool_of(rows[0][:_TOOL_WIDTH]), index_of_row(rows[0][_TOOL_WIDTH:])
 
     def page(
-        self, project_id: int, *, mcp_id: int | None = None, after: int, limit: int
+        self,
+        project_id: int,
+        *,
+        mcp_id: int | None = None,
+        table_id: int | None = None,
+        after: int,
+        limit: int,
     ) -> list[SearchTool]:
         rows = self.tx.run(
             f"""
@@ -114,10 +120,12 @@ class PostgresTools:
               AND (CAST(:mcp AS bigint) IS NULL OR EXISTS (
                   SELECT FROM mcp_binding
                   WHERE mcp_id = :mcp AND tool_id = tool.id AND mcp_binding.status))
+              AND (CAST(:table AS bigint) IS NULL OR tool.table_id = :table)
             ORDER BY tool.id LIMIT :limit
             """,
             project=project_id,
             mcp=mcp_id,
+            table=table_id,
             after=after,
             limit=limit,
         )

@@ -18,7 +18,13 @@ from context_search.domain.model import Scope
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import EmptyHint
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
-from context_search.services.indexing.status import ListedTool, ToolStatus, ToolStatuses
+from context_search.services.indexing.status import (
+    LISTED_TOOLS,
+    MOST_LISTED_TOOLS,
+    ListedTool,
+    ToolStatus,
+    ToolStatuses,
+)
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import MayManage, MayRead, ToolId, own_project, part
 from context_search.web.fields import (
@@ -32,6 +38,7 @@ from context_search.web.fields import (
     JsonPointer,
     KnownId,
     NextCursor,
+    OfTable,
     Time,
     ToolName,
     example,
@@ -46,7 +53,11 @@ from context_search.web.routes.catalog.search_config import (
     SearchConfigAnswer,
     SearchConfigBody,
 )
-from context_search.web.routes.indexing.search_index import IndexSummaryAnswer, emptiness
+from context_search.web.routes.indexing.search_index import (
+    IndexSummaryAnswer,
+    ListedIndexAnswer,
+    emptiness,
+)
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
 
@@ -164,13 +175,15 @@ class SearchToolAnswer(Answer):
 
 
 class ListedToolAnswer(Answer):
-    """A Search Tool in a list: what it searches, and whether it can be asked."""
+    """A Search Tool in a list: what it searches, and how far its index is."""
 
     id: KnownId
     name: str
+    description: str | None
     table_id: KnownId
     json_pointer: str
     status: IndexStatus
+    search_index: ListedIndexAnswer
 
     @classmethod
     def of(cls, listed: ListedTool) -> ListedToolAnswer:
@@ -178,9 +191,11 @@ class ListedToolAnswer(Answer):
         return cls(
             id=listed.tool.id,
             name=listed.tool.name,
+            description=listed.tool.description,
             table_id=listed.tool.scope.table_id,
             json_pointer=listed.tool.scope.json_pointer,
-            status=listed.status,
+            status=listed.progress.status,
+            search_index=ListedIndexAnswer.listed(listed),
         )
 
 
@@ -255,9 +270,15 @@ async def create_search_tool(
 
 
 @router.get("/api/v1/tools")
-async def list_tools(caller: MayRead, use: Use, cursor: Cursor = 0) -> ToolsAnswer:
-    """Returns the project's Search Tools, at most 20 a page."""
-    page = use.statuses.page(caller, after=cursor)
+async def list_tools(
+    caller: MayRead,
+    use: Use,
+    cursor: Cursor = 0,
+    table_id: OfTable = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_LISTED_TOOLS), Decimal] = LISTED_TOOLS,
+) -> ToolsAnswer:
+    """Returns the project's Search Tools with the summaries of their indexes, 20 a page."""
+    page = use.statuses.page(caller, after=cursor, table_id=table_id, limit=limit)
     tools = [ListedToolAnswer.of(listed) for listed in page.rows]
     return ToolsAnswer(tools=tools, cursor=next_cursor(page.next_after))
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from context_search.services.editing.show_matches import MAX_MATCHES_SHOWN, ShowMatches
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import ReplaceOwner, part
-from context_search.web.fields import Answer, Cursor, NextCursor, next_cursor
+from context_search.web.fields import Answer, Cursor, NextCursor, OfTable, next_cursor
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
 from context_search.web.routes.editing.replacing import MatchAnswer, PlanId
@@ -21,7 +21,6 @@ router = APIRouter(
 )
 
 Use = Annotated[ShowMatches, part("editing.matches")]
-OfTable = Annotated[int | None, Query(alias="table_id", ge=1, le=2**63 - 1), Decimal]
 Limit = Annotated[int, Query(ge=1, le=MAX_MATCHES_SHOWN), Decimal]
 
 

@@ -13,7 +13,7 @@ from context_search.domain.model import Index
 from context_search.domain.progress import IndexStatus, NodeProgress, NodeState, Progress
 from context_search.domain.ranking.relevance import weights_of
 from context_search.domain.search import EmptyHint
-from context_search.services.indexing.status import ToolStatus, ToolStatuses
+from context_search.services.indexing.status import ListedTool, ToolStatus, ToolStatuses
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, MayRead, ToolId, part
 from context_search.web.fields import (
@@ -118,6 +118,24 @@ class IndexSummaryAnswer(Answer):
     def of(cls, status: ToolStatus) -> IndexSummaryAnswer:
         """Returns the summary of a tool's index."""
         return cls(configured_at=status.tool.created_at, **counters(status.progress))
+
+
+class ListedIndexAnswer(IndexSummaryAnswer):
+    """The same with the states of the strings, for a list that is asked again and again."""
+
+    nodes: dict[NodeState, Count]
+    next_attempt_at: Time | None
+
+    @classmethod
+    def listed(cls, listed: ListedTool) -> ListedIndexAnswer:
+        """Returns how far the index of a tool in a list is."""
+        progress = listed.progress
+        return cls(
+            configured_at=listed.tool.created_at,
+            **counters(progress),
+            nodes=progress.states,
+            next_attempt_at=progress.next_attempt_at,
+        )
 
 
 def counters(progress: Progress) -> dict[str, Any]:

@@ -1,0 +1,114 @@
+"""Documents piece by piece, in Postgres: only the piece leaves the database."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.catalog.tables import PART, cuts_of
+from context_search.adapters.postgres.pool import Transaction
+from context_search.ports.catalog import SHOWN_CHARS, Children, ChildValue, TextWindow
+
+# ``jsonb`` counts elements by itself, members have to be listed.
+_LENGTH = """
+    CASE jsonb_typeof({value})
+        WHEN 'object' THEN (SELECT count(*) FROM jsonb_object_keys({value}))
+        WHEN 'array' THEN jsonb_array_length({value})
+        WHEN 'string' THEN char_length({value} #>> '{{}}')
+        WHEN 'number' THEN char_length({value} #>> '{{}}') END
+"""
+_LENGTH_OF_VALUE = _LENGTH.format(value="value")
+_LENGTH_OF_CHILD = _LENGTH.format(value="child")
+_ELEMENTS = """
+    SELECT :after + number - 1, CAST(:after + number - 1 AS text), element
+    FROM jsonb_array_elements(jsonb_path_query_array(
+        CASE jsonb_typeof(value) WHEN 'array' THEN value ELSE '[]' END, '$[$first to $last]',
+        jsonb_build_object('first', :after, 'last', CAST(:after AS bigint) + :limit), true))
+        WITH ORDINALITY AS elements (element, number)
+    WHERE CAST(:part AS text) IS NULL
+    UNION ALL
+    SELECT CAST(:element AS bigint), CAST(:element AS text), value -> CAST(:element AS int)
+    WHERE jsonb_typeof(value) = 'array' AND CAST(:element AS bigint) >= :after
+      AND CAST(:element AS bigint) < jsonb_array_length(value)
+"""
+_MEMBERS = """
+    SELECT number - 1, key, value -> key FROM (
+        SELECT key, number FROM jsonb_object_keys(
+            CASE jsonb_typeof(value) WHEN 'object' THEN value ELSE '{}' END)
+            WITH ORDINALITY AS keys (key, number)
+        WHERE number > :after AND (
+            CAST(:part AS text) IS NULL OR strpos(lower(key), lower(CAST(:part AS text))) > 0)
+        ORDER BY number LIMIT :limit + 1) AS found
+"""
+_ELEMENT = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresOutlines:
+    """The port ``Outlines``."""
+
+    tx: Transaction
+
+    def window(
+        self, table_id: int, path: Sequence[str], *, start: int, length: int
+    ) -> TextWindow | None:
+        rows = self.tx.run(
+            f"""
+            SELECT revision, COALESCE(char_length(text), 0),
+                   encode(sha256(convert_to(COALESCE(text, ''), 'UTF8')), 'hex'),
+                   substr(text, :start + 1, :length)
+            FROM (SELECT revision, CASE jsonb_typeof(value) WHEN 'string' THEN value #>> '{{}}' END
+                         AS text FROM {PART} WHERE value IS NOT NULL OFFSET 0) AS read
+            """,
+            table=table_id,
+            path=list(path),
+            cuts=cuts_of(path),
+            start=start,
+            length=length,
+        )
+        if not rows:
+            return None
+        [[revision, total, content_hash, text]] = rows
+        first = min(start, total)
+        return TextWindow(revision, first, min(first + length, total), total, content_hash, text)
+
+    def children(
+        self,
+        table_id: int,
+        path: Sequence[str],
+        *,
+        after: int,
+        limit: int,
+        part_of_key: str | None = None,
+    ) -> Children | None:
+        is_number = part_of_key is not None and _ELEMENT.fullmatch(part_of_key)
+        rows = self.tx.run(
+            f"""
+            SELECT revision, jsonb_typeof(value), {_LENGTH_OF_VALUE},
+                (SELECT json_agg(json_build_array(
+                    position, key, jsonb_typeof(child), {_LENGTH_OF_CHILD},
+                    pg_column_size(child),
+                    CASE WHEN jsonb_typeof(child) NOT IN ('object', 'array')
+                         THEN left(COALESCE(child #>> '{{}}', 'null'), {SHOWN_CHARS}) END
+                    ) ORDER BY position)
+                 FROM ({_ELEMENTS} UNION ALL {_MEMBERS}) AS found (position, key, child))
+            FROM {PART} WHERE value IS NOT NULL
+            """,
+            table=table_id,
+            path=list(path),
+            cuts=cuts_of(path),
+            after=after,
+            limit=limit,
+            part=part_of_key,
+            element=int(str(part_of_key)) if is_number else None,
+        )
+        if not rows:
+            return None
+        [[revision, kind, length, found]] = rows
+        children = [ChildValue(*each) for each in json.loads(found or "[]")]
+        has_more = len(children) > limit
+        return Children(
+            revision, kind, length, children[:limit], children[limit].position if has_more else None
+        )

@@ -1,0 +1,117 @@
+"""Documents piece by piece, in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context_search.domain.documents import parse_exact
+from context_search.domain.json_pointer import resolve
+from context_search.domain.json_text import to_json
+from context_search.ports.catalog import (
+    SHOWN_CHARS,
+    Children,
+    ChildValue,
+    TextWindow,
+    ValueKind,
+)
+from testing.in_memory.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOutlines:
+    """The port ``Outlines``; sizes are those of the JSON text."""
+
+    rows: Rows
+
+    def window(
+        self, table_id: int, path: Sequence[str], *, start: int, length: int
+    ) -> TextWindow | None:
+        found = self._value(table_id, path)
+        if found is None:
+            return None
+        revision, value = found
+        text = value if isinstance(value, str) else ""
+        first = min(start, len(text))
+        end = min(first + length, len(text))
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        shown = text[first:end] if isinstance(value, str) else None
+        return TextWindow(revision, first, end, len(text), digest, shown)
+
+    def children(
+        self,
+        table_id: int,
+        path: Sequence[str],
+        *,
+        after: int,
+        limit: int,
+        part_of_key: str | None = None,
+    ) -> Children | None:
+        found = self._value(table_id, path)
+        if found is None:
+            return None
+        revision, value = found
+        children = [
+            _child(position, key, child)
+            for position, (key, child) in enumerate(_below(value))
+            if position >= after and _is_wanted(value, key, part_of_key)
+        ]
+        has_more = len(children) > limit
+        return Children(
+            revision,
+            _kind(value),
+            _length(value),
+            children[:limit],
+            children[limit].position if has_more else None,
+        )
+
+    def _value(self, table_id: int, path: Sequence[str]) -> tuple[int, object] | None:
+        if (row := self.rows.tables.get(table_id)) is None:
+            return None
+        try:
+            return row.revision, resolve(parse_exact(row.data_json), path)
+        except KeyError:
+            return None
+
+
+def _below(value: object) -> list[tuple[str, object]]:
+    if isinstance(value, dict):
+        return sorted(value.items(), key=lambda item: (len(item[0].encode()), item[0].encode()))
+    if isinstance(value, list):
+        return [(str(position), child) for position, child in enumerate(value)]
+    return []
+
+
+def _is_wanted(value: object, key: str, part: str | None) -> bool:
+    if part is None:
+        return True
+    if isinstance(value, list):
+        return re.fullmatch("0|[1-9][0-9]{0,8}", part) is not None and key == part
+    return part.lower() in key.lower()
+
+
+def _child(position: int, key: str, value: object) -> ChildValue:
+    kind = _kind(value)
+    text = None if kind in ("object", "array") else _text(value)[:SHOWN_CHARS]
+    return ChildValue(position, key, kind, _length(value), len(to_json(value).encode()), text)
+
+
+def _kind(value: object) -> ValueKind:
+    if isinstance(value, bool):
+        return "boolean"
+    if value is None:
+        return "null"
+    kinds: dict[type, ValueKind] = {dict: "object", list: "array", str: "string"}
+    return next((kind for of, kind in kinds.items() if isinstance(value, of)), "number")
+
+
+def _length(value: object) -> int | None:
+    if isinstance(value, dict | list):
+        return len(value)
+    return None if _kind(value) in ("boolean", "null") else len(_text(value))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else to_json(value)
