@@ -124,7 +124,7 @@ function Window(props: WindowProps): VNode {
           <label class="small">
             <span class="sr">{t().window}</span>
             <select value={String(parts.findIndex((part) => part.start === shown.start))} onChange={(event) => props.onGo(parts[Number(event.currentTarget.value)]!.start)}>
-              {parts.map((part, at) => <option key={at} value={String(at)}>{`${at + 1} / ${parts.length}`}</option>)}
+              {parts.map((_, at) => <option key={at} value={String(at)}>{`${at + 1} / ${parts.length}`}</option>)}
             </select>
           </label>
         ) : null}
