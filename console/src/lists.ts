@@ -1,22 +1,13 @@
 /** The tables and tools of the project, read once and shared by pages; `refresh` reads them again. */
 import { signal } from "@preact/signals";
-import { all, type Id } from "./api";
+import { all, type Id, type Schema } from "./api";
 import { may, session } from "./session";
 
+export type ToolSummary = Schema<"ListedToolAnswer">;
 export interface TableSummary {
   readonly id: Id;
-  readonly name: string;
+  readonly name: string | null;
   readonly revision: number;
-  readonly description?: string | null;
-  readonly bytes?: number | null;
-  readonly updated_at?: string;
-}
-export interface ToolSummary {
-  readonly id: Id;
-  readonly name: string;
-  readonly table_id: Id;
-  readonly json_pointer: string;
-  readonly status: string;
 }
 
 export const tables = signal<readonly TableSummary[] | null>(null);
@@ -33,7 +24,7 @@ export async function refreshLists(): Promise<void> {
   of = session.value?.key ?? null;
   const [toolPages, tablePages] = await Promise.all([
     all<ToolSummary>("/api/v1/tools", "tools"),
-    may("manage") ? all<TableSummary>("/api/v1/tables", "tables") : Promise.resolve({ items: [], cut: false }),
+    may("manage") ? all<TableSummary>("/api/v1/tables", "tables").catch(() => ({ items: [], cut: false })) : Promise.resolve({ items: [], cut: false }),
   ]);
   tools.value = toolPages.items;
   tables.value = tablePages.items;

@@ -2,7 +2,6 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { announce } from "../announce";
 import { asCurl, type Id, post, Problem, type Schema } from "../api";
 import { codeText, t as common } from "../i18n/common";
 import { num } from "../i18n/language";
@@ -84,7 +83,6 @@ async function ask(): Promise<void> {
       picked.value = 0;
       opened.value = new Set();
     });
-    announce(textTexts().found(found.results.length ? 1 : 0, found.results.length));
   } catch (error) {
     if (running !== mine) return;
     if (!(error instanceof Problem)) throw error;

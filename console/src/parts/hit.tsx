@@ -22,7 +22,7 @@ export function HitCard({ hit, rank, picked, whyOpen, onPick, onWhy }: HitProps)
   const { text, matches } = excerpt(hit);
   const pieces = segments(new CodePoints(text), 0, { chunks: [], matches, hit: null });
   return (
-    <li class={picked ? "hit picked" : "hit"} data-rank={rank}>
+    <li class={picked ? "hitcard picked" : "hitcard"} data-rank={rank}>
       <div class="hithead">
         <span class="rank num dim">{rank}</span>
         <button class="place" aria-pressed={picked} onClick={onPick}>

@@ -26,7 +26,7 @@ function choices(typed: string, pages: readonly Page[]): Choice[] {
   const wanted = typed.trim().toLowerCase();
   const known: Choice[] = [
     ...pages.map((page) => ({ name: page.title(), kind: t().page, path: `/${page.id}` })),
-    ...(tables.value ?? []).map((table) => ({ name: table.name, kind: t().table, path: `/documents/${table.id}` })),
+    ...(tables.value ?? []).map((table) => ({ name: table.name ?? String(table.id), kind: t().table, path: `/documents/${table.id}` })),
     ...(tools.value ?? []).map((tool) => ({ name: tool.name, kind: t().tool, path: "/search", query: { tool: String(tool.id) } })),
   ];
   const found = known.filter((choice) => choice.name.toLowerCase().includes(wanted)).slice(0, 12);

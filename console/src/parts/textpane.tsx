@@ -132,7 +132,7 @@ function Window(props: WindowProps): VNode {
           <label class="check small"><input type="checkbox" checked={showChunks.value} onChange={() => (showChunks.value = !showChunks.value)} />{t().chunks}</label>
         ) : null}
         <label class="check small"><input type="checkbox" checked={showInvisible.value} onChange={() => (showInvisible.value = !showInvisible.value)} />{t().invisible}</label>
-        <form class="row find" role="search" onSubmit={(event) => { event.preventDefault(); step(wanted.value ? 1 : 0); }}>
+        <form class="row find" aria-label={t().find} onSubmit={(event) => { event.preventDefault(); step(wanted.value ? 1 : 0); }}>
           <input type="search" class="small" aria-label={t().find} placeholder={t().find} value={wanted.value}
             onInput={(event) => { wanted.value = event.currentTarget.value; current.value = -1; }} />
           {wanted.value ? (
