@@ -121,7 +121,7 @@ def stack() -> Iterator[Running]:
 def tenant(stack: Running) -> Tenant:
     """A project with one table and one indexed tool, which every check may read, none change."""
     tenant = stack.project()
-    tenant.ready(tenant.tool(tenant.table(novel()), name="search_novel", json_path=""))
+    tenant.ready(tenant.tool(tenant.table(novel()), name="search_novel"))
     return tenant
 
 
@@ -179,6 +179,12 @@ def signed_in(visitor: Watched, tenant: Tenant) -> Watched:
     """A page with a session of the shared project, with all scopes."""
     visitor.sign_in(tenant.key)
     return visitor
+
+
+@pytest.fixture
+def stack_origin(stack: Running) -> Callable[[str], bool]:
+    """Whether an address is the stack's own, or holds its own content."""
+    return lambda url: url.startswith((f"{stack.base_url}/", "data:", "blob:"))
 
 
 def api(tenant: Tenant, method: str, path: str, **more: Any) -> Any:
