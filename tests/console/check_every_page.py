@@ -1,4 +1,4 @@
-"""Every page of the navigation: accessible, in both languages and looks, on a narrow screen, quiet."""
+"""Every page: accessible, in both languages and themes, on a narrow screen, quiet."""
 
 from __future__ import annotations
 

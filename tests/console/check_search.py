@@ -88,7 +88,7 @@ def test_a_stopped_search_is_not_answered_later(signed_in: Watched) -> None:
     signed_in.page.route("**/search/explain", held.append)
     signed_in.open(f"/search?q={quote('comets')}")
     signed_in.page.get_by_role("button", name="Stop").first.click()
-    expect(signed_in.page.get_by_role("button", name="Ask")).to_be_visible()
+    expect(signed_in.page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
     signed_in.page.unroute("**/search/explain")
     asked(signed_in, "violin honey varnish")
     expect(signed_in.page.locator(".hitcard").first).to_contain_text("violin")
@@ -138,21 +138,21 @@ def test_what_is_degraded_is_a_sentence_with_its_code(
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "retryable"),
+    ("status", "code", "tries"),
     [
-        (429, "SEARCH_BACKPRESSURE", True),
-        (503, "SEARCH_UNAVAILABLE", True),
-        (422, "QUERY_EMPTY", False),
+        (429, "SEARCH_BACKPRESSURE", 1),
+        (503, "SEARCH_UNAVAILABLE", 1),
+        (422, "QUERY_EMPTY", 0),
     ],
 )
 def test_a_refusal_shows_code_and_request_and_another_try_where_it_may_help(
-    signed_in: Watched, status: int, code: str, retryable: bool
+    signed_in: Watched, status: int, code: str, tries: int
 ) -> None:
     body = {
         "code": code,
         "status": status,
         "detail": "no",
-        "retryable": retryable,
+        "retryable": tries > 0,
         "requestId": "r-1",
     }
     text = json.dumps(body)
@@ -166,7 +166,7 @@ def test_a_refusal_shows_code_and_request_and_another_try_where_it_may_help(
     box = signed_in.page.locator(".bar.bad")
     expect(box).to_contain_text(code)
     expect(box).to_contain_text("r-1")
-    assert (box.get_by_role("button", name="Try again").count() == 1) == retryable
+    assert box.get_by_role("button", name="Try again").count() == tries
 
 
 def test_a_question_without_hits_says_why(signed_in: Watched) -> None:
@@ -201,5 +201,5 @@ def test_all_tables_of_a_project_are_searched(visitor: Watched, own_tenant: Tena
         ):
             break
         visitor.page.wait_for_timeout(100)
-    visitor.page.get_by_role("button", name="Ask").click()
+    visitor.page.get_by_role("button", name="Ask", exact=True).click()
     expect(visitor.page.locator(".hitcard").first).to_contain_text("comets")

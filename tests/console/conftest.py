@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from local.options import ROOT, StackOptions
 from local.stack import Stack
@@ -161,11 +161,16 @@ def new_tab(context: BrowserContext, stack: Running) -> Callable[[], Watched]:
         watched.page.on("pageerror", lambda error: watched.errors.append(str(error)))
         watched.page.on(
             "console",
-            lambda told: watched.errors.append(told.text) if told.type == "error" else None,
+            lambda told: watched.errors.append(told.text) if _is_ours(told) else None,
         )
         return watched
 
     return make
+
+
+def _is_ours(told: ConsoleMessage) -> bool:
+    """Chromium logs every refusal of a server; those are answers, which the page shows."""
+    return told.type == "error" and not told.text.startswith("Failed to load resource")
 
 
 @pytest.fixture
