@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -74,7 +75,7 @@ def test_windows_cover_a_string_and_fit_a_request(rules: Page, total: int) -> No
     windows = run(rules, "return rules.windowsOf(given[0], given[1])", total, chunks)
     assert windows[0]["start"] == 0
     assert windows[-1]["end"] == total
-    for before, after in zip(windows, windows[1:], strict=False):
+    for before, after in pairwise(windows):
         assert after["start"] <= before["end"]
         assert after["start"] > before["start"]
     assert max(window["end"] - window["start"] for window in windows) <= 100_000
