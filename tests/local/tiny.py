@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _LISTENING = "0A"  # TCP_LISTEN in /proc/net/tcp
 
+PAGES = ("http://127.0.0.1:8787", "http://localhost:8787")
+"""Origins of pages that the emulator of a test lets upload."""
+
 
 def tiny_function(
     handler: Handler,
@@ -47,7 +50,7 @@ def running_emulator(state: Path) -> Iterator[tuple[str, Child]]:
     state.joinpath("tmp").mkdir(exist_ok=True)
     port = free_port()
     user = dict(os.environ)  # noqa: TID251  tests have no settings
-    environment = {**process_environment(user, ROOT), **emulator_environment(port, state)}
+    environment = {**process_environment(user, ROOT), **emulator_environment(port, state, PAGES)}
     child = Child(
         "ministack",
         ["local.child", "local.ministack"],
