@@ -44,8 +44,8 @@ from context_search.ports.outside import Deadline
 from context_search.ports.searching import Reading
 
 if TYPE_CHECKING:
-    from context_search.adapters.postgres.catalog.outlines import PostgresOutlines
     from context_search.adapters.postgres.catalog.judged_sets import PostgresJudgedSets
+    from context_search.adapters.postgres.catalog.outlines import PostgresOutlines
     from context_search.adapters.postgres.catalog.uploads import PostgresUploads
     from context_search.adapters.postgres.editing.histories import PostgresHistories
     from context_search.adapters.postgres.editing.history_settings import PostgresHistorySettings
