@@ -7,24 +7,18 @@ disk, because an uploaded document exists nowhere else until it is imported.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from local.invocation import ACCOUNT, REGION
 from local.template import QueueSpec
 
 UPLOAD_BUCKET = "uploads"
-PAGES = "UPLOAD_PAGES"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 
 
-def emulator_environment(port: int, state: Path, pages: Sequence[str] = ()) -> dict[str, str]:
-    """MiniStack's settings: one port on 127.0.0.1, two services, nothing else touched.
-
-    ``pages`` are the origins of pages that may put uploads.
-    """
+def emulator_environment(port: int, state: Path) -> dict[str, str]:
+    """MiniStack's settings: one port on 127.0.0.1, two services, nothing else touched."""
     return {
-        PAGES: " ".join(pages),
         "GATEWAY_PORT": str(port),
         "BIND_HOST": "127.0.0.1",
         "MINISTACK_HOST": "127.0.0.1",

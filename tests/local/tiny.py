@@ -50,10 +50,10 @@ def running_emulator(state: Path) -> Iterator[tuple[str, Child]]:
     state.joinpath("tmp").mkdir(exist_ok=True)
     port = free_port()
     user = dict(os.environ)  # noqa: TID251  tests have no settings
-    environment = {**process_environment(user, ROOT), **emulator_environment(port, state, PAGES)}
+    environment = {**process_environment(user, ROOT), **emulator_environment(port, state)}
     child = Child(
         "ministack",
-        ["local.child", "local.ministack"],
+        ["local.child", "local.ministack", *PAGES],
         environment,
         state / "ministack.log",
     )
