@@ -112,7 +112,7 @@ def seen(response: httpx2.Response) -> tuple[int, dict[str, str], object]:
 
 
 def in_order(operation: Operation) -> tuple[object, ...]:
-    """What is emptied or deleted goes last, and what it belongs to after it; the project after everything."""
+    """What is emptied or deleted goes last, then what it belongs to, and the project."""
     method, path = operation
     is_project = operation == ("DELETE", "/api/v1/projects/{project_id}")
     empties = path.endswith("/clear")
