@@ -11,14 +11,7 @@ from context_search.web.logs import function_logger
 from context_search.web.openapi import contract
 from context_search.web.routes import console, health
 from context_search.web.routes.access import keys, whoami
-from context_search.web.routes.catalog import (
-    adopt,
-    judged_sets,
-    outline,
-    tables,
-    tools,
-    uploads,
-)
+from context_search.web.routes.catalog import adopt, judged_sets, outline, tables, tools, uploads
 from context_search.web.routes.editing import (
     executing,
     history_settings,

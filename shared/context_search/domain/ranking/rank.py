@@ -19,6 +19,7 @@ from context_search.domain.ranking.fusion import (
     ranking,
     recency,
     reciprocal_rank_fusion,
+    shares_of,
     total,
 )
 from context_search.domain.ranking.relevance import (
@@ -364,7 +365,8 @@ def _evidence(
             recency=live.recency[name],
             matched=[word for word in live.words if word in live.vocabulary(name)],
             fused=scored.fused.get(name, 0.0),
-            parts=scored.of_one(name) if name in live.texts else {},
+            fused_parts=shares_of(scored.fused_parts, name),
+            parts=shares_of(scored.parts, name) if name in live.texts else {},
         )
         for name in names
     }
