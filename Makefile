@@ -15,7 +15,7 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy test-turbopuffer-sdk smoke prove-upgrade bom docs decisions migrate bench cost shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code console console-test check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy test-turbopuffer-sdk smoke prove-upgrade bom docs decisions migrate bench cost shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -54,6 +54,18 @@ check-code: setup-dev
 	@.venv/bin/lint-imports
 	@$(python) -m bandit --quiet --recursive --configfile pyproject.toml \
 		shared functions local scripts cli
+	@scripts/setup.sh .venv requirements/conformance.txt
+	@$(python) -m console.build --check
+
+console: ## build the web console's one file from console/src (needs npm's registry once)
+	@scripts/setup.sh .venv requirements/conformance.txt
+	@$(python) -m console.build
+
+console-test: ## the console in a browser, against a stack of its own (Chromium: apt as root, or CHROMIUM=path)
+	@scripts/setup.sh .venv-console requirements/console.txt
+	@scripts/chromium.sh >/dev/null
+	@.venv-console/bin/python -m console.build --check
+	@.venv-console/bin/python -m pytest tests/console -o python_files='check_*.py'
 
 check-security: setup-dev
 	@$(python) -m pytest tests/architecture -k "security or secrets or dependencies"
@@ -155,5 +167,5 @@ compile: setup-dev ## recompile every requirements file, keeping pins that still
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 
 clean: ## remove everything that was built or installed here
-	@rm -rf .venv .venv-build .venv-deploy .venv-eval .venv-templates .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .venv-build .venv-console console/node_modules console/made .venv-deploy .venv-eval .venv-templates .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

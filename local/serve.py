@@ -134,6 +134,7 @@ def _announce(stack: Stack, state: State, seconds: float) -> None:
     print(f"context-search serves, {seconds:.1f} s after the start")
     print(f"  API   {stack.base_url}/api/v1")
     print(f"  MCP   {stack.base_url}/mcp")
+    print(f"  page  {stack.base_url}/console   (sign in with the api_key of the file of keys)")
     print(f"  keys  {state.endpoints}")
     print(f"  logs  {state.logs}")
     print("Ctrl-C stops it", flush=True)

@@ -33,6 +33,7 @@ _OTHERS = {
     "ANY /mcp": ("key", "[mcp.md](mcp.md)"),
     "ANY /api/v1/mcp/server/{api_key}": ("key in the path", "[mcp.md](mcp.md)"),
     "GET /openapi.json": ("–", "200"),
+    "GET /console": ("–", "[console.md](console.md)"),
 }
 _ANSWERS_BEGIN = """# Answers
 

@@ -9,7 +9,7 @@ from context_search.bootstrap import parts
 from context_search.web.app import LambdaHandler, counting_requests, http_app, lambda_handler_of
 from context_search.web.logs import function_logger
 from context_search.web.openapi import contract
-from context_search.web.routes import health
+from context_search.web.routes import console, health
 from context_search.web.routes.access import keys, whoami
 from context_search.web.routes.catalog import adopt, judged_sets, outline, tables, tools, uploads
 from context_search.web.routes.editing import (
@@ -33,6 +33,8 @@ def _handler() -> LambdaHandler:
     indexing = [search_index, strings, project_index, rebuilds, project_health]
     access = [keys, whoami]
     modules = [*catalog, *editing, *indexing, *access, retrieval_settings]
+    if parts().settings.console:
+        modules.append(console)
     app = http_app([module.router for module in modules], parts(), contract=contract, log=logger)
     return counting_requests(lambda_handler_of(app), parts().clock)
 

@@ -120,6 +120,8 @@ class Settings(BaseModel):
     """Key of the hashes that stand for questions in logs."""
     allowed_origins: Words = ()
     """Web origins that may call ``/mcp``."""
+    console: Flag = True
+    """Whether ``/console`` serves the web console."""
     allowed_hosts: Annotated[Words | None, AfterValidator(_or_none)] = None
     """Names that ``/mcp`` is asked for by; None: any."""
     jwt_issuer: str | None = None

@@ -11,7 +11,7 @@ import jsonschema  # type: ignore[import-untyped]
 
 from context_search.web.openapi import contract
 
-_NOT_DOCUMENTED = re.compile(r"/(openapi\.json|mcp|api/v1/mcp/server/[^/]*)")
+_NOT_DOCUMENTED = re.compile(r"/(openapi\.json|console|mcp|api/v1/mcp/server/[^/]*)")
 
 
 def hold_to_contract(response: httpx2.Response) -> None:

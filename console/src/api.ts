@@ -1,0 +1,136 @@
+/** The one way to the API: fetch with the session's key, problems as exceptions, ids exact. */
+import type { components } from "../made/contract";
+import { keyInUse, signedOut } from "./session";
+
+export type Schema<Name extends keyof components["schemas"]> = components["schemas"][Name];
+/** Ids beyond 2^53 keep their digits as text. */
+export type Id = number | string;
+
+export interface ProblemFields {
+  readonly status: number;
+  readonly code: string;
+  readonly title?: string;
+  readonly detail: string;
+  readonly retryable: boolean;
+  readonly retryAfterMs?: number;
+  readonly requestId?: string;
+  readonly errors?: readonly { field: string; message: string }[];
+  readonly changed?: readonly Record<string, unknown>[];
+  readonly [more: string]: unknown;
+}
+
+export class Problem extends Error {
+  constructor(readonly fields: ProblemFields) {
+    super(fields.code);
+  }
+}
+
+export interface Call {
+  readonly body?: unknown;
+  /** Sent as it is: a value of a document, whose numbers are never parsed. */
+  readonly text?: string;
+  readonly ifMatch?: string | number;
+  readonly idempotent?: boolean;
+  readonly signal?: AbortSignal;
+  /** Another key than the session's, for signing in. */
+  readonly key?: string;
+}
+
+export interface Reply<T> {
+  readonly data: T;
+  readonly status: number;
+  readonly etag: string | null;
+  readonly raw: string;
+}
+
+/** JSON whose integers beyond 2^53 are texts of all their digits. */
+export function exactJson(text: string): unknown {
+  const keep = (_: string, value: unknown, context?: { source?: string }): unknown =>
+    typeof value === "number" && !Number.isSafeInteger(value) && context?.source && /^-?\d+$/.test(context.source)
+      ? context.source
+      : value;
+  return JSON.parse(text, keep as (key: string, value: unknown) => unknown);
+}
+
+/** One request. Throws Problem, also when nobody answers; an AbortError when it was stopped. */
+export async function request<T>(method: string, path: string, call: Call = {}): Promise<Reply<T>> {
+  const headers: Record<string, string> = {};
+  const key = call.key ?? keyInUse();
+  if (key) headers["Authorization"] = `Bearer ${key}`;
+  const body = call.text ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (call.ifMatch !== undefined) headers["If-Match"] = `"${String(call.ifMatch).replaceAll('"', "")}"`;
+  if (call.idempotent) headers["Idempotency-Key"] = crypto.randomUUID();
+  let response: Response;
+  let raw: string;
+  try {
+    response = await fetch(path, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      ...(call.signal ? { signal: call.signal } : {}),
+      credentials: "omit",
+      redirect: "error",
+      cache: "no-store",
+    });
+    raw = await response.text();
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new Problem({ status: 0, code: "OFFLINE", detail: "", retryable: true });
+  }
+  if (!response.ok) throw refused(response, raw, call.key === undefined);
+  const data = (raw && response.headers.get("content-type")?.includes("json") ? exactJson(raw) : undefined) as T;
+  return { data, status: response.status, etag: response.headers.get("etag"), raw };
+}
+
+function refused(response: Response, raw: string, ofSession: boolean): Problem {
+  let fields: Record<string, unknown> = {};
+  try {
+    fields = exactJson(raw) as Record<string, unknown>;
+  } catch {
+    // A proxy's page: the status has to do.
+  }
+  if (response.status === 401 && ofSession) signedOut("expired");
+  return new Problem({
+    code: `HTTP_${response.status}`,
+    detail: typeof fields["message"] === "string" ? fields["message"] : "",
+    retryable: response.status >= 500 || response.status === 429,
+    requestId: response.headers.get("x-request-id") ?? response.headers.get("apigw-requestid") ?? "",
+    ...fields,
+    status: response.status,
+  });
+}
+
+export async function get<T>(path: string, call: Call = {}): Promise<T> {
+  return (await request<T>("GET", path, call)).data;
+}
+
+export async function post<T>(path: string, body: unknown, call: Call = {}): Promise<T> {
+  return (await request<T>("POST", path, { ...call, body })).data;
+}
+
+/** All pages of a list, at most so many: lists of this console are short, and say when cut. */
+export async function all<T>(
+  path: string,
+  name: string,
+  options: { signal?: AbortSignal; most?: number } = {},
+): Promise<{ items: T[]; cut: boolean }> {
+  const items: T[] = [];
+  let cursor: unknown = null;
+  do {
+    const at: string = cursor === null ? path : `${path}${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(String(cursor))}`;
+    const answer: Record<string, unknown> = await get(at, options.signal ? { signal: options.signal } : {});
+    items.push(...(answer[name] as T[]));
+    cursor = answer["cursor"] ?? null;
+  } while (cursor !== null && items.length < (options.most ?? 1000));
+  return { items, cut: cursor !== null };
+}
+
+/** The same request for a terminal; the key stays a variable. */
+export function asCurl(method: string, path: string, body?: unknown): string {
+  const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+  const lines = [`curl ${method === "GET" || (method === "POST" && body !== undefined) ? "" : `-X ${method} `}${quoted(location.origin + path)}`];
+  lines.push(`-H "Authorization: Bearer $KEY"`);
+  if (body !== undefined) lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`);
+  return lines.join(" \\\n  ");
+}

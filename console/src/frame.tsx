@@ -1,0 +1,155 @@
+/** The frame around every page: who, where, the pages that the key may see, signing out. */
+import { effect, signal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { pages } from "../made/pages";
+import { said } from "./announce";
+import { t } from "./i18n/common";
+import { ago, language, setLanguage } from "./i18n/language";
+import type { Page } from "./page";
+import { Dialog } from "./parts/dialog";
+import { Palette } from "./parts/palette";
+import { Empty } from "./parts/states";
+import { go, href, pageId } from "./router";
+import { may, session, signOut } from "./session";
+import { lettersOn, setLetters, shortcuts, useShortcut } from "./shortcuts";
+import { SignIn } from "./signin";
+
+type Theme = "auto" | "light" | "dark";
+const THEME = "context-search.theme";
+const theme = signal<Theme>((localStorage.getItem(THEME) as Theme | null) ?? "auto");
+const paletteOpen = signal(false);
+const helpOpen = signal(false);
+
+effect(() => {
+  document.documentElement.lang = language.value === "zh" ? "zh-CN" : "en";
+});
+effect(() => {
+  if (theme.value === "auto") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme.value;
+  localStorage.setItem(THEME, theme.value);
+});
+
+const visible = (page: Page): boolean => !page.scopes || page.scopes.some(may);
+const inNavigation = (): Page[] =>
+  pages.filter((page) => page.order !== undefined && visible(page)).sort((a, b) => a.order! - b.order!);
+const shown = (): Page | undefined => pages.find((page) => page.id === pageId.value && visible(page));
+
+export function Frame(): VNode {
+  const page = shown();
+  const content = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  useShortcut("Ctrl K", () => t().palette, () => (paletteOpen.value = true));
+  useShortcut("?", () => t().help, () => (helpOpen.value = true));
+  useEffect(() => {
+    document.title = `${page?.title() ?? t().notFound} · context-search`;
+  });
+  useEffect(() => {
+    // A new page begins at its heading, for eyes and screen readers.
+    if (!first.current) content.current?.querySelector<HTMLElement>("h1")?.focus();
+    first.current = false;
+  }, [pageId.value, session.value === null]);
+  useEffect(() => {
+    if (session.value && pageId.value === "") go(`/${inNavigation()[0]?.id ?? ""}`, {}, true);
+  }, [pageId.value, session.value]);
+  const open = session.value !== null || pageId.value === "states";
+  return (
+    <>
+      <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); content.current?.focus(); }}>{t().skip}</a>
+      <Top />
+      <main id="content" ref={content} tabIndex={-1}>
+        {!open ? <SignIn /> : page ? <page.View key={page.id} /> : pageId.value === "" ? null : <NotFound />}
+      </main>
+      <div class={said.value ? "said on" : "said"} role="status">{said.value}</div>
+      {paletteOpen.value && session.value ? <Palette pages={inNavigation()} onClose={() => (paletteOpen.value = false)} /> : null}
+      {helpOpen.value ? <Help /> : null}
+    </>
+  );
+}
+
+function Top(): VNode {
+  const now = session.value;
+  return (
+    <header class="top">
+      <div class="topline">
+        <a class="brand" href="#/">
+          <Mark /> context-search
+        </a>
+        {now ? <span class="project" title={`${t().project} ${now.projectId}`}><span aria-hidden="true">▸ </span><bdi>{now.project}</bdi></span> : null}
+        {now ? (
+          <button class="finder" onClick={() => (paletteOpen.value = true)}>
+            <span class="grow">{t().palette}</span> <kbd>Ctrl K</kbd>
+          </button>
+        ) : <span class="grow" />}
+        <div class="row tools">
+          <button class="quiet" lang={language.value === "zh" ? "en" : "zh-CN"} onClick={() => setLanguage(language.value === "zh" ? "en" : "zh")}>
+            {t().language}
+          </button>
+          <ThemeButton />
+          <button class="quiet" onClick={() => (helpOpen.value = true)} aria-label={t().help} title={t().help}><kbd>?</kbd></button>
+          {now ? (
+            <button class="quiet" onClick={() => void signOut()} title={now.endsAt ? t().ends(ago(now.endsAt)) : ""}>{t().signOut}</button>
+          ) : null}
+        </div>
+      </div>
+      {now ? (
+        <nav aria-label={t().pages}>
+          {inNavigation().map((page) => (
+            <a key={page.id} href={href(`/${page.id}`)} aria-current={pageId.value === page.id ? "page" : undefined}>
+              {page.title()}
+            </a>
+          ))}
+        </nav>
+      ) : null}
+    </header>
+  );
+}
+
+function Mark(): VNode {
+  return (
+    <svg width="18" height="18" viewBox="0 0 16 16" aria-hidden="true">
+      <rect width="16" height="16" rx="3.5" fill="var(--accent)" />
+      <path d="M4 5h8M4 8h5M4 11h6.5" stroke="var(--on-accent)" stroke-width="1.5" stroke-linecap="round" />
+    </svg>
+  );
+}
+
+function ThemeButton(): VNode {
+  const order: Theme[] = ["auto", "light", "dark"];
+  const name = { auto: t().theme_auto, light: t().theme_light, dark: t().theme_dark }[theme.value];
+  const next = (): void => void (theme.value = order[(order.indexOf(theme.value) + 1) % 3]!);
+  return (
+    <button class="quiet" onClick={next} aria-label={`${t().theme}: ${name}`} title={`${t().theme}: ${name}`}>
+      {{ auto: "◐", light: "○", dark: "●" }[theme.value]}
+    </button>
+  );
+}
+
+function NotFound(): VNode {
+  return (
+    <>
+      <h1 tabIndex={-1}>{t().notFound}</h1>
+      <Empty text={t().notFoundText} />
+    </>
+  );
+}
+
+function Help(): VNode {
+  const [known] = useState(() => shortcuts.value);
+  return (
+    <Dialog title={t().shortcuts} onClose={() => (helpOpen.value = false)}>
+      <dl class="keys">
+        {known.map((one) => (
+          <div key={one.keys}>
+            <dt><kbd>{one.keys}</kbd></dt>
+            <dd>{one.label()}</dd>
+          </div>
+        ))}
+      </dl>
+      <label class="check">
+        <input type="checkbox" checked={lettersOn.value} onChange={(event) => setLetters(event.currentTarget.checked)} />
+        {t().letters}
+      </label>
+    </Dialog>
+  );
+}

@@ -1,0 +1,4 @@
+import { render } from "preact";
+import { Frame } from "./frame";
+
+render(<Frame />, document.getElementById("app")!);

@@ -1,0 +1,171 @@
+/** The place of a hit in its document: text in windows, marks, minimap, finding, citations. */
+import { useComputed, useSignal } from "@preact/signals";
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { announce } from "../announce";
+import type { Id } from "../api";
+import { textTexts as t } from "../i18n/text";
+import { tableName } from "../lists";
+import { readChunks, readText, type TextWindow } from "../reading";
+import { useResource } from "../resource";
+import { CodePoints } from "../rules/offsets";
+import { may } from "../session";
+import { occurrences, type Range } from "../rules/segments";
+import { windowOf, windowsOf } from "../rules/windows";
+import { copyText } from "./copy";
+import { Minimap } from "./minimap";
+import { Shown } from "./states";
+import { selectedRange, Text } from "./text";
+
+export interface PaneProps {
+  readonly table: Id;
+  readonly pointer: string;
+  /** Whose chunks are marked; none without a tool. */
+  readonly tool: Id | null;
+  /** The place to show, and what it held when it was indexed. */
+  readonly place: (Range & { readonly text?: string }) | null;
+  readonly matches: readonly Range[];
+  readonly hits: readonly Range[];
+  readonly children?: ComponentChildren;
+  /** More buttons, which are given what is selected or shown. */
+  readonly actions?: (chosen: () => Range | null, text: (range: Range) => string) => ComponentChildren;
+}
+const NONE: readonly Range[] = [];
+
+export function TextPane(props: PaneProps): VNode {
+  const { table, pointer, tool } = props;
+  const chunks = useResource(tool === null ? null : `${tool} ${pointer}`, (signal) => readChunks(tool!, pointer, signal));
+  const at = useSignal(props.place?.start ?? 0);
+  const total = useSignal<number | null>(null);
+  useEffect(() => {
+    at.value = props.place?.start ?? 0;
+  }, [table, pointer, props.place?.start]);
+  useEffect(() => {
+    total.value = null;
+  }, [table, pointer]);
+  const known = tool === null ? NONE : chunks.data.value;
+  const wanted = windowOf(at.value, total.value ?? at.value + 1_000_000, (known ?? NONE) as never);
+  const ready = known !== null || chunks.problem.value !== null;
+  const window = useResource(ready ? `${table} ${pointer} ${wanted.start} ${wanted.end} ${may("manage") ? "" : props.place?.start}` : null, async (signal) => {
+    if (!may("manage")) return readHit(props.place!);
+    const read = await readText(table, pointer, wanted.start, wanted.end, signal);
+    total.value = read.total;
+    return read;
+  });
+  return (
+    <Shown of={window} lines={8}>
+      {(read) => (
+        <Window {...props} window={read} chunks={(known ?? NONE) as never} onGo={(place) => (at.value = place)} />
+      )}
+    </Shown>
+  );
+}
+
+/** A key that may only search reads no document: the passage is all there is. */
+function readHit(place: NonNullable<PaneProps["place"]>): TextWindow {
+  const text = new CodePoints(place.text ?? "");
+  return { text, start: place.start, total: place.end, revision: 0 };
+}
+
+interface WindowProps extends PaneProps {
+  readonly window: { readonly text: CodePoints; readonly start: number; readonly total: number };
+  readonly chunks: readonly { index: number; start: number; end: number }[];
+  readonly onGo: (place: number) => void;
+}
+
+/** Where the passage is now: as it was indexed, found again, or gone. */
+function located(window: WindowProps["window"], place: PaneProps["place"]): { range: Range | null; state: "same" | "moved" | "gone" } {
+  if (!place) return { range: null, state: "same" };
+  if (place.text === undefined) return { range: place, state: "same" };
+  const there = window.text.slice(place.start - window.start, place.end - window.start);
+  if (there === place.text) return { range: place, state: "same" };
+  const found = window.text.text.indexOf(place.text);
+  if (found < 0) return { range: null, state: "gone" };
+  const start = window.start + window.text.fromUnits(found);
+  return { range: { start, end: start + place.end - place.start }, state: "moved" };
+}
+
+function Window(props: WindowProps): VNode {
+  const { window, chunks, pointer, table } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const showChunks = useSignal(true);
+  const showInvisible = useSignal(false);
+  const wanted = useSignal("");
+  const current = useSignal(0);
+  const target = useSignal<Range | null>(null);
+  const { range: hit, state } = useMemo(
+    () => located(window, props.place), [window, props.place?.start, props.place?.end, props.place?.text, pointer, table],
+  );
+  const found = useMemo(() => occurrences(window.text, window.start, wanted.value), [window, wanted.value]);
+  const marked = useMemo(
+    () => ({ chunks, hit, matches: wanted.value ? found : state === "same" ? props.matches : NONE }),
+    [chunks, hit, found, props.matches, wanted.value, state],
+  );
+  useEffect(() => {
+    target.value = hit ?? { start: window.start, end: window.start };
+  }, [hit, window]);
+  const step = (by: number): void => {
+    if (!found.length) return;
+    current.value = (current.value + by + found.length) % found.length;
+    target.value = { ...found[current.value]! };
+  };
+  const chosen = (): Range | null => (box.current && selectedRange(box.current)) || hit;
+  const textOf = (range: Range): string => window.text.slice(range.start - window.start, range.end - window.start);
+  const cite = (whole: boolean): void => {
+    const range = chosen();
+    if (!range) return announce(t().gone);
+    const place = `${tableName(table)} ${pointer || "/"} ${t().range(range.start, range.end)}`;
+    void copyText(whole ? `“${textOf(range)}”\n— ${place}` : textOf(range));
+  };
+  const parts = windowsOf(window.total, chunks);
+  const shown = { start: window.start, end: window.start + window.text.length };
+  const goTo = (place: number): void => {
+    if (place >= shown.start && place < shown.end) target.value = { start: place, end: place };
+    else props.onGo(place);
+  };
+  const own = useComputed(() => target.value);
+  return (
+    <div class="pane" ref={box}>
+      <div class="row panebar">
+        <span class="dim small num grow">{t().windowOf(shown.start, shown.end, window.total)}</span>
+        {parts.length > 1 ? (
+          <label class="small">
+            <span class="sr">{t().window}</span>
+            <select value={String(parts.findIndex((part) => part.start === shown.start))} onChange={(event) => props.onGo(parts[Number(event.currentTarget.value)]!.start)}>
+              {parts.map((_, at) => <option key={at} value={String(at)}>{`${at + 1} / ${parts.length}`}</option>)}
+            </select>
+          </label>
+        ) : null}
+        {chunks.length ? (
+          <label class="check small"><input type="checkbox" checked={showChunks.value} onChange={() => (showChunks.value = !showChunks.value)} />{t().chunks}</label>
+        ) : null}
+        <label class="check small"><input type="checkbox" checked={showInvisible.value} onChange={() => (showInvisible.value = !showInvisible.value)} />{t().invisible}</label>
+        <form class="row find" aria-label={t().find} onSubmit={(event) => { event.preventDefault(); step(wanted.value ? 1 : 0); }}>
+          <input type="search" class="small" aria-label={t().find} placeholder={t().find} value={wanted.value}
+            onInput={(event) => { wanted.value = event.currentTarget.value; current.value = -1; }} />
+          {wanted.value ? (
+            <>
+              <span class="small num dim" role="status">{t().found(Math.max(0, current.value) + 1, found.length)}</span>
+              <button type="button" class="quiet" aria-label={t().previous} onClick={() => step(-1)}>↑</button>
+              <button class="quiet" aria-label={t().next}>↓</button>
+            </>
+          ) : null}
+        </form>
+      </div>
+      {state === "same" ? null : <p class="bar warn" role="status"><span>{state === "gone" ? t().gone : t().moved}</span></p>}
+      <div class="reading">
+        <div class="scroller">
+          <Text text={window.text} start={window.start} marked={marked} showChunks={showChunks.value} showInvisible={showInvisible.value} target={own.value} />
+        </div>
+        <Minimap total={window.total} window={shown} hits={props.hits} matches={marked.matches} current={hit} onGo={goTo} />
+      </div>
+      <div class="row">
+        <button class="small" onClick={() => cite(true)}>{t().citation}</button>
+        <button class="small" onClick={() => cite(false)}>{t().passage}</button>
+        {props.actions?.(chosen, textOf)}
+        {chunks.length && showChunks.value ? <span class="dim small legend"><span class="overlap" aria-hidden="true">  </span> {t().legend}</span> : null}
+        {props.children}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,202 @@
+"""A real stack, a real Chromium, and pages of it that are signed in.
+
+Nothing here is part of ``make test``: ``make console-test``. ``LOOK=folder`` keeps the screenshots.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+from local.options import ROOT, StackOptions
+from local.stack import Stack
+from tests.console.documents import PLACES, novel
+from tests.e2e.running import Running, Tenant, state_folder, user_environment
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+AXE = ROOT / "console/node_modules/axe-core/axe.min.js"
+LANGUAGES = ("en", "zh")
+THEMES = ("light", "dark")
+_AXE_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+@dataclass
+class Watched:
+    """A page, and everything that it has said or asked for."""
+
+    page: Page
+    base_url: str
+    requests: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def open(self, address: str = "") -> Page:
+        """Goes to an address of the console, ``/search?q=x``, and waits for its heading."""
+        self.page.goto(f"{self.base_url}/console#{address}")
+        self.page.locator("h1").first.wait_for()
+        return self.page
+
+    def sign_in(self, key: str) -> Page:
+        """Pastes a key; waits for the navigation."""
+        self.open()
+        self.page.get_by_role("textbox", name="key").or_(
+            self.page.locator("[name=key]")
+        ).first.fill(key)
+        self.page.locator("form button.primary").click()
+        self.page.locator("nav").wait_for()
+        return self.page
+
+    def set(self, language: str, theme: str) -> None:
+        """Chooses language and theme as the buttons do, and loads the page anew."""
+        self.page.evaluate(
+            "([l, t]) => { localStorage.setItem('context-search.language', l);"
+            " localStorage.setItem('context-search.theme', t); }",
+            [language, theme],
+        )
+        self.page.reload()
+        self.page.locator("h1").first.wait_for()
+
+    def axe(self) -> list[str]:
+        """Returns what axe-core finds wrong: rule, help, where.
+
+        The page forbids scripts of others, so axe comes in by the debugger, as extensions do.
+        """
+        if not self.page.evaluate("typeof axe === 'object'"):
+            self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = self.page.evaluate("rules => axe.run(document, rules)", _AXE_RULES)
+        return [
+            f"{each['id']}: {each['help']}: {node['html'][:160]} {node['failureSummary'][:200]}"
+            for each in found["violations"]
+            for node in each["nodes"]
+        ]
+
+    def fits(self) -> bool:
+        """Whether nothing sticks out sideways."""
+        return bool(
+            self.page.evaluate(
+                "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+            )
+        )
+
+    def look(self, name: str) -> None:
+        """Keeps a screenshot where LOOK says, for people."""
+        folder = os.environ.get("LOOK")  # noqa: TID251 - a wish of who runs the tests
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=str(Path(folder) / f"{name}.png"))
+
+
+@pytest.fixture(scope="session")
+def stack() -> Iterator[Running]:
+    """The product with its local parts, on free ports and a folder of its own."""
+    with (
+        state_folder() as state,
+        Stack(state, user_environment(), StackOptions()) as started,
+        Running.at(
+            started.base_url,
+            started.internal_secret,
+            started.endpoints.database_url,
+            started.endpoints.queue_url,
+            started.endpoints.turbopuffer_url,
+        ) as running,
+    ):
+        yield running
+
+
+@pytest.fixture(scope="session")
+def tenant(stack: Running) -> Tenant:
+    """A project with one table and one indexed tool, which every check may read, none change."""
+    tenant = stack.project()
+    tenant.ready(tenant.tool(tenant.table(novel()), name="search_novel"))
+    return tenant
+
+
+@pytest.fixture
+def own_tenant(stack: Running) -> Tenant:
+    """An empty project of one check."""
+    return stack.project()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all checks."""
+    path = subprocess.run(  # noqa: S603 - our own script
+        [str(ROOT / "scripts/chromium.sh")], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser of one check: its own storage, English, 1,280 by 800."""
+    context = browser.new_context(locale="en-US", viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(15_000)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def new_tab(context: BrowserContext, stack: Running) -> Callable[[], Watched]:
+    """Makes pages; what any of them logs as an error, or a policy refuses, is in ``errors``."""
+
+    def make() -> Watched:
+        watched = Watched(context.new_page(), stack.base_url)
+        watched.page.on("request", lambda request: watched.requests.append(request.url))
+        watched.page.on("pageerror", lambda error: watched.errors.append(str(error)))
+        watched.page.on(
+            "console",
+            lambda told: watched.errors.append(told.text) if _is_ours(told) else None,
+        )
+        return watched
+
+    return make
+
+
+def _is_ours(told: ConsoleMessage) -> bool:
+    """Chromium logs every refusal of a server; those are answers, which the page shows."""
+    return told.type == "error" and not told.text.startswith("Failed to load resource")
+
+
+@pytest.fixture
+def visitor(new_tab: Callable[[], Watched]) -> Watched:
+    """A page that nobody has signed in to."""
+    return new_tab()
+
+
+@pytest.fixture
+def signed_in(visitor: Watched, tenant: Tenant) -> Watched:
+    """A page with a session of the shared project, with all scopes."""
+    visitor.sign_in(tenant.key)
+    return visitor
+
+
+@pytest.fixture
+def stack_origin(stack: Running) -> Callable[[str], bool]:
+    """Whether an address is the stack's own, or holds its own content."""
+    return lambda url: url.startswith((f"{stack.base_url}/", "data:", "blob:"))
+
+
+def api(tenant: Tenant, method: str, path: str, **more: Any) -> Any:
+    """The answer of one request with the project's key; fails on a refusal."""
+    answered = tenant(method, path, **more)
+    assert answered.is_success, answered.text
+    return answered.json() if answered.content else None
+
+
+__all__ = ["LANGUAGES", "PLACES", "THEMES", "Watched", "api"]
