@@ -6,7 +6,7 @@ import json
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -35,10 +35,18 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 @command(app, "list")
-def list_(session: Session, *, limit: Limit = 100) -> None:
+def list_(
+    session: Session,
+    *,
+    kind: Annotated[
+        Literal["standard", "console", "all"],
+        typer.Option(help="console: of people who have signed in there."),
+    ] = "standard",
+    limit: Limit = 100,
+) -> None:
     """List the keys of the project; their texts are not stored anywhere."""
-    rows, has_more = session.client.pages(f"{session.project}/keys", "keys", limit=limit)
-    columns = ("id", "name", "prefix", "scopes", "last_used_at", "expires_at", "revoked_at")
+    rows, has_more = session.client.pages(f"{session.project}/keys", "keys", limit=limit, kind=kind)
+    columns = ("id", "name", "kind", "prefix", "scopes", "last_used_at", "expires_at", "revoked_at")
 
     def show() -> None:
         session.out.rows(columns, [[row[name] for name in columns] for row in rows], "no key")

@@ -9,6 +9,7 @@ import typer
 from context_search_cli import (
     __version__,
     doctor,
+    evaluating,
     keys,
     login,
     mcp,
@@ -32,7 +33,7 @@ app = typer.Typer(
 )
 for each in (
     *(login.app, doctor.app, tables.app, tools.app, search.app, status.app),
-    *(status.project_index, replace.app, keys.app, mcp.app, ops.app),
+    *(status.project_index, replace.app, evaluating.app, keys.app, mcp.app, ops.app),
 ):
     app.add_typer(each)
 

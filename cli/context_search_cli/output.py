@@ -123,6 +123,16 @@ class Output:
         """Says on stderr why the command failed, also with ``--quiet``."""
         self.stderr.print(Text(visible(f"error: {text}"), style="red"), soft_wrap=True)
 
+    def shown(self, text: str, style: str = "") -> None:
+        """Shows on stderr what a question to the user is about, also with ``--quiet``."""
+        self.stderr.print(Text(visible(text), style=style))
+
+    def asked(self, question: str) -> str | None:
+        """Asks on stderr, and returns the line that is said on stdin, None at its end."""
+        self.stderr.print(Text(question), end="")
+        line = sys.stdin.readline()
+        return line.strip() if line else None
+
     def rows(self, columns: Sequence[str], rows: Sequence[Sequence[Cell]], empty: str) -> None:
         """Prints a list: a table for a person, lines with tabs and a head for a program."""
         texts = [[_cell(cell) for cell in row] for row in rows]

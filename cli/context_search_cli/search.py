@@ -11,6 +11,7 @@ from rich.text import Text
 from context_search_cli.command import Session, command
 from context_search_cli.failures import Code, CommandError, UsageError
 from context_search_cli.output import Output, counted, number, one_line, visible
+from context_search_cli.ranking import Draft, draft_of
 
 app = typer.Typer()
 SHOWN = 500
@@ -49,11 +50,16 @@ def search(
         bool, typer.Option("--low-scores", help="With --project: also what scores low.")
     ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say why.")] = False,
+    draft: Draft = None,
     full: Full = False,
 ) -> None:
     """Ask a Search Tool, or all tables of the project."""
+    config = draft_of(draft)
+    if config and (project or not explain):
+        raise UsageError("--draft goes with --explain, of a tool")
     tool = _target(session, tool, project=project)
     body: dict[str, Any] = {"query": question} | _filter(filter_)
+    body |= {"config": config} if config else {}
     if tool is None:
         body |= {"strategy": strategy} if strategy else {}
         body |= {"include_low_score": True} if low_scores else {}
@@ -213,6 +219,7 @@ def _show_explanation(out: Output, explanation: dict[str, Any]) -> None:
     out.fields(
         {
             "words": " ".join(explanation["query_tokens"]),
+            "ranking": "a draft, kept nowhere" if explanation.get("is_draft") else None,
             "fusion": f"{fusion['kind']}: {weights} (from {fusion['weights_from']})",
             "milliseconds": ", ".join(f"{name} {value:g}" for name, value in times.items()),
             "errors": " ".join(explanation["errors"]) or None,

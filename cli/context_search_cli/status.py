@@ -152,7 +152,7 @@ def show_nodes(out: Output, nodes: list[dict[str, Any]]) -> None:
 
 
 def _all(session: Session) -> None:
-    rows, _ = session.client.pages("/api/v1/tools", "tools", limit=0)
+    rows, _ = session.client.pages("/api/v1/tools", "tools", limit=0, page=100)
     columns = ("id", "name", "table_id", "status")
 
     def show() -> None:

@@ -106,7 +106,9 @@ def list_(
     limit: Limit = 100,
 ) -> None:
     """List the Search Tools of the project."""
-    rows, has_more = session.client.pages("/api/v1/tools", "tools", limit=limit, table_id=table)
+    rows, has_more = session.client.pages(
+        "/api/v1/tools", "tools", limit=limit, page=100, table_id=table
+    )
     columns = ("id", "name", "table_id", "json_pointer", "status")
 
     def show() -> None:

@@ -31,6 +31,10 @@ def test_a_key_is_made_shown_once_rotated_and_revoked(cli: CommandLine) -> None:
     shown = cli.done("keys", "create")
     assert shown.out.startswith("cs_")
     assert shown.out.strip() not in cli.done("keys", "list").out
+    assert cli.json("keys", "list", "--kind", "console")["keys"] == []
+    assert {each["kind"] for each in cli.json("keys", "list", "--kind", "all")["keys"]} == {
+        "standard"
+    }
     path = cli.folder / "new.key"
     rotated = cli.json("keys", "rotate", made["id"], "-o", path)
     assert "api_key" not in rotated

@@ -143,3 +143,13 @@ def test_a_degraded_answer_says_so(cli: CommandLine, tool: int) -> None:
     )
     result = cli.done("search", "lantern", "--tool", tool, "--quiet")
     assert "partial_index" in result.err
+
+
+def test_an_explanation_may_be_of_a_draft(cli: CommandLine, tool: int) -> None:
+    ask = ("search", "clockwork", "--explain")
+    explained = cli.json(*ask, "--draft", "fusion=linear,bm25=.5,vector=.4,recency=.1")["explain"]
+    assert explained["is_draft"] is True
+    assert explained["fusion"]["kind"] == "linear"
+    assert "a draft" in cli.done(*ask, "--draft", "vector=null,keyword=null").out
+    assert cli("search", "clockwork", "--draft", "vector=1").code == 2
+    assert cli(*ask, "--project", "--draft", "vector=1").code == 2

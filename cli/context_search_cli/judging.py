@@ -1,0 +1,158 @@
+"""``context-search eval judge``: a person says which passages answer a question, and how well.
+
+Blind: the first passages of all tools are pooled and shuffled, and neither a tool nor a score is
+shown. What is judged is a range of the string, so that it outlives another chunking.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from context_search_cli.command import Session, command
+from context_search_cli.failures import UsageError
+from context_search_cli.judged import object_of, parsed_lines, query_of, read_text
+from context_search_cli.output import counted
+
+app = typer.Typer()
+RELEVANT = 2
+"""The least grade of a range that answers."""
+GRADES = "0 nothing, 1 mentions it, 2 answers, 3 answers exactly"
+_HELP = (
+    f"{GRADES}; after 2 or 3 the words that answer, if not all do;"
+    " s: skip the question, q: stop here"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a string that is to be judged."""
+
+    pointer: str
+    start: int
+    end: int
+    text: str
+
+    def judged(self, grade: int, words: str) -> dict[str, Any]:
+        """The range of the words, of the whole passage without any. Raises ValueError."""
+        start, end = self.start, self.end
+        if words:
+            # A terminal shows line breaks where the text has none, and the other way round.
+            found = re.search(r"\s+".join(map(re.escape, words.split())), self.text)
+            if not found:
+                raise ValueError("the passage does not have these words")
+            start, end = self.start + found.start(), self.start + found.end()
+        return {"json_pointer": self.pointer, "char_start": start, "char_end": end, "grade": grade}
+
+
+class StoppedError(Exception):
+    """The judge has had enough, or has nothing to say to this question."""
+
+    def __init__(self, *, is_all: bool) -> None:
+        self.is_all = is_all
+
+
+@command(app, "judge")
+def judge(
+    session: Session,
+    *,
+    questions: Annotated[
+        str, typer.Argument(metavar="QUESTIONS", help="A file: a question a line, or JSON Lines.")
+    ],
+    tool: Annotated[list[int], typer.Option("--tool", min=1, help="Who answers; repeat.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Judged questions go behind it.")
+    ],
+    depth: Annotated[int, typer.Option(min=1, max=20, help="Passages of each tool.")] = 10,
+) -> None:
+    """Judge pooled passages blind, 0 to 3; what is in the output already is not asked again."""
+    if questions == "-":
+        raise UsageError("stdin is where the grades come from: name a file")
+    texts = list(dict.fromkeys(parsed_lines(read_text(questions), questions, _text)))
+    done = set(parsed_lines(read_text(str(output)), str(output), _text)) if output.exists() else ()
+    left = [text for text in texts if text not in done]
+    judged = without = 0
+    session.out.note(f"{len(left)} of {counted(len(texts), 'question')} left. {_HELP}")
+    for place, text in enumerate(left, start=1):
+        try:
+            ranges = _judged(session, text, _pool(session, text, tool, depth), place, len(left))
+        except StoppedError as stopped:
+            if stopped.is_all:
+                break
+            continue
+        without += not ranges
+        judged += bool(ranges)
+        if ranges:
+            _append(output, {"query": text, "relevant": ranges})
+    session.out.result(
+        {"judged": judged, "without_answer": without, "file": str(output)},
+        lambda: session.out.line(f"{counted(judged, 'question')} judged: {output}"),
+    )
+    if without:
+        session.out.note(f"{counted(without, 'question')} that no passage answers: not written")
+
+
+def _text(line: str) -> str:
+    stripped = line.strip()
+    return query_of(object_of(stripped)) if stripped.startswith("{") else stripped
+
+
+def _pool(session: Session, text: str, tools: list[int], depth: int) -> list[Passage]:
+    found: dict[tuple[str, int, int], Passage] = {}
+    for tool in tools:
+        answer = session.client.ask(f"/api/v1/tools/{tool}/search", {"query": text, "top_k": depth})
+        for chunk in (hit["chunk"] for hit in answer["results"]):
+            place = chunk["json_pointer"], chunk["char_start"], chunk["char_end"]
+            found[place] = Passage(*place, chunk["chunk_text"])
+    passages = list(found.values())
+    random.Random(text).shuffle(passages)  # noqa: S311 - the order tells nothing, no more
+    return passages
+
+
+def _judged(
+    session: Session, text: str, passages: list[Passage], place: int, of: int
+) -> list[dict[str, Any]]:
+    """The ranges that answer. Raises StoppedError."""
+    ranges: dict[tuple[str, int, int], dict[str, Any]] = {}
+    for number, passage in enumerate(passages, start=1):
+        session.out.shown(f"\n{text}", style="bold")
+        head = f"question {place} of {of}, passage {number} of {len(passages)}: {passage.pointer}"
+        session.out.shown(head, style="dim")
+        session.out.shown(passage.text)
+        found = _graded(session, passage)
+        if found["grade"] >= RELEVANT:
+            ranges[found["json_pointer"], found["char_start"], found["char_end"]] = found
+    return list(ranges.values())
+
+
+def _graded(session: Session, passage: Passage) -> dict[str, Any]:
+    while True:
+        said = session.out.asked("0 1 2 3 s q: ")
+        if said is None or said == "q":
+            raise StoppedError(is_all=True)
+        if said == "s":
+            raise StoppedError(is_all=False)
+        grade, _, words = said.partition(" ")
+        if grade in {"0", "1", "2", "3"}:
+            try:
+                return passage.judged(int(grade), words)
+            except ValueError as error:
+                session.out.warn(str(error))
+        else:
+            session.out.warn(_HELP)
+
+
+def _append(path: Path, line: dict[str, Any]) -> None:
+    try:
+        before = path.read_bytes() if path.exists() else b""
+        start = "\n" if before and not before.endswith(b"\n") else ""
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{start}{json.dumps(line, ensure_ascii=False)}\n")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None

@@ -1,0 +1,211 @@
+"""Judged questions by the command line: measured, compared, judged, kept."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from context_search_cli import measures as ours
+from evaluation import metrics as theirs
+from evaluation.compare import Outcome, read_judged
+from tests.builders import english
+from tests.cli.running import CommandLine
+
+LIGHT = "The keeper wound the clockwork of the lantern."
+RENT = "The notice period of the lease is three months."
+TEXT = f"{LIGHT}\n{english(60)}\n{RENT}\n{english(61)}"
+
+
+def line(query: str, words: str, pointer: str = "/notes") -> dict[str, Any]:
+    start = TEXT.index(words)
+    place = {"json_pointer": pointer, "char_start": start, "char_end": start + len(words)}
+    return {"query": query, "relevant": [place]}
+
+
+def lines(*rows: object) -> str:
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+JUDGED = lines(line("keeper clockwork lantern", LIGHT), line("notice period lease", RENT))
+
+
+@pytest.fixture
+def table(cli: CommandLine) -> int:
+    return cli.table({"notes": TEXT})
+
+
+@pytest.fixture
+def tool(cli: CommandLine, table: int) -> int:
+    return cli.tool(table, "--strategy", "keyword")
+
+
+@pytest.fixture
+def judged(cli: CommandLine) -> Path:
+    return cli.file("judged.jsonl", JUDGED)
+
+
+def answers(seed: int, count: int = 40) -> list[tuple[list[ours.Span], list[ours.Span]]]:
+    """Judged ranges and found passages of questions, touching, overlapping and far apart."""
+    draw = random.Random(seed)
+
+    def some(least: int, most: int) -> list[ours.Span]:
+        starts = [draw.randrange(400) for _ in range(draw.randint(least, most))]
+        lengths = [draw.randint(1, 120) for _ in starts]
+        return [
+            ours.Span(draw.choice(["/a", "/b"]), start, start + length)
+            for start, length in zip(starts, lengths, strict=True)
+        ]
+
+    return [(some(1, 12), some(0, 25)) for _ in range(count)]
+
+
+def as_theirs(spans: Sequence[ours.Span]) -> list[theirs.Span]:
+    return [theirs.Span(each.pointer, each.start, each.end) for each in spans]
+
+
+def test_the_measures_are_those_of_the_evaluation() -> None:
+    assert (ours.MEASURES, ours.DEPTH) == (theirs.MEASURES, theirs.DEPTH)
+    for gold, found in answers(1, 400):
+        assert ours.score(gold, found) == theirs.score(as_theirs(gold), as_theirs(found))
+
+
+@pytest.mark.parametrize("count", [1, 2, 50, 400])
+def test_an_interval_is_that_of_the_evaluation_but_for_the_samples(count: int) -> None:
+    values = [ours.score(gold, found)["ndcg@10"] for gold, found in answers(count, count)]
+    mine = ours.interval(values)
+    mean, low, high = theirs.interval([np.array(values)])
+    width = high - low
+    assert mine.mean == pytest.approx(mean)
+    assert mine.low == pytest.approx(low, abs=0.1 * width + 1e-9)
+    assert mine.high == pytest.approx(high, abs=0.1 * width + 1e-9)
+    assert mine == ours.interval(values)
+
+
+@pytest.mark.parametrize("shift", [-0.3, -0.1, 0.0, 0.1])
+def test_the_verdict_is_that_of_the_evaluation(shift: float) -> None:
+    draw = random.Random(5)
+    base = [draw.random() for _ in range(100)]
+    candidate = [each + shift + draw.uniform(-0.2, 0.2) for each in base]
+    outcome = Outcome(
+        {"ndcg@10": np.array(base)}, {"ndcg@10": np.array(candidate)}, measure="ndcg@10"
+    )
+    differences = [new - old for old, new in zip(base, candidate, strict=True)]
+    assert (ours.interval(differences).high < 0) is outcome.is_worse
+
+
+def test_a_tool_is_measured(cli: CommandLine, tool: int, judged: Path) -> None:
+    found = cli.json("eval", "run", judged, "--tool", tool)
+    assert (found["questions"], found["measures"]["ndcg@10"]["mean"]) == (2, 1.0)
+    result = cli.done("eval", "run", judged, "--tool", tool)
+    assert result.lines[3] == ["ndcg@10", "1.000", "1.000", "1.000"]
+    assert "2 questions" in result.err
+
+
+def test_a_tool_that_finds_less_is_worse(
+    cli: CommandLine, table: int, tool: int, judged: Path
+) -> None:
+    blind = cli.tool(table, "--path", "/nowhere")
+    pair = ("eval", "compare", "--queries", judged)
+    worse = cli(*pair, "--base", tool, "--candidate", blind, "--json")
+    assert (worse.code, worse.document["verdict"]) == (1, "worse")
+    assert worse.document["measures"]["ndcg@10"]["difference"]["mean"] == -1
+    better = cli.done(*pair, "--base", blind, "--candidate", tool)
+    assert better.out.endswith("candidate is not worse in ndcg@10\n")
+
+
+def test_a_draft_is_compared_with_the_tool(cli: CommandLine, tool: int, judged: Path) -> None:
+    pair = ("eval", "compare", "--queries", judged, "--base", tool)
+    found = cli.json(*pair, "--draft", "strategy=hybrid,bm25=.5", "--draft", "vector=0.5")
+    draft = {"strategy": "hybrid", "bm25_weight": 0.5, "vector_weight": 0.5}
+    assert (found["draft"], found["verdict"]) == (draft, "not worse")
+    asked = [each for each in cli.network.requests if each.url.path.endswith("/explain")]
+    assert json.loads(asked[0].content)["config"] == draft
+    assert cli(*pair).code == 2
+    for wrong in ("top_k=5", "vector", "vector=", "vector=much"):
+        assert cli(*pair, "--draft", wrong).code == 2
+    assert cli(*pair, "--draft", "fusion=nonsense").code == 1
+
+
+def test_a_degraded_answer_measures_nothing(cli: CommandLine, tool: int, judged: Path) -> None:
+    table = cli.json("tools", "show", tool)["table_id"]
+    cli.done("tables", "set", table, "/new", "-", "--text", stdin=TEXT)
+    result = cli("eval", "run", judged, "--tool", tool, "--json")
+    assert (result.code, result.document["error"]["code"]) == (5, "NOT_MEASURED")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "[]",
+        '{"query": 5, "relevant": []}',
+        '{"query": "x"}',
+        '{"query": "x", "relevant": [{"json_pointer": "/a", "char_start": 5, "char_end": 5}]}',
+    ],
+)
+def test_a_line_of_another_form_is_named(cli: CommandLine, tool: int, wrong: str) -> None:
+    path = cli.file("wrong.jsonl", f"{JUDGED}\n{wrong}\n")
+    result = cli("eval", "run", path, "--tool", tool)
+    assert (result.code, "line 4: " in result.err) == (2, True)
+
+
+def test_a_set_is_kept_with_the_project(cli: CommandLine, tool: int, judged: Path) -> None:
+    unanswered = lines({"query": "what is not there?", "relevant": []})
+    cli.done("eval", "sets", "put", "harbour", judged)
+    assert cli.done("eval", "sets", "get", "harbour").out == JUDGED
+    assert cli("eval", "sets", "put", "harbour", judged).code == 4
+    cli.done("eval", "sets", "put", "harbour", "-", "--replace", stdin=JUDGED + unanswered)
+    [row] = cli.json("eval", "sets", "list")["judged_sets"]
+    assert (row["name"], row["questions"]) == ("harbour", 3)
+    result = cli.done("eval", "run", "harbour", "--tool", tool)
+    assert "1 question without" in result.err
+    assert cli("eval", "sets", "delete", "harbour").code == 2
+    cli.done("eval", "sets", "delete", "harbour", "--yes")
+    assert cli("eval", "run", "harbour", "--tool", tool).code == 3
+    assert cli("eval", "sets", "get", "../keys").code == 2
+    assert cli("eval", "sets", "put", "x", cli.folder / "nowhere").code == 2
+
+
+def test_passages_are_judged_blind_and_measured(cli: CommandLine, table: int, tool: int) -> None:
+    other = cli.tool(table)
+    asked = cli.file("questions.txt", "keeper clockwork lantern\n\nnotice period lease\n")
+    out = cli.folder / "mine.jsonl"
+    words = ("eval", "judge", asked, "--tool", tool, "--tool", other, "--depth", 1, "-o", out)
+    # Both find the same passage, which is shown once.
+    first = cli.done(*words, stdin="nonsense\n3\nq\n")
+    assert "tool" not in first.out + first.err
+    assert "relevance" not in first.err
+    assert "0 nothing" in first.err
+    [judged] = read_judged(out)
+    assert judged.text == "keeper clockwork lantern"
+    again = cli.json(*words, stdin="1\n")
+    assert again == {"judged": 0, "without_answer": 1, "file": str(out)}
+    assert cli.json("eval", "run", out, "--tool", tool)["measures"]["recall@1"]["mean"] > 0
+
+
+def test_a_judgment_may_be_some_words(cli: CommandLine, tool: int) -> None:
+    asked = cli.file("asked.jsonl", lines({"query": "notice period lease"}))
+    out = cli.file("mine.jsonl", JUDGED.splitlines()[0])  # without a line break at its end
+    words = ("eval", "judge", asked, "--tool", tool, "--depth", 1, "-o", out)
+    result = cli.done(*words, stdin="2 of nobody\n3 lease   is three\n")
+    assert "does not have these words" in result.err
+    *_, judged = read_judged(out)
+    start = TEXT.index("lease is three")
+    assert [(span.start, span.end) for span in judged.gold] == [(start, start + 14)]
+    assert json.loads(out.read_text().splitlines()[1])["relevant"][0]["grade"] == 3
+    assert cli("eval", "judge", "-", "--tool", tool, "-o", out).code == 2
+
+
+def test_a_skipped_question_comes_again(cli: CommandLine, tool: int) -> None:
+    asked = cli.file("asked.txt", "notice period lease")
+    out = cli.folder / "mine.jsonl"
+    words = ("eval", "judge", asked, "--tool", tool, "--depth", 1, "-o", out)
+    assert cli.json(*words, stdin="s\n")["judged"] == 0
+    assert cli.json(*words, stdin="")["judged"] == 0
+    assert cli.json(*words, stdin="3\n")["judged"] == 1
+    assert "0 of 1 question left" in cli.done(*words).err
