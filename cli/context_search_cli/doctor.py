@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import re
+import socket
+import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -22,7 +24,7 @@ from context_search_cli.command import Session, command
 from context_search_cli.config import Endpoint
 from context_search_cli.failures import Code, CommandError, EndedError, UnreachableError
 from context_search_cli.mcp import REVISIONS, list_tools
-from context_search_cli.output import Output, number, visible
+from context_search_cli.output import Output, counted, number, visible
 
 app = typer.Typer()
 State = Literal["ok", "look", "wrong", "skipped"]
@@ -30,6 +32,9 @@ _STYLES = {"ok": "green", "look": "yellow", "wrong": "red", "skipped": "dim"}
 SKEW_S = 60
 CLEANUP_S = 300
 SOON_DAYS = 7
+RENEWAL_DAYS = 14
+"""ACM and certbot have renewed by then."""
+TLS_S = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,7 @@ class Examination:
         base = self.endpoint.url
         yield Check("settings", self._settings, "")
         yield Check("reachable", self._reachable, f"is {base} right, and does it run?")
+        yield Check("certificate", self._certificate, "")
         yield Check("database", self._ready, "the functions cannot reach PostgreSQL: see their log")
         yield Check("clock", self._clock, "")
         yield Check("key", self._key, "another key: context-search login; operators make new ones")
@@ -132,8 +138,15 @@ class Examination:
 
     def _reachable(self) -> Finding:
         self.anonymous.get("/healthz")
-        tls = "TLS is good" if self.endpoint.url.startswith("https:") else "no TLS"
-        return Finding("ok", f"/healthz answers, {tls}")
+        return Finding("ok", "/healthz answers")
+
+    def _certificate(self) -> Finding:
+        url = httpx2.URL(self.endpoint.url)
+        if url.scheme != "https":
+            return Finding("skipped", "no TLS")
+        if self.session.world.transport is not None:
+            return Finding("skipped", "no connection of its own")
+        return certificate(url.host, url.port or 443, ssl.create_default_context())
 
     def _ready(self) -> Finding:
         self.anonymous.get("/readyz")
@@ -169,7 +182,7 @@ class Examination:
 
     def _mcp(self, revision: str) -> Finding:
         tools = list_tools(self.session, str(self.session.endpoint.key), revision)
-        return Finding("ok", f"tools/list has {len(tools)} tools")
+        return Finding("ok", f"tools/list has {counted(len(tools), 'tool')}")
 
     def _cleanup(self) -> Finding:
         health = self.session.client.get(f"{self.session.project}/health")
@@ -186,7 +199,7 @@ class Examination:
             return Finding("wrong", f"last ran {number(int(age))} s ago", "is its schedule on?")
         quarantined = health["nodes"].get("quarantined", 0)
         if quarantined:
-            return Finding("look", f"{quarantined} strings are quarantined", "tools retry")
+            return Finding("look", f"{counted(quarantined, 'string')} in quarantine", "tools retry")
         return Finding("ok", f"last ran {number(int(age))} s ago")
 
     def _search(self) -> Finding:
@@ -212,24 +225,26 @@ class Examination:
             )
             url, headers = begun["url"], begun["headers"]
             self.session.client.put_document(url, headers, len(content), lambda: iter([content]))
-            return self._cors(url)
+            return self._cors(url, [*headers])
         finally:
             self.session.client.delete(f"/api/v1/tables/{table}")
 
-    def _cors(self, url: str) -> Finding:
+    def _cors(self, url: str, sent: list[str]) -> Finding:
         """Whether the console's page may do the same: what a browser asks before."""
         origin = re.match(r"https?://[^/]+", self.endpoint.url)
         headers = {
             "Origin": origin[0] if origin else "",
             "Access-Control-Request-Method": "PUT",
-            "Access-Control-Request-Headers": "content-type",
+            "Access-Control-Request-Headers": ",".join(sorted(map(str.lower, sent))),
         }
         try:
             with httpx2.Client(transport=self.session.world.transport, timeout=10) as http:
                 reply = http.options(url, headers=headers)
         except httpx2.HTTPError as error:
             raise UnreachableError(f"no preflight: {type(error).__name__}") from None
-        if reply.headers.get("Access-Control-Allow-Origin") not in {"*", headers["Origin"]}:
+        origins = {"*", headers["Origin"]}
+        allowed = reply.headers.get("Access-Control-Allow-Origin")
+        if not reply.is_success or allowed not in origins:
             detail = "works here; the bucket refuses the console's page"
             return Finding("look", detail, "put the origin into AllowedOrigins")
         return Finding("ok", "the bucket takes documents, also from the console's page")
@@ -251,9 +266,28 @@ class Examination:
         return body
 
 
+def certificate(host: str, port: int, trust: ssl.SSLContext) -> Finding:
+    """When the server's certificate ends; one that is not good has ended the check before."""
+    try:
+        with (
+            socket.create_connection((host, port), timeout=TLS_S) as plain,
+            trust.wrap_socket(plain, server_hostname=host) as secure,
+        ):
+            ends = str((secure.getpeercert() or {})["notAfter"])
+    except ssl.SSLCertVerificationError as error:
+        # The request before may have gone through a proxy, or trusts more than this machine does.
+        return Finding("look", f"not trusted here: {error.verify_message}", "SSL_CERT_FILE")
+    except (OSError, KeyError) as error:
+        return Finding("skipped", f"cannot be looked at: {type(error).__name__}")
+    left = int((ssl.cert_time_to_seconds(ends) - datetime.now(UTC).timestamp()) // 86_400)
+    if left < RENEWAL_DAYS:
+        return Finding("look", f"ends in {left} days", "whoever renews it has not done so")
+    return Finding("ok", f"ends in {left} days")
+
+
 def _show(out: Output, name: str, finding: Finding) -> None:
-    line = Text(f"{finding.state:8}", style=_STYLES[finding.state])
-    line.append(f"{name:16} {visible(finding.detail)}", style="")
-    out.text(line)
+    head = Text(f"{finding.state:8}", style=_STYLES[finding.state])
+    head.append(f"{name:16} ", style="not bold default")
+    out.hanging(head, Text(visible(finding.detail)))
     if finding.todo and finding.state in {"look", "wrong"}:
-        out.line(f"{'':8}{'':16} → {finding.todo}")
+        out.hanging(Text(" " * 25), Text(f"→ {visible(finding.todo)}"))

@@ -46,7 +46,9 @@ def list_(
 ) -> None:
     """List the keys of the project; their texts are not stored anywhere."""
     rows, has_more = session.client.pages(f"{session.project}/keys", "keys", limit=limit, kind=kind)
-    columns = ("id", "name", "kind", "prefix", "scopes", "last_used_at", "expires_at", "revoked_at")
+    columns = ["id", "name", "prefix", "scopes", "last_used_at", "expires_at", "revoked_at"]
+    if kind == "all":
+        columns.insert(2, "kind")
 
     def show() -> None:
         session.out.rows(columns, [[row[name] for name in columns] for row in rows], "no key")

@@ -155,8 +155,19 @@ class Output:
             grid = Table.grid(padding=(0, 2))
             grid.add_column(width=width, style="dim")
             grid.add_column(overflow="fold")
-            grid.add_row(Text(name), Text(visible(value)))
+            grid.add_row(Text(name), Text(_TIME.sub(r"\1 \2 UTC", visible(value))))
             self.stdout.print(grid)
+
+    def hanging(self, head: Text, text: Text) -> None:
+        """Prints styled texts, which were made visible: the second hangs behind the first."""
+        if not self.is_terminal:
+            self.text(head.append_text(text))
+            return
+        grid = Table.grid()
+        grid.add_column(width=head.cell_len)
+        grid.add_column(overflow="fold")
+        grid.add_row(head, text)
+        self.stdout.print(grid)
 
     @contextmanager
     def progress(self, first: str) -> Iterator[Tell]:
@@ -172,9 +183,19 @@ class Output:
     ) -> None:
         table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
         for place, name in enumerate(columns):
-            is_number = all(isinstance(row[place], int) for row in rows)
-            head = name.replace("_", " ")
-            table.add_column(head, justify="right" if is_number else "left", overflow="fold")
+            cells = [row[place] for row in rows]
+            is_number = all(isinstance(cell, int) for cell in cells)
+            table.add_column(
+                name.replace("_", " "),
+                justify="right" if is_number else "left",
+                overflow="fold",
+                # They stay whole, so names are folded before them.
+                no_wrap=is_number or any(map(_is_time, cells)),
+            )
+        if columns[-1] == "text":  # a preview, which is cut to one line
+            others = [max(map(len, column)) + 2 for column in zip(columns, *texts, strict=True)]
+            room = max(8, self.stdout.width - sum(others[:-1]) - 2)
+            texts = [[*line[:-1], _cut(line[-1], room)] for line in texts]
         for line in texts:
             table.add_row(*(Text(_TIME.sub(r"\1 \2", one_line(cell))) for cell in line))
         self.stdout.print(table)
@@ -193,6 +214,16 @@ def _console(stream: TextIO, *, colour: bool) -> Console:
 
 def _dumped(document: Mapping[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False)
+
+
+def _cut(text: str, width: int) -> str:
+    cut = Text(text)
+    cut.truncate(width, overflow="ellipsis")
+    return cut.plain
+
+
+def _is_time(value: Cell) -> bool:
+    return isinstance(value, str) and _TIME.match(value) is not None
 
 
 def _cell(value: Cell) -> str:

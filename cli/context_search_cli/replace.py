@@ -169,10 +169,10 @@ def _show_plan(out: Output, plan: dict[str, Any]) -> None:
         place = f"table {match['table_id']} {match['json_pointer']}"
         out.line(f"{match['match']:4}  {place}  character {number(match['char_start'])}", "bold")
         for sign, text, style in (("-", match["found"], "red"), ("+", match["becomes"], "green")):
-            line = Text(f"      {sign} {one_line_kept(match['before'])}")
+            line = Text(one_line_kept(match["before"]))
             line.append(one_line_kept(text), style=style)
             line.append(one_line_kept(match["after"]))
-            out.text(line)
+            out.hanging(Text(f"      {sign} "), line)
     hidden = plan["matches_count"] - len(plan["matches"])
     if hidden > 0 and plan["matches"]:
         out.note(f"and {number(hidden)} more")

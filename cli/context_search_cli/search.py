@@ -167,6 +167,7 @@ def _show_hit(out: Output, place: int, hit: dict[str, Any], *, full: bool) -> No
     shown = Text("    ")
     shown.append("…" if start else "")
     shown.append_text(_marked(text, spans, start, min(end, len(text))))
+    shown.rstrip()
     shown.append("…" if end < len(text) else "")
     out.text(shown)
     if duplicates := hit.get("duplicates"):

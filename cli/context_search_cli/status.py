@@ -130,6 +130,8 @@ def show_state(out: Output, state: dict[str, Any]) -> None:
     hidden = state.get("not_indexed_count", 0) - len(waiting)
     if hidden > 0:
         out.note(f"and {number(hidden)} more")
+    if state["nodes"].get("quarantined") and (tool := state.get("tool_id")):
+        out.note(f"when that is mended: context-search tools retry {tool}")
     for refused in state.get("refused") or []:
         out.line(f"table {refused['table_id']}: {refused['code']}: {refused['message']}")
 

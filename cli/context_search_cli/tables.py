@@ -51,7 +51,7 @@ def list_(
 
     def show() -> None:
         session.out.rows(
-            columns,
+            ("id", "name", "revision", "bytes", "tools", "status", "chunks", "updated_at"),
             [[row[name] for name in columns] for row in rows],
             "no table yet: context-search tables import FILE",
         )

@@ -109,12 +109,14 @@ def list_(
     rows, has_more = session.client.pages(
         "/api/v1/tools", "tools", limit=limit, page=100, table_id=table
     )
-    columns = ("id", "name", "table_id", "json_pointer", "status")
 
     def show() -> None:
         session.out.rows(
-            columns,
-            [[row[name] for name in columns] for row in rows],
+            ("id", "name", "table_id", "scope", "status"),
+            [
+                [row["id"], row["name"], row["table_id"], _scope(session, row), row["status"]]
+                for row in rows
+            ],
             "no Search Tool yet: context-search tools create TABLE",
         )
 
@@ -131,8 +133,10 @@ def show(session: Session, *, tool: ToolId) -> None:
     def show_fields() -> None:
         body = found.body
         index = body["metadata"]["search_index"]
-        names = ("id", "name", "description", "table_id", "json_path", "created_at")
-        session.out.fields({name: body[name] for name in names} | {"status": index["status"]})
+        names = ("id", "name", "description", "table_id", "created_at")
+        told = {name: body[name] for name in names}
+        told |= {"scope": _scope(session, body), "status": index["status"]}
+        session.out.fields(told)
         session.out.fields(
             {f"  {name}": json.dumps(value) for name, value in body["search_config"].items()}
         )
@@ -230,6 +234,8 @@ def retry(
         session.out.line(f"tried again: {counted(done['nodes'], 'string')}; {done['left']} left")
 
     session.out.result(done, show)
+    if done["nodes"]:
+        session.out.note(f"watch it: context-search status {tool} --watch")
 
 
 @command(app, "rebuild")
@@ -296,6 +302,12 @@ def _settings(config: str | None, **options: object) -> dict[str, Any]:
     if not isinstance(further, dict):
         raise UsageError("--config is a JSON object")
     return further | {name: value for name, value in options.items() if value is not None}
+
+
+def _scope(session: Session, tool: dict[str, Any]) -> str:
+    """Where a tool searches; a person is told that it is everywhere."""
+    whole = "(all)" if session.out.is_terminal else ""
+    return str(tool.get("json_path", tool.get("json_pointer"))) or whole
 
 
 def _settled(state: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from context_search.domain.errors import EmbeddingRejectedError
+from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english
 from tests.cli.running import CommandLine
 
@@ -74,6 +76,27 @@ def test_what_is_quarantined_is_tried_again(cli: CommandLine, tool: int) -> None
     assert "0 strings" in cli.done("tools", "retry", tool, "/notes").out
 
 
+def test_a_string_that_the_model_refuses_is_told_and_tried_again(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(self: WordEmbedder, texts: object, *, timeout_s: float) -> None:
+        raise EmbeddingRejectedError("the provider refuses this")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(WordEmbedder, "embed_passages", refuses)
+        tool = cli.tool(cli.table({"notes": TEXT}))
+    result = cli("status", tool, "--exit-when-ready")
+    assert result.code == 1
+    assert "EMBEDDING_REJECTED" in result.out
+    assert f"tools retry {tool}" in result.err
+    [row] = cli.done("tools", "nodes", tool, "--state", "quarantined").lines
+    assert (row[0], row[2], row[4]) == ("/notes", "quarantined", "EMBEDDING_REJECTED")
+    told = cli.done("tools", "retry", tool, "/notes")
+    assert "1 string" in told.out
+    assert "--watch" in told.err
+    assert cli.done("status", tool, "--exit-when-ready").code == 0
+
+
 def test_a_string_is_read_in_windows(cli: CommandLine) -> None:
     text = "ab🐡" * 80_000
     table = cli.table({"long": text, "short": 5})
@@ -106,43 +129,6 @@ def test_a_string_that_changes_while_it_is_read_is_a_conflict(cli: CommandLine) 
 
     cli.network.before.append(change)
     assert cli("tables", "get", table, "/long", "--text").code == 4
-
-
-def test_a_doctor_finds_what_is_not_well(cli: CommandLine, tool: int) -> None:
-    result = cli("doctor", "--upload", "--json")
-    assert result.code == 1
-    checks = {each["check"]: each for each in result.document["checks"]}
-    wrong = {name: each for name, each in checks.items() if each["state"] == "wrong"}
-    assert wrong.keys() == {"cleanup"}  # which has never run here
-    assert checks["upload"]["state"] == "ok"
-    assert checks["mcp 2026-07-28"]["detail"] == "tools/list has 1 tools"
-    assert [each["name"] for each in cli.json("tables", "list")["tables"]] == ["harbour"]
-    told = cli("doctor")
-    assert told.code == 1
-    assert "→ is its schedule on?" in told.out
-
-
-def test_a_doctor_says_what_to_do(cli: CommandLine) -> None:
-    cli.environment["CONTEXT_SEARCH_KEY"] = "cs_wrong"
-    result = cli("doctor", "--json")
-    assert result.code == 1
-    checks = {each["check"]: each for each in result.document["checks"]}
-    assert checks["reachable"]["state"] == "ok"
-    assert checks["key"]["state"] == "wrong"
-    assert "login" in checks["key"]["todo"]
-    assert "cs_wrong" not in result.out + result.err
-
-
-def test_a_doctor_stops_where_nobody_answers(cli: CommandLine) -> None:
-    import httpx2
-
-    def refuse(request: httpx2.Request) -> httpx2.Response | None:
-        raise httpx2.ConnectError("refused", request=request)
-
-    cli.network.before.append(refuse)
-    result = cli("doctor", "--json")
-    assert result.code == 5
-    assert [each["check"] for each in result.document["checks"]] == ["settings", "reachable"]
 
 
 def test_what_is_in_a_document_and_in_an_index(cli: CommandLine, tool: int) -> None:

@@ -1,0 +1,148 @@
+"""What ``doctor`` finds, and what it says to do."""
+
+from __future__ import annotations
+
+import socketserver
+import ssl
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx2
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from context_search_cli.doctor import certificate
+from tests.builders import english
+from tests.cli.running import URL, CommandLine
+
+TEXT = f"The keeper wound the clockwork of the lantern.\n{english(120)}"
+
+
+@pytest.fixture
+def tool(cli: CommandLine) -> int:
+    return cli.tool(cli.table({"notes": TEXT, "title": "Skagen"}, "harbour"))
+
+
+def test_a_doctor_finds_what_is_not_well(cli: CommandLine, tool: int) -> None:
+    result = cli("doctor", "--upload", "--json")
+    assert result.code == 1
+    checks = {each["check"]: each for each in result.document["checks"]}
+    wrong = {name: each for name, each in checks.items() if each["state"] == "wrong"}
+    assert wrong.keys() == {"cleanup"}  # which has never run here
+    assert checks["upload"]["state"] == "ok"
+    assert checks["mcp 2026-07-28"]["detail"] == "tools/list has 1 tool"
+    assert [each["name"] for each in cli.json("tables", "list")["tables"]] == ["harbour"]
+    told = cli("doctor")
+    assert told.code == 1
+    assert "→ is its schedule on?" in told.out
+
+
+def test_a_doctor_looks_at_the_script_of_the_console(cli: CommandLine) -> None:
+    page = cli.network.inside.handle_request(httpx2.Request("GET", f"{URL}/console"))
+    policy = page.headers["Content-Security-Policy"]
+    found = {each["check"]: each for each in cli("doctor", "--json").document["checks"]}
+    assert found["console"]["state"] == "ok"
+
+    def spoiled(request: httpx2.Request) -> httpx2.Response | None:
+        if request.url.path != "/console":
+            return None
+        text = page.text.replace("</script>", "evil()</script>")
+        return httpx2.Response(200, text=text, headers={"Content-Security-Policy": policy})
+
+    page.read()
+    cli.network.before.append(spoiled)
+    found = {each["check"]: each for each in cli("doctor", "--json").document["checks"]}
+    assert found["console"]["state"] == "wrong"
+
+
+@pytest.mark.parametrize("allowed", [None, "https://elsewhere.example"])
+def test_a_doctor_sees_that_a_bucket_refuses_the_console(
+    cli: CommandLine, allowed: str | None
+) -> None:
+    def preflight(request: httpx2.Request) -> httpx2.Response | None:
+        if request.method != "OPTIONS":
+            return None
+        assert request.headers["Access-Control-Request-Headers"] == "content-type"
+        return httpx2.Response(
+            200, headers={"Access-Control-Allow-Origin": allowed} if allowed else {}
+        )
+
+    cli.network.before.append(preflight)
+    found = {each["check"]: each for each in cli("doctor", "--upload", "--json").document["checks"]}
+    assert (found["upload"]["state"], found["upload"]["todo"]) == (
+        "look",
+        "put the origin into AllowedOrigins",
+    )
+
+
+@pytest.fixture
+def tls(tmp_path: Path) -> Iterator[tuple[int, ssl.SSLContext]]:
+    """The port of a TLS server whose certificate ends in three days, and who trusts it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=3, hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path / "server.pem"
+    path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        + made.public_bytes(serialization.Encoding.PEM)
+    )
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(path)
+    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as listening:
+        listening.socket = server.wrap_socket(listening.socket, server_side=True)
+        threading.Thread(target=listening.serve_forever, args=(0.01,), daemon=True).start()
+        trust = ssl.create_default_context(
+            cadata=made.public_bytes(serialization.Encoding.PEM).decode()
+        )
+        yield listening.server_address[1], trust
+        listening.shutdown()
+
+
+def test_a_doctor_sees_that_a_certificate_ends(tls: tuple[int, ssl.SSLContext]) -> None:
+    port, trust = tls
+    assert certificate("localhost", port, trust).detail == "ends in 3 days"
+    assert certificate("localhost", port, trust).state == "look"
+    stranger = certificate("localhost", port, ssl.create_default_context())
+    assert (stranger.state, "not trusted" in stranger.detail) == ("look", True)
+    assert certificate("localhost", 1, trust).state == "skipped"
+
+
+def test_a_doctor_says_what_to_do(cli: CommandLine) -> None:
+    cli.environment["CONTEXT_SEARCH_KEY"] = "cs_wrong"
+    result = cli("doctor", "--json")
+    assert result.code == 1
+    checks = {each["check"]: each for each in result.document["checks"]}
+    assert checks["reachable"]["state"] == "ok"
+    assert checks["key"]["state"] == "wrong"
+    assert "login" in checks["key"]["todo"]
+    assert "cs_wrong" not in result.out + result.err
+
+
+def test_a_doctor_stops_where_nobody_answers(cli: CommandLine) -> None:
+    def refuse(request: httpx2.Request) -> httpx2.Response | None:
+        raise httpx2.ConnectError("refused", request=request)
+
+    cli.network.before.append(refuse)
+    result = cli("doctor", "--json")
+    assert result.code == 5
+    assert [each["check"] for each in result.document["checks"]] == ["settings", "reachable"]
