@@ -14,7 +14,7 @@ from context_search.domain.ids import KEY_BYTES, pointer_sha256
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing import NodeUpsert
+from context_search.ports.indexing import NodeSelection, NodeUpsert
 from context_search.ports.outside import Clock
 from testing.in_memory.removals import remove_nodes, remove_sets, remove_sets_of
 from testing.in_memory.rows import NodeRow, Rows
@@ -198,13 +198,20 @@ class MemoryNodes:
             raise LeaseLostError("another worker has the node, or it is gone")
         self.rows.change(self.rows.nodes, claim.node_id, **values)
 
-    def requeue_quarantined(self, *, limit: int) -> list[int]:
-        nodes = sorted(self.rows.nodes.items())
-        found = [row.id for _, row in nodes if row.state == "quarantined"][:limit]
+    def requeue_quarantined(self, *, limit: int, among: NodeSelection | None = None) -> list[int]:
+        found = self._quarantined(among)[:limit]
         queued: dict[str, object] = {"state": "queued", "attempt": 0, "next_at": self.clock.now()}
         for node_id in found:
             self.rows.change(self.rows.nodes, node_id, **queued)
         return found
+
+    def count_quarantined(self, among: NodeSelection) -> int:
+        return len(self._quarantined(among))
+
+    def _quarantined(self, among: NodeSelection | None) -> list[int]:
+        nodes = sorted(self.rows.nodes.items())
+        found = [row for _, row in nodes if row.state == "quarantined"]
+        return [row.id for row in found if among is None or _is_selected(row, among)]
 
     def _has_order(self, node: NodeRow) -> bool:
         """Tells whether there is an order that may be this node's: one that is not younger."""
@@ -246,3 +253,8 @@ def of_generation(
         if row.generation_id == generation_id and contains(scope, row.json_pointer)
         if table_id in (None, row.table_id)
     ]
+
+
+def _is_selected(row: NodeRow, among: NodeSelection) -> bool:
+    is_there = row.generation_id in among.generation_ids and contains(among.scope, row.json_pointer)
+    return is_there and among.pointer in (None, row.json_pointer)

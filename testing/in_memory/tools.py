@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Index, Scope, SearchTool, ToolRecord
+from context_search.domain.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
 from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.outside import Clock
 from testing.in_memory.indexes import MemoryIndexes
@@ -36,6 +36,15 @@ class MemoryTools:
             tool_id, project_id, name, description, scope, search, self.clock.now()
         )
         return tool_id
+
+    def change(self, tool_id: int, settings: ToolSettings) -> None:
+        self.rows.change(
+            self.rows.tools,
+            tool_id,
+            name=settings.name,
+            description=settings.description,
+            search=settings.search,
+        )
 
     def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
         return next((tool for tool in self._live(project_id) if tool.id == tool_id), None)

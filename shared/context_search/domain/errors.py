@@ -7,6 +7,7 @@ ContextSearchError
 │   │   └── DocumentTooLargeError
 │   ├── QueryEmptyError
 │   ├── FilterInvalidError
+│   ├── IndexSettingFixedError
 │   ├── CursorInvalidError
 │   ├── NotAStringError
 │   ├── IdempotencyKeyReusedError
@@ -131,6 +132,12 @@ class FilterInvalidError(InvalidInputError):
     """A filter breaks a rule, or names a field that may not be filtered by."""
 
     code = "FILTER_INVALID"
+
+
+class IndexSettingFixedError(InvalidInputError):
+    """A setting that makes the index of a tool was to be changed: that is another tool."""
+
+    code = "INDEX_SETTING_FIXED"
 
 
 class CursorInvalidError(InvalidInputError):

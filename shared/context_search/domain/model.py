@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
@@ -78,6 +79,29 @@ class SearchTool:
     search: SearchConfig
     index_id: int
     created_at: datetime | None
+
+    @property
+    def settings(self) -> ToolSettings:
+        """Returns what its owner may change of it."""
+        return ToolSettings(self.name, self.description, self.search)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSettings:
+    """What may be changed of a Search Tool without new chunks and vectors."""
+
+    name: str
+    description: str | None
+    search: SearchConfig
+
+    @property
+    def version(self) -> int:
+        """Returns a number of up to 15 digits that stands for these settings, whoever wrote them.
+
+        No counter: other programs write the rows of tools, too.
+        """
+        text = json.dumps([self.name, self.description, self.search.to_json()])
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) % 10**15
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Index, Project, Scope, SearchTool, Table, ToolRecord
+from context_search.domain.model import (
+    Index,
+    Project,
+    Scope,
+    SearchTool,
+    Table,
+    ToolRecord,
+    ToolSettings,
+)
 from context_search.domain.uploads import NewUpload, Upload
 from context_search.domain.versions import BY_SQL, Origin
 
@@ -291,6 +299,10 @@ class Tools(Protocol):
 
     def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
         """Returns a live Search Tool; ``project_id`` None is for trusted internal callers."""
+        ...
+
+    def change(self, tool_id: int, settings: ToolSettings) -> None:
+        """Writes the settings of a Search Tool; what else its row holds stays."""
         ...
 
     def find_with_index(

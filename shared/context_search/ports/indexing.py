@@ -37,6 +37,15 @@ class NodeUpsert:
     fields: Fields | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class NodeSelection:
+    """The nodes of some generations at a ``scope`` and below; with ``pointer`` that one alone."""
+
+    generation_ids: Sequence[int]
+    scope: str
+    pointer: str | None = None
+
+
 class Nodes(Protocol):
     """Big strings and their way through the index: queued, claimed, indexed.
 
@@ -130,8 +139,15 @@ class Nodes(Protocol):
         """
         ...
 
-    def requeue_quarantined(self, *, limit: int) -> list[int]:
-        """Queues quarantined nodes again, their attempts forgotten; returns their ids."""
+    def requeue_quarantined(self, *, limit: int, among: NodeSelection | None = None) -> list[int]:
+        """Queues quarantined nodes again, their attempts forgotten; returns their ids.
+
+        ``among`` None: of all projects.
+        """
+        ...
+
+    def count_quarantined(self, among: NodeSelection) -> int:
+        """Returns how many nodes of a selection are in quarantine."""
         ...
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:

@@ -12,7 +12,7 @@ from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index, Reach
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing import Nodes, NodeUpsert
+from context_search.ports.indexing import Nodes, NodeSelection, NodeUpsert
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 
@@ -268,6 +268,31 @@ def test_quarantined_nodes_are_queued_with_their_attempts_forgotten(bench: Bench
         assert work.nodes.requeue_quarantined(limit=2) == sorted(nodes)[2:]
         assert work.nodes.requeue_quarantined(limit=2) == []
     assert bench.claim(nodes[0]).attempt == 1
+
+
+def test_only_those_of_a_selection_are_queued_again(bench: Bench) -> None:
+    index, _ = bench.node()
+    for pointer in ("/a/b", "/ab"):
+        upsert(bench, index, TEXT, pointer)
+    others = bench.node()[0]
+    at = {(index, pointer): bench.node_at(index, pointer) for pointer in ("/a", "/a/b", "/ab")}
+    at[others, "/a"] = bench.node_at(others, "/a")
+    for node_id in at.values():
+        claim = bench.claim(node_id)
+        with bench.store.for_all("test") as work:
+            work.nodes.quarantine(claim, ERROR)
+    below = NodeSelection([index.generation.id], "/a")
+    with bench.store.for_all("test") as work:
+        assert work.nodes.count_quarantined(replace(below, scope="")) == 3
+        assert work.nodes.count_quarantined(replace(below, generation_ids=[])) == 0
+        one = replace(below, pointer="/a/b")
+        assert work.nodes.requeue_quarantined(limit=9, among=one) == [at[index, "/a/b"]]
+        outside = replace(below, pointer="/ab")
+        assert work.nodes.requeue_quarantined(limit=9, among=outside) == []
+        assert work.nodes.requeue_quarantined(limit=9, among=below) == [at[index, "/a"]]
+        assert work.nodes.count_quarantined(below) == 0
+    assert state(bench, index) == {"queued": 2, "quarantined": 1}
+    assert state(bench, others) == {"quarantined": 1}
 
 
 def test_removed_nodes_leave_tombstones_of_all_their_chunks(bench: Bench) -> None:

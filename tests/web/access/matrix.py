@@ -107,8 +107,14 @@ ROWS: Mapping[Operation, Row] = {
         READ, 200, query={"cursor": "{after_tool}", "table_id": "{table_id}"}, looks=_OWN_PAGE
     ),
     ("GET", _TOOLS): Row(READ, 200),
+    ("PATCH", _TOOLS): Row(MANAGE, 200, {"name": "x"}),
     ("DELETE", _TOOLS): Row(MANAGE, 204),
     ("GET", f"{_TOOLS}/search-index"): Row(READ, 200),
+    ("POST", f"{_TOOLS}/search-index/rebuild"): Row(MANAGE, 202),
+    # Nothing has been rebuilt yet that one could go back from.
+    ("POST", f"{_TOOLS}/search-index/rollback"): Row(MANAGE, 409),
+    ("POST", f"{_TOOLS}/search-index/clear"): Row(MANAGE, 200, query={"shared": "true"}),
+    ("POST", f"{_TOOLS}/search-index/retry"): Row(MANAGE, 200),
     ("POST", f"{_TOOLS}/search"): Row(SEARCH, 200, _QUERY),
     ("POST", f"{_TOOLS}/search/explain"): Row(SEARCH, 200, _QUERY),
     ("POST", f"{_TOOLS}/retrieve"): Row(SEARCH, 200, _QUERY),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import (
+    ConflictError,
     ContextSearchError,
     DatabaseUnavailableError,
     FilterInvalidError,
@@ -16,11 +17,11 @@ from context_search.domain.errors import (
     NotFoundError,
 )
 from context_search.domain.json_pointer import split
-from context_search.domain.model import Index, Scope
+from context_search.domain.model import Index, Scope, ToolSettings
 from context_search.domain.orders import CompareIndex
 from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.access.lookup import live_tool
+from context_search.services.access.lookup import index_of, live_tool
 from context_search.services.indexing.enumeration import Limits, compare
 from context_search.services.indexing.status import ToolStatus, tool_status, write_summaries
 from context_search.services.indexing.use_index import note_use
@@ -116,6 +117,35 @@ class ManageTools:
             work.tools.mark_deleted(tool_id)
             work.comparisons.uncover(tool_id)
             work.send(CompareIndex(tool.index_id, tool.scope.table_id))
+
+    def change(
+        self,
+        principal: Principal,
+        tool_id: int,
+        change: Callable[[ToolSettings, IndexConfig], ToolSettings],
+        *,
+        if_version: int | None,
+    ) -> ToolStatus:
+        """Writes what ``change`` makes of a tool's settings; the next search ranks by them.
+
+        ``change`` gets what the tool's index is built with, too. Fields that the index does not
+        keep yet are read from the document by an order. Raises NotFoundError, ConflictError when
+        the settings have another version than ``if_version``, and FilterInvalidError.
+        """
+        with self.store.for_project(principal.project_id) as work:
+            tool = live_tool(work, tool_id, principal)
+            work.tables.lock(tool.scope.table_id)  # as who creates and deletes tools does
+            tool = live_tool(work, tool_id, principal)
+            if if_version not in (None, tool.settings.version):
+                raise ConflictError("the tool has other settings by now")
+            index = index_of(work, tool)
+            changed = change(tool.settings, index.config)
+            if changed != tool.settings:
+                work.tools.change(tool.id, changed)
+            if changed.search.fields != tool.search.fields:
+                _name_fields(work, index)
+                work.send(CompareIndex(index.id, tool.scope.table_id))
+            return tool_status(work, live_tool(work, tool_id, principal), silent_s=self.silent_s)
 
     def take_over(
         self, project_id: int, index_config: Callable[[str | None], IndexConfig], *, after: int

@@ -25,13 +25,16 @@ CHUNKS_PER_SECOND = 200
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a rebuild will take, its calibration included. ``cost`` is None when no price is
-    configured.
+    """What a rebuild will take, its calibration included.
+
+    ``vectors_kept``: chunks whose vectors are read back, as long as the model's parameters are what
+    they were. ``cost`` is that of the others; None when no price is configured.
     """
 
     nodes: int
     chunks: int
     tokens: int
+    vectors_kept: int
     cost: float | None
     seconds: int
 
@@ -123,15 +126,18 @@ class Rebuilds:
     def estimate(self, tool_id: int, caller: Caller) -> Estimate:
         """Counts what the index holds now: the dry run. Raises NotFoundError."""
         with opened_for(self.store, caller) as work:
-            size = work.rebuilds.size(index_of(work, live_tool(work, tool_id, caller)))
-        tokens = _tokens(size)
-        tokens += estimated_cost(size, tokens)
-        price = self.model.price
+            index = index_of(work, live_tool(work, tool_id, caller))
+            size = work.rebuilds.size(index)
+        texts = _tokens(size)
+        calibration = estimated_cost(size, texts)
+        keeps = _has_same_vectors(index.config, current_config(index, self.model))
+        price, embedded = self.model.price, calibration + (0 if keeps else texts)
         return Estimate(
             nodes=size.nodes,
             chunks=size.chunks,
-            tokens=tokens,
-            cost=None if price is None else round(tokens * price / 1e6, 6),
+            tokens=texts + calibration,
+            vectors_kept=size.chunks if keeps else 0,
+            cost=None if price is None else round(embedded * price / 1e6, 6),
             seconds=math.ceil(size.chunks / CHUNKS_PER_SECOND),
         )
 
@@ -147,6 +153,13 @@ def current_config(index: Index, model: Model) -> IndexConfig:
         chunker_version=CHUNKER_VERSION,
         analysis_version=ANALYSIS_VERSION,
     )
+
+
+def _has_same_vectors(one: IndexConfig, other: IndexConfig) -> bool:
+    """Whether two configurations make the same vectors: their words may differ, and where those
+    are kept.
+    """
+    return one == replace(other, storage=one.storage, analysis_version=one.analysis_version)
 
 
 def _tokens(size: Size) -> int:

@@ -1,4 +1,4 @@
-"""What operators do by hand: look at the sweeps' reports, empty an index, redrive what failed."""
+"""What people do by hand: look at the sweeps' reports, empty an index, retry what failed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from context_search.domain.access import Caller
 from context_search.domain.errors import ConflictError, NotFoundError
 from context_search.domain.orders import ORDER_ID
+from context_search.ports.indexing import NodeSelection
 from context_search.ports.outside import DeadLetters, Message
 from context_search.ports.store import Store
-from context_search.services.access.lookup import index_of, live_tool
+from context_search.services.access.lookup import index_of, live_tool, opened_for
 from context_search.services.indexing.outgoing import node_orders
 from context_search.services.indexing.status import summarise
 from context_search.services.upkeep.sweep_round import SweepRound, SweepRounds
 
 NAMED_TOOLS = 20
+RETRIED_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,16 @@ class Redriven:
 
 
 @dataclass(frozen=True, slots=True)
+class Retried:
+    """How many quarantined nodes were queued again, and how many are ``left`` in quarantine."""
+
+    nodes: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
 class Operate:
-    """Work on indexes that nobody but an operator asks for."""
+    """Work on indexes that somebody asks for: their owner, or an operator."""
 
     store: Store
     silent_s: float
@@ -77,6 +87,20 @@ class Operate:
             if work.evictions.clear(index):
                 summarise(work, index.id, silent_s=self.silent_s)
         return Cleared(index.id, index.generation.namespace, chunks, tools)
+
+    def retry(self, tool_id: int, caller: Caller, json_pointer: str | None) -> Retried:
+        """Lets quarantined strings of a tool be tried again: one, or 1,000 of all in its scope.
+
+        Those of a generation that is being built, too. Doing it again changes nothing. Raises
+        NotFoundError.
+        """
+        with opened_for(self.store, caller) as work:
+            tool = live_tool(work, tool_id, caller)
+            live = [index.generation.id for index in work.indexes.live(tool.index_id)]
+            among = NodeSelection(live, tool.scope.json_pointer, json_pointer)
+            nodes = work.nodes.requeue_quarantined(limit=RETRIED_AT_ONCE, among=among)
+            work.send(*node_orders(work, nodes))
+            return Retried(len(nodes), work.nodes.count_quarantined(among))
 
 
 def _refusal(others: list[int]) -> str:

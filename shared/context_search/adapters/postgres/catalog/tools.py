@@ -13,7 +13,7 @@ from context_search.adapters.postgres.indexing.indexes import ACTIVE, INDEX_COLU
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.session import Statement
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Index, Scope, SearchTool, ToolRecord
+from context_search.domain.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
 from context_search.ports.catalog import Unowned, UnservedTool
 
 _UNSERVED = "NOT EXISTS (SELECT FROM coverage WHERE tool_id = tool.id)"
@@ -84,6 +84,24 @@ class PostgresTools:
             config=search.to_json(),
         )
         return int(tool_id)
+
+    def change(self, tool_id: int, settings: ToolSettings) -> None:
+        # Its owner may keep more in search_config. Ours leaves out what is empty, and the strategy
+        # stands for ``enable_hybrid``.
+        self.tx.run(
+            """
+            UPDATE tool SET name = :name, description = :description, search_config =
+                (CASE WHEN jsonb_typeof(tool.search_config) = 'object' THEN tool.search_config
+                      ELSE '{}' END
+                 - CAST('{enable_hybrid,filterable,where,agents_may_filter}' AS text[]))
+                || CAST(:config AS jsonb)
+            WHERE tool.id = :tool
+            """,
+            tool=tool_id,
+            name=settings.name,
+            description=settings.description,
+            config=settings.search.to_json(),
+        )
 
     def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
         rows = self.tx.run(

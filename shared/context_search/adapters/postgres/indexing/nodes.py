@@ -15,10 +15,26 @@ from context_search.domain.filters import Fields, stored_fields, to_text
 from context_search.domain.ids import KEY_BYTES, pointer_sha256
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing import NodeUpsert
+from context_search.ports.indexing import NodeSelection, NodeUpsert
 
 _MOST_KEYS = 10_000
 _OTHER_BYTES = 32 - KEY_BYTES
+
+
+_SELECTED = """
+    generation_id = ANY(CAST(:generations AS bigint[]))
+    AND (CAST(:scope AS text) = '' OR json_pointer = :scope
+         OR starts_with(json_pointer, CAST(:scope AS text) || '/'))
+    AND (CAST(:pointer AS text) IS NULL OR json_pointer = :pointer)
+"""
+
+
+def _values(among: NodeSelection) -> dict[str, object]:
+    return {
+        "generations": list(among.generation_ids),
+        "scope": among.scope,
+        "pointer": among.pointer,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,18 +317,27 @@ class PostgresNodes:
         held = {node_id for [node_id] in rows}
         return [claim for claim in claims if claim.node_id in held]
 
-    def requeue_quarantined(self, *, limit: int) -> list[int]:
+    def requeue_quarantined(self, *, limit: int, among: NodeSelection | None = None) -> list[int]:
+        condition = "true" if among is None else _SELECTED
         rows = self.tx.run(
-            """
+            f"""
             WITH found AS (  -- as a condition it may be read again for every row
-                SELECT id FROM node WHERE state = 'quarantined' ORDER BY id LIMIT :limit
-                FOR UPDATE SKIP LOCKED)
+                SELECT id FROM node WHERE state = 'quarantined' AND {condition}
+                ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
             UPDATE node SET state = 'queued', attempt = 0, next_at = clock_timestamp()
             FROM found WHERE node.id = found.id RETURNING node.id
             """,
             limit=limit,
+            **({} if among is None else _values(among)),
         )
         return sorted(node_id for [node_id] in rows)
+
+    def count_quarantined(self, among: NodeSelection) -> int:
+        [[count]] = self.tx.run(
+            f"SELECT count(*) FROM node WHERE state = 'quarantined' AND {_SELECTED}",
+            **_values(among),
+        )
+        return int(count)
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
         rows = self.tx.run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema, model_validator
@@ -22,6 +22,7 @@ from context_search.domain.config import (
     Strategy,
     both_weights,
 )
+from context_search.domain.errors import IndexSettingFixedError, InvalidInputError
 from context_search.domain.filters import parse_names, to_mapping, to_text
 from context_search.web.fields import (
     Answer,
@@ -29,7 +30,10 @@ from context_search.web.fields import (
     Count,
     Filterable,
     Filtered,
+    FilterObject,
     KnownId,
+    LeftOut,
+    NotNull,
     Share,
     example,
     filter_of,
@@ -118,6 +122,83 @@ class SearchConfigBody(Body):
             where=where,
             agents_may_filter=self.agents_may_filter,
         )
+
+
+class RankingBody(Body):
+    """How a tool ranks, as far as that is to be changed; what is left out stays.
+
+    ``null``: no second opinion; weights that are found, where both are ``null``.
+    """
+
+    model_config = example(fusion="linear", bm25_weight=0.55, vector_weight=0.35)
+    strategy: Annotated[Strategy | LeftOut, NotNull] = None
+    fusion: Annotated[Fusion | LeftOut, NotNull] = None
+    vector_weight: Weight | None = None
+    bm25_weight: Weight | None = None
+    recency_weight: Annotated[Weight | LeftOut, NotNull] = None
+    rerank: RerankBody | None = None
+
+    def applied_to(self, search: SearchConfig) -> SearchConfig:
+        """Returns the settings with the body's changes. Raises InvalidInputError."""
+        names = RankingBody.model_fields.keys() & self.model_fields_set
+        given: dict[str, Any] = {name: getattr(self, name) for name in names}
+        if self.rerank is not None:
+            given["rerank"] = Rerank(**dict(self.rerank))
+        changed = replace(search, **given)
+        vector, bm25 = both_weights(changed.vector_weight, changed.bm25_weight)
+        if (vector, bm25) == (0, 0):
+            raise InvalidInputError("vector_weight and bm25_weight must not both be 0")
+        return replace(changed, vector_weight=vector, bm25_weight=bm25)
+
+
+_FIXED = {
+    "storage": "storage",
+    "chunk_threshold": "threshold",
+    "chunk_size": "chunk_size",
+    "chunk_overlap": "chunk_overlap",
+}
+"""Settings that make the index, and what ``IndexConfig`` calls them."""
+
+
+class ChangeSearchConfigBody(RankingBody):
+    """Changes of ``search_config``: of what ranks and answers, not of what makes the index.
+
+    Settings of the index are taken as they are, so that what was read may be sent back.
+    """
+
+    model_config = example(top_k=10, fusion="linear")
+    top_k: Annotated[int | LeftOut, Field(ge=1, le=MAX_TOP_K), NotNull] = None
+    include_metadata: Annotated[bool | LeftOut, NotNull] = None
+    max_chunk_preview: Annotated[int, Field(ge=1, le=MAX_PREVIEW)] | None = None
+    filterable: Annotated[Filterable | LeftOut, NotNull] = None
+    where: FilterObject | None = None
+    agents_may_filter: Annotated[bool | LeftOut, NotNull] = None
+    storage: Annotated[Storage | LeftOut, NotNull] = None
+    chunk_threshold: Annotated[int | LeftOut, NotNull] = None
+    chunk_size: Annotated[int | LeftOut, NotNull] = None
+    chunk_overlap: Annotated[int | LeftOut, NotNull] = None
+
+    def check_index(self, index: IndexConfig) -> None:
+        """Raises IndexSettingFixedError for a setting that the index was not built with."""
+        for name in [each for each in _FIXED if each in self.model_fields_set]:
+            if getattr(self, name) != getattr(index, _FIXED[name]):
+                raise IndexSettingFixedError(
+                    f"search_config.{name} makes the index: create another tool with it"
+                )
+
+    def applied_to(self, search: SearchConfig) -> SearchConfig:
+        """Returns the settings with the body's changes.
+
+        Raises InvalidInputError and FilterInvalidError.
+        """
+        own = self.model_fields_set - RankingBody.model_fields.keys() - _FIXED.keys()
+        given: dict[str, Any] = {name: getattr(self, name) for name in own}
+        if "where" in given:
+            given["where"] = filter_of(self.where)
+        changed = replace(super().applied_to(search), **given)
+        if changed.agents_may_filter and not changed.filterable:
+            raise InvalidInputError("agents_may_filter needs fields that filterable names")
+        return replace(changed, filterable=parse_names(changed.filterable, changed.where))
 
 
 class RerankAnswer(Answer):

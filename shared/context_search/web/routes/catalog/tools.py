@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
-from context_search.domain.config import (
-    Model,
-)
+from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import ContextSearchError, InvalidInputError
-from context_search.domain.model import Scope
+from context_search.domain.model import Scope, ToolSettings
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import EmptyHint
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
@@ -37,7 +35,9 @@ from context_search.web.fields import (
     Id,
     JsonPointer,
     KnownId,
+    LeftOut,
     NextCursor,
+    NotNull,
     OfTable,
     Time,
     ToolName,
@@ -48,7 +48,9 @@ from context_search.web.idempotency import Once
 from context_search.web.metrics import emit_created
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
+from context_search.web.revisions import IfMatch, etag
 from context_search.web.routes.catalog.search_config import (
+    ChangeSearchConfigBody,
     RerankBody,
     SearchConfigAnswer,
     SearchConfigBody,
@@ -92,6 +94,29 @@ class CreateSearchToolBody(Body):
     def scope(self) -> str:
         """The pointer below which the tool may look; the whole document by default."""
         return self.json_path or self.json_pointer
+
+
+class ChangeToolBody(Body):
+    """``PATCH /api/v1/tools/{tool_id}``: what is left out stays."""
+
+    model_config = example(name="search_library", search_config={"top_k": 10})
+    name: Annotated[ToolName | LeftOut, NotNull] = None
+    description: Description | None = None
+    search_config: Annotated[ChangeSearchConfigBody | LeftOut, NotNull] = None
+
+    def applied_to(self, settings: ToolSettings, index: IndexConfig) -> ToolSettings:
+        """Returns the settings of a tool over that index with the body's changes.
+
+        Raises InvalidInputError, IndexSettingFixedError and FilterInvalidError.
+        """
+        if self.name is not None:
+            settings = replace(settings, name=self.name)
+        if "description" in self.model_fields_set:
+            settings = replace(settings, description=self.description)
+        if self.search_config is None:
+            return settings
+        self.search_config.check_index(index)
+        return replace(settings, search=self.search_config.applied_to(settings.search))
 
 
 class LargeNodeAnswer(Answer):
@@ -264,7 +289,8 @@ async def create_search_tool(
         # The tool is there, whatever becomes of the waiting: who asks again would make another.
         with suppress(ContextSearchError):
             status = use.statuses.wait(status.tool.id, caller, timeout_s=wait)
-        return NewSearchToolAnswer.of(status).response(201)
+        tag = etag(status.tool.settings.version)
+        return NewSearchToolAnswer.of(status).response(201, tag)
 
     return once.answer(caller.project_id, create)
 
@@ -283,10 +309,23 @@ async def list_tools(
     return ToolsAnswer(tools=tools, cursor=next_cursor(page.next_after))
 
 
-@router.get("/api/v1/tools/{tool_id}")
-async def read_tool(tool_id: ToolId, caller: MayRead, use: Use) -> SearchToolAnswer:
-    """Returns a Search Tool with the summary of its index."""
-    return SearchToolAnswer.of(use.statuses.read(tool_id, caller))
+@router.get("/api/v1/tools/{tool_id}", response_model=SearchToolAnswer)
+async def read_tool(tool_id: ToolId, caller: MayRead, use: Use) -> JSONResponse:
+    """Returns a Search Tool with the summary of its index; the ETag is that of its settings."""
+    return _shown(use.statuses.read(tool_id, caller))
+
+
+@router.patch("/api/v1/tools/{tool_id}", response_model=SearchToolAnswer, responses=refused(409))
+async def change_tool(
+    tool_id: ToolId, body: ChangeToolBody, caller: MayManage, use: Use, if_match: IfMatch
+) -> JSONResponse:
+    """Changes name, description and how the tool ranks and answers, not what makes its index."""
+    use.check(None if body.search_config is None else body.search_config.rerank)
+    return _shown(use.tools.change(caller, tool_id, body.applied_to, if_version=if_match))
+
+
+def _shown(status: ToolStatus) -> JSONResponse:
+    return SearchToolAnswer.of(status).response(headers=etag(status.tool.settings.version))
 
 
 @router.delete("/api/v1/tools/{tool_id}", status_code=204, responses=refused(409))

@@ -1,19 +1,36 @@
-"""For the operators of indexes, rebuild, roll back, empty, check, redrive: answers and routes."""
+"""Rebuild, roll back, empty, retry, check, redrive: bodies, answers and routes.
+
+What the owner of a tool does with a project key and what an operator does with the internal secret
+is the same, at two addresses.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import JSONResponse
+from pydantic import Field
 
-from context_search.domain.access import Internal
+from context_search.domain.access import Caller, Internal
 from context_search.domain.model import GenerationState, Index
 from context_search.services.indexing.rebuilds import Rebuilds
 from context_search.services.upkeep.operations import Operate, Redrive
 from context_search.web.border import StrictJsonRoute
-from context_search.web.callers import InternalOnly, Owner, ToolId, part
-from context_search.web.fields import Answer, Count, KnownId, Number
+from context_search.web.callers import InternalOnly, MayManage, Owner, ToolId, part
+from context_search.web.fields import (
+    Answer,
+    Body,
+    Count,
+    JsonPointer,
+    KnownId,
+    LeftOut,
+    NotNull,
+    Number,
+    example,
+)
+from context_search.web.idempotency import Once
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal, TrueOrFalse
 from context_search.web.routes.indexing.search_index import IntegrityAnswer
@@ -47,11 +64,14 @@ class GenerationsAnswer(Answer):
 
 
 class EstimateAnswer(Answer):
-    """What a rebuild would take; without a price no cost."""
+    """What a rebuild would take. ``cost`` is of what is embedded; without a price there is none."""
 
     nodes: Count
     chunks: Count
     tokens: Count
+    vectors_kept: Annotated[
+        Count, Field(description="Chunks whose vectors are read back and not embedded.")
+    ]
     cost: Number | None
     seconds: Count
 
@@ -86,6 +106,20 @@ class NamespacesAnswer(Answer):
     sweep: SweepRoundAnswer
 
 
+class RetryBody(Body):
+    """``POST …/search-index/retry``: one string, or without it all of the tool's scope."""
+
+    model_config = example(json_pointer="/letters/0/text")
+    json_pointer: Annotated[JsonPointer | LeftOut, NotNull] = None
+
+
+class RetriedAnswer(Answer):
+    """How many strings are tried again, and how many stay in quarantine."""
+
+    nodes: Count
+    left: Count
+
+
 class RedrivenAnswer(Answer):
     """What came back."""
 
@@ -105,41 +139,157 @@ class OperationUseCases:
 Use = Annotated[OperationUseCases, part("operations")]
 
 
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """What may be done to the index of a tool that the caller sees."""
+
+    use: OperationUseCases
+    caller: Caller
+
+    def rebuild(self, tool_id: int) -> JSONResponse:
+        """Orders a generation."""
+        return GenerationAnswer.of(self.use.rebuilds.start(tool_id, self.caller)).response(202)
+
+    def estimate(self, tool_id: int) -> JSONResponse:
+        """Says what a rebuild would take."""
+        return EstimateAnswer(**asdict(self.use.rebuilds.estimate(tool_id, self.caller))).response()
+
+    def roll_back(self, tool_id: int) -> JSONResponse:
+        """Lets the generation before answer."""
+        return GenerationAnswer.of(self.use.rebuilds.roll_back(tool_id, self.caller)).response()
+
+    def clear(self, tool_id: int, *, shared: bool) -> JSONResponse:
+        """Empties the index."""
+        gone = self.use.operate.clear_index(tool_id, self.caller, shared=shared)
+        return EmptiedIndexAnswer(**asdict(gone)).response()
+
+
+async def _owners(caller: MayManage, use: Use) -> Actions:
+    return Actions(use, caller)
+
+
+async def _operators(use: Use) -> Actions:
+    return Actions(use, Internal())
+
+
+OwnersActions = Annotated[Actions, Depends(_owners)]
+OperatorsActions = Annotated[Actions, Depends(_operators)]
+DryRun = Annotated[bool, Query(), TrueOrFalse]
+Shared = Annotated[bool, Query(), TrueOrFalse]
+_OF_A_REBUILD: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Of a dry run", "model": EstimateAnswer},
+    **refused(409),
+}
+
+
+@router.post(
+    "/api/v1/tools/{tool_id}/search-index/rebuild",
+    status_code=202,
+    response_model=GenerationAnswer,
+    responses=_OF_A_REBUILD,
+)
+async def rebuild_index(
+    tool_id: ToolId,
+    caller: MayManage,
+    actions: OwnersActions,
+    once: Once,
+    *,
+    dry_run: DryRun = False,
+) -> Response:
+    """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
+    if dry_run:
+        return actions.estimate(tool_id)
+    return once.answer(caller.project_id, lambda: actions.rebuild(tool_id))
+
+
+@router.post(
+    "/api/v1/tools/{tool_id}/search-index/rollback",
+    response_model=GenerationAnswer,
+    responses=refused(409),
+)
+async def roll_back_index(
+    tool_id: ToolId, caller: MayManage, actions: OwnersActions, once: Once
+) -> Response:
+    """Lets the generation before the last switch answer again."""
+    return once.answer(caller.project_id, lambda: actions.roll_back(tool_id))
+
+
+@router.post(
+    "/api/v1/tools/{tool_id}/search-index/clear",
+    response_model=EmptiedIndexAnswer,
+    responses=refused(409),
+)
+async def clear_index(
+    tool_id: ToolId,
+    caller: MayManage,
+    actions: OwnersActions,
+    once: Once,
+    *,
+    shared: Shared = False,
+) -> Response:
+    """Empties the tool's index; the next search or rebuild has it built again.
+
+    Refused when other tools need the same chunks, unless ``shared``.
+    """
+    return once.answer(caller.project_id, lambda: actions.clear(tool_id, shared=shared))
+
+
+@router.post(
+    "/api/v1/tools/{tool_id}/search-index/retry",
+    response_model=RetriedAnswer,
+    responses=refused(409),
+)
+async def retry_strings(
+    tool_id: ToolId, caller: MayManage, use: Use, once: Once, body: RetryBody | None = None
+) -> Response:
+    """Lets strings in quarantine be tried again: one, or 1,000 of the tool's scope."""
+
+    def retry() -> JSONResponse:
+        pointer = None if body is None else body.json_pointer
+        return RetriedAnswer(**asdict(use.operate.retry(tool_id, caller, pointer))).response()
+
+    return once.answer(caller.project_id, retry)
+
+
 @router.post(
     "/internal/tools/{tool_id}/chunks/rebuild",
     dependencies=[InternalOnly],
     status_code=202,
     response_model=GenerationAnswer,
-    responses={200: {"description": "Of a dry run", "model": EstimateAnswer}, **refused(409)},
+    responses=_OF_A_REBUILD,
 )
 async def rebuild(
-    tool_id: ToolId, use: Use, *, dry_run: Annotated[bool, Query(), TrueOrFalse] = False
+    tool_id: ToolId, actions: OperatorsActions, *, dry_run: DryRun = False
 ) -> Response:
     """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
-    if dry_run:
-        return EstimateAnswer(**asdict(use.rebuilds.estimate(tool_id, Internal()))).response()
-    return GenerationAnswer.of(use.rebuilds.start(tool_id, Internal())).response(202)
+    return actions.estimate(tool_id) if dry_run else actions.rebuild(tool_id)
 
 
 @router.post(
-    "/internal/tools/{tool_id}/chunks/rollback", dependencies=[InternalOnly], responses=refused(409)
+    "/internal/tools/{tool_id}/chunks/rollback",
+    dependencies=[InternalOnly],
+    response_model=GenerationAnswer,
+    responses=refused(409),
 )
-async def roll_back(tool_id: ToolId, use: Use) -> GenerationAnswer:
+async def roll_back(tool_id: ToolId, actions: OperatorsActions) -> Response:
     """Lets the generation before the last switch answer again."""
-    return GenerationAnswer.of(use.rebuilds.roll_back(tool_id, Internal()))
+    return actions.roll_back(tool_id)
 
 
 @router.delete(
-    "/internal/tools/{tool_id}/chunks", dependencies=[InternalOnly], responses=refused(409)
+    "/internal/tools/{tool_id}/chunks",
+    dependencies=[InternalOnly],
+    response_model=EmptiedIndexAnswer,
+    responses=refused(409),
 )
 async def delete_chunks(
-    tool_id: ToolId, use: Use, *, shared: Annotated[bool, Query(), TrueOrFalse] = False
-) -> EmptiedIndexAnswer:
+    tool_id: ToolId, actions: OperatorsActions, *, shared: Shared = False
+) -> Response:
     """Empties the tool's index; the next search or rebuild has it built again.
 
     Refused when other tools need the same chunks, unless ``shared``.
     """
-    return EmptiedIndexAnswer(**asdict(use.operate.clear_index(tool_id, Internal(), shared=shared)))
+    return actions.clear(tool_id, shared=shared)
 
 
 @router.post("/api/v1/projects/{project_id}/reindex", status_code=202, responses=refused(409))
