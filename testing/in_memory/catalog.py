@@ -14,7 +14,7 @@ from context_search.domain.json_text import to_json
 from context_search.domain.model import Project, Table
 from context_search.domain.orders import CompareIndex
 from context_search.domain.versions import BY_SQL, Origin
-from context_search.ports.catalog import Part, StringsAt
+from context_search.ports.catalog import ListedTable, Part, StringsAt, TablePage
 from context_search.ports.outside import Clock
 from testing.in_memory.comparisons import tables_of
 from testing.in_memory.outbox import MemoryOutbox
@@ -106,6 +106,34 @@ class MemoryTables:
             if row.is_there and row.project_id == project_id and row.id > after
         )
         return found[:limit]
+
+    def page(
+        self,
+        project_id: int,
+        *,
+        after: int,
+        limit: int,
+        among: int,
+        part_of_name: str | None = None,
+    ) -> TablePage:
+        part = (part_of_name or "").lower()
+        ids = self.ids(project_id, after=after, limit=limit + 1 if part_of_name is None else among)
+        found = [each for each in ids if part in (self.rows.tables[each].name or "").lower()]
+        shown = [self._listed(each) for each in found[:limit]]
+        if len(found) > limit:
+            return TablePage(shown, found[limit - 1])
+        is_last = part_of_name is None or len(ids) < among
+        return TablePage(shown, None if is_last else ids[-1])
+
+    def _listed(self, table_id: int) -> ListedTable:
+        row = self.rows.tables[table_id]
+        tools = [
+            tool
+            for tool in self.rows.tools.values()
+            if tool.is_there and tool.scope.table_id == table_id and tool.id in self.rows.coverage
+        ]
+        index_ids = sorted({self.rows.coverage[tool.id].index_id for tool in tools})
+        return ListedTable(_table(row), len(row.data_json), len(tools), index_ids)
 
     def count(self, project_id: int) -> int:
         return len(self.ids(project_id, after=0, limit=len(self.rows.tables)))

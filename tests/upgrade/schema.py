@@ -17,6 +17,7 @@ _KEPT, _EDITING = "0008_kept_chunks.sql", "0010_editing.sql"
 _REPLACING = "0011_replacing.sql"
 _WORDS, _NOTES = "0017_words_later.sql", "0018_words_later.concurrently.sql"
 _TALLY, _GROWTH = "0015_node_tally.sql", "0016_growth.concurrently.sql"
+_PIECES = "0025_pieces.concurrently.sql"
 EXCEPTIONS: dict[tuple[str, str], str] = {
     (_KEPT, "ALTER TABLE chunk_set DROP"): "replaced by the next one",
     (_KEPT, "ALTER TABLE chunk_set ADD"): "allows one state more; what it writes is still allowed",
@@ -30,6 +31,12 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     (_GROWTH, "SELECT context_search.mend_node_tally"): "writes new tables only",
     (_WORDS, "CREATE TRIGGER note_generation"): "writes the new column only",
     (_NOTES, "UPDATE context_search.words_backlog"): "writes the new column only",
+    (_PIECES, "DROP INDEX CONCURRENTLY IF EXISTS context_search.context_search_node_pointer"): (
+        "is younger than that release"
+    ),
+    (_PIECES, "DROP INDEX CONCURRENTLY IF EXISTS context_search.node_not_indexed"): (
+        "context_search_node_unfinished begins with the same columns"
+    ),
 }
 
 _TEXT_OR_COMMENT = re.compile(

@@ -11,6 +11,7 @@ from context_search.ports.store import Store
 from context_search.settings import Settings
 
 if TYPE_CHECKING:
+    from context_search.services.catalog.list_tables import ListTables
     from context_search.services.catalog.outline import ReadPieces
     from context_search.web.routes.access.whoami import WhoAmIUseCases
 
@@ -48,3 +49,10 @@ class ReadingParts:
         from context_search.services.catalog.outline import ReadPieces  # noqa: PLC0415
 
         return ReadPieces(self.store)
+
+    @property
+    def tables(self) -> ListTables:
+        """The tables of a project."""
+        from context_search.services.catalog.list_tables import ListTables  # noqa: PLC0415
+
+        return ListTables(self.store, self.settings.silent_after_s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -84,6 +84,26 @@ def index_status(
     if full or states.get("quarantined", 0):
         return "degraded"
     return "rebuilding" if rebuilding else "ready"
+
+
+_FROM_BEST: Sequence[IndexStatus] = (
+    "ready",
+    "rebuilding",
+    "indexing",
+    "evicted",
+    "degraded",
+    "stalled",
+    "error",
+)
+
+
+def worst_status(statuses: Iterable[IndexStatus]) -> IndexStatus | None:
+    """Returns the status that somebody has to look at first; None of none.
+
+    >>> worst_status(["ready", "stalled", "indexing"])
+    'stalled'
+    """
+    return max(statuses, key=_FROM_BEST.index, default=None)
 
 
 _EVICTED: dict[EvictionCause, tuple[str, str]] = {

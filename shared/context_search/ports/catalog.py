@@ -189,6 +189,31 @@ class Projects(Protocol):
         ...
 
 
+MOST_COUNTED_TOOLS = 1_000
+"""Maximum number of tools of a table that a list counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTable:
+    """A table in a list. ``stored_bytes``: what Postgres keeps of the document, compressed.
+
+    ``tools_count``: at most MOST_COUNTED_TOOLS. ``index_ids``: the indexes that serve its tools.
+    """
+
+    table: Table
+    stored_bytes: int
+    tools_count: int
+    index_ids: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class TablePage:
+    """Tables by id, and the id to go on after when there are more to look at."""
+
+    rows: Sequence[ListedTable]
+    next_after: int | None
+
+
 class Tables(Protocol):
     """JSON documents. Deleted tables are invisible."""
 
@@ -214,6 +239,22 @@ class Tables(Protocol):
 
     def ids(self, project_id: int, *, after: int, limit: int) -> list[int]:
         """Returns live tables of a project with higher ids, ascending."""
+        ...
+
+    def page(
+        self,
+        project_id: int,
+        *,
+        after: int,
+        limit: int,
+        among: int,
+        part_of_name: str | None = None,
+    ) -> TablePage:
+        """Returns live tables of a project with higher ids, at most ``limit``, of those ``among``.
+
+        ``part_of_name``: only those whose name contains it, whatever the case. A page may be short,
+        or empty, while there is more to look at. Reads no document.
+        """
         ...
 
     def count(self, project_id: int) -> int:

@@ -73,6 +73,9 @@ ROWS: Mapping[Operation, Row] = {
     ("DELETE", _PROJECTS): Row(TRUSTED, 204),
     ("GET", "/api/v1/whoami"): Row(SEARCH | MANAGE | REPLACE, 200),
     ("POST", "/api/v1/tables"): Row(MANAGE, 201, {**_IN_PROJECT, "data": 1}),
+    ("GET", "/api/v1/tables"): Row(
+        MANAGE, 200, query={"cursor": "{after_table}"}, looks={"after_table": 200}
+    ),
     ("GET", _TABLES): Row(MANAGE, 200),
     ("DELETE", _TABLES): Row(MANAGE, 204),
     ("GET", f"{_TABLES}/data"): Row(MANAGE, 200),

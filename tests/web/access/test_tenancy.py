@@ -167,7 +167,9 @@ def test_a_strangers_table_in_a_filter_finds_nothing_like_a_missing_one(
     assert found[0]["results"] == []
 
 
-@pytest.mark.parametrize("name", ["after_tool", "after_key", "after_mcp", "after_binding"])
+@pytest.mark.parametrize(
+    "name", ["after_table", "after_tool", "after_key", "after_mcp", "after_binding"]
+)
 def test_a_page_after_a_strangers_id_holds_only_what_is_ones_own(
     victim: Tenant, stranger: Tenant, name: str
 ) -> None:

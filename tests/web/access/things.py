@@ -18,6 +18,7 @@ MISSING: Ids = {
     **dict.fromkeys(["upload_id", "mcp_id", "key_id", "mcp_key_id", "revision"], NOWHERE),
     # A page after a number begins with the next id, so only 0 is like a number of somebody else's.
     **dict.fromkeys(["after_tool", "after_key", "after_mcp_key", "after_mcp", "after_binding"], 0),
+    "after_table": 0,
     "below_revision": NOWHERE,
     "plan_id": NOWHERE,
     "digest": "0" * 32,
@@ -73,6 +74,7 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
         "mcp_id": mcp["id"],
         "key_id": key["id"],
         "mcp_key_id": keys[0]["id"],
+        "after_table": table["id"],
         "after_tool": made[0]["tool_id"],
         "after_key": key["id"],
         "after_mcp_key": keys[0]["id"],

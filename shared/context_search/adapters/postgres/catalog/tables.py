@@ -7,12 +7,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.presence import LIVE, TABLE_IS_THERE
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.errors import DocumentTooLargeError, NotFoundError
 from context_search.domain.model import Table
 from context_search.domain.versions import BY_SQL, Origin
-from context_search.ports.catalog import Part, StringsAt
+from context_search.ports.catalog import (
+    MOST_COUNTED_TOOLS,
+    ListedTable,
+    Part,
+    StringsAt,
+    TablePage,
+)
 
 # Postgres keeps ``1e-999`` in twelve bytes and writes it in a thousand: 6 MB of such numbers are a
 # text of 820 MB, which takes a backend to 2.4 GB only to count its bytes. Our border lets no such
@@ -55,7 +61,10 @@ PART = """(
 # For the trigger that adds the version of the new revision.
 _TOLD = "set_config('context_search.origin', :origin, true) AS told"
 # An owner's column may be without a time zone.
-_TABLE = "id, project_id, name, description, revision, CAST(updated_at AS timestamptz)"
+_TABLE = """
+    context_table.id, context_table.project_id, context_table.name, context_table.description,
+    context_table.revision, CAST(context_table.updated_at AS timestamptz)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +131,62 @@ class PostgresTables:
             limit=limit,
         )
         return [table_id for [table_id] in rows]
+
+    def page(
+        self,
+        project_id: int,
+        *,
+        after: int,
+        limit: int,
+        among: int,
+        part_of_name: str | None = None,
+    ) -> TablePage:
+        [[looked_at, last, wanted]] = self.tx.run(
+            f"""
+            SELECT count(*), max(id), array_agg(id ORDER BY id) FILTER (
+                WHERE CAST(:part AS text) IS NULL
+                   OR strpos(lower(name), lower(CAST(:part AS text))) > 0)
+            FROM (SELECT context_table.id, context_table.name FROM context_table
+                  WHERE context_table.project_id = :project AND context_table.id > :after
+                    AND {TABLE_IS_THERE}
+                  ORDER BY context_table.project_id, context_table.id LIMIT :among) AS looked_at
+            """,
+            project=project_id,
+            after=after,
+            among=among if part_of_name is not None else limit + 1,
+            part=part_of_name,
+        )
+        found = list(wanted or [])
+        shown = found[:limit]
+        if len(found) > limit:
+            return TablePage(self._listed(project_id, shown), shown[-1])
+        is_last = part_of_name is None or looked_at < among
+        return TablePage(self._listed(project_id, shown), None if is_last else last)
+
+    def _listed(self, project_id: int, table_ids: Sequence[int]) -> list[ListedTable]:
+        rows = self.tx.run(
+            f"""
+            SELECT {_TABLE}, COALESCE(pg_column_size(data), 0), tools_count, index_ids
+            FROM context_table CROSS JOIN LATERAL (
+                SELECT count(*) AS tools_count, array_agg(DISTINCT index_id) AS index_ids
+                FROM (SELECT coverage.index_id FROM tool
+                      JOIN coverage ON coverage.tool_id = tool.id
+                      JOIN search_index ON search_index.id = coverage.index_id
+                                       AND search_index.project_id = tool.project_id
+                      WHERE tool.table_id = context_table.id
+                        AND tool.project_id = context_table.project_id AND {LIVE}
+                      LIMIT {MOST_COUNTED_TOOLS}) AS few) AS counted
+            WHERE context_table.id = ANY(CAST(:tables AS bigint[]))
+              AND context_table.project_id = :project ORDER BY context_table.id
+            """,
+            tables=list(table_ids),
+            project=project_id,
+        )
+        return [
+            ListedTable(Table(*row[:-3]), stored, tools, index_ids or ())
+            for row in rows
+            for stored, tools, index_ids in [row[-3:]]
+        ]
 
     def count(self, project_id: int) -> int:
         [[count]] = self.tx.run(

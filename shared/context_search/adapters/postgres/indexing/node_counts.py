@@ -23,11 +23,12 @@ from context_search.domain.progress import (
     index_status,
 )
 
-_INDEXED_CHARS = 200
+INDEXED_CHARS = 200
 """Characters of a pointer that are in an index; pointers are too long for one."""
-_POINTER = f'left(node.json_pointer, {_INDEXED_CHARS}) COLLATE "C"'
-_IN_SCOPE = f"""
-    {_POINTER} >= CAST(:first AS text) AND {_POINTER} < CAST(:last AS text)
+POINTER = f'left(node.json_pointer, {INDEXED_CHARS}) COLLATE "C"'
+# Those of a table's index are all of that table, and the index on pointers begins with it.
+IN_SCOPE = f"""
+    node.table_id = :table AND {POINTER} >= CAST(:first AS text) AND {POINTER} < CAST(:last AS text)
     AND (node.json_pointer = :scope OR starts_with(node.json_pointer, :scope || '/'))
 """
 
@@ -65,12 +66,12 @@ _PART = f"""
     WITH counted AS (
         SELECT node.id, node.state, last_error, indexed_at, next_at, chunks_count, present_count
         FROM node LEFT JOIN chunk_set ON chunk_set.id = active_set_id
-        WHERE generation_id = :generation AND active_set_id IS NOT NULL AND {_IN_SCOPE}
+        WHERE generation_id = :generation AND active_set_id IS NOT NULL AND {IN_SCOPE}
         UNION ALL
         SELECT node.id, node.state, last_error, indexed_at, next_at, chunks_count, present_count
         FROM node LEFT JOIN chunk_set ON chunk_set.node_id = node.id
                                      AND chunk_set.state IN ('building', 'partial')
-        WHERE generation_id = :generation AND active_set_id IS NULL AND {_IN_SCOPE})
+        WHERE generation_id = :generation AND active_set_id IS NULL AND {IN_SCOPE})
     SELECT state, count(*), bool_or({_WAITS_FOR_ROOM}),
            CAST(COALESCE(sum(chunks_count), 0) AS bigint),
            CAST(COALESCE(sum(present_count), 0) AS bigint), max(indexed_at),
@@ -99,14 +100,14 @@ _WORK = f"""
         WHERE generation_id = :generation AND index_id = :index AND refused IS NOT NULL
         ORDER BY refused ->> 'at' DESC, table_id LIMIT {MOST_REFUSED}) AS told)
 """
-_CURRENT_SET = """
+CURRENT_SET = """
     LEFT JOIN LATERAL (
         SELECT chunks_count FROM chunk_set
         WHERE node_id = listed.id AND state IN ('active', 'building', 'partial')
         ORDER BY state LIMIT 1
     ) AS current_set ON true
 """
-_BY_POINTER = f'ORDER BY {_POINTER}, node.json_pointer COLLATE "C"'
+_BY_POINTER = f'ORDER BY {POINTER}, node.json_pointer COLLATE "C"'
 _UNFINISHED_LAST = "ORDER BY {of}.state IN ('queued', 'claimed'), {of}.id"
 
 
@@ -224,7 +225,9 @@ class PostgresNodeCounts:
     def _listed(
         self, index: Index, scope: str, limit: int, *, which: str, order: str = ""
     ) -> list[NodeProgress]:
-        condition = f"AND {_IN_SCOPE}" if scope else ""
+        condition = "AND node.table_id = :table" if index.table_id is not None else ""
+        if scope:
+            condition = f"AND {IN_SCOPE}"
         rows = self.tx.run(
             f"""
             WITH listed AS (
@@ -232,11 +235,12 @@ class PostgresNodeCounts:
                 WHERE node.generation_id = :generation {condition} {which} LIMIT :limit)
             SELECT json_pointer, char_count, listed.state, chunks_count, last_error, attempt,
                    CASE listed.state WHEN 'queued' THEN next_at END
-            FROM listed {_CURRENT_SET} {order}
+            FROM listed {CURRENT_SET} {order}
             """,
             generation=index.generation.id,
             limit=limit,
-            **_range_of(scope) if scope else {},
+            table=index.table_id,
+            **range_of(scope) if scope else {},
         )
         return [
             NodeProgress(pointer, characters, state, chunks, _json(error), attempts, next_at)
@@ -295,14 +299,14 @@ def _progress(index: Index, work: _Work, counts: _Counts) -> Progress:
     )
 
 
-def _range_of(scope: str) -> dict[str, object]:
-    """Returns the parameters of ``_IN_SCOPE``: the scope, and the range that an index finds.
+def range_of(scope: str) -> dict[str, str]:
+    """Returns parameters of ``IN_SCOPE`` beside ``table``: the scope, and its range in the index.
 
     What follows a scope begins with ``/``, and ``0`` is the next character. A scope that is longer
     than what is in the index is found by its beginning.
     """
-    first = scope[:_INDEXED_CHARS]
-    last = f"{scope}0" if len(scope) < _INDEXED_CHARS else f"{first}\x01"
+    first = scope[:INDEXED_CHARS]
+    last = f"{scope}0" if len(scope) < INDEXED_CHARS else f"{first}\x01"
     return {"scope": scope, "first": first, "last": last}
 
 
@@ -357,7 +361,7 @@ def _whole(tx: Transaction, index: Index) -> _Counts:
 
 
 def _part(tx: Transaction, index: Index, scope: str) -> _Counts:
-    rows = tx.run(_PART, generation=index.generation.id, **_range_of(scope))
+    rows = tx.run(_PART, generation=index.generation.id, table=index.table_id, **range_of(scope))
     errors = [json.loads(row[7]) for row in rows if row[7]]
     return _Counts(
         states={row[0]: row[1] for row in rows},

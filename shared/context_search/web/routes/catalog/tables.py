@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypedDict
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import RootModel
 
 from context_search.domain.access import Principal
 from context_search.domain.documents import parse_json
 from context_search.domain.model import Table
+from context_search.domain.progress import IndexStatus
+from context_search.services.catalog.list_tables import (
+    LISTED_TABLES,
+    MOST_LISTED_TABLES,
+    ListTables,
+    TableOverview,
+)
 from context_search.services.catalog.tables import ManageTables
 from context_search.web.border import StrictJsonRoute, request_id
 from context_search.web.callers import (
@@ -25,19 +32,23 @@ from context_search.web.fields import (
     Answer,
     Body,
     Count,
+    Cursor,
     Description,
     Id,
     JsonPointer,
     KnownId,
     Name,
+    NextCursor,
     PartPointer,
     PartPointerInUrl,
     PointerInUrl,
     Time,
     example,
+    next_cursor,
 )
 from context_search.web.idempotency import OPERATORS, Once
 from context_search.web.problems import refused
+from context_search.web.query_parameters import Decimal
 from context_search.web.revisions import IfMatch, etag
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["tables"])
@@ -121,11 +132,55 @@ class TableAnswer(Answer):
         )
 
 
+class ListedTableAnswer(Answer):
+    """A table in a list, with the sums over the indexes that serve its tools."""
+
+    id: KnownId
+    name: str | None
+    description: str | None
+    revision: Count
+    updated_at: Time | None
+    stored_bytes: Count
+    tools_count: Count
+    status: IndexStatus | None
+    nodes_count: Count
+    chunks_count: Count
+    indexed_chunks_count: Count
+
+    @classmethod
+    def of(cls, overview: TableOverview) -> ListedTableAnswer:
+        """Returns what is shown of a table in a list."""
+        table = overview.listed.table
+        return cls(
+            id=table.id,
+            name=table.name,
+            description=table.description,
+            revision=table.revision,
+            updated_at=table.updated_at,
+            stored_bytes=overview.listed.stored_bytes,
+            tools_count=overview.listed.tools_count,
+            status=overview.status,
+            nodes_count=overview.nodes_count,
+            chunks_count=overview.chunks_count,
+            indexed_chunks_count=overview.indexed_chunks_count,
+        )
+
+
+class TablesAnswer(Answer):
+    """A page of tables."""
+
+    tables: list[ListedTableAnswer]
+    cursor: NextCursor | None
+
+
 class DocumentAnswer(RootModel[Any]):
     """Any JSON value."""
 
 
 Use = Annotated[ManageTables, part("tables")]
+UseList = Annotated[ListTables, part("reading.tables")]
+PartOfName = Annotated[str | None, Query(min_length=1, max_length=200)]
+Limit = Annotated[int, Query(ge=1, le=MOST_LISTED_TABLES), Decimal]
 
 
 class _Change(TypedDict):
@@ -192,6 +247,20 @@ async def create_table(body: CreateTableBody, caller: MayManage, use: Use, once:
         return TableAnswer.of(table).response(201, etag(table.revision))
 
     return once.answer(caller.project_id, create)
+
+
+@router.get("/tables")
+async def list_tables(
+    caller: MayManage,
+    use: UseList,
+    cursor: Cursor = 0,
+    limit: Limit = LISTED_TABLES,
+    q: PartOfName = None,
+) -> TablesAnswer:
+    """Returns the project's tables with the state of their indexes; ``q`` is part of the name."""
+    page = use.page(caller, after=cursor, limit=limit, part_of_name=q)
+    tables = [ListedTableAnswer.of(overview) for overview in page.rows]
+    return TablesAnswer(tables=tables, cursor=next_cursor(page.next_after))
 
 
 @router.get("/tables/{table_id}", response_model=TableAnswer)

@@ -1,0 +1,150 @@
+/** A document's outline as a tree: 200 children at a time, by mouse and by the keys of a tree. */
+import type { Signal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { type Id, post, Problem, type Schema } from "../api";
+import { documentTexts as t } from "../i18n/documents";
+import { num } from "../i18n/language";
+import { ancestors, parent } from "../rules/pointer";
+import { Loading, ProblemBox } from "./states";
+
+export type Child = Schema<"ChildAnswer">;
+export type Outline = Schema<"OutlineAnswer">;
+interface Branch {
+  readonly children: readonly Child[];
+  readonly cursor: string | null;
+  readonly length: number;
+}
+export interface TreeFilter {
+  readonly only: string;
+  readonly key: string;
+  readonly tool: string;
+}
+interface TreeProps {
+  readonly table: Id;
+  readonly selected: string;
+  readonly filter: TreeFilter;
+  readonly onSelect: (pointer: string) => void;
+  /** Of the table as the outline shows it. */
+  readonly revision: Signal<number | null>;
+}
+
+const PAGE = 200;
+const isBranch = (child: Child): boolean => child.type === "object" || child.type === "array";
+
+export function Tree(props: TreeProps): VNode {
+  const { table, selected, filter } = props;
+  const branches = useSignal<ReadonlyMap<string, Branch>>(new Map());
+  const open = useSignal<ReadonlySet<string>>(new Set([""]));
+  const focus = useSignal(selected);
+  const problem = useSignal<Problem | null>(null);
+  const box = useRef<HTMLUListElement>(null);
+  const load = async (pointer: string, cursor: string | null = null): Promise<void> => {
+    const body = {
+      json_pointer: pointer, limit: PAGE,
+      ...(cursor === null ? {} : { cursor }),
+      ...(filter.only ? { only: filter.only } : {}),
+      ...(filter.key && pointer === "" ? { key: filter.key } : {}),
+      ...(filter.tool ? { tool_id: Number(filter.tool) } : {}),
+    };
+    try {
+      const answer = await post<Outline>(`/api/v1/tables/${table}/outline`, body);
+      props.revision.value = answer.revision;
+      const before = cursor === null ? [] : (branches.value.get(pointer)?.children ?? []);
+      const branch = { children: [...before, ...answer.children], cursor: answer.cursor, length: answer.length ?? 0 };
+      branches.value = new Map(branches.value).set(pointer, branch);
+      problem.value = null;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      problem.value = error;
+    }
+  };
+  const toggle = (pointer: string, wanted?: boolean): void => {
+    const next = new Set(open.value);
+    const opens = wanted ?? !next.has(pointer);
+    if (opens) next.add(pointer);
+    else next.delete(pointer);
+    open.value = next;
+    if (opens && !branches.value.has(pointer)) void load(pointer);
+  };
+  useEffect(() => {
+    branches.value = new Map();
+    open.value = new Set(["", ...ancestors(parent(selected))]);
+    // From the root inwards: what is deeper is there only if what holds it is.
+    void (async () => { for (const pointer of open.value) await load(pointer); })();
+  }, [table, filter.only, filter.key, filter.tool]);
+  useEffect(() => {
+    for (const pointer of ancestors(parent(selected))) if (selected) toggle(pointer, true);
+    focus.value = selected;
+  }, [selected]);
+  const onKey = (event: KeyboardEvent): void => {
+    const items = [...(box.current?.querySelectorAll<HTMLElement>("[role=treeitem]") ?? [])];
+    const at = items.findIndex((item) => item.dataset["pointer"] === focus.value);
+    const item = items[at];
+    const to = (index: number): void => {
+      const next = items[Math.max(0, Math.min(items.length - 1, index))];
+      if (!next) return;
+      focus.value = next.dataset["pointer"]!;
+      next.focus();
+    };
+    const opened = item?.getAttribute("aria-expanded");
+    if (event.key === "ArrowDown") to(at + 1);
+    else if (event.key === "ArrowUp") to(at - 1);
+    else if (event.key === "Home") to(0);
+    else if (event.key === "End") to(items.length - 1);
+    else if (event.key === "ArrowRight" && opened === "false") toggle(focus.value, true);
+    else if (event.key === "ArrowRight" && opened === "true") to(at + 1);
+    else if (event.key === "ArrowLeft" && opened === "true") toggle(focus.value, false);
+    else if (event.key === "ArrowLeft") to(items.findIndex((one) => one.dataset["pointer"] === parent(focus.value)));
+    else if ((event.key === "Enter" || event.key === " ") && item) props.onSelect(focus.value);
+    else return;
+    event.preventDefault();
+  };
+  const root = branches.value.get("");
+  const render = (pointer: string, level: number): VNode[] => {
+    const branch = branches.value.get(pointer);
+    if (!branch) return [];
+    const rows = branch.children.flatMap((child) => {
+      const opened = isBranch(child) ? open.value.has(child.json_pointer) : undefined;
+      const row = (
+        <li key={child.json_pointer} role="treeitem" aria-level={level} aria-expanded={opened} aria-selected={child.json_pointer === selected}
+          tabIndex={child.json_pointer === (known(focus.value) ? focus.value : root?.children[0]?.json_pointer) ? 0 : -1}
+          data-pointer={child.json_pointer} style={{ paddingLeft: `${(level - 1) * 14 + 6}px` }}
+          onClick={() => { focus.value = child.json_pointer; props.onSelect(child.json_pointer); if (isBranch(child)) toggle(child.json_pointer); }}>
+          <Row child={child} opened={opened} />
+        </li>
+      );
+      return opened ? [row, ...render(child.json_pointer, level + 1)] : [row];
+    });
+    if (branch.cursor !== null) {
+      rows.push(
+        <li key={`${pointer} more`} role="none" style={{ paddingLeft: `${level * 14}px` }}>
+          <button class="small quiet" onClick={() => void load(pointer, branch.cursor)}>{t().more(Math.min(PAGE, Math.max(1, branch.length - branch.children.length)))}</button>
+        </li>,
+      );
+    }
+    return rows;
+  };
+  const known = (pointer: string): boolean => branches.value.get(parent(pointer))?.children.some((child) => child.json_pointer === pointer) ?? false;
+  return (
+    <>
+      {problem.value ? <ProblemBox problem={problem.value} retry={() => void load("")} /> : null}
+      {root ? <ul ref={box} class="tree plain" role="tree" aria-label={t().outline} onKeyDown={onKey}>{render("", 1)}</ul> : problem.value ? null : <Loading />}
+    </>
+  );
+}
+
+function Row({ child, opened }: { child: Child; opened: boolean | undefined }): VNode {
+  const length = child.length ?? 0;
+  const about = child.type === "object" ? t().members(length) : child.type === "array" ? t().elements(length) : child.type === "string" && length > 40 ? t().characters(length) : "";
+  return (
+    <>
+      <span class="twist" aria-hidden="true">{opened === undefined ? "" : opened ? "▾" : "▸"}</span>
+      <bdi class="key">{child.key || "“”"}</bdi>
+      <span class={`grow clip small kind-${child.type}`} dir="auto">{about || (child.type === "string" ? `“${child.text ?? ""}”` : (child.text ?? ""))}</span>
+      {child.string?.chunks_count ? <span class="badge small good" title={t().chunks(child.string.chunks_count)}>{num(child.string.chunks_count)}</span> : null}
+      {child.problems ? <span class="badge small bad">▲ {child.string?.last_error?.code ?? num(child.problems)}</span> : null}
+    </>
+  );
+}

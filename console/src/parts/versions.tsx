@@ -1,0 +1,62 @@
+/** What a table was: its versions, and one of them back. */
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { get, type Id, Problem, request, type Schema } from "../api";
+import { documentTexts as t } from "../i18n/documents";
+import { ago, bytes, num } from "../i18n/language";
+import { useResource } from "../resource";
+import { Confirm, Dialog } from "./dialog";
+import { ProblemBox, Shown } from "./states";
+
+interface VersionsProps {
+  readonly table: Id;
+  readonly revision: number;
+  readonly onClose: () => void;
+  readonly onRestored: (revision: number) => void;
+}
+
+export function Versions({ table, revision, onClose, onRestored }: VersionsProps): VNode {
+  const list = useResource(`versions ${table}`, (signal) => get<Schema<"VersionsAnswer">>(`/api/v1/tables/${table}/versions`, { signal }));
+  const chosen = useSignal<number | null>(null);
+  const problem = useSignal<Problem | null>(null);
+  const restore = async (wanted: number): Promise<void> => {
+    try {
+      const path = `/api/v1/tables/${table}/versions/${wanted}/restore`;
+      const done = await request<{ revision?: number }>("POST", path, { ifMatch: revision });
+      onRestored(done.data.revision ?? revision + 1);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      problem.value = error;
+    }
+  };
+  return (
+    <Dialog title={t().versions} onClose={onClose} wide>
+      {problem.value ? <ProblemBox problem={problem.value} /> : null}
+      <Shown of={list}>
+        {(answer) => (
+          <div class="table">
+            <table>
+              <thead><tr><th class="right">{t().revision}</th><th>{t().cause}</th><th>{t().changed}</th><th class="right">{t().size}</th><th /></tr></thead>
+              <tbody>
+                {answer.versions.map((version) => (
+                  <tr key={version.revision}>
+                    <td class="num right">{num(version.revision)}</td>
+                    <td>{version.cause ?? "–"} <span class="dim small">{version.actor ?? ""}</span> {version.label ? <span class="badge"><bdi>{version.label}</bdi></span> : null}</td>
+                    <td class="dim">{version.created_at ? ago(version.created_at) : "–"}</td>
+                    <td class="num right dim">{version.bytes === null ? "" : bytes(version.bytes)}</td>
+                    <td class="right">
+                      {version.live ? <span class="badge good">{t().live}</span> : version.recorded ? <button class="small" onClick={() => (chosen.value = version.revision)}>{t().restore}</button> : <span class="dim small">{t().notRecorded}</span>}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Shown>
+      {chosen.value === null ? null : (
+        <Confirm title={t().restore} text={t().restoreText(chosen.value)} act={t().restore} onClose={() => (chosen.value = null)} onAct={() => void restore(chosen.value!)} />
+      )}
+    </Dialog>
+  );
+}
