@@ -55,8 +55,13 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
         with grown.store.for_project(grown.owner.project_id) as work:
             work.rebuilds.size(grown.index)
 
+    def health() -> None:
+        with grown.store.for_project(grown.owner.project_id) as work:
+            work.health.of_project(grown.owner.project_id)
+
     return {
         "status": lambda: statuses.read(grown.tool.id, grown.owner),
+        "health of the project": health,
         "settle": lambda: settler.settle(grown.index.id),
         "is it at rest (each search)": is_at_rest,
         "hydrate 100": hydrate,

@@ -18,7 +18,7 @@ from context_search.domain.uploads import Upload
 from context_search.domain.versions import Content, Gap, Origin, StoredHistoryLimits
 from context_search.ports.indexing import ComparedSection
 from context_search.ports.outside import Message
-from context_search.ports.upkeep import SweepCounts
+from context_search.ports.upkeep import CleanupRun, SweepCounts
 from testing.in_memory.journal import Journal, Journaled
 
 
@@ -130,6 +130,7 @@ class Rows:
     def __init__(self) -> None:
         self.journal = journal = Journal()
         self.projects: Journaled[int, str] = Journaled(journal)
+        self.cleanup_runs: Journaled[int, CleanupRun] = Journaled(journal)
         self.project_removals: Journaled[int, datetime] = Journaled(journal)
         self.keys: Journaled[int, KeyRow] = Journaled(journal)
         self.mcps: Journaled[int, McpInstance] = Journaled(journal)

@@ -17,6 +17,7 @@ from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.deletions import MemoryDeletions
 from testing.in_memory.evictions import MemoryEvictions
 from testing.in_memory.gauges import MemoryGauges
+from testing.in_memory.health import MemoryCleanupRuns, MemoryHealth
 from testing.in_memory.idempotency_keys import MemoryIdempotencyKeys
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.keys import MemoryKeys
@@ -75,6 +76,8 @@ class MemoryUnitOfWork:
         self.project_settings = MemoryProjectSettings(rows)
         self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)
+        self.health = MemoryHealth(rows, clock)
+        self.cleanup_runs = MemoryCleanupRuns(rows)
         self.agenda = MemoryAgenda(rows, clock)
         self.uploads = MemoryUploads(rows, clock)
         self.versions = MemoryVersions(rows, clock)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from context_search.services.indexing.settle import Settler
     from context_search.services.indexing.worker import Worker
     from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
+    from context_search.services.upkeep.project_health import ReadProjectHealth
     from context_search.services.upkeep.readiness import Readiness
     from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
     from context_search.services.upkeep.sweep_round import SweepRounds
@@ -376,6 +377,13 @@ class Parts(LiveSettings):
             operate=Operate(self.store, self.settings.silent_after_s, self._sweep_rounds),
             redrive=Redrive(self.store, self.queue),
         )
+
+    @cached_property
+    def project_health(self) -> ReadProjectHealth:
+        """How a project is."""
+        from context_search.services.upkeep.project_health import ReadProjectHealth  # noqa: PLC0415
+
+        return ReadProjectHealth(self.store, self.settings.project_limits, self.clock)
 
     def hash_of(self, query: str) -> str:
         """What logs say instead of a question."""

@@ -32,7 +32,15 @@ from context_search.ports.searching import (
     Reading,
     WordsBacklog,
 )
-from context_search.ports.upkeep import Agenda, Deletions, Gauges, Removals, Sweeps
+from context_search.ports.upkeep import (
+    Agenda,
+    CleanupRuns,
+    Deletions,
+    Gauges,
+    Health,
+    Removals,
+    Sweeps,
+)
 
 
 class UnitOfWork(Protocol):
@@ -113,6 +121,10 @@ class UnitOfWork(Protocol):
     def rankings(self) -> Rankings: ...
     @property
     def gauges(self) -> Gauges: ...
+    @property
+    def health(self) -> Health: ...
+    @property
+    def cleanup_runs(self) -> CleanupRuns: ...
     @property
     def agenda(self) -> Agenda: ...
     @property

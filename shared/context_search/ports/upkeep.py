@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal, Protocol
 
 from context_search.domain.limits import ProjectLimits
+from context_search.domain.progress import NodeState
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +204,74 @@ class Readings:
     quarantined_nodes: int
     evicted_indexes: int
     outbox_age_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CleanupRun:
+    """A run of cleanup that worked, as every project may know of it: no ids, no counts.
+
+    ``errors`` are codes, each once. ``rests_until``: it does not work before then, because nothing
+    is due; None: the next run works.
+    """
+
+    finished_at: datetime
+    seconds: float
+    is_complete: bool
+    errors: Sequence[str]
+    rests_until: datetime | None
+
+
+class CleanupRuns(Protocol):
+    """The last run of cleanup that worked."""
+
+    def note(self, run: CleanupRun) -> None:
+        """Puts a run in the place of the one before."""
+        ...
+
+    def last(self) -> CleanupRun | None:
+        """Returns the last run; None before the first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCount:
+    """How many strings, documents and indexes wait or stay out because of an error.
+
+    ``latest_at``: ISO time.
+    """
+
+    code: str
+    count: int
+    latest_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectReadings:
+    """How the work on a project stands, over the generations that answer.
+
+    ``oldest_wait_s``: for how long a string that is due has waited at most; 0: none waits.
+    ``orders``: how many orders are not in the queue yet, counted to 1,000, and for how long the
+    first that is due has waited. ``indexes`` are those that are not evicted. ``integrity``: the
+    last whole comparison of each live namespace, oldest first, 100 at most. ``errors``: 20 at most.
+    """
+
+    nodes: Mapping[NodeState, int]
+    oldest_wait_s: float
+    orders: int
+    oldest_order_s: float
+    indexes: int
+    building: int
+    evicted: int
+    integrity: Sequence[Mapping[str, object]]
+    errors: Sequence[ErrorCount]
+
+
+class Health(Protocol):
+    """How one project is; it costs what is under way, not what there is."""
+
+    def of_project(self, project_id: int) -> ProjectReadings:
+        """Returns the present readings of a project."""
+        ...
 
 
 class Gauges(Protocol):

@@ -60,6 +60,7 @@ OPEN = {
     "chunk_words": "a policy would keep Postgres from using its index; holds no text",
     "migration": "names of migrations",
     "node_tally": "counts by generation, written by a trigger",
+    "cleanup_run": "one row, without ids and counts, that every project may read",
     "compared_section": "digests only, read by trusted work",
     "context_table": "an adopter's",
     "outbox": "ids only, read by trusted work",

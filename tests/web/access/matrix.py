@@ -132,6 +132,7 @@ ROWS: Mapping[Operation, Row] = {
     ),
     ("POST", f"{_PROJECTS}/retrieve"): Row(SEARCH, 200, _QUERY),
     ("POST", f"{_PROJECTS}/reindex"): Row(MANAGE, 202),
+    ("GET", f"{_PROJECTS}/health"): Row(READ, 200),
     ("POST", f"{_PROJECTS}/search-index"): Row(MANAGE, 202),
     ("GET", f"{_PROJECTS}/search-index"): Row(READ, 200),
     ("DELETE", f"{_PROJECTS}/search-index"): Row(MANAGE, 204),

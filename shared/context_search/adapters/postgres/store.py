@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from context_search.adapters.postgres.indexing.calibrations import PostgresCalibrations
     from context_search.adapters.postgres.indexing.sections import PostgresSections
     from context_search.adapters.postgres.searching.words_backlog import PostgresWordsBacklog
+    from context_search.adapters.postgres.upkeep.cleanup_runs import PostgresCleanupRuns
+    from context_search.adapters.postgres.upkeep.health import PostgresHealth
 
 
 class PostgresUnitOfWork:
@@ -126,6 +128,20 @@ class PostgresUnitOfWork:
         from context_search.adapters.postgres.catalog.uploads import PostgresUploads  # noqa: PLC0415
 
         return PostgresUploads(self._tx)
+
+    @property
+    def health(self) -> PostgresHealth:
+        from context_search.adapters.postgres.upkeep.health import PostgresHealth  # noqa: PLC0415
+
+        return PostgresHealth(self._tx)
+
+    @property
+    def cleanup_runs(self) -> PostgresCleanupRuns:
+        from context_search.adapters.postgres.upkeep.cleanup_runs import (  # noqa: PLC0415
+            PostgresCleanupRuns,
+        )
+
+        return PostgresCleanupRuns(self._tx)
 
     # The room ``editing`` is loaded when it is needed: a search does without it.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
-from context_search.ports.upkeep import Readings, SweepCounts
+from context_search.ports.upkeep import CleanupRun, Readings, SweepCounts
 from context_search.services.upkeep.sweep_round import SweepRound
 
 WORK = (
@@ -90,3 +92,18 @@ class CleanupReport:
     def has_worked(self) -> bool:
         """Whether it did more than look: what it did may have made more to do."""
         return any(getattr(self, name) for name in WORK)
+
+    def as_run(self, finished_at: datetime, seconds: float) -> CleanupRun:
+        """Returns what every project may know of the run."""
+        codes = sorted({code for each in self.errors if (code := _code_of(each))})
+        rests_until = finished_at + timedelta(seconds=self.rests_s) if self.rests_s else None
+        return CleanupRun(finished_at, seconds, self.is_complete, codes, rests_until)
+
+
+_CODE = re.compile(r": ([A-Z_]+)")
+
+
+def _code_of(error: str) -> str | None:
+    """The code in what stands in ``errors``: ``step: CODE``, or ``remove_tool 7: CODE (why)``."""
+    found = _CODE.search(error)
+    return found[1] if found else None

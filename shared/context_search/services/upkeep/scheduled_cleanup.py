@@ -6,6 +6,7 @@ docs/decisions/0037-cleanup-rests.md
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -36,12 +37,19 @@ class ScheduledCleanup:
         if may_rest and left_s > 0:
             return CleanupReport(is_resting=True, rests_s=left_s)
         self.rests_until = None
+        started = self.clock.monotonic()
         report = self.cleanup.run(deadline)
         rest_s = self._rest_s(report)
         if rest_s > SHORTEST_S:
             self.rests_until = self.clock.now() + timedelta(seconds=rest_s)
             report.rests_s = rest_s
+        self._note(report, self.clock.monotonic() - started)
         return report
+
+    def _note(self, report: CleanupReport, seconds: float) -> None:
+        """Keeps what owners of projects may see of it; a run without it is as good."""
+        with suppress(ContextSearchError), self.cleanup.store.for_all("upkeep") as work:
+            work.cleanup_runs.note(report.as_run(self.clock.now(), seconds))
 
     def _left_s(self) -> float:
         if self.rests_until is None:

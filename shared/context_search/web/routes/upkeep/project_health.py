@@ -1,0 +1,117 @@
+"""How a project is: answers and route."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter
+
+from context_search.domain.progress import NodeState
+from context_search.ports.upkeep import CleanupRun, ProjectReadings
+from context_search.services.upkeep.project_health import ReadProjectHealth
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import ReadOwner, part
+from context_search.web.fields import Answer, Count, KnownId, Time, TimeText
+from context_search.web.problems import refused
+from context_search.web.routes.indexing.search_index import IntegrityAnswer
+
+router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
+
+
+class WaitingOrdersAnswer(Answer):
+    """Orders that are not in the queue yet, counted to 1,000, and how old the first is."""
+
+    waiting: Count
+    oldest_seconds: Count
+
+
+class CleanupRunAnswer(Answer):
+    """The last run of cleanup that worked; it rests until ``rests_until``."""
+
+    at: Time
+    seconds: Count
+    is_complete: bool
+    errors: list[str]
+    rests_until: Time | None
+
+    @classmethod
+    def of(cls, run: CleanupRun | None) -> CleanupRunAnswer | None:
+        """Returns a run."""
+        if run is None:
+            return None
+        return cls(
+            at=run.finished_at,
+            seconds=round(run.seconds),
+            is_complete=run.is_complete,
+            errors=list(run.errors),
+            rests_until=run.rests_until,
+        )
+
+
+class StoredAnswer(Answer):
+    """What a project holds, or may hold."""
+
+    chunks: Count
+    vector_bytes: Count
+
+
+class IndexCountsAnswer(Answer):
+    """Indexes that are there, generations that are being built, indexes that gave way."""
+
+    live: Count
+    building: Count
+    evicted: Count
+
+
+class ErrorCountAnswer(Answer):
+    """How many strings, documents and indexes an error holds up."""
+
+    code: str
+    count: Count
+    latest_at: TimeText | None
+
+
+class ProjectHealthAnswer(Answer):
+    """How a project is."""
+
+    project_id: KnownId
+    at: Time
+    nodes: dict[NodeState, Count]
+    oldest_wait_seconds: Count
+    outbox: WaitingOrdersAnswer
+    cleanup: CleanupRunAnswer | None
+    usage: StoredAnswer
+    limits: StoredAnswer
+    indexes: IndexCountsAnswer
+    integrity: list[IntegrityAnswer]
+    errors: list[ErrorCountAnswer]
+
+
+Use = Annotated[ReadProjectHealth, part("project_health")]
+
+
+@router.get("/api/v1/projects/{project_id}/health", responses=refused(409))
+async def read_project_health(caller: ReadOwner, use: Use) -> ProjectHealthAnswer:
+    """Returns what is waiting, what failed, what is stored, and when cleanup worked last."""
+    health, limits = use.read(caller), use.limits
+    readings: ProjectReadings = health.readings
+    return ProjectHealthAnswer(
+        project_id=caller.project_id,
+        at=health.at,
+        nodes=dict(readings.nodes),
+        oldest_wait_seconds=round(readings.oldest_wait_s),
+        outbox=WaitingOrdersAnswer(
+            waiting=readings.orders, oldest_seconds=round(readings.oldest_order_s)
+        ),
+        cleanup=CleanupRunAnswer.of(health.cleanup),
+        usage=StoredAnswer(chunks=health.usage.chunks, vector_bytes=health.usage.vector_bytes),
+        limits=StoredAnswer(chunks=limits.max_chunks, vector_bytes=limits.max_vector_bytes),
+        indexes=IndexCountsAnswer(
+            live=readings.indexes, building=readings.building, evicted=readings.evicted
+        ),
+        integrity=[IntegrityAnswer.stored(report) for report in readings.integrity],
+        errors=[
+            ErrorCountAnswer(code=each.code, count=each.count, latest_at=each.latest_at)
+            for each in readings.errors
+        ],
+    )

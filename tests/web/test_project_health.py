@@ -1,0 +1,140 @@
+"""How a project is, over HTTP: what waits, what failed, what is stored, when cleanup worked."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from context_search.domain.errors import EmbeddingRejectedError
+from context_search.ports.outside import Deadline
+from context_search.ports.upkeep import CleanupRun
+from testing.in_memory.embedder import WordEmbedder
+from tests.builders import english
+from tests.web.api import Api, LocalParts, answer, problem
+
+DOCUMENT = {"a": english(300), "b": english(200, 2)}
+NOTHING = {"code": "DOCUMENT_TOO_LARGE", "message": "m", "retryable": False}
+
+
+def health(api: Api, **more: Any) -> dict[str, Any]:
+    return answer(api("GET", f"/api/v1/projects/{api.project_id}/health", **more), 200)
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider refuses every text."""
+
+    def refuses(self: WordEmbedder, texts: object, *, timeout_s: float) -> None:
+        raise EmbeddingRejectedError("the provider refuses this")
+
+    monkeypatch.setattr(WordEmbedder, "embed_passages", refuses)
+
+
+def test_a_new_project_has_nothing(api: Api) -> None:
+    told = health(api)
+    assert abs(datetime.fromisoformat(told["at"]) - datetime.now(UTC)) < timedelta(minutes=1)
+    assert (told["nodes"], told["oldest_wait_seconds"], told["errors"]) == ({}, 0, [])
+    assert told["outbox"] == {"waiting": 0, "oldest_seconds": 0}
+    assert told["usage"] == {"chunks": 0, "vector_bytes": 0}
+    assert told["limits"] == {"chunks": 5_000_000, "vector_bytes": 20_000_000_000}
+    assert told["indexes"] == {"live": 0, "building": 0, "evicted": 0}
+    assert told["integrity"] == []
+
+
+def test_what_waits_and_what_is_stored_is_counted(api: Api) -> None:
+    tool = api.unindexed_tool(api.table(DOCUMENT))
+    told = health(api)
+    assert told["nodes"] == {"queued": 2}
+    assert told["indexes"] == {"live": 1, "building": 0, "evicted": 0}
+    with api.parts.postgres.database.transaction() as tx:
+        tx.run(
+            "UPDATE node SET next_at = clock_timestamp() - interval '90 seconds'"
+            " WHERE table_id = (SELECT tool.table_id FROM tool WHERE tool.id = :tool)"
+            " AND json_pointer = '/a'",
+            tool=tool["tool_id"],
+        )
+    assert 90 <= health(api)["oldest_wait_seconds"] < 200
+    api.parts.work()
+    told = health(api)
+    state = answer(api("GET", f"/api/v1/tools/{tool['tool_id']}/search-index"), 200)
+    assert (told["nodes"], told["oldest_wait_seconds"]) == ({"indexed": 2}, 0)
+    chunks = state["chunks_count"]
+    assert told["usage"] == {"chunks": chunks, "vector_bytes": 4 * 64 * chunks}
+
+
+def test_an_order_that_is_not_in_the_queue_has_an_age(api: Api) -> None:
+    with api.parts.postgres.database.transaction() as tx:
+        tx.run(
+            "INSERT INTO outbox (project_id, body, created_at)"
+            " VALUES (:project, '{}', clock_timestamp() - interval '70 seconds'),"
+            " (:project, '{}', clock_timestamp())",
+            project=api.project_id,
+        )
+    assert health(api)["outbox"]["waiting"] == 2
+    assert 70 <= health(api)["outbox"]["oldest_seconds"] < 200
+    with api.parts.postgres.database.transaction() as tx:
+        tx.run("DELETE FROM outbox WHERE project_id = :project", project=api.project_id)
+
+
+@pytest.mark.usefixtures("failing")
+def test_errors_are_counted_by_their_code(api: Api) -> None:
+    tool = api.tool(api.table(DOCUMENT))
+    told = health(api)
+    assert told["nodes"] == {"quarantined": 2}
+    [error] = told["errors"]
+    assert (error["code"], error["count"]) == ("EMBEDDING_REJECTED", 2)
+    assert error["latest_at"] <= told["at"]
+    with api.parts.store.for_all("test") as work:
+        found = work.tools.find_with_index(tool["tool_id"], project_id=api.project_id)
+        assert found is not None
+        made, index = found
+        work.comparisons.note_refused(index.id, made.scope.table_id, NOTHING)
+    assert [(each["code"], each["count"]) for each in health(api)["errors"]] == [
+        ("EMBEDDING_REJECTED", 2),
+        ("DOCUMENT_TOO_LARGE", 1),
+    ]
+
+
+def test_nobody_sees_what_is_anothers(api: Api) -> None:
+    api.tool(api.table(DOCUMENT))
+    stranger = api.stranger()
+    stranger.unindexed_tool(stranger.table({"a": english(100)}))
+    mine, theirs = health(api), health(stranger)
+    assert (mine["nodes"], theirs["nodes"]) == ({"indexed": 2}, {"queued": 1})
+    assert theirs["usage"]["chunks"] == 0
+    problem(stranger("GET", f"/api/v1/projects/{api.project_id}/health"), 404, "NOT_FOUND")
+
+
+def test_a_key_that_searches_may_look(api: Api) -> None:
+    assert health(api, key=api.new_key(scopes=["search"])["api_key"])["nodes"] == {}
+
+
+def test_the_last_run_of_cleanup_is_told_without_ids(api: Api, parts: LocalParts) -> None:
+    api.tool(api.table(DOCUMENT))
+    deadline = Deadline(parts.clock, parts.clock.monotonic() + 120)
+    report = parts.scheduled_cleanup.run(deadline, may_rest=False)
+    assert report.errors == []
+    told = health(api)
+    assert told["cleanup"] == {
+        "at": told["cleanup"]["at"],
+        "seconds": told["cleanup"]["seconds"],
+        "is_complete": report.is_complete,
+        "errors": [],
+        "rests_until": None,
+    }
+    [compared] = [each for each in told["integrity"] if each["checked"]]
+    assert (compared["missing"], compared["orphans"], compared["repaired"]) == (0, 0, 0)
+    assert health(api.stranger())["integrity"] == []
+
+
+def test_one_run_is_kept(parts: LocalParts) -> None:
+    at = datetime(2026, 11, 22, 12, tzinfo=UTC)
+    first = CleanupRun(at, 3.0, is_complete=False, errors=["LATE"], rests_until=None)
+    second = CleanupRun(at, 0.5, is_complete=True, errors=[], rests_until=at + timedelta(hours=1))
+    for run in (first, second):
+        with parts.store.for_all("test") as work:
+            work.cleanup_runs.note(run)
+        with parts.store.for_all("test") as work:
+            assert work.cleanup_runs.last() == run
