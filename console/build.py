@@ -24,7 +24,12 @@ MAX_BYTES = 61 * 1024
 """What the file may have, gzipped."""
 _INSTALL_WITHIN_S = 600
 _ESBUILD = ("--bundle", "--minify", "--charset=utf8", "--legal-comments=none", "--log-level=error")
-_SCRIPT = ("--format=esm", "--target=es2022", "--jsx=automatic", "--jsx-import-source=preact")
+_SCRIPT = (
+    "--format=esm",
+    "--target=es2022",
+    "--inject:src/h.ts",
+    '--tsconfig-raw={"compilerOptions":{"jsx":"react","jsxFactory":"h","jsxFragmentFactory":"Fragment"}}',
+)
 
 
 class BuildError(Exception):
@@ -91,9 +96,14 @@ def check_types() -> None:
 
 
 def _list_pages() -> None:
-    """Every file of src/pages is a page: nobody has to name it a second time."""
+    """Every file of src/pages is a page: nobody has to name it a second time.
+
+    All texts come first: beside each other they take a kilobyte less, gzipped.
+    """
     names = sorted(path.stem for path in PAGES.glob("*.tsx"))
-    lines = ['import type { Page } from "../src/page";']
+    texts = sorted(path.stem for path in (HERE / "src" / "i18n").glob("*.ts"))
+    lines = [f'import "../src/i18n/{name}";' for name in texts]
+    lines.append('import type { Page } from "../src/page";')
     lines += [
         f'import {{ page as p{at} }} from "../src/pages/{name}";' for at, name in enumerate(names)
     ]
