@@ -108,6 +108,7 @@ export function KeyTable({ path, scoped, of, onNew }: KeyTableProps): VNode {
     of.reload();
   };
   const named = (key: Key): string => key.name ?? key.prefix;
+  const [leaving, renewed] = [revoking.value, rotating.value];
   const used = (key: Key): string => (key.last_used_at ? ago(key.last_used_at) : t().never);
   return (
     <>
@@ -118,24 +119,25 @@ export function KeyTable({ path, scoped, of, onNew }: KeyTableProps): VNode {
             <table>
               <thead><tr><th>{t().name}</th>{scoped ? <th>{t().scopes}</th> : null}<th>{t().prefix}</th><th>{t().made}</th><th>{t().used}</th><th>{t().ends}</th><th /></tr></thead>
               <tbody>
-                {keys.map((key) => (
-                  <tr key={String(key.id)}>
-                    <td><bdi>{key.name ?? "–"}</bdi> {String(key.id) === String(session.value?.keyId) && scoped ? <span class="badge good">{t().yours}</span> : key.kind === "console" ? <span class="badge">{t().console}</span> : null}</td>
+                {keys.map((key) => {
+                  const mine = scoped && String(key.id) === String(session.value?.keyId);
+                  return <tr key={String(key.id)}>
+                    <td><bdi>{key.name ?? "–"}</bdi> {mine ? <span class="badge good">{t().yours}</span> : key.kind === "console" ? <span class="badge">{t().console}</span> : null}</td>
                     {scoped ? <td class="small">{key.scopes.join(" · ")}</td> : null}
                     <td><code>{key.prefix}</code></td>
                     <td class="dim" title={moment(key.created_at)}>{ago(key.created_at)}</td>
                     <td class="dim">{used(key)}</td>
                     <td class="dim">{key.revoked_at ? t().state : !key.expires_at ? t().never : new Date(key.expires_at) < new Date() ? t().ended : ago(key.expires_at)}</td>
-                    <td>{key.revoked_at ? null : <span class="row"><button class="small" onClick={() => (rotating.value = key)}>{t().rotate}…</button><button class="small danger" onClick={() => (revoking.value = key)}>{t().revoke}…</button></span>}</td>
-                  </tr>
-                ))}
+                    <td>{key.revoked_at || mine ? null : <span class="row"><button class="small" onClick={() => (rotating.value = key)}>{t().rotate}…</button><button class="small danger" onClick={() => (revoking.value = key)}>{t().revoke}…</button></span>}</td>
+                  </tr>;
+                })}
               </tbody>
             </table>
           </div>
         ) : <Empty text={t().none} />}
       </Shown>
-      {revoking.value ? <Confirm title={t().revoke} text={t().revokeText(named(revoking.value), used(revoking.value))} act={t().revoke} onClose={() => (revoking.value = null)} onAct={() => void revoke(revoking.value!.id)} /> : null}
-      {rotating.value ? <Rotate path={`${path}/${rotating.value.id}/rotate`} name={named(rotating.value)} onClose={() => (rotating.value = null)} onMade={(key) => { rotating.value = null; onNew(key); }} /> : null}
+      {leaving ? <Confirm title={t().revoke} text={t().revokeText(named(leaving), used(leaving))} act={t().revoke} onClose={() => (revoking.value = null)} onAct={() => void revoke(leaving.id)} /> : null}
+      {renewed ? <Rotate path={`${path}/${renewed.id}/rotate`} name={named(renewed)} onClose={() => (rotating.value = null)} onMade={(key) => { rotating.value = null; onNew(key); }} /> : null}
     </>
   );
 }
