@@ -24,7 +24,7 @@ export async function refreshLists(): Promise<void> {
   of = session.value?.key ?? null;
   const [toolPages, tablePages] = await Promise.all([
     all<ToolSummary>("/api/v1/tools", "tools"),
-    may("manage") ? all<TableSummary>("/api/v1/tables", "tables").catch(() => ({ items: [], cut: false })) : Promise.resolve({ items: [], cut: false }),
+    may("manage") ? all<TableSummary>("/api/v1/tables", "tables") : Promise.resolve({ items: [], cut: false }),
   ]);
   tools.value = toolPages.items;
   tables.value = tablePages.items;

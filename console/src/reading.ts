@@ -17,10 +17,6 @@ export async function readText(table: Id, pointer: string, start: number, end: n
   return { text: new CodePoints(answer.text), start: answer.start, total: answer.total, revision: answer.revision };
 }
 
-interface ChunksAnswer {
-  readonly chunks: readonly ChunkRange[];
-  readonly cursor: string | null;
-}
 const MOST_CHUNKS = 5000;
 
 /** The chunks of a string in the index of a tool, in order; the first 5,000. */
@@ -29,7 +25,7 @@ export async function readChunks(tool: Id, pointer: string, signal: AbortSignal)
   let cursor: string | null = null;
   do {
     const body = { json_pointer: pointer, ...(cursor === null ? {} : { cursor }) };
-    const answer: ChunksAnswer = await post(`/api/v1/tools/${tool}/chunks`, body, { signal });
+    const answer: Schema<"ChunksAnswer"> = await post(`/api/v1/tools/${tool}/chunks`, body, { signal });
     found.push(...answer.chunks.map(({ index, start, end }) => ({ index, start, end })));
     cursor = answer.cursor;
   } while (cursor !== null && found.length < MOST_CHUNKS);

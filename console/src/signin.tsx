@@ -18,7 +18,7 @@ async function signIn(key: string): Promise<Session> {
   const endsAt = me.expires_at;
   if (!me.scopes.includes("manage")) return { ...of, key, keyId: me.key?.id ?? null, own: false, endsAt };
   const left = endsAt === null ? LONGEST_S : Math.floor((new Date(endsAt).getTime() - Date.now()) / 1000) - 1;
-  const wanted = { name: "console", scopes: me.scopes, expires_in: Math.max(1, Math.min(LONGEST_S, left)) };
+  const wanted = { name: "console", kind: "console", scopes: me.scopes, expires_in: Math.max(1, Math.min(LONGEST_S, left)) };
   const made = await request<NewKey>(
     "POST", `/api/v1/projects/${me.project.id}/keys`, { key, body: wanted },
   );

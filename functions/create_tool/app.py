@@ -19,7 +19,7 @@ from context_search.web.routes.editing import (
     replacing,
     versions,
 )
-from context_search.web.routes.indexing import project_index, search_index
+from context_search.web.routes.indexing import project_index, search_index, strings
 from context_search.web.routes.searching import retrieval_settings
 from context_search.web.routes.upkeep import project_health, rebuilds
 
@@ -30,8 +30,8 @@ logger = function_logger("create-tool")
 def _handler() -> LambdaHandler:
     catalog = [health, tables, outline, uploads, tools, adopt]
     editing = [versions, history_settings, replacing, matches, executing]
-    indexes = [search_index, project_index, rebuilds, project_health]
-    modules = [*catalog, *editing, *indexes, retrieval_settings, keys, whoami]
+    upkeep = [search_index, strings, project_index, rebuilds, project_health, retrieval_settings]
+    modules = [*catalog, *editing, *upkeep, keys, whoami]
     if parts().settings.console:
         modules.append(console)
     app = http_app([module.router for module in modules], parts(), contract=contract, log=logger)

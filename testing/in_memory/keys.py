@@ -6,7 +6,7 @@ import hmac
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from context_search.domain.access import ApiKey, KeyOwner, McpKey, NewApiKey, ProjectKey
+from context_search.domain.access import ApiKey, KeyKind, KeyOwner, McpKey, NewApiKey, ProjectKey
 from context_search.ports.outside import Clock
 from testing.in_memory.rows import KeyRow, Rows
 
@@ -23,7 +23,13 @@ class MemoryKeys:
         wanted = None if new.lifetime_s is None else now + timedelta(seconds=new.lifetime_s)
         expires_at = min((end for end in (wanted, new.ends_by) if end), default=None)
         key = ApiKey(
-            self.rows.new_id(), new.name, new.prefix, new.permissions, now, expires_at=expires_at
+            self.rows.new_id(),
+            new.name,
+            new.prefix,
+            new.permissions,
+            now,
+            expires_at=expires_at,
+            kind=new.kind,
         )
         self.rows.keys[key.id] = KeyRow(owner, new.key_hash, key)
         return key
@@ -45,9 +51,21 @@ class MemoryKeys:
             return McpKey(owner.project_id, owner.mcp_id, key.permissions)
         return ProjectKey(owner.project_id, key.permissions, key.expires_at, key.id)
 
-    def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
+    def page(
+        self, owner: KeyOwner, *, after: int, limit: int, kind: KeyKind | None = None
+    ) -> list[ApiKey]:
         rows = [row for _, row in sorted(self.rows.keys.items()) if row.owner == owner]
-        return [row.key for row in rows if row.key.id > after][:limit]
+        keys = [row.key for row in rows if row.key.id > after]
+        return [key for key in keys if kind in (None, key.kind)][:limit]
+
+    def forget_console(self, *, older_than_s: float, limit: int) -> int:
+        ended = self.clock.now() - timedelta(seconds=older_than_s)
+        keys = [row.key for row in self.rows.keys.values() if row.key.kind == "console"]
+        ends = {key.id: [at for at in (key.revoked_at, key.expires_at) if at] for key in keys}
+        gone = [key_id for key_id, times in ends.items() if times and min(times) < ended]
+        for key_id in sorted(gone)[:limit]:
+            del self.rows.keys[key_id]
+        return len(gone[:limit])
 
     def find(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
         row = self.rows.keys.get(key_id)

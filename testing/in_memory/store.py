@@ -22,6 +22,7 @@ from testing.in_memory.idempotency_keys import MemoryIdempotencyKeys
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.keys import MemoryKeys
 from testing.in_memory.keywords import MemoryKeywords
+from testing.in_memory.large_strings import MemoryLargeStrings
 from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.mcp_instances import MemoryMcpInstances
 from testing.in_memory.node_counts import MemoryNodeCounts
@@ -61,6 +62,7 @@ class MemoryUnitOfWork:
         self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.node_counts = MemoryNodeCounts(rows, clock)
+        self.large_strings = MemoryLargeStrings(rows)
         self.chunks = MemoryChunks(rows, clock)
         self.live_chunks = MemoryLiveChunks(rows)
         self.keywords = MemoryKeywords(rows)

@@ -16,6 +16,7 @@ from tests.architecture.project import ROOT, dependencies, python_files, relativ
 LAYERS = ["layers/core/requirements.in", "layers/embedding/requirements.in"]
 LOCAL = [*LAYERS, "requirements/local.in"]
 DEV = [*LOCAL, "requirements/dev.in"]
+CONFORMANCE = "requirements/conformance.in"
 installed = cache(packages_distributions)
 OURS = {"context_search", *(entry.name for entry in ROOT.iterdir())}
 # Import name → the distribution to ask for, where it comes as a part of another one.
@@ -58,7 +59,7 @@ def test_a_lock_names_no_address(path: Path) -> None:
     [
         (("shared", "functions"), LAYERS, OUTSIDE_LAYERS),
         (("local",), LOCAL, {"boto3-stubs"}),
-        (("tests", "bench"), [*DEV, "requirements/conformance.in"], set[str]()),
+        (("tests", "bench"), [*DEV, CONFORMANCE, "requirements/console.in"], set[str]()),
     ],
 )
 def test_what_the_code_imports_is_asked_for_by_name(

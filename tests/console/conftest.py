@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from local.options import ROOT, StackOptions
 from local.stack import Stack
@@ -121,7 +121,7 @@ def stack() -> Iterator[Running]:
 def tenant(stack: Running) -> Tenant:
     """A project with one table and one indexed tool, which every check may read, none change."""
     tenant = stack.project()
-    tenant.ready(tenant.tool(tenant.table(novel()), name="search_novel", json_path=""))
+    tenant.ready(tenant.tool(tenant.table(novel()), name="search_novel"))
     return tenant
 
 
@@ -161,11 +161,16 @@ def new_tab(context: BrowserContext, stack: Running) -> Callable[[], Watched]:
         watched.page.on("pageerror", lambda error: watched.errors.append(str(error)))
         watched.page.on(
             "console",
-            lambda told: watched.errors.append(told.text) if told.type == "error" else None,
+            lambda told: watched.errors.append(told.text) if _is_ours(told) else None,
         )
         return watched
 
     return make
+
+
+def _is_ours(told: ConsoleMessage) -> bool:
+    """Chromium logs every refusal of a server; those are answers, which the page shows."""
+    return told.type == "error" and not told.text.startswith("Failed to load resource")
 
 
 @pytest.fixture
@@ -179,6 +184,12 @@ def signed_in(visitor: Watched, tenant: Tenant) -> Watched:
     """A page with a session of the shared project, with all scopes."""
     visitor.sign_in(tenant.key)
     return visitor
+
+
+@pytest.fixture
+def stack_origin(stack: Running) -> Callable[[str], bool]:
+    """Whether an address is the stack's own, or holds its own content."""
+    return lambda url: url.startswith((f"{stack.base_url}/", "data:", "blob:"))
 
 
 def api(tenant: Tenant, method: str, path: str, **more: Any) -> Any:

@@ -35,11 +35,15 @@ def test_an_object_is_forgotten_after_a_day(resources: Resources) -> None:
 
 
 def test_browsers_may_only_put_and_only_from_the_known_origins(resources: Resources) -> None:
-    condition, cors, none = bucket(resources)["CorsConfiguration"]["Fn::If"]  # type: ignore[index]
+    own, others = bucket(resources)["CorsConfiguration"]["CorsRules"]  # type: ignore[index]
+    assert own.pop("AllowedOrigins") == [
+        {"Fn::Sub": "https://*.execute-api.${AWS::Region}.${AWS::URLSuffix}"}
+    ]
+    condition, rule, none = others["Fn::If"]
     assert (condition, none) == ("HasOrigins", {"Ref": "AWS::NoValue"})
-    (rule,) = cors["CorsRules"]
+    assert rule.pop("AllowedOrigins") == {"Fn::Split": [" ", {"Ref": "AllowedOrigins"}]}
+    assert own == rule
     assert rule["AllowedMethods"] == ["PUT"]
-    assert rule["AllowedOrigins"] == {"Fn::Split": [" ", {"Ref": "AllowedOrigins"}]}
 
 
 def test_nothing_travels_in_the_clear(resources: Resources) -> None:

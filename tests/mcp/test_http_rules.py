@@ -58,6 +58,37 @@ def test_a_present_origin_must_be_listed(
     assert ask(request(PING, origin=origin), allowed_origins=allowed).status == status
 
 
+LOCAL = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "hosts", "status"),
+    [
+        ("http://127.0.0.1:8787", "127.0.0.1:8787", LOCAL, 200),
+        ("http://LocalHost:8787", "localhost:8787", LOCAL, 200),
+        ("http://[::1]:8787", "[::1]:8787", LOCAL, 200),
+        ("https://localhost", "localhost", LOCAL, 200),
+        ("http://127.0.0.1:18911", "127.0.0.1:8787", LOCAL, 403),
+        ("http://localhost:8787", "127.0.0.1:8787", LOCAL, 403),
+        ("http://rebound.example:8787", "rebound.example:8787", LOCAL, 421),
+        ("ftp://localhost:8787", "localhost:8787", LOCAL, 403),
+        ("localhost:8787", "localhost:8787", LOCAL, 403),
+        ("null", "localhost", LOCAL, 403),
+        ("https://api.example", "api.example", None, 200),
+        ("http://api.example", "api.example", None, 403),
+        ("https://api.example", "other.example", None, 403),
+        ("https://", "", None, 403),
+    ],
+)
+def test_a_page_of_the_server_itself_may_call(
+    origin: str, host: str, hosts: tuple[str, ...] | None, status: int
+) -> None:
+    sent = request(PING, origin=origin, host=host)
+    answered = ask(sent, allowed_hosts=hosts)
+    assert answered.status == status
+    assert "access-control-allow-origin" not in answered.response.headers  # it needs none
+
+
 PAGE = "https://app.example"
 PREFLIGHT = {"access_control_request_method": "POST", "origin": PAGE}
 

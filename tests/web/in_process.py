@@ -36,5 +36,5 @@ class _InProcess(httpx2.BaseTransport):
 
     async def _serve(self, request: httpx2.Request) -> httpx2.Response:
         served = await self._asgi.handle_async_request(request)
-        body = httpx2.ByteStream(await served.aread())
+        body = httpx2.ByteStream(b"".join([piece async for piece in served.aiter_raw()]))
         return httpx2.Response(served.status_code, headers=served.headers, stream=body)

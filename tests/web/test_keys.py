@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -185,3 +186,49 @@ def test_a_key_that_an_operator_asks_for_twice_is_made_once(api: Api) -> None:
     assert one.json() == other.json()
     assert other.headers["idempotency-replayed"] == "true"
     assert len(keys_of(api, f"projects/{api.project_id}")) == 2
+
+
+def listed(api: Api, **query: str) -> list[int]:
+    path = f"/api/v1/projects/{api.project_id}/keys"
+    return [key["id"] for key in answer(api("GET", path, params=query), 200)["keys"]]
+
+
+def test_a_key_of_the_console_is_short_lived_and_listed_apart(api: Api) -> None:
+    [first] = listed(api)
+    made = api.new_key(kind="console")
+    assert (made["kind"], made["scopes"]) == ("console", ALL)
+    lives = datetime.fromisoformat(made["expires_at"]) - datetime.fromisoformat(made["created_at"])
+    assert lives == timedelta(hours=8)
+    assert listed(api) == listed(api, kind="standard") == [first]
+    assert listed(api, kind="console") == [made["id"]]
+    assert listed(api, kind="all") == [first, made["id"]]
+    short = api.new_key(kind="console", expires_in=60, scopes=["search"])
+    assert listed(api, kind="console") == [made["id"], short["id"]]
+    assert is_good(api, made["api_key"])
+    gone = f"/api/v1/projects/{api.project_id}/keys/{made['id']}"
+    assert api("DELETE", gone).status_code == 204
+    assert not is_good(api, made["api_key"])
+
+
+def test_a_key_of_the_console_ends_with_its_makers(api: Api) -> None:
+    maker = api.new_key(expires_in=600)
+    path = f"/api/v1/projects/{api.project_id}/keys"
+    made = answer(api("POST", path, key=maker["api_key"], json={"kind": "console"}), 201)
+    assert made["expires_at"] == maker["expires_at"]
+    rotated = answer(api("POST", f"{path}/{made['id']}/rotate", key=maker["api_key"]), 201)
+    assert (rotated["kind"], rotated["expires_at"]) == ("console", maker["expires_at"])
+
+
+@pytest.mark.parametrize(
+    "body", [{"kind": "console", "expires_in": 28_801}, {"kind": "other"}, {"kind": None}]
+)
+def test_a_key_is_of_a_known_kind_and_the_consoles_is_no_long_one(api: Api, body: object) -> None:
+    path = f"/api/v1/projects/{api.project_id}/keys"
+    problem(api("POST", path, json=body), 422, "INVALID_INPUT")
+    problem(api("GET", path, params={"kind": "x"}), 422, "INVALID_INPUT")
+
+
+def test_instances_have_no_keys_of_the_console(api: Api) -> None:
+    path = f"/api/v1/{owner_of(api, 'mcp')}/keys"
+    problem(api("POST", path, json={"kind": "console"}), 422, "INVALID_INPUT")
+    assert [key["kind"] for key in keys_of(api, path.removeprefix("/api/v1/")[:-5])] == ["standard"]

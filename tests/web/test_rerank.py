@@ -170,3 +170,16 @@ def test_a_model_that_the_deployment_has_no_more_gives_no_opinion(
         parts.settings = had
     assert found["retrieval"]["degraded"] == ["rerank_unavailable"]
     assert (len(found["results"]), server.requests) == (2, [])
+
+
+@pytest.mark.usefixtures("server")
+def test_a_second_opinion_may_be_tried_and_its_parts_sum_exactly(api: Api) -> None:
+    tool = api.tool(api.table(DOCUMENT))
+    path = f"/api/v1/tools/{tool['tool_id']}/search/explain"
+    body = {"query": ASKED, "config": {"rerank": {"model": MODEL, "blend": 0.3}}}
+    told = answer(api("POST", path, json=body), 200)
+    assert told["explain"]["fusion"]["weights"]["reranker"] == 0.3
+    assert any("reranker" in each["parts"] for each in told["explain"]["candidates"])
+    for each in told["explain"]["candidates"]:
+        parts = [round(part * 1_000_000) for part in each["parts"].values()]
+        assert sum(parts) == round(each["score"] * 1_000_000)

@@ -118,7 +118,7 @@ def test_an_explanation_is_the_same_search_with_its_reasons(
 ) -> None:
     body = {"query": "lighthouse keeper comets", "top_k": 2}
     path = f"/api/v1/tools/{tool['tool_id']}/search"
-    plain = answer(reader("POST", path, json=body), 200)
+    plain = answer(reader("POST", path, json={**body, "highlights": True}), 200)
     told = answer(reader("POST", f"{path}/explain", json=body), 200)
     explain = told.pop("explain")
     assert told == plain

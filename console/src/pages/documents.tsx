@@ -103,8 +103,8 @@ function Document({ table }: { table: Id }): VNode {
       <Shown of={about} lines={1}>
         {(row) => (
           <div class="row">
-            <h1 tabIndex={-1}><bdi>{row.name}</bdi></h1>
-            <span class="dim small num">{t().revision} {num(row.revision)} · {ago(row.updated_at)}</span>
+            <h1 tabIndex={-1}><bdi>{row.name ?? table}</bdi></h1>
+            <span class="dim small num">{t().revision} {num(row.revision)} · {row.updated_at ? ago(row.updated_at) : ""}</span>
             <span class="grow" />
             <FileButton label={t().uploadNew} onFile={(file) => void newContent(table, file, row.revision).then(again)} />
             <button onClick={() => (versionsOpen.value = true)}>{t().versions}</button>

@@ -244,11 +244,21 @@ function Outcome(): VNode {
   );
 }
 
+/** Places of one string stand together. */
+function grouped(all: readonly Place[]): Map<string, Place[]> {
+  const groups = new Map<string, Place[]>();
+  for (const place of all) {
+    const name = `${place.table_id} ${place.json_pointer}`;
+    groups.set(name, [...(groups.get(name) ?? []), place]);
+  }
+  return groups;
+}
+
 function Planned(): VNode {
   const now = plan.value!;
   const words = t() as unknown as Record<string, string>;
   const stays = Object.values(now.left_out).reduce((sum, count) => sum + count, 0);
-  const groups = Map.groupBy(places.value, (place) => `${place.table_id} ${place.json_pointer}`);
+  const groups = grouped(places.value);
   if (now.error) return <ProblemBox problem={new Problem({ status: 422, code: now.error.code, detail: now.error.message, retryable: false })} retry={() => void preview()} />;
   if (!now.matches_count) return <Empty text={t().none} />;
   const all = excepted.value.size === 0;

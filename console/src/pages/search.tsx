@@ -238,6 +238,7 @@ const placeOf = (hit: Hit): [string, Record<string, string | number>] => [
 
 function Hits({ listed }: { listed: { current: HTMLOListElement | null } }): VNode {
   const first = answer.value;
+  if (!first && problem.value) return <></>;
   if (!first) return asking.value ? <Loading stop={stop} lines={6} /> : <Nothing />;
   const hit = current.value;
   const project = "hasMore" in first ? first : null;

@@ -6,9 +6,10 @@ import { announce } from "../announce";
 import type { Id } from "../api";
 import { textTexts as t } from "../i18n/text";
 import { tableName } from "../lists";
-import { readChunks, readText } from "../reading";
+import { readChunks, readText, type TextWindow } from "../reading";
 import { useResource } from "../resource";
-import type { CodePoints } from "../rules/offsets";
+import { CodePoints } from "../rules/offsets";
+import { may } from "../session";
 import { occurrences, type Range } from "../rules/segments";
 import { windowOf, windowsOf } from "../rules/windows";
 import { copyText } from "./copy";
@@ -45,7 +46,8 @@ export function TextPane(props: PaneProps): VNode {
   const known = tool === null ? NONE : chunks.data.value;
   const wanted = windowOf(at.value, total.value ?? at.value + 1_000_000, (known ?? NONE) as never);
   const ready = known !== null || chunks.problem.value !== null;
-  const window = useResource(ready ? `${table} ${pointer} ${wanted.start} ${wanted.end}` : null, async (signal) => {
+  const window = useResource(ready ? `${table} ${pointer} ${wanted.start} ${wanted.end} ${may("manage") ? "" : props.place?.start}` : null, async (signal) => {
+    if (!may("manage")) return readHit(props.place!);
     const read = await readText(table, pointer, wanted.start, wanted.end, signal);
     total.value = read.total;
     return read;
@@ -57,6 +59,12 @@ export function TextPane(props: PaneProps): VNode {
       )}
     </Shown>
   );
+}
+
+/** A key that may only search reads no document: the passage is all there is. */
+function readHit(place: NonNullable<PaneProps["place"]>): TextWindow {
+  const text = new CodePoints(place.text ?? "");
+  return { text, start: place.start, total: place.end, revision: 0 };
 }
 
 interface WindowProps extends PaneProps {

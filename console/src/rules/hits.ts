@@ -27,7 +27,7 @@ export interface Hit {
 
 /** Spans of a project's hit are those of its snippet, which is a slice of the chunk. */
 function spansOf(found: Found): Range[] {
-  const spans = ("highlights" in found ? (found.highlights as Range[] | undefined) : null) ?? [];
+  const spans = found.highlights ?? [];
   if (!("snippet" in found)) return spans;
   const units = found.chunk.chunk_text.indexOf(found.snippet);
   if (units < 0) return [];

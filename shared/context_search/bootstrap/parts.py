@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
     from context_search.services.upkeep.sweep_round import SweepRounds
     from context_search.web.routes.catalog.tools import ToolUseCases
-    from context_search.web.routes.console import ConsolePage
     from context_search.web.routes.indexing.project_index import ProjectIndexUseCases
     from context_search.web.routes.upkeep.rebuilds import OperationUseCases
 
@@ -134,16 +133,6 @@ class Parts(LiveSettings):
         from context_search.adapters.s3_objects import S3Objects, s3_client  # noqa: PLC0415
 
         return S3Objects(s3_client(), self.settings.upload_bucket)
-
-    @cached_property
-    def console(self) -> ConsolePage:
-        """The web console."""
-        from context_search.web.routes.console import FILE, ConsolePage  # noqa: PLC0415
-
-        def signed_place() -> str:
-            return self.objects.sign_put("x", content_type="x", size=None, expires_s=1).url
-
-        return ConsolePage(FILE.read_bytes(), signed_place)
 
     @cached_property
     def patient_postgres(self) -> PostgresStore:

@@ -13,6 +13,7 @@ from context_search.settings import Settings
 if TYPE_CHECKING:
     from context_search.services.catalog.list_tables import ListTables
     from context_search.services.catalog.outline import ReadPieces
+    from context_search.services.indexing.strings import ReadStrings
     from context_search.web.routes.access.whoami import WhoAmIUseCases
 
 
@@ -56,3 +57,10 @@ class ReadingParts:
         from context_search.services.catalog.list_tables import ListTables  # noqa: PLC0415
 
         return ListTables(self.store, self.settings.silent_after_s)
+
+    @property
+    def strings(self) -> ReadStrings:
+        """The strings of a tool one by one."""
+        from context_search.services.indexing.strings import ReadStrings  # noqa: PLC0415
+
+        return ReadStrings(self.store)

@@ -23,6 +23,12 @@ Confirmation = Literal["client", "required"]
 """Who asks a person before an agent replaces something: the client as it likes, or always."""
 
 
+KeyKind = Literal["standard", "console"]
+"""What a key of a project is for: programs and people, or one session of the console."""
+CONSOLE_KEY_S = 28_800
+"""Maximum life of a key of the console, in seconds: a working day."""
+
+
 def in_order(permissions: frozenset[Permission]) -> list[Permission]:
     """Returns permissions as they are always written: search, manage, replace."""
     every: Sequence[Permission] = get_args(Permission)
@@ -120,6 +126,7 @@ class NewApiKey:
     permissions: frozenset[Permission] = ALL_PERMISSIONS
     lifetime_s: float | None = None
     ends_by: datetime | None = None
+    kind: KeyKind = "standard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,7 @@ class ApiKey:
     expires_at: datetime | None = None
     last_used_at: datetime | None = None
     revoked_at: datetime | None = None
+    kind: KeyKind = "standard"
 
     @property
     def lifetime_s(self) -> float | None:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, get_args
 
+from context_search.domain.errors import InvalidInputError
 from context_search.domain.filters import (
     Fields,
     Filter,
@@ -262,6 +263,24 @@ class SearchConfig:
         if whose != "tool" and self.fusion == "convex" and (vector, bm25) == FORMER_WEIGHTS:
             return replace(self, vector_weight=None, bm25_weight=None)
         return replace(self, vector_weight=vector, bm25_weight=bm25)
+
+
+@dataclass(frozen=True, slots=True)
+class RankingChange:
+    """Other values for some settings of a ranking, by the name of the setting."""
+
+    values: tuple[tuple[str, Any], ...]
+
+    def applied_to(self, search: SearchConfig) -> SearchConfig:
+        """Returns the settings with the change; weights are given for both legs, or for none.
+
+        Raises InvalidInputError when both would be 0.
+        """
+        changed = replace(search, **dict(self.values))
+        vector, bm25 = both_weights(changed.vector_weight, changed.bm25_weight)
+        if (vector, bm25) == (0, 0):
+            raise InvalidInputError("vector_weight and bm25_weight must not both be 0")
+        return replace(changed, vector_weight=vector, bm25_weight=bm25)
 
 
 def _with_floats(stored: object) -> dict[str, Any]:

@@ -158,7 +158,8 @@ class Evidence:
     Ranks count from 1 within their leg, and ``raw_…`` are the leg's own scores (cosine
     similarity, BM25); None where the leg did not find it. ``semantic``, ``bm25`` and ``recency``
     are 0..1, as the fusion weighed them. ``matched`` are the words of the question in the text.
-    ``fused`` is the score of the legs alone (with recency, where it counts). ``parts`` is what each
+    ``fused`` is the score of the legs alone (with recency, where it counts), and the sum of
+    ``fused_parts``. ``parts`` is what each
     part has added to the score of the hit in the end, which is their sum; those that added nothing
     are left out. A hit whose text was not looked at has none. ``reranker`` is the score of a
     reranking model, None where it gave none.
@@ -173,6 +174,7 @@ class Evidence:
     recency: float
     matched: Sequence[str]
     fused: float = 0.0
+    fused_parts: Mapping[str, float] = field(default_factory=dict)
     parts: Mapping[str, float] = field(default_factory=dict)
     reranker: float | None = None
 

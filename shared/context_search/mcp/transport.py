@@ -79,7 +79,7 @@ def admit(
     The question of a browser whether a page may call (OPTIONS) is answered with 204.
     A browser sends ``Origin``, other clients do not, so only a present one is judged.
     Host is judged only with ``allowed_hosts``; both guard against DNS rebinding. An allowed
-    value may end in ``:*`` for any port.
+    value may end in ``:*`` for any port. Besides, pages of the server itself may call.
     """
     is_preflight = (
         request.method == "OPTIONS" and "access-control-request-method" in request.headers
@@ -90,10 +90,23 @@ def admit(
     if allowed_hosts is not None and not _listed(request.headers.get("host", ""), allowed_hosts):
         raise refused(421, RpcError(INVALID_REQUEST, "this Host is not served here"))
     origin = request.headers.get("origin")
-    if origin is not None and not _listed(origin, allowed_origins):
+    is_foreign = origin is not None and not _listed(origin, allowed_origins)
+    if is_foreign and not _is_own(request, judged=allowed_hosts is not None):
         raise refused(403, RpcError(INVALID_REQUEST, "this Origin is not allowed"))
     if is_preflight:
         raise RefusedError(McpResponse(204, _PREFLIGHT))
+
+
+def _is_own(request: McpRequest, *, judged: bool) -> bool:
+    """Tells whether a page of this very server calls: its Origin is the Host that it asks for.
+
+    Where nobody has ``judged`` the Host, only over https: a foreign name that leads here has no
+    certificate.
+    """
+    scheme, _, authority = request.headers.get("origin", "").strip().lower().partition("://")
+    host = request.headers.get("host", "").strip().lower()
+    is_safe = scheme == "https" or (scheme == "http" and judged)
+    return is_safe and bool(host) and authority == host
 
 
 def shared_with_page(

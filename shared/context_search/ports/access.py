@@ -10,6 +10,7 @@ from context_search.domain.access import (
     ApiKey,
     Binding,
     Confirmation,
+    KeyKind,
     KeyOwner,
     McpChanges,
     McpInstance,
@@ -37,8 +38,17 @@ class Keys(Protocol):
         """
         ...
 
-    def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
-        """Returns keys with ids above ``after``, ascending, revoked and expired ones too."""
+    def page(
+        self, owner: KeyOwner, *, after: int, limit: int, kind: KeyKind | None = None
+    ) -> list[ApiKey]:
+        """Returns keys with ids above ``after``, ascending, revoked and expired ones too.
+
+        ``kind`` None: of every kind.
+        """
+        ...
+
+    def forget_console(self, *, older_than_s: float, limit: int) -> int:
+        """Deletes keys of the console that ended so many seconds ago; returns how many."""
         ...
 
     def find(self, owner: KeyOwner, key_id: int) -> ApiKey | None:

@@ -15,6 +15,7 @@ from context_search.ports.indexing import (
     Comparisons,
     Evictions,
     Indexes,
+    LargeStrings,
     NodeCounts,
     Nodes,
     Outbox,
@@ -91,6 +92,8 @@ class UnitOfWork(Protocol):
     def nodes(self) -> Nodes: ...
     @property
     def node_counts(self) -> NodeCounts: ...
+    @property
+    def large_strings(self) -> LargeStrings: ...
     @property
     def chunks(self) -> Chunks: ...
     @property

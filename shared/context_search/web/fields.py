@@ -23,6 +23,14 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
+from context_search.domain.config import (
+    MAX_MODEL_NAME,
+    MAX_RERANKED,
+    Fusion,
+    RankingChange,
+    Rerank,
+    Strategy,
+)
 from context_search.domain.filters import MAX_FIELDS, MAX_NAME, OPERATORS, Filter, parse_filter
 from context_search.domain.text.plain_text import HIDDEN_IN_LINE, HIDDEN_IN_TEXT, hidden_character
 from context_search.web.query_parameters import Decimal
@@ -185,6 +193,41 @@ Cursor = Annotated[int, Query(ge=0, le=2**63 - 1), Decimal]
 """Where to go on in a list, in an address."""
 OfTable = Annotated[int | None, Query(alias="table_id", ge=1, le=2**63 - 1), Decimal]
 """Which table a list is about, in an address."""
+
+
+Weight = Annotated[float, Field(ge=0, le=1)]
+
+
+class RerankBody(Body):
+    """Which model of the deployment orders the first hits anew, and what its opinion counts."""
+
+    model_config = example(model="cohere/rerank-v3.5")
+    model: Annotated[str, Field(min_length=1, max_length=MAX_MODEL_NAME)]
+    candidates: Annotated[int, Field(ge=1, le=MAX_RERANKED)] = 20
+    blend: Weight = 0.5
+
+
+class RankingBody(Body):
+    """How a tool ranks, as far as that is to be another; what is left out stays.
+
+    ``null``: no second opinion; weights that are found, where both are ``null``.
+    """
+
+    model_config = example(fusion="linear", bm25_weight=0.55, vector_weight=0.35)
+    strategy: Annotated[Strategy | LeftOut, NotNull] = None
+    fusion: Annotated[Fusion | LeftOut, NotNull] = None
+    vector_weight: Weight | None = None
+    bm25_weight: Weight | None = None
+    recency_weight: Annotated[Weight | LeftOut, NotNull] = None
+    rerank: RerankBody | None = None
+
+    def change(self) -> RankingChange:
+        """Returns what is to be another."""
+        names = [name for name in RankingBody.model_fields if name in self.model_fields_set]
+        given = {name: getattr(self, name) for name in names}
+        if self.rerank is not None:
+            given["rerank"] = Rerank(**dict(self.rerank))
+        return RankingChange(tuple(given.items()))
 
 
 # Fields of answers. Bounds are said to clients, and tests hold every answer to them; no answer is

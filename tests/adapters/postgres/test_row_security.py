@@ -38,6 +38,7 @@ SECURED = [
     "history_settings",
     "idempotency_key",
     "index_generation",
+    "judged_set",
     "mcp",
     "mcp_binding",
     "node",
@@ -108,6 +109,11 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
             project=bench.project.id,
         )
         tx.run("INSERT INTO retrieval_settings (project_id) VALUES (:p)", p=bench.project.id)
+        tx.run(
+            "INSERT INTO judged_set (project_id, name, version, questions, bytes, lines)"
+            " VALUES (:p, 'x', 1, 0, 0, '')",
+            p=bench.project.id,
+        )
         tx.run("INSERT INTO project_removal (project_id) VALUES (:p)", p=bench.project.id)
     with store.for_all("test") as work:
         key = str(bench.project.id).encode()

@@ -158,3 +158,21 @@ def test_a_key_ends_after_its_lifetime_or_when_it_has_to(bench: Bench) -> None:
     assert principal_of(bench, b"c") == ProjectKey(
         owner.project_id, expires_at=end, key_id=ended.id
     )
+
+
+def test_keys_of_the_console_are_forgotten_some_time_after_their_end(bench: Bench) -> None:
+    owner = KeyOwner(bench.project().id)
+    others = add(bench, owner, b"o", lifetime_s=10.0)
+    ended = add(bench, owner, b"e", lifetime_s=10.0, kind="console")
+    revoked = add(bench, owner, b"r", lifetime_s=900.0, kind="console")
+    living = add(bench, owner, b"l", lifetime_s=900.0, kind="console")
+    with bench.store.for_all("test") as work:
+        assert work.keys.page(owner, after=0, limit=9, kind="console") == [ended, revoked, living]
+        assert work.keys.page(owner, after=0, limit=9, kind="standard") == [others]
+        work.keys.revoke(revoked.id)
+    bench.pass_time(60)
+    with bench.store.for_all("test") as work:
+        assert work.keys.forget_console(older_than_s=70, limit=9) == 0
+        assert work.keys.forget_console(older_than_s=40, limit=1) == 1
+        assert work.keys.forget_console(older_than_s=40, limit=9) == 1
+    assert [key.id for key in listed(bench, owner)] == [others.id, living.id]

@@ -17,6 +17,7 @@ from context_search.domain.ranking.fusion import (
     min_max,
     ranking,
     reciprocal_rank_fusion,
+    rounded,
     total,
 )
 
@@ -56,8 +57,16 @@ def close(one: Leg, other: Leg) -> bool:
     )
 
 
+@given(st.dictionaries(st.text(max_size=3), st.floats(-1, 1), max_size=10))
+def test_rounded_shares_sum_to_the_rounded_sum(shares: dict[str, float]) -> None:
+    whole = sum(shares.values())
+    counts = {name: round(share * 10**6) for name, share in rounded(whole, shares, 6).items()}
+    assert sum(counts.values()) == (round(round(whole, 6) * 10**6) if shares else 0)
+    assert all(abs(counts[name] - shares[name] * 10**6) <= 1.000_1 for name in shares)
+
+
 def test_the_examples_of_the_documentation_hold() -> None:
-    assert doctest.testmod(fusion) == (0, 7)
+    assert doctest.testmod(fusion) == (0, 8)
 
 
 @BOTH

@@ -18,6 +18,7 @@ SEARCH = frozenset({"search"})
 MANAGE = frozenset({"manage"})
 REPLACE = frozenset({"replace"})
 READ = SEARCH | MANAGE
+ANY_SCOPE = SEARCH | MANAGE | REPLACE
 
 UNDOCUMENTED = frozenset({("GET", "/openapi.json"), ("GET", "/console")})
 MCP_PATHS = ("/mcp", "/api/v1/mcp/server/{api_key}")
@@ -44,6 +45,7 @@ class Row:
 
 
 _QUERY = {"query": "harbour"}
+_OUTLINE = {"tool_id": "{tool_id}", "cursor": "{after_child}"}
 _OWN_PAGE = {"after_tool": 200, "after_key": 200, "after_mcp": 200, "after_binding": 200}
 _TABLES = "/api/v1/tables/{table_id}"
 _UPLOADS = f"{_TABLES}/uploads"
@@ -71,7 +73,7 @@ ROWS: Mapping[Operation, Row] = {
     ("GET", "/.well-known/oauth-protected-resource/mcp"): Row(OPEN, 404),
     ("POST", "/api/v1/projects"): Row(TRUSTED, 201, {"name": "x"}),
     ("DELETE", _PROJECTS): Row(TRUSTED, 204),
-    ("GET", "/api/v1/whoami"): Row(SEARCH | MANAGE | REPLACE, 200),
+    ("GET", "/api/v1/whoami"): Row(ANY_SCOPE, 200),
     ("POST", "/api/v1/tables"): Row(MANAGE, 201, {**_IN_PROJECT, "data": 1}),
     ("GET", "/api/v1/tables"): Row(
         MANAGE, 200, query={"cursor": "{after_table}"}, looks={"after_table": 200}
@@ -83,10 +85,12 @@ ROWS: Mapping[Operation, Row] = {
     ("PUT", f"{_TABLES}/data"): Row(MANAGE, 200, {"strings": ["harbour"]}),
     ("PATCH", f"{_TABLES}/data"): Row(MANAGE, 200, {}),
     ("POST", f"{_TABLES}/data/read"): Row(MANAGE, 200, {}),
-    ("POST", f"{_TABLES}/data/replace"): Row(MANAGE, 200, {"value": {"strings": ["harbour"]}}),
-    ("POST", f"{_TABLES}/data/merge"): Row(MANAGE, 200, {"patch": {}}),
-    ("POST", f"{_TABLES}/data/remove"): Row(MANAGE, 200, {"json_pointer": "/strings/0"}),
+    ("GET", f"{_TABLES}/outline"): Row(MANAGE, 200, query=_OUTLINE, looks={"after_child": 200}),
+    ("POST", f"{_TABLES}/outline"): Row(MANAGE, 200, _OUTLINE, looks={"after_child": 200}),
     ("POST", f"{_TABLES}/text"): Row(MANAGE, 200, {"json_pointer": "/strings/0"}),
+    ("POST", f"{_TABLES}/data/replace"): Row(MANAGE, 200, {"value": {"strings": ["harbour"]}}),
+    ("POST", f"{_TABLES}/data/merge"): Row(MANAGE, 200, {"patch": {"strings": ["harbour"]}}),
+    ("POST", f"{_TABLES}/data/remove"): Row(MANAGE, 200, {"json_pointer": "/strings/0"}),
     ("POST", _UPLOADS): Row(MANAGE, 201, {"format": "json"}),
     ("GET", f"{_UPLOADS}/{{upload_id}}"): Row(MANAGE, 200),
     ("POST", f"{_UPLOADS}/{{upload_id}}/complete"): Row(MANAGE, 202),
@@ -118,6 +122,15 @@ ROWS: Mapping[Operation, Row] = {
     ("POST", f"{_TOOLS}/search-index/rollback"): Row(MANAGE, 409),
     ("POST", f"{_TOOLS}/search-index/clear"): Row(MANAGE, 200, query={"shared": "true"}),
     ("POST", f"{_TOOLS}/search-index/retry"): Row(MANAGE, 200),
+    ("GET", f"{_TOOLS}/search-index/nodes"): Row(
+        READ, 200, query={"cursor": "{after_string}"}, looks={"after_string": 200}
+    ),
+    ("POST", f"{_TOOLS}/chunks"): Row(
+        READ,
+        200,
+        {"json_pointer": "/a", "cursor": "{after_chunk}"},
+        looks={"after_chunk": 200},
+    ),
     ("POST", f"{_TOOLS}/search"): Row(SEARCH, 200, _QUERY),
     ("POST", f"{_TOOLS}/search/explain"): Row(SEARCH, 200, _QUERY),
     ("POST", f"{_TOOLS}/retrieve"): Row(SEARCH, 200, _QUERY),
@@ -208,9 +221,16 @@ ROWS: Mapping[Operation, Row] = {
 }
 
 PUBLIC = sorted(pair for pair, row in ROWS.items() if row.opened_by - TRUSTED)
+SCOPED = [pair for pair in PUBLIC if ROWS[pair].scopes != ANY_SCOPE]
 BOTH = sorted(pair for pair, row in ROWS.items() if row.scopes and row.opened_by > row.scopes)
 INTERNAL = sorted(pair for pair, row in ROWS.items() if row.opened_by == TRUSTED)
 EVERYBODYS = sorted(pair for pair, row in ROWS.items() if row.opened_by == OPEN)
+
+
+def has_ids(operation: Operation) -> bool:
+    """Says whether a call names anything that could be somebody else's."""
+    row = ROWS[operation]
+    return any(True for part in (operation[1], row.query, row.body) for _ in markers(part))
 
 
 def ids_of(operation: Operation, ids: Ids) -> dict[str, Any]:

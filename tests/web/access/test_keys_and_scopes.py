@@ -14,6 +14,7 @@ from tests.web.access.matrix import (
     INTERNAL,
     PUBLIC,
     ROWS,
+    SCOPED,
     Operation,
     ids_of,
     request_of,
@@ -25,6 +26,7 @@ from tests.web.api import OLD_SECRET, SECRET, Api, LocalParts, problem
 NOBODY = 0
 """The id of no project."""
 every_public_route = pytest.mark.parametrize("operation", PUBLIC, ids=" ".join)
+every_scoped_route = pytest.mark.parametrize("operation", SCOPED, ids=" ".join)
 every_internal_route = pytest.mark.parametrize("operation", INTERNAL, ids=" ".join)
 
 
@@ -109,7 +111,7 @@ def test_both_secrets_of_a_rotation_are_good(api: Api, secret: str) -> None:
     assert response.status_code == 201
 
 
-@every_public_route
+@every_scoped_route
 def test_a_route_wants_a_key_with_its_scope(
     parts: LocalParts, victim: Tenant, operation: Operation
 ) -> None:

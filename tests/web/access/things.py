@@ -19,6 +19,8 @@ MISSING: Ids = {
     # A page after a number begins with the next id, so only 0 is like a number of somebody else's.
     **dict.fromkeys(["after_tool", "after_key", "after_mcp_key", "after_mcp", "after_binding"], 0),
     "after_table": 0,
+    **dict.fromkeys(["after_child", "after_chunk"], "0"),
+    "after_string": "1.",
     "below_revision": NOWHERE,
     "plan_id": NOWHERE,
     "digest": "0" * 32,
@@ -75,6 +77,9 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
         "key_id": key["id"],
         "mcp_key_id": keys[0]["id"],
         "after_table": table["id"],
+        "after_child": "0",
+        "after_chunk": "0",
+        "after_string": "1.",
         "after_tool": made[0]["tool_id"],
         "after_key": key["id"],
         "after_mcp_key": keys[0]["id"],

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from context_search.adapters.postgres.editing.plans import PostgresPlans
     from context_search.adapters.postgres.editing.versions import PostgresVersions
     from context_search.adapters.postgres.indexing.calibrations import PostgresCalibrations
+    from context_search.adapters.postgres.indexing.large_strings import PostgresLargeStrings
     from context_search.adapters.postgres.indexing.sections import PostgresSections
     from context_search.adapters.postgres.searching.words_backlog import PostgresWordsBacklog
     from context_search.adapters.postgres.upkeep.cleanup_runs import PostgresCleanupRuns
@@ -115,6 +116,15 @@ class PostgresUnitOfWork:
         )
 
         return PostgresWordsBacklog(self._tx)
+
+    @property
+    def large_strings(self) -> PostgresLargeStrings:
+        """Loaded when it is needed: only people look at strings one by one."""
+        from context_search.adapters.postgres.indexing.large_strings import (  # noqa: PLC0415
+            PostgresLargeStrings,
+        )
+
+        return PostgresLargeStrings(self._tx)
 
     @property
     def outlines(self) -> PostgresOutlines:

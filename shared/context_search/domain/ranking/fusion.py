@@ -98,6 +98,25 @@ def recency(changed_at: datetime, now: datetime) -> float:
     return float(0.5 ** (age_days / HALF_LIFE_DAYS))
 
 
+def rounded(whole: float, shares: Leg, digits: int) -> dict[str, float]:
+    """Returns the shares of a sum, rounded so that they sum to the rounded sum exactly.
+
+    Each is off by less than a unit of its last digit.
+
+    >>> rounded(0.1, {"a": 0.0333, "b": 0.0333, "c": 0.0334}, 2)
+    {'a': 0.03, 'b': 0.03, 'c': 0.04}
+    """
+    unit = 10**digits
+    counts = {name: round(share * unit) for name, share in shares.items()}
+    missing = round(round(whole, digits) * unit) - sum(counts.values())
+    step = 1 if missing > 0 else -1
+    # Those first that rounding has moved furthest the other way.
+    moved = sorted(shares, key=lambda name: step * (counts[name] - shares[name] * unit))
+    for name in moved[: abs(missing)]:
+        counts[name] += step
+    return {name: count / unit for name, count in counts.items()}
+
+
 def ranking(scores: Leg) -> list[str]:
     """Returns the ids best first; equal scores keep the order that they have in ``scores``."""
     return sorted(scores, key=scores.__getitem__, reverse=True)

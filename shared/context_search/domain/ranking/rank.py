@@ -261,29 +261,32 @@ def _relevances(
 class _Scored:
     """``scores``, and what they are the sums of: the shares of each part, by id.
 
-    ``fused`` are the scores before anything but the legs has counted.
+    ``fused`` are the scores before anything but the legs has counted, ``fused_parts`` what these
+    are the sums of.
     """
 
     scores: Scores
     parts: Mapping[str, Scores]
     fused: Scores = field(default_factory=dict)
+    fused_parts: Mapping[str, Scores] = field(default_factory=dict)
 
     @classmethod
     def of(cls, names: Sequence[str], shares: Sequence[Scores]) -> _Scored:
         """Returns the sums of shares that go by these names."""
-        scores = total(shares)
-        return cls(scores, dict(zip(names, shares, strict=True)), scores)
-
-    def of_one(self, name: str) -> dict[str, float]:
-        """Returns what has added to one score."""
-        found = ((part, shares.get(name)) for part, shares in self.parts.items())
-        return {part: share for part, share in found if share}
+        scores, parts = total(shares), dict(zip(names, shares, strict=True))
+        return cls(scores, parts, scores, parts)
 
     def then(self, part: str, scores: Scores) -> _Scored:
         """Returns the scores as one part more has changed them."""
         before = self.scores
         added = {name: score - before[name] for name, score in scores.items()}
         return replace(self, scores=scores, parts={**self.parts, part: added})
+
+
+def _of_one(parts: Mapping[str, Scores], name: str) -> dict[str, float]:
+    """Returns what has added to one score."""
+    found = ((part, shares.get(name)) for part, shares in parts.items())
+    return {part: share for part, share in found if share}
 
 
 def _linear(weights: Weights, live: _Live) -> _Scored:
@@ -350,7 +353,8 @@ def _evidence(
             recency=live.recency[name],
             matched=[word for word in live.words if word in live.vocabulary(name)],
             fused=scored.fused.get(name, 0.0),
-            parts=scored.of_one(name) if name in live.texts else {},
+            fused_parts=_of_one(scored.fused_parts, name),
+            parts=_of_one(scored.parts, name) if name in live.texts else {},
         )
         for name in names
     }

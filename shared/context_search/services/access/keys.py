@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 
 from context_search.domain.access import (
     ALL_PERMISSIONS,
+    CONSOLE_KEY_S,
     MCP_PERMISSIONS,
     ApiKey,
     Caller,
     Internal,
+    KeyKind,
     KeyOwner,
     NewApiKey,
     Permission,
@@ -59,11 +61,15 @@ def key_hash(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class KeyOptions:
-    """What a new key is to be called, how long it is good for (None for ever), what it may do."""
+    """What a new key is to be called, how long it is good for, what it may do, what it is for.
+
+    ``lifetime_s`` None: for ever; a key of the console: for a working day.
+    """
 
     name: str | None = None
     lifetime_s: float | None = None
     permissions: frozenset[Permission] | None = None
+    kind: KeyKind = "standard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +100,21 @@ class ManageKeys:
             if not work.projects.exists(caller.project_id):  # an operator may name any
                 raise NotFoundError("there is no such project")
             owner = owner_of(work, caller, mcp_id)
-            made = add_key(work, owner, replace(options, permissions=wanted), caller)
+            usual_s = CONSOLE_KEY_S if options.kind == "console" else None
+            asked = replace(options, permissions=wanted, lifetime_s=options.lifetime_s or usual_s)
+            made = add_key(work, owner, asked, caller)
             if (options.lifetime_s or 0) > (made.key.lifetime_s or math.inf):
                 raise PermissionDeniedError("a key cannot make one that lives longer than itself")
             return made
 
-    def page(self, caller: Principal, mcp_id: int | None, *, after: int) -> Page[ApiKey]:
-        """Returns keys by id, revoked and expired ones too."""
+    def page(
+        self, caller: Principal, mcp_id: int | None, *, after: int, kind: KeyKind | None = None
+    ) -> Page[ApiKey]:
+        """Returns keys of a kind, or of all, by id, revoked and expired ones too."""
         with self.store.for_project(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
-            return page_of(work.keys.page(owner, after=after, limit=PAGE + 1), lambda key: key.id)
+            keys = work.keys.page(owner, after=after, limit=PAGE + 1, kind=kind)
+            return page_of(keys, lambda key: key.id)
 
     def revoke(self, caller: Principal, mcp_id: int | None, key_id: int) -> None:
         """Makes a key worthless at once.
@@ -127,7 +138,7 @@ class ManageKeys:
             old = _live_key(work, owner, key_id)
             work.keys.expire_within(old.id, old_expires_in_s)
             return add_key(
-                work, owner, KeyOptions(old.name, old.lifetime_s, old.permissions), caller
+                work, owner, KeyOptions(old.name, old.lifetime_s, old.permissions, old.kind), caller
             )
 
 
@@ -148,7 +159,15 @@ def add_key(work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Calle
     permissions = MCP_PERMISSIONS if owner.mcp_id else options.permissions or ALL_PERMISSIONS
     check_may_give(maker, permissions | _opened_by(work, owner))
     ends_by = maker.expires_at if isinstance(maker, ProjectKey) else None
-    new = NewApiKey(options.name, made.prefix, made.hash, permissions, options.lifetime_s, ends_by)
+    new = NewApiKey(
+        options.name,
+        made.prefix,
+        made.hash,
+        permissions,
+        options.lifetime_s,
+        ends_by,
+        options.kind,
+    )
     return ShownKey(work.keys.add(owner, new), made.text)
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from cachetools import TTLCache
 
 from context_search.domain.access import Caller, Internal, Principal
-from context_search.domain.config import SearchConfig
+from context_search.domain.config import RankingChange, SearchConfig
 from context_search.domain.errors import NotFoundError, ProjectIndexOffError
 from context_search.domain.model import Reach
 from context_search.domain.search import Answer, QuestionLimits, Target
@@ -23,18 +23,19 @@ KEPT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class SearchedTool:
-    """The scope of a tool, ranked as the tool is configured.
+    """The scope of a tool, ranked as the tool is configured, or as it would be with ``draft``.
 
     ``project_id`` is the caller's project; None is a trusted internal caller.
     """
 
     tool_id: int
     project_id: int | None
+    draft: RankingChange | None = None
 
     @classmethod
-    def by(cls, caller: Caller, tool_id: int) -> SearchedTool:
+    def by(cls, caller: Caller, tool_id: int, draft: RankingChange | None = None) -> SearchedTool:
         """Returns the tool as a caller sees it."""
-        return cls(tool_id, None if isinstance(caller, Internal) else caller.project_id)
+        return cls(tool_id, None if isinstance(caller, Internal) else caller.project_id, draft)
 
     @property
     def id(self) -> int:
@@ -94,14 +95,14 @@ def opened_for(
 def read_target(work: UnitOfWork, searched: Searched, *, silent_s: float) -> Target:
     """Returns the index that answers now. A foreign tool looks like a missing one.
 
-    Raises NotFoundError and ProjectIndexOffError.
+    Raises NotFoundError and ProjectIndexOffError, and InvalidInputError for a draft of no weights.
     """
     if isinstance(searched, SearchedTool):
         found = work.tools.find_with_index(searched.tool_id, project_id=searched.project_id)
         if found is None:
             raise NotFoundError("there is no such tool")
         tool, index = found
-        search = tool.search
+        search = tool.search if searched.draft is None else searched.draft.applied_to(tool.search)
         reach = Reach(
             tool.scope.json_pointer, filter=search.where, only_current=search.where is not None
         )

@@ -50,6 +50,8 @@ REMOVALS_PER_STEP = 200
 STEP_RESERVE_S = 20.0
 REPEATS_PER_STEP = PAGES_PER_RUN  # a repeat of the sweep is a page
 RETRY_S = 3_600.0
+CONSOLE_KEY_KEPT_S = 86_400.0
+"""Seconds for which a key of the console is listed after its end."""
 SOON_S = 60.0
 MOST_WAITS = 3
 NAMESPACE_PREFIX = "project_"
@@ -117,6 +119,7 @@ class Cleanup:
             self._delete_namespaces,
             self._sweep,
             self._forget_requests,
+            self._forget_keys,
             self._keep_plans,
             self._prune_versions,
             self._summarise,
@@ -255,6 +258,14 @@ class Cleanup:
         with self.store.for_all("upkeep") as work:
             found = work.idempotency_keys.forget(older_than_s=KEPT_S, limit=REQUESTS_PER_STEP)
         report.requests_forgotten += found
+        return found == REQUESTS_PER_STEP
+
+    def _forget_keys(self, report: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            found = work.keys.forget_console(
+                older_than_s=CONSOLE_KEY_KEPT_S, limit=REQUESTS_PER_STEP
+            )
+        report.keys_forgotten += found
         return found == REQUESTS_PER_STEP
 
     def _keep_plans(self, report: CleanupReport) -> bool:

@@ -24,6 +24,7 @@ WORK = (
     "orphans_deleted",
     "missing_requeued",
     "requests_forgotten",
+    "keys_forgotten",
     "summaries_written",
     "imports_revived",
     "uploads_forgotten",
@@ -64,6 +65,7 @@ class CleanupReport:
     orphans_deleted: int = 0
     missing_requeued: int = 0
     requests_forgotten: int = 0
+    keys_forgotten: int = 0
     summaries_written: int = 0
     imports_revived: int = 0
     uploads_forgotten: int = 0

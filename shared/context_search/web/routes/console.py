@@ -10,17 +10,17 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from context_search.domain.errors import ObjectsUnavailableError
+from context_search.ports.outside import Objects
 from context_search.web.callers import part
 
 router = APIRouter(tags=["console"])
@@ -34,12 +34,11 @@ _STYLE = re.compile(rb"<style[^>]*>(.*?)</style>", re.DOTALL)
 class ConsolePage:
     """The file as it is served, and what a browser is told about it.
 
-    ``signed_place`` signs any place of uploads: the page may send documents there. It raises
-    ObjectsUnavailableError where there are no uploads.
+    The page may send documents to where ``objects`` signs places of uploads.
     """
 
     content: bytes
-    signed_place: Callable[[], str]
+    objects: Objects
 
     @cached_property
     def gzipped(self) -> bytes:
@@ -79,9 +78,10 @@ class ConsolePage:
     def _uploads(self) -> list[str]:
         """Returns the bucket, without the object."""
         try:
-            place = urlsplit(self.signed_place())
+            signed = self.objects.sign_put("x", content_type="x", size=None, expires_s=1)
         except ObjectsUnavailableError:
             return []
+        place = urlsplit(signed.url)
         return [f"{place.scheme}://{place.netloc}{place.path.rpartition('/')[0]}/"]
 
 
@@ -90,7 +90,16 @@ def _hashes(pattern: re.Pattern[bytes], content: bytes) -> str:
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-Use = Annotated[ConsolePage, part("console")]
+async def _page_of(request: Request, objects: Annotated[Objects, part("objects")]) -> ConsolePage:
+    """Returns the page of this process; the file is read once."""
+    state = request.app.state
+    if not hasattr(state, "console"):
+        state.console = ConsolePage(FILE.read_bytes(), objects)
+    page: ConsolePage = state.console
+    return page
+
+
+Use = Annotated[ConsolePage, Depends(_page_of)]
 
 
 @router.get("/console", include_in_schema=False)

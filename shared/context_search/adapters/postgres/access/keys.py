@@ -8,9 +8,17 @@ from typing import Any
 
 from context_search.adapters.postgres.catalog.presence import project_is_there
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.access import ApiKey, KeyOwner, McpKey, NewApiKey, ProjectKey, in_order
+from context_search.domain.access import (
+    ApiKey,
+    KeyKind,
+    KeyOwner,
+    McpKey,
+    NewApiKey,
+    ProjectKey,
+    in_order,
+)
 
-_KEY = "id, name, prefix, permissions, created_at, expires_at, last_used_at, revoked_at"
+_KEY = "id, name, prefix, permissions, created_at, expires_at, last_used_at, revoked_at, kind"
 _OWNED = "project_id = :project AND mcp_id IS NOT DISTINCT FROM CAST(:mcp AS bigint)"
 _LIVE = """
     api_key.revoked_at IS NULL
@@ -43,8 +51,9 @@ class PostgresKeys:
         [row] = self.tx.run(
             f"""
             INSERT INTO api_key
-                (project_id, mcp_id, name, prefix, key_hash, permissions, created_at, expires_at)
-            SELECT :project, :mcp, :name, :prefix, :hash, :permissions, at,
+                (project_id, mcp_id, name, prefix, key_hash, permissions, kind, created_at,
+                 expires_at)
+            SELECT :project, :mcp, :name, :prefix, :hash, :permissions, :kind, at,
                    LEAST(at + make_interval(secs => CAST(:lifetime AS double precision)),
                          CAST(:ends_by AS timestamptz))
             FROM clock_timestamp() AS at RETURNING {_KEY}
@@ -55,6 +64,7 @@ class PostgresKeys:
             prefix=new.prefix,
             hash=new.key_hash,
             permissions=in_order(new.permissions),
+            kind=new.kind,
             lifetime=new.lifetime_s,
             ends_by=new.ends_by,
         )
@@ -69,12 +79,18 @@ class PostgresKeys:
             return McpKey(project_id, mcp_id, frozenset(permissions))
         return ProjectKey(project_id, frozenset(permissions), expires_at, key_id)
 
-    def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
+    def page(
+        self, owner: KeyOwner, *, after: int, limit: int, kind: KeyKind | None = None
+    ) -> list[ApiKey]:
         rows = self.tx.run(
-            f"SELECT {_KEY} FROM api_key WHERE {_OWNED} AND id > :after ORDER BY id LIMIT :limit",
+            f"""
+            SELECT {_KEY} FROM api_key WHERE {_OWNED} AND id > :after
+              AND (CAST(:kind AS text) IS NULL OR kind = :kind) ORDER BY id LIMIT :limit
+            """,
             project=owner.project_id,
             mcp=owner.mcp_id,
             after=after,
+            kind=kind,
             limit=limit,
         )
         return [_key(row) for row in rows]
@@ -87,6 +103,19 @@ class PostgresKeys:
             mcp=owner.mcp_id,
         )
         return _key(rows[0]) if rows else None
+
+    def forget_console(self, *, older_than_s: float, limit: int) -> int:
+        return self.tx.execute(
+            """
+            DELETE FROM api_key WHERE id IN (
+                SELECT id FROM api_key WHERE kind = 'console'
+                  AND LEAST(revoked_at, expires_at)
+                      < clock_timestamp() - make_interval(secs => :age)
+                ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
+            """,
+            age=older_than_s,
+            limit=limit,
+        )
 
     def find_live(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
         rows = self.tx.run(
@@ -113,5 +142,5 @@ class PostgresKeys:
 
 
 def _key(row: Sequence[Any]) -> ApiKey:
-    key_id, name, prefix, permissions, *times = row
-    return ApiKey(key_id, name, prefix, frozenset(permissions), *times)
+    key_id, name, prefix, permissions, *others = row
+    return ApiKey(key_id, name, prefix, frozenset(permissions), *others)

@@ -21,26 +21,28 @@ _LENGTH = """
 """
 _LENGTH_OF_VALUE = _LENGTH.format(value="value")
 _LENGTH_OF_CHILD = _LENGTH.format(value="child")
-_ELEMENTS = """
-    SELECT :after + number - 1, CAST(:after + number - 1 AS text), element
+_AFTER, _LIMIT = "CAST(:after AS bigint)", "CAST(:limit AS bigint)"
+_ELEMENTS = f"""
+    SELECT {_AFTER} + number - 1, CAST({_AFTER} + number - 1 AS text), element
     FROM jsonb_array_elements(jsonb_path_query_array(
         CASE jsonb_typeof(value) WHEN 'array' THEN value ELSE '[]' END, '$[$first to $last]',
-        jsonb_build_object('first', :after, 'last', CAST(:after AS bigint) + :limit), true))
+        jsonb_build_object('first', {_AFTER}, 'last', {_AFTER} + {_LIMIT}), true))
         WITH ORDINALITY AS elements (element, number)
     WHERE CAST(:part AS text) IS NULL
     UNION ALL
-    SELECT CAST(:element AS bigint), CAST(:element AS text), value -> CAST(:element AS int)
-    WHERE jsonb_typeof(value) = 'array' AND CAST(:element AS bigint) >= :after
+    SELECT CAST(:element AS bigint), CAST(CAST(:element AS bigint) AS text),
+           value -> CAST(CAST(:element AS bigint) AS int)
+    WHERE jsonb_typeof(value) = 'array' AND CAST(:element AS bigint) >= {_AFTER}
       AND CAST(:element AS bigint) < jsonb_array_length(value)
 """
-_MEMBERS = """
+_MEMBERS = f"""
     SELECT number - 1, key, value -> key FROM (
         SELECT key, number FROM jsonb_object_keys(
-            CASE jsonb_typeof(value) WHEN 'object' THEN value ELSE '{}' END)
+            CASE jsonb_typeof(value) WHEN 'object' THEN value ELSE '{{}}' END)
             WITH ORDINALITY AS keys (key, number)
-        WHERE number > :after AND (
+        WHERE number > {_AFTER} AND (
             CAST(:part AS text) IS NULL OR strpos(lower(key), lower(CAST(:part AS text))) > 0)
-        ORDER BY number LIMIT :limit + 1) AS found
+        ORDER BY number LIMIT {_LIMIT} + 1) AS found
 """
 _ELEMENT = re.compile(r"0|[1-9][0-9]{0,8}")
 

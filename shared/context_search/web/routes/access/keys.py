@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from context_search.domain.access import ApiKey, Permission, Principal, in_order
+from context_search.domain.access import (
+    CONSOLE_KEY_S,
+    ApiKey,
+    KeyKind,
+    Permission,
+    Principal,
+    in_order,
+)
 from context_search.services.access.keys import KeyOptions, ManageKeys, ShownKey
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import KeyId, Owner, OwnerOrOperator, part
@@ -56,11 +63,18 @@ class CreateKeyBody(CreateMcpKeyBody):
 
     model_config = example(name="ci", scopes=["search"], expires_in=7_776_000)
     scopes: Annotated[_Scopes | LeftOut, NotNull] = None
+    kind: KeyKind = "standard"
+
+    @model_validator(mode="after")
+    def _is_short(self) -> CreateKeyBody:
+        if self.kind == "console" and (self.expires_in or 0) > CONSOLE_KEY_S:
+            raise ValueError(f"a key of the console lives for {CONSOLE_KEY_S} seconds at most")
+        return self
 
     def options(self) -> KeyOptions:
         """Returns what is wanted."""
         permissions = None if self.scopes is None else frozenset(self.scopes)
-        return KeyOptions(self.name, self.expires_in, permissions)
+        return KeyOptions(self.name, self.expires_in, permissions, self.kind)
 
 
 class RotateKeyBody(Body):
@@ -75,6 +89,7 @@ class KeyAnswer(Answer):
 
     id: KnownId
     name: str | None
+    kind: KeyKind
     prefix: str
     scopes: list[Permission]
     created_at: Time
@@ -88,6 +103,7 @@ class KeyAnswer(Answer):
         return cls(
             id=key.id,
             name=key.name,
+            kind=key.kind,
             prefix=key.prefix,
             scopes=in_order(key.permissions),
             created_at=key.created_at,
@@ -135,9 +151,9 @@ class Keys:
 
         return once.answer(self.caller.project_id, create)
 
-    def page(self, cursor: int) -> KeysAnswer:
-        """Lists them without their texts."""
-        page = self.use.page(self.caller, self.mcp_id, after=cursor)
+    def page(self, cursor: int, kind: KeyKind | None = None) -> KeysAnswer:
+        """Lists those of a kind, or all, without their texts."""
+        page = self.use.page(self.caller, self.mcp_id, after=cursor, kind=kind)
         return KeysAnswer(
             keys=[KeyAnswer.of(key) for key in page.rows], cursor=next_cursor(page.next_after)
         )
@@ -181,9 +197,14 @@ async def create_key(
 
 
 @router.get("/projects/{project_id}/keys", responses=refused(409))
-async def list_keys(keys: ProjectKeys, cursor: Cursor = 0) -> KeysAnswer:
-    """Returns the project's keys without their texts, revoked and expired ones too."""
-    return keys.page(cursor)
+async def list_keys(
+    keys: ProjectKeys, cursor: Cursor = 0, kind: KeyKind | Literal["all"] = "standard"
+) -> KeysAnswer:
+    """Returns the project's keys without their texts, revoked and expired ones too.
+
+    Those of the console only if they are asked for.
+    """
+    return keys.page(cursor, None if kind == "all" else kind)
 
 
 @router.delete("/projects/{project_id}/keys/{key_id}", status_code=204, responses=refused(409))

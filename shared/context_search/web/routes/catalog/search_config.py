@@ -9,9 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field, WithJsonSchema, model_validator
 
 from context_search.domain.config import (
-    MAX_MODEL_NAME,
     MAX_PREVIEW,
-    MAX_RERANKED,
     MAX_TOP_K,
     Fusion,
     IndexConfig,
@@ -34,22 +32,15 @@ from context_search.web.fields import (
     KnownId,
     LeftOut,
     NotNull,
+    RankingBody,
+    RerankBody,
     Share,
+    Weight,
     example,
     filter_of,
 )
 
-Weight = Annotated[float, Field(ge=0, le=1)]
 _DEFAULTS = SearchConfig()
-
-
-class RerankBody(Body):
-    """Which model of the deployment orders the first hits anew, and what its opinion counts."""
-
-    model_config = example(model="cohere/rerank-v3.5")
-    model: Annotated[str, Field(min_length=1, max_length=MAX_MODEL_NAME)]
-    candidates: Annotated[int, Field(ge=1, le=MAX_RERANKED)] = 20
-    blend: Weight = 0.5
 
 
 class SearchConfigBody(Body):
@@ -124,33 +115,6 @@ class SearchConfigBody(Body):
         )
 
 
-class RankingBody(Body):
-    """How a tool ranks, as far as that is to be changed; what is left out stays.
-
-    ``null``: no second opinion; weights that are found, where both are ``null``.
-    """
-
-    model_config = example(fusion="linear", bm25_weight=0.55, vector_weight=0.35)
-    strategy: Annotated[Strategy | LeftOut, NotNull] = None
-    fusion: Annotated[Fusion | LeftOut, NotNull] = None
-    vector_weight: Weight | None = None
-    bm25_weight: Weight | None = None
-    recency_weight: Annotated[Weight | LeftOut, NotNull] = None
-    rerank: RerankBody | None = None
-
-    def applied_to(self, search: SearchConfig) -> SearchConfig:
-        """Returns the settings with the body's changes. Raises InvalidInputError."""
-        names = RankingBody.model_fields.keys() & self.model_fields_set
-        given: dict[str, Any] = {name: getattr(self, name) for name in names}
-        if self.rerank is not None:
-            given["rerank"] = Rerank(**dict(self.rerank))
-        changed = replace(search, **given)
-        vector, bm25 = both_weights(changed.vector_weight, changed.bm25_weight)
-        if (vector, bm25) == (0, 0):
-            raise InvalidInputError("vector_weight and bm25_weight must not both be 0")
-        return replace(changed, vector_weight=vector, bm25_weight=bm25)
-
-
 _FIXED = {
     "storage": "storage",
     "chunk_threshold": "threshold",
@@ -195,7 +159,7 @@ class ChangeSearchConfigBody(RankingBody):
         given: dict[str, Any] = {name: getattr(self, name) for name in own}
         if "where" in given:
             given["where"] = filter_of(self.where)
-        changed = replace(super().applied_to(search), **given)
+        changed = replace(self.change().applied_to(search), **given)
         if changed.agents_may_filter and not changed.filterable:
             raise InvalidInputError("agents_may_filter needs fields that filterable names")
         return replace(changed, filterable=parse_names(changed.filterable, changed.where))

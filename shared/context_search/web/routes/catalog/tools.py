@@ -39,6 +39,7 @@ from context_search.web.fields import (
     NextCursor,
     NotNull,
     OfTable,
+    RerankBody,
     Time,
     ToolName,
     example,
@@ -51,7 +52,6 @@ from context_search.web.query_parameters import Decimal
 from context_search.web.revisions import IfMatch, etag
 from context_search.web.routes.catalog.search_config import (
     ChangeSearchConfigBody,
-    RerankBody,
     SearchConfigAnswer,
     SearchConfigBody,
 )

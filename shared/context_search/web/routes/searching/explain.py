@@ -9,9 +9,12 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from context_search.domain.config import WeightsFrom
+from context_search.domain.errors import PermissionDeniedError
+from context_search.domain.ranking.fusion import rounded
 from context_search.domain.search import Answer as FoundAnswer
 from context_search.domain.search import Evidence, Hit, QuestionLimits
 from context_search.domain.text.analysis import query_tokens
+from context_search.domain.text.analysis.matches import snippet
 from context_search.services.searching.targets import SearchedTool
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import MaySearch, ToolId
@@ -22,8 +25,11 @@ from context_search.web.fields import (
     Count,
     Filtered,
     KnownId,
+    LeftOut,
+    NotNull,
     Number,
     Question,
+    RankingBody,
     Share,
     example,
     filter_of,
@@ -31,7 +37,8 @@ from context_search.web.fields import (
 from context_search.web.problems import refused
 from context_search.web.routes.searching.search import (
     MAX_RESULTS,
-    HitAnswer,
+    HintedHitAnswer,
+    SpanAnswer,
     ToolResultAnswer,
     Use,
     around,
@@ -43,12 +50,13 @@ LISTED_CANDIDATES = 200
 
 
 class ExplainBody(Body):
-    """``POST …/search/explain``"""
+    """``POST …/search/explain``. ``config``: as if the tool ranked like this; needs ``manage``."""
 
     model_config = example(query="Who counted comets?", top_k=3)
     query: Question
     top_k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] | None = None
     filter: Filtered = None
+    config: Annotated[RankingBody | LeftOut, NotNull] = None
 
 
 class ScoreBreakdownAnswer(Answer):
@@ -103,6 +111,12 @@ class CandidateAnswer(Answer):
     chunk_id: KnownId
     json_pointer: str
     chunk_index: Count
+    char_start: Count
+    char_end: Count
+    snippet: str
+    highlights: Annotated[
+        list[SpanAnswer], Field(description="What of snippet the question matches.")
+    ]
     score: Number
     relevance: Share
     stale: bool
@@ -111,6 +125,10 @@ class CandidateAnswer(Answer):
     ] = None
     fused: Annotated[
         Absent[Number], Field(description="The score of the legs alone, before the second look.")
+    ] = None
+    fused_parts: Annotated[
+        Absent[dict[str, Number]],
+        Field(description="What each leg has added; their sum is fused."),
     ] = None
     parts: Annotated[
         Absent[dict[str, Number]],
@@ -123,21 +141,26 @@ class CandidateAnswer(Answer):
     matched_terms: Absent[Sequence[str]] = None
 
     @classmethod
-    def of(cls, place: int, hit: Hit, *, is_shown: bool) -> CandidateAnswer:
+    def of(cls, place: int, hit: Hit, query: str, *, is_shown: bool) -> CandidateAnswer:
         """Returns the candidate at a place of the ranking."""
-        why = hit.evidence
+        why, shown = hit.evidence, snippet(hit.chunk.chunk_text, query)
         return cls(
             rank=place,
             shown=is_shown,
             chunk_id=hit.chunk.id,
             json_pointer=hit.chunk.json_pointer,
             chunk_index=hit.chunk.chunk_index,
+            char_start=hit.chunk.char_start,
+            char_end=hit.chunk.char_end,
+            snippet=shown.text,
+            highlights=SpanAnswer.all(shown.highlights),
             score=round(hit.score, 6),
             relevance=round(hit.relevance, 4),
             stale=hit.chunk.stale,
             score_breakdown=None if why is None else ScoreBreakdownAnswer.of(why),
             fused=None if why is None else round(why.fused, 6),
-            parts=None if why is None else {part: round(n, 6) for part, n in why.parts.items()},
+            fused_parts=None if why is None else rounded(why.fused, why.fused_parts, 6),
+            parts=None if why is None else rounded(hit.score, why.parts, 6),
             legs=None
             if why is None
             else LegsAnswer(
@@ -167,9 +190,14 @@ class ExplanationAnswer(Answer):
     counts: dict[str, Count]
     milliseconds: dict[str, Number]
     candidates: list[CandidateAnswer]
+    is_draft: Annotated[
+        Absent[bool], Field(description="Ranked as the request said, not as the tool does.")
+    ] = None
 
     @classmethod
-    def of(cls, answer: FoundAnswer, hits: Sequence[Hit]) -> ExplanationAnswer:
+    def of(
+        cls, answer: FoundAnswer, hits: Sequence[Hit], *, is_draft: bool = False
+    ) -> ExplanationAnswer:
         """Explains an answer of which these hits are shown; at most 200 candidates."""
         shown = {hit.chunk.id for hit in hits}
         search, found = answer.target.search, answer.found
@@ -195,15 +223,17 @@ class ExplanationAnswer(Answer):
             },
             milliseconds={stage: round(s * 1000, 2) for stage, s in answer.seconds.items()},
             candidates=[
-                CandidateAnswer.of(place, hit, is_shown=hit.chunk.id in shown)
+                CandidateAnswer.of(place, hit, answer.query, is_shown=hit.chunk.id in shown)
                 for place, hit in enumerate(answer.hits[:LISTED_CANDIDATES], start=1)
             ],
+            is_draft=is_draft or None,
         )
 
 
 class ExplainedAnswer(ToolResultAnswer):
-    """A search's answer, and how its ranking came about."""
+    """A search's answer with what to mark in it, and how its ranking came about."""
 
+    results: Annotated[Sequence[HintedHitAnswer], Field(max_length=MAX_RESULTS)]
     explain: ExplanationAnswer
 
 
@@ -212,11 +242,14 @@ async def explain(
     tool_id: ToolId, body: ExplainBody, caller: MaySearch, use: Use
 ) -> ExplainedAnswer:
     """Returns a tool's search with its candidates, cuts, scores and timings."""
+    draft = None if body.config is None else body.config.change()
+    if draft is not None and "manage" not in caller.permissions:
+        raise PermissionDeniedError("only a key with the scope manage may try other settings")
     limits = QuestionLimits(top_k=body.top_k, is_whole=True, filter=filter_of(body.filter))
-    answer = use.explain.search(SearchedTool.by(caller, tool_id), body.query, limits)
+    answer = use.explain.search(SearchedTool.by(caller, tool_id, draft), body.query, limits)
     shown = answer.hits[: limits.shown(answer.target.search)]
     return ExplainedAnswer(
-        results=[HitAnswer.of(hit, answer) for hit in shown],
+        results=[HintedHitAnswer.marked(hit, answer) for hit in shown],
         **around(answer),
-        explain=ExplanationAnswer.of(answer, shown),
+        explain=ExplanationAnswer.of(answer, shown, is_draft=draft is not None),
     )

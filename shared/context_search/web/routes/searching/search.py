@@ -200,6 +200,12 @@ class HintedHitAnswer(HitAnswer):
     ] = None
     duplicates: Absent[CollapsedAnswer] = None
 
+    @classmethod
+    def marked(cls, hit: Hit, answer: FoundAnswer) -> HintedHitAnswer:
+        """Returns a hit with the words of the question marked."""
+        spans = match_spans(hit.chunk.chunk_text, answer.query)
+        return cls(**dict(HitAnswer.of(hit, answer)), highlights=SpanAnswer.all(spans))
+
 
 def context_hint(chunk: HydratedChunk) -> str:
     """Returns which piece of its string a chunk is, and how to read all of it, in Chinese."""

@@ -1,0 +1,181 @@
+"""The strings of an index one by one, in Postgres: each statement follows an index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_search.adapters.postgres.indexing.chunks import ACKNOWLEDGED
+from context_search.adapters.postgres.indexing.node_counts import (
+    IN_SCOPE,
+    POINTER,
+    range_of,
+)
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.ids import pointer_sha256
+from context_search.domain.model import Index, Scope
+from context_search.domain.progress import NodeProgress, NodeState
+from context_search.ports.indexing import (
+    ChunkSpan,
+    LargeString,
+    StringPage,
+    StringPlace,
+    StringsBelow,
+)
+
+_COLUMNS = """
+    node.id, node.json_pointer, node.char_count, node.state, node.last_error, node.attempt,
+    CASE node.state WHEN 'queued' THEN node.next_at END, node.content_hash, node.changed_at,
+    node.indexed_at, current_set.id, current_set.content_hash, current_set.chunks_count,
+    current_set.state
+"""
+# The one that searches read; before there is one, the one that is being made.
+_CURRENT_SET = """
+    LEFT JOIN LATERAL (
+        SELECT chunk_set.id, chunk_set.content_hash, chunks_count, chunk_set.state
+        FROM chunk_set WHERE chunk_set.node_id = node.id
+          AND chunk_set.state IN ('active', 'building', 'partial')
+        ORDER BY chunk_set.state LIMIT 1) AS current_set ON true
+"""
+_IS_PROBLEM = "node.state IN ('quarantined', 'skipped')"
+# Written out for each, so that the planner sees a range of the index.
+_AT_PLACE = f"""
+    node.generation_id = :generation AND node.table_id = :table
+    AND {POINTER} >= place.first AND {POINTER} < place.last
+    AND (node.json_pointer = place.scope OR starts_with(node.json_pointer, place.scope || '/'))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresLargeStrings:
+    """The port ``LargeStrings``."""
+
+    tx: Transaction
+
+    def page(
+        self,
+        index: Index,
+        scope: Scope,
+        *,
+        state: NodeState | None,
+        after: StringPlace | None,
+        limit: int,
+        among: int,
+    ) -> StringPage:
+        condition = f"AND {IN_SCOPE}" if scope.json_pointer else ""
+        # Strings that are not indexed are in an index by state; of all others each is looked at.
+        is_by_state = state not in (None, "indexed")
+        if is_by_state:
+            condition += " AND node.state = :state AND node.state <> 'indexed'"
+        looked_at = among if state == "indexed" else limit + 1
+        rows = self.tx.run(
+            f"""
+            SELECT {_COLUMNS} FROM (
+                SELECT node.* FROM node
+                WHERE node.generation_id = :generation AND node.table_id = :table {condition}
+                  AND ({POINTER}, node.id) > (CAST(:pointer AS text) COLLATE "C", :id)
+                ORDER BY {POINTER}, node.id LIMIT :looked_at) AS node {_CURRENT_SET}
+            ORDER BY {POINTER}, node.id
+            """,
+            generation=index.generation.id,
+            table=scope.table_id,
+            state=state,
+            pointer=after.pointer if after else "",
+            id=after.id if after else 0,
+            looked_at=looked_at,
+            **range_of(scope.json_pointer) if scope.json_pointer else {},
+        )
+        found = [_large_string(row) for row in rows]
+        wanted = [each for each in found if state in (None, each.progress.state)]
+        if len(wanted) > limit:
+            return StringPage(wanted[:limit], StringPlace.of(wanted[limit - 1]))
+        is_last = state != "indexed" or len(found) < looked_at
+        return StringPage(wanted, None if is_last else StringPlace.of(found[-1]))
+
+    def at(self, index: Index, table_id: int, pointers: Sequence[str]) -> dict[str, LargeString]:
+        rows = self.tx.run(
+            f"""
+            SELECT {_COLUMNS}
+            FROM unnest(CAST(:shas AS text[])) AS wanted (sha)
+            JOIN node ON node.generation_id = :generation AND node.table_id = :table
+                     AND node.pointer_sha256 = decode(wanted.sha, 'hex') {_CURRENT_SET}
+            """,
+            generation=index.generation.id,
+            table=table_id,
+            shas=[pointer_sha256(pointer).hex() for pointer in pointers],
+        )
+        found = [_large_string(row) for row in rows]
+        return {each.progress.json_pointer: each for each in found}
+
+    def below(
+        self, index: Index, table_id: int, pointers: Sequence[str], *, most: int
+    ) -> list[StringsBelow]:
+        ranges = [range_of(pointer) for pointer in pointers]
+        rows = self.tx.run(
+            f"""
+            SELECT (SELECT count(*) FROM (
+                        SELECT FROM node WHERE {_AT_PLACE} LIMIT :most) AS few),
+                   (SELECT count(*) FROM (
+                        SELECT FROM node WHERE {_AT_PLACE} AND {_IS_PROBLEM}
+                          AND node.state <> 'indexed' LIMIT :most) AS few)
+            FROM unnest(CAST(:scopes AS text[]), CAST(:firsts AS text[]), CAST(:lasts AS text[]))
+                WITH ORDINALITY AS place (scope, first, last, number) ORDER BY place.number
+            """,
+            generation=index.generation.id,
+            table=table_id,
+            scopes=[each["scope"] for each in ranges],
+            firsts=[each["first"] for each in ranges],
+            lasts=[each["last"] for each in ranges],
+            most=most,
+        )
+        return [StringsBelow(*row) for row in rows]
+
+    def spans(self, set_id: int, *, first: int, limit: int) -> list[ChunkSpan]:
+        rows = self.tx.run(
+            f"""
+            SELECT chunk_index, char_start, char_end, {ACKNOWLEDGED}, window_count FROM chunks
+            WHERE set_id = :set AND chunk_index >= :first ORDER BY chunk_index LIMIT :limit
+            """,
+            set=set_id,
+            first=first,
+            limit=limit,
+        )
+        return [ChunkSpan(*row) for row in rows]
+
+    def first_behind(self, set_id: int, chunks_count: int, char: int) -> int:
+        """Halves the set again and again: 200,000 chunks are 18 rows."""
+        [[first]] = self.tx.run(
+            """
+            WITH RECURSIVE sought (low, high) AS (
+                SELECT 0, CAST(:count AS int)
+                UNION ALL
+                SELECT CASE WHEN char_end > :char THEN low ELSE chunk_index + 1 END,
+                       CASE WHEN char_end > :char THEN chunk_index ELSE high END
+                FROM sought JOIN chunks
+                    ON chunks.set_id = :set AND chunks.chunk_index = (low + high) / 2
+                WHERE low < high)
+            SELECT max(low) FROM sought
+            """,
+            set=set_id,
+            count=chunks_count,
+            char=char,
+        )
+        return int(first)
+
+
+def _large_string(row: Sequence[Any]) -> LargeString:
+    node_id, pointer, chars, state, error, attempts, next_at, *more = row
+    content_hash, changed_at, indexed_at, set_id, chunks_hash, chunks, set_state = more
+    last_error = json.loads(error) if error else None
+    return LargeString(
+        node_id,
+        NodeProgress(pointer, chars, state, chunks, last_error, attempts, next_at),
+        content_hash,
+        changed_at,
+        indexed_at,
+        set_id,
+        chunks_hash,
+        set_state == "active",
+    )

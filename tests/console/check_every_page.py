@@ -1,0 +1,94 @@
+"""Every page: accessible, in both languages and themes, on a narrow screen, quiet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+from local.options import ROOT
+from tests.console.conftest import LANGUAGES, THEMES, Watched
+from tests.console.documents import HOSTILE, PLACES
+from tests.e2e.running import Tenant
+
+PAGES = sorted(path.stem for path in (ROOT / "console/src/pages").glob("*.tsx"))
+QUESTION = quote(next(iter(PLACES)))
+ADDRESSES = {"search": f"/search?q={QUESTION}"}
+
+
+def settled(watched: Watched, page: str) -> None:
+    watched.open(ADDRESSES.get(page, f"/{page}"))
+    expect(watched.page.locator("main [aria-busy=true]")).to_have_count(
+        1 if page == "states" else 0
+    )
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_axe_finds_nothing_on_any_page(signed_in: Watched, language: str, theme: str) -> None:
+    signed_in.set(language, theme)
+    for page in PAGES:
+        settled(signed_in, page)
+        signed_in.look(f"{page}-{language}-{theme}")
+        assert signed_in.axe() == [], page
+    assert not signed_in.errors
+
+
+def test_sign_in_is_accessible(visitor: Watched) -> None:
+    visitor.open()
+    for language in LANGUAGES:
+        for theme in THEMES:
+            visitor.set(language, theme)
+            assert visitor.axe() == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_narrow_screen_needs_no_sideways_scrolling(signed_in: Watched, language: str) -> None:
+    signed_in.set(language, "light")
+    signed_in.page.set_viewport_size({"width": 320, "height": 700})
+    for page in PAGES:
+        settled(signed_in, page)
+        signed_in.look(f"{page}-{language}-320")
+        assert signed_in.fits(), page
+
+
+def test_nothing_of_a_hostile_document_runs_or_is_fetched(
+    signed_in: Watched, stack_origin: Callable[[str], bool]
+) -> None:
+    signed_in.open(f"/search?q={quote('onerror hacked javascript alert')}")
+    expect(signed_in.page.locator(".excerpt").filter(has_text="onerror").first).to_be_visible()
+    assert signed_in.page.evaluate("typeof window.hacked") == "undefined"
+    assert signed_in.page.locator("main img, main script").count() == 0
+    assert HOSTILE in signed_in.page.locator(".text").inner_text()
+    assert all(stack_origin(url) for url in signed_in.requests)
+    assert not signed_in.errors  # a refusal by the policy would be one
+
+
+def test_keys_are_in_no_address_no_storage_but_the_session_and_no_log(
+    signed_in: Watched, tenant: Tenant
+) -> None:
+    for page in PAGES:
+        settled(signed_in, page)
+    own = signed_in.page.evaluate(
+        "JSON.parse(sessionStorage.getItem('context-search.session')).key"
+    )
+    everywhere = signed_in.page.evaluate(
+        "JSON.stringify(localStorage) + document.cookie + document.documentElement.outerHTML"
+    )
+    for key in (own, tenant.key):
+        assert key not in everywhere
+        assert not [url for url in signed_in.requests if key in url]
+        assert not [error for error in signed_in.errors if key in error]
+
+
+def test_a_search_key_opens_a_smaller_console(visitor: Watched, tenant: Tenant) -> None:
+    path = f"/api/v1/projects/{tenant.project_id}/keys"
+    made = tenant("POST", path, json={"name": "reader", "scopes": ["search"]}).json()
+    visitor.sign_in(made["api_key"])
+    names = visitor.page.locator("header nav a").all_inner_texts()
+    assert "Search" in names
+    assert not {"Documents", "Replace", "Keys"} & set(names)
+    visitor.open(f"/search?q={QUESTION}")
+    expect(visitor.page.locator(".text .hit").first).to_be_visible()

@@ -1,0 +1,205 @@
+"""Asking: hits are exact to the character, why sums up, and what is late or refused is told."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.console.conftest import Watched, api
+from tests.console.documents import PLACES
+from tests.e2e.running import Tenant
+
+# As code points, whatever the browser counts in.
+_MARKED = """() => {
+  const pieces = [...document.querySelectorAll('.text .hit')];
+  return [Number(pieces[0]?.dataset.start), Number(pieces.at(-1)?.dataset.end),
+          pieces.map(piece => piece.textContent).join('')];
+}"""
+
+
+def asked(watched: Watched, query: str, more: str = "") -> None:
+    watched.open(f"/search?q={quote(query)}{more}")
+    expect(watched.page.locator(".hitcard").first).to_be_visible()
+
+
+@pytest.mark.parametrize("query", PLACES)
+def test_every_hit_is_marked_exactly_where_it_is(
+    signed_in: Watched, tenant: Tenant, query: str
+) -> None:
+    answers: list[Any] = []
+    signed_in.page.on(
+        "response",
+        lambda response: (
+            answers.append(response.json()) if response.url.endswith("/search/explain") else None
+        ),
+    )
+    asked(signed_in, query)
+    cards = signed_in.page.locator(".hitcard .place")
+    [answer] = answers
+    assert cards.count() == len(answer["results"]) > 0
+    places = {hit["chunk"]["json_pointer"] for hit in answer["results"]}
+    assert PLACES[query][0] in places
+    for at, hit in enumerate(answer["results"]):
+        cards.nth(at).click()
+        chunk = hit["chunk"]
+        expect(
+            signed_in.page.locator(f".text .hit[data-start='{chunk['char_start']}']")
+        ).to_be_visible()
+        start, end, text = signed_in.page.evaluate(_MARKED)
+        assert (start, end, text) == (chunk["char_start"], chunk["char_end"], chunk["chunk_text"])
+    assert not signed_in.errors
+    signed_in.look(f"search-{len(query)}")
+
+
+def test_why_a_hit_is_there_sums_to_its_score(signed_in: Watched) -> None:
+    asked(signed_in, next(iter(PLACES)))
+    signed_in.page.keyboard.press("e")
+    why = signed_in.page.locator(".why")
+    expect(why).to_be_visible()
+    rows = why.locator("tbody tr:not(.sum)")
+    parts = [float(text.replace("−", "-")) for text in rows.locator("td.right").all_inner_texts()]
+    total = float(why.locator(".sum td.right").inner_text())
+    assert abs(sum(parts) - total) < 0.0001 * (len(parts) + 1)
+    signed_in.look("why")
+
+
+def test_hits_are_walked_with_the_keyboard(signed_in: Watched) -> None:
+    asked(signed_in, next(iter(PLACES)))
+    pressed = signed_in.page.locator(".place[aria-pressed=true]")
+    for _ in range(2):
+        signed_in.page.keyboard.press("j")
+    expect(signed_in.page.locator(".hitcard").nth(2)).to_have_class(re.compile("picked"))
+    signed_in.page.keyboard.press("k")
+    expect(signed_in.page.locator(".hitcard").nth(1)).to_have_class(re.compile("picked"))
+    assert pressed.count() == 1
+    signed_in.page.keyboard.press("/")
+    expect(signed_in.page.get_by_label("Question")).to_be_focused()
+    signed_in.page.keyboard.type("jk")  # letters are letters in a field
+    expect(signed_in.page.locator(".hitcard").nth(1)).to_have_class(re.compile("picked"))
+
+
+def test_a_stopped_search_is_not_answered_later(signed_in: Watched) -> None:
+    held: list[Route] = []
+    signed_in.page.route("**/search/explain", held.append)
+    signed_in.open(f"/search?q={quote('comets')}")
+    signed_in.page.get_by_role("button", name="Stop").first.click()
+    expect(signed_in.page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
+    signed_in.page.unroute("**/search/explain")
+    asked(signed_in, "violin honey varnish")
+    expect(signed_in.page.locator(".hitcard").first).to_contain_text("violin")
+
+
+def test_the_answer_of_an_older_question_is_ignored(signed_in: Watched) -> None:
+    held: list[Route] = []
+
+    def hold_first(route: Route) -> None:
+        if "comets" in (route.request.post_data or ""):
+            held.append(route)
+        else:
+            route.continue_()
+
+    signed_in.page.route("**/search/explain", hold_first)
+    signed_in.open(f"/search?q={quote('comets')}")
+    expect(signed_in.page.get_by_role("button", name="Stop").first).to_be_visible()
+    asked(signed_in, "violin honey varnish")
+    expect(signed_in.page.locator(".excerpt").first).to_contain_text("violin")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "embed_timeout",
+        "embed_unavailable",
+        "backend_timeout",
+        "keywords_unavailable",
+        "partial_index",
+    ],
+)
+def test_what_is_degraded_is_a_sentence_with_its_code(
+    signed_in: Watched, language: str, code: str
+) -> None:
+    def degrade(route: Route) -> None:
+        answer = route.fetch().json()
+        answer["retrieval"]["degraded"] = [code]
+        route.fulfill(json=answer)
+
+    signed_in.set(language, "light")
+    signed_in.page.route("**/search/explain", degrade)
+    asked(signed_in, next(iter(PLACES)))
+    bar = signed_in.page.locator(".bar.warn")
+    expect(bar).to_contain_text(code)
+    assert bool(re.search("[\u4e00-\u9fff]", bar.inner_text())) == (language == "zh")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "tries"),
+    [
+        (429, "SEARCH_BACKPRESSURE", 1),
+        (503, "SEARCH_UNAVAILABLE", 1),
+        (422, "QUERY_EMPTY", 0),
+    ],
+)
+def test_a_refusal_shows_code_and_request_and_another_try_where_it_may_help(
+    signed_in: Watched, status: int, code: str, tries: int
+) -> None:
+    body = {
+        "code": code,
+        "status": status,
+        "detail": "no",
+        "retryable": tries > 0,
+        "requestId": "r-1",
+    }
+    text = json.dumps(body)
+    signed_in.page.route(
+        "**/search/explain",
+        lambda route: route.fulfill(
+            status=status, body=text, content_type="application/problem+json"
+        ),
+    )
+    signed_in.open("/search?q=comets")
+    box = signed_in.page.locator(".bar.bad")
+    expect(box).to_contain_text(code)
+    expect(box).to_contain_text("r-1")
+    assert box.get_by_role("button", name="Try again").count() == tries
+
+
+def test_a_question_without_hits_says_why(signed_in: Watched) -> None:
+    signed_in.open("/search?q=zzzqqq&strategy=keyword")
+    expect(signed_in.page.locator(".empty")).to_contain_text("no_match")
+
+
+def test_passages_for_a_prompt_show_their_budget(signed_in: Watched) -> None:
+    signed_in.open(f"/search?tab=retrieve&q={quote(next(iter(PLACES)))}")
+    expect(signed_in.page.locator(".prose").first).to_contain_text("comets")
+    expect(signed_in.page.locator(".budget .fill").first).to_be_visible()
+
+
+def test_the_request_for_a_terminal_names_no_key(signed_in: Watched, tenant: Tenant) -> None:
+    asked(signed_in, next(iter(PLACES)))
+    signed_in.page.get_by_role("button", name="Copy as curl").click()
+    copied = signed_in.page.evaluate("navigator.clipboard.readText()")
+    assert "$KEY" in copied
+    assert "cs_" not in copied
+
+
+def test_all_tables_of_a_project_are_searched(visitor: Watched, own_tenant: Tenant) -> None:
+    own_tenant.table({"text": "The lighthouse keeper counted nine comets. " * 30})
+    project = f"/api/v1/projects/{own_tenant.project_id}/search-index"
+    api(own_tenant, "POST", project, json={})
+    visitor.sign_in(own_tenant.key)
+    visitor.open("/search?tool=project&q=comets")
+    for _ in range(100):
+        if (
+            visitor.page.locator(".hitcard, .empty").first.is_visible()
+            and api(own_tenant, "GET", project)["status"] == "ready"
+        ):
+            break
+        visitor.page.wait_for_timeout(100)
+    visitor.page.get_by_role("button", name="Ask", exact=True).click()
+    expect(visitor.page.locator(".hitcard").first).to_contain_text("comets")

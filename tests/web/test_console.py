@@ -1,0 +1,70 @@
+"""The console's page: what it is told to browsers, and that it is fetched once."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import re
+
+from context_search.web.routes.console import FILE
+from tests.web.api import Api
+
+PAGE = FILE.read_text(encoding="utf-8")
+
+
+def policy(api: Api) -> dict[str, str]:
+    text = api.http.get("/console").headers["content-security-policy"]
+    return dict(part.split(" ", 1) for part in text.split("; "))
+
+
+def sha256(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def test_the_page_is_served_to_everybody_as_it_was_built(api: Api) -> None:
+    response = api.http.get("/console")
+    assert response.status_code == 200
+    assert response.text == PAGE
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert response.headers["content-encoding"] == "gzip"
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["referrer-policy"] == "no-referrer"
+    plain = api.http.get("/console", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert plain.text == PAGE
+
+
+def test_who_has_the_page_is_not_sent_it_again(api: Api) -> None:
+    tag = api.http.get("/console").headers["etag"]
+    for known in (tag, f"W/{tag}", f'"old", {tag}'):
+        again = api.http.get("/console", headers={"if-none-match": known})
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == tag
+        assert again.headers["content-security-policy"]
+    assert api.http.get("/console", headers={"if-none-match": '"old"'}).status_code == 200
+
+
+def test_the_policy_allows_exactly_the_script_and_the_style_of_the_file(api: Api) -> None:
+    [script] = re.findall(r"<script[^>]*>(.*?)</script>", PAGE, re.DOTALL)
+    [style] = re.findall(r"<style[^>]*>(.*?)</style>", PAGE, re.DOTALL)
+    found = policy(api)
+    assert found["default-src"] == "'none'"
+    assert found["script-src"] == sha256(script)
+    assert found["style-src"] == sha256(style)
+    assert found["require-trusted-types-for"] == "'script'"
+    assert found["trusted-types"] == "'none'"
+    for nothing in ("base-uri", "form-action", "frame-ancestors"):
+        assert found[nothing] == "'none'"
+
+
+def test_the_page_may_reach_its_own_origin_and_the_uploads_only(api: Api) -> None:
+    first, *others = policy(api)["connect-src"].split(" ")
+    assert first == "'self'"
+    assert len(others) == 1
+    assert not re.search(r"[*]", others[0])
+
+
+def test_the_page_fetches_nothing_and_is_small() -> None:
+    assert not re.findall(r'(?:src|href)="(?!data:)[^"]*"', PAGE.split("<script")[0])
+    assert len(gzip.compress(PAGE.encode(), 9, mtime=0)) <= 61 * 1024

@@ -1,0 +1,138 @@
+"""What an explanation shows adds up, marks what matched, and may be of settings that are tried."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builders import chinese, english
+from tests.web.api import SMALL, Api, answer, problem
+
+ARTICLES = {
+    "harbour": {"title": "The harbour", "text": english(400)},
+    "ledger": {"title": "A ledger in winter", "text": english(300, 2)},
+    "tiny": "harbour winter ledger of the ferry",
+    "zh": chinese(300) + "冬天的港口",
+    "fish": "🐡 puffer 🐡 " + english(60, 5),
+}
+QUESTION = "harbour winter ledger"
+
+
+@pytest.fixture(scope="module")
+def tool(reader: Api) -> dict[str, Any]:
+    return reader.tool(reader.table(ARTICLES))
+
+
+def explained(api: Api, tool: dict[str, Any], **body: Any) -> dict[str, Any]:
+    path = f"/api/v1/tools/{tool['tool_id']}/search/explain"
+    return answer(api("POST", path, json={"query": QUESTION, **body}), 200)
+
+
+def millionths(number: float) -> int:
+    whole = round(number * 1_000_000)
+    assert number == whole / 1_000_000  # nothing is behind the sixth digit
+    return whole
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        None,
+        {"fusion": "linear", "recency_weight": 0.3},
+        {"fusion": "rrf"},
+        {"strategy": "keyword"},
+        {"strategy": "semantic"},
+        {"fusion": "convex", "vector_weight": 0.7, "bm25_weight": 0.1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("query", [QUESTION, "冬天的港口", "puffer"])
+def test_the_parts_that_are_shown_sum_to_what_is_shown(
+    reader: Api, tool: dict[str, Any], config: dict[str, Any] | None, query: str
+) -> None:
+    body = {} if config is None else {"config": config}
+    candidates = explained(reader, tool, query=query, **body)["explain"]["candidates"]
+    assert candidates
+    for each in candidates:
+        assert sum(map(millionths, each["parts"].values())) == millionths(each["score"])
+        assert sum(map(millionths, each["fused_parts"].values())) == millionths(each["fused"])
+        assert each["fused_parts"].keys() <= {"keyword", "vector", "recency"}
+
+
+def test_recency_has_its_share_in_a_linear_ranking(reader: Api, tool: dict[str, Any]) -> None:
+    config = {"fusion": "linear", "vector_weight": 0.3, "bm25_weight": 0.3, "recency_weight": 0.4}
+    for each in explained(reader, tool, config=config)["explain"]["candidates"]:
+        assert each["parts"] == each["fused_parts"]
+        assert each["parts"]["recency"] == pytest.approx(0.4, abs=1e-4)
+
+
+def test_hits_and_candidates_are_marked(reader: Api, tool: dict[str, Any]) -> None:
+    told = explained(reader, tool, query="puffer harbour", top_k=20)
+    search = f"/api/v1/tools/{tool['tool_id']}/search"
+    body = {"query": "puffer harbour", "top_k": 20, "highlights": True}
+    assert told["results"] == answer(reader("POST", search, json=body), 200)["results"]
+    chunks = {hit["chunk"]["id"]: hit["chunk"] for hit in told["results"]}
+    shown = [each for each in told["explain"]["candidates"] if each["chunk_id"] in chunks]
+    assert shown
+    for each in shown:
+        chunk = chunks[each["chunk_id"]]
+        assert (each["char_start"], each["char_end"]) == (chunk["char_start"], chunk["char_end"])
+        assert each["snippet"] in chunk["chunk_text"]
+        marked = [each["snippet"][one["start"] : one["end"]] for one in each["highlights"]]
+        assert {text.lower() for text in marked} <= {"puffer", "harbour"}
+        assert bool(marked) == bool(each["matched_terms"])
+
+
+def test_a_draft_ranks_as_the_tool_would(api: Api) -> None:
+    table = api.table(ARTICLES)
+    config = {"fusion": "linear", "bm25_weight": 0.9, "vector_weight": 0.1, "recency_weight": 0}
+    plain, other = api.tool(table), api.tool(table, {**SMALL, **config})
+    tried, real = explained(api, plain, config=config), explained(api, other)
+    assert tried["explain"].pop("is_draft") is True
+    for told in (tried, real):
+        del told["explain"]["milliseconds"]
+        for each in told["explain"]["candidates"]:  # the question was asked a moment later
+            del each["scoreBreakdown"]
+    assert tried == real
+    assert "is_draft" not in explained(api, plain)["explain"]
+    read = answer(api("GET", f"/api/v1/tools/{plain['tool_id']}"), 200)["search_config"]
+    assert read["fusion"] == "convex"
+    assert explained(api, plain)["explain"]["fusion"]["kind"] == "convex"
+
+
+def test_a_draft_is_for_who_may_change_the_tool(reader: Api, tool: dict[str, Any]) -> None:
+    path = f"/api/v1/tools/{tool['tool_id']}/search/explain"
+    key = reader.new_key(scopes=["search"])["api_key"]
+    body = {"query": QUESTION, "config": {}}
+    problem(reader("POST", path, key=key, json=body), 403, "PERMISSION_DENIED")
+    answer(reader("POST", path, key=key, json={"query": QUESTION}), 200)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"top_k": 3},
+        {"where": {}},
+        {"chunk_size": 500},
+        {"fusion": "x"},
+        {"vector_weight": 0, "bm25_weight": 0},
+        None,
+        [],
+    ],
+    ids=str,
+)
+def test_only_a_ranking_is_tried(reader: Api, tool: dict[str, Any], config: object) -> None:
+    path = f"/api/v1/tools/{tool['tool_id']}/search/explain"
+    body = {"query": QUESTION, "config": config}
+    problem(reader("POST", path, json=body), 422, "INVALID_INPUT")
+
+
+def test_no_other_route_takes_a_draft(reader: Api, tool: dict[str, Any]) -> None:
+    body = {"query": QUESTION, "config": {"fusion": "rrf"}}
+    for path in (
+        f"/api/v1/tools/{tool['tool_id']}/search",
+        f"/api/v1/tools/{tool['tool_id']}/retrieve",
+        f"/api/v1/projects/{reader.project_id}/search/explain",
+    ):
+        problem(reader("POST", path, json=body), 422, "INVALID_INPUT")
