@@ -265,7 +265,7 @@ def test_the_checks_run_from_the_connection_inwards() -> None:
     refused = refusing(UnauthenticatedError())
     wrong: dict[str, Any] = {
         "origin": "https://evil.example",
-        "host": "evil.example",
+        "host": "other.example",
         "content_type": "text/plain",
     }
     big = b"x" * 1_000_001
