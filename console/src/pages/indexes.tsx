@@ -16,19 +16,21 @@ import { Nodes } from "../parts/nodes";
 import { Operations } from "../parts/operations";
 import { Empty, Shown } from "../parts/states";
 import { Counts, moves, Progress, Status } from "../parts/status";
+import { type ProjectIndex, projectIndex, switched } from "../projectindex";
 import { useResource } from "../resource";
 import { go, href, route, textOf } from "../router";
 import { rateOf, type Seen } from "../rules/rate";
 import { may } from "../session";
-import { projectIndex } from "./overview";
 
 type ToolIndex = Schema<"SearchIndexAnswer">;
-type ProjectIndex = Schema<"ProjectIndexAnswer">;
 type AnyIndex = ToolIndex | ProjectIndex;
 
 function Indexes(): VNode {
   const one = route.value.path[1];
-  useEffect(() => void ensureLists().catch(() => undefined), []);
+  useEffect(() => {
+    switched(true);
+    void ensureLists().catch(() => undefined);
+  }, []);
   return one === undefined ? <List /> : <One key={one} id={one} />;
 }
 

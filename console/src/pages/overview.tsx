@@ -3,7 +3,7 @@ import { signal, useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
-import { all, get, type Id, post, Problem, request, type Schema } from "../api";
+import { all, type Id, post, request, type Schema } from "../api";
 import { t as common } from "../i18n/common";
 import { ago, bytes, num } from "../i18n/language";
 import { overviewTexts as t } from "../i18n/overview";
@@ -17,13 +17,13 @@ import { MakeTool } from "../parts/maketool";
 import { Empty, ProblemBox, Shown } from "../parts/states";
 import { moves, Status } from "../parts/status";
 import { FileButton, UploadState } from "../parts/upload";
+import { type ProjectIndex, projectIndex, projectIndexPath, switched } from "../projectindex";
 import { useResource } from "../resource";
 import { go, href, textOf } from "../router";
-import { may, session } from "../session";
+import { may } from "../session";
 import { newTable, sending } from "../uploads";
 
 type Table = Schema<"ListedTableAnswer">;
-type ProjectIndex = Schema<"ProjectIndexAnswer">;
 interface Everything {
   readonly tables: readonly Table[];
   readonly tools: readonly ToolSummary[];
@@ -35,17 +35,6 @@ interface Everything {
 const kept = signal("");
 /** From the first step until the first question. */
 const beginning = signal(false);
-
-const indexPath = (): string => `/api/v1/projects/${session.value?.projectId}/search-index`;
-
-export async function projectIndex(signal: AbortSignal): Promise<ProjectIndex | null> {
-  try {
-    return await get<ProjectIndex>(indexPath(), { signal });
-  } catch (error) {
-    if (error instanceof Problem && error.fields.code === "PROJECT_INDEX_OFF") return null;
-    throw error;
-  }
-}
 
 async function everything(signal: AbortSignal): Promise<Everything> {
   const none = { items: [] as Table[], cut: false };
@@ -62,6 +51,7 @@ function Overview(): VNode {
   const making = useSignal<Id | "any" | null>(null);
   const filter = textOf("f");
   useEffect(() => {
+    switched(true);
     if (filter) kept.value = filter;
     else if (kept.value) go("/overview", { f: kept.value }, true);
   }, []);
@@ -76,8 +66,7 @@ function Overview(): VNode {
       <div class="row">
         <h1 class="grow" tabIndex={-1}>{titles().overview}</h1>
         <input type="search" value={filter} aria-label={t().filter} placeholder={t().filter} onInput={(event) => choose(event.currentTarget.value)} />
-        {may("manage") ? <button onClick={() => (making.value = "any")} disabled={!data?.tables.length}>{t().makeTool}…</button> : null}
-        {may("manage") ? <FileButton label={t().file} onFile={(file) => void fromFile(file)} /> : null}
+        {may("manage") ? <><button onClick={() => (making.value = "any")} disabled={!data?.tables.length}>{t().makeTool}…</button><FileButton label={t().file} onFile={(file) => void fromFile(file)} /></> : null}
       </div>
       <UploadState />
       <Shown of={found} lines={6}>
@@ -200,8 +189,8 @@ function ProjectIndexRow({ index, reload }: { index: ProjectIndex | null; reload
   const acting = useActing();
   const asking = useSignal(false);
   const change = (on: boolean): void => {
-    const act = on ? () => post(indexPath(), undefined) : () => request("DELETE", indexPath());
-    void acting.run<unknown>(act).then(reload);
+    const act = on ? () => post(projectIndexPath(), undefined) : () => request("DELETE", projectIndexPath());
+    void acting.run<unknown>(act).then(() => { switched(on); reload(); });
   };
   return (
     <section class="panel stack">

@@ -117,7 +117,7 @@ export function KeyTable({ path, scoped, of, onNew }: KeyTableProps): VNode {
         {(keys) => keys.length ? (
           <div class="panel flush table">
             <table>
-              <thead><tr><th>{t().name}</th>{scoped ? <th>{t().scopes}</th> : null}<th>{t().prefix}</th><th>{t().made}</th><th>{t().used}</th><th>{t().ends}</th><th /></tr></thead>
+              <thead><tr><th>{t().name}</th>{scoped ? <th>{t().scopes}</th> : null}<th>{t().prefix}</th><th>{t().made}</th><th>{t().used}</th><th>{t().ends}</th><td /></tr></thead>
               <tbody>
                 {keys.map((key) => {
                   const mine = scoped && String(key.id) === String(session.value?.keyId);

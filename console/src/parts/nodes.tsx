@@ -68,7 +68,7 @@ export function Nodes({ tool, counts, reload }: NodesProps): VNode {
         {(page) => page.nodes.length ? (
           <div class="table" tabIndex={0} role="region" aria-label={t().strings}>
             <table>
-              <thead><tr><th>{t().string}</th><th class="right">{t().size}</th><th>{t().state}</th><th class="right">{t().tries}</th><th>{t().reason}</th><th>{t().next}</th><th>{t().mends}</th><th /></tr></thead>
+              <thead><tr><th>{t().string}</th><th class="right">{t().size}</th><th>{t().state}</th><th class="right">{t().tries}</th><th>{t().reason}</th><th>{t().next}</th><th>{t().mends}</th><td /></tr></thead>
               <tbody>
                 {page.nodes.map((node) => (
                   <tr key={node.json_pointer}>
