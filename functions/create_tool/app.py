@@ -11,7 +11,7 @@ from context_search.web.logs import function_logger
 from context_search.web.openapi import contract
 from context_search.web.routes import console, health
 from context_search.web.routes.access import keys, whoami
-from context_search.web.routes.catalog import adopt, outline, tables, tools, uploads
+from context_search.web.routes.catalog import adopt, judged_sets, outline, tables, tools, uploads
 from context_search.web.routes.editing import (
     executing,
     history_settings,
@@ -28,7 +28,7 @@ logger = function_logger("create-tool")
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    catalog = [health, tables, outline, uploads, tools, adopt]
+    catalog = [health, tables, outline, uploads, tools, judged_sets, adopt]
     editing = [versions, history_settings, replacing, matches, executing]
     upkeep = [search_index, strings, project_index, rebuilds, project_health, retrieval_settings]
     modules = [*catalog, *editing, *upkeep, keys, whoami]

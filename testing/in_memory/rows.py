@@ -11,6 +11,7 @@ from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
 from context_search.domain.filters import Fields
+from context_search.domain.judged_sets import JudgedSet
 from context_search.domain.model import GenerationState, IndexCalibration, Scope
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
@@ -130,6 +131,7 @@ class Rows:
     def __init__(self) -> None:
         self.journal = journal = Journal()
         self.projects: Journaled[int, str] = Journaled(journal)
+        self.judged_sets: Journaled[tuple[int, str], JudgedSet] = Journaled(journal)
         self.cleanup_runs: Journaled[int, CleanupRun] = Journaled(journal)
         self.project_removals: Journaled[int, datetime] = Journaled(journal)
         self.keys: Journaled[int, KeyRow] = Journaled(journal)

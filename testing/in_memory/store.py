@@ -20,6 +20,7 @@ from testing.in_memory.gauges import MemoryGauges
 from testing.in_memory.health import MemoryCleanupRuns, MemoryHealth
 from testing.in_memory.idempotency_keys import MemoryIdempotencyKeys
 from testing.in_memory.indexes import MemoryIndexes
+from testing.in_memory.judged_sets import MemoryJudgedSets
 from testing.in_memory.keys import MemoryKeys
 from testing.in_memory.keywords import MemoryKeywords
 from testing.in_memory.large_strings import MemoryLargeStrings
@@ -82,6 +83,7 @@ class MemoryUnitOfWork:
         self.cleanup_runs = MemoryCleanupRuns(rows)
         self.agenda = MemoryAgenda(rows, clock)
         self.uploads = MemoryUploads(rows, clock)
+        self.judged_sets = MemoryJudgedSets(rows, clock)
         self.versions = MemoryVersions(rows, clock)
         self.histories = MemoryHistories(rows, clock)
         self.history_settings = MemoryHistorySettings(rows, clock)

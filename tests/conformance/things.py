@@ -95,6 +95,7 @@ def things_of(tenant: Tenant, spare_projects: list[int | str]) -> Things:
             "tool_id": [tool],
             "mcp_id": [mcp["id"]],
             "api_key": [maker.made("mcps", **named, bindings=bindings)["api_key"]],
+            "set_name": ["judged"],
         },
         {
             "DELETE /api/v1/projects/{project_id}": {"project_id": spare_projects},

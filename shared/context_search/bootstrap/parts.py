@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from context_search.bootstrap.searching import SearchingParts
     from context_search.ports.outside import Objects
     from context_search.services.catalog.imports import ImportDocument
+    from context_search.services.catalog.judged_sets import ManageJudgedSets
     from context_search.services.catalog.tables import ManageTables
     from context_search.services.catalog.uploads import ManageUploads
     from context_search.services.indexing.enumeration import Comparer, Limits
@@ -366,6 +367,13 @@ class Parts(LiveSettings):
             operate=Operate(self.store, self.settings.silent_after_s, self._sweep_rounds),
             redrive=Redrive(self.store, self.queue),
         )
+
+    @cached_property
+    def judged_sets(self) -> ManageJudgedSets:
+        """The use cases of judged sets."""
+        from context_search.services.catalog.judged_sets import ManageJudgedSets  # noqa: PLC0415
+
+        return ManageJudgedSets(self.store)
 
     @cached_property
     def project_health(self) -> ReadProjectHealth:

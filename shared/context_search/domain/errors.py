@@ -30,6 +30,7 @@ ContextSearchError
 │   ├── UploadMissingError
 │   ├── VersionNotRecordedError
 │   ├── TooManyLabelsError
+│   ├── TooManyJudgedSetsError
 │   ├── PlanNotReadyError                 retryable
 │   ├── PlanExpiredError
 │   ├── PlanUsedError
@@ -224,6 +225,12 @@ class TooManyLabelsError(ConflictError):
     """The table has as many labelled versions as it may."""
 
     code = "TOO_MANY_LABELS"
+
+
+class TooManyJudgedSetsError(ConflictError):
+    """The project has as many judged sets as it may."""
+
+    code = "TOO_MANY_JUDGED_SETS"
 
 
 class PlanNotReadyError(ConflictError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import (
@@ -18,6 +18,9 @@ from context_search.domain.model import (
 )
 from context_search.domain.uploads import NewUpload, Upload
 from context_search.domain.versions import BY_SQL, Origin
+
+if TYPE_CHECKING:  # a search does without them
+    from context_search.domain.judged_sets import JudgedSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,4 +459,24 @@ class Uploads(Protocol):
 
     def forget(self, upload_ids: Sequence[int]) -> None:
         """Deletes rows."""
+        ...
+
+
+class JudgedSets(Protocol):
+    """Judged sets of projects, by name."""
+
+    def of_project(self, project_id: int) -> list[JudgedSet]:
+        """Returns all sets of a project by name, without their lines."""
+        ...
+
+    def find(self, project_id: int, name: str) -> JudgedSet | None:
+        """Returns a set with its lines."""
+        ...
+
+    def write(self, project_id: int, name: str, lines: str, *, questions: int) -> JudgedSet:
+        """Puts a set in the place of the one of that name, if there is one. Its version is new."""
+        ...
+
+    def remove(self, project_id: int, name: str) -> None:
+        """Deletes a set."""
         ...

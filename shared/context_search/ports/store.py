@@ -7,7 +7,7 @@ from typing import Protocol
 
 from context_search.domain.orders import Order
 from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
-from context_search.ports.catalog import Outlines, Projects, Tables, Tools, Uploads
+from context_search.ports.catalog import JudgedSets, Outlines, Projects, Tables, Tools, Uploads
 from context_search.ports.editing import Histories, HistorySettings, Plans, Versions
 from context_search.ports.indexing import (
     Calibrations,
@@ -132,6 +132,8 @@ class UnitOfWork(Protocol):
     def agenda(self) -> Agenda: ...
     @property
     def uploads(self) -> Uploads: ...
+    @property
+    def judged_sets(self) -> JudgedSets: ...
     @property
     def versions(self) -> Versions: ...
     @property

@@ -44,6 +44,9 @@ class Row:
         return self.opened_by - TRUSTED
 
 
+NAMES = frozenset({"set_name"})
+"""What travels like an id and is a name that each project gives: it cannot be somebody else's."""
+
 _QUERY = {"query": "harbour"}
 _OUTLINE = {"tool_id": "{tool_id}", "cursor": "{after_child}"}
 _OWN_PAGE = {"after_tool": 200, "after_key": 200, "after_mcp": 200, "after_binding": 200}
@@ -146,6 +149,10 @@ ROWS: Mapping[Operation, Row] = {
     ("POST", f"{_PROJECTS}/retrieve"): Row(SEARCH, 200, _QUERY),
     ("POST", f"{_PROJECTS}/reindex"): Row(MANAGE, 202),
     ("GET", f"{_PROJECTS}/health"): Row(READ, 200),
+    ("GET", f"{_PROJECTS}/judged-sets"): Row(MANAGE, 200),
+    ("GET", f"{_PROJECTS}/judged-sets/{{set_name}}"): Row(MANAGE, 200),
+    ("PUT", f"{_PROJECTS}/judged-sets/{{set_name}}"): Row(MANAGE, 200, {"lines": ""}),
+    ("DELETE", f"{_PROJECTS}/judged-sets/{{set_name}}"): Row(MANAGE, 204),
     ("POST", f"{_PROJECTS}/search-index"): Row(MANAGE, 202),
     ("GET", f"{_PROJECTS}/search-index"): Row(READ, 200),
     ("DELETE", f"{_PROJECTS}/search-index"): Row(MANAGE, 204),
@@ -283,7 +290,7 @@ def request_of(operation: Operation, ids: Ids) -> dict[str, Any]:
 def swaps(operation: Operation) -> list[frozenset[str]]:
     """Which ids of a row become somebody else's: each by itself, and all of them."""
     row = ROWS[operation]
-    names = frozenset([*markers(operation[1]), *markers(row.query), *markers(row.body)])
+    names = frozenset([*markers(operation[1]), *markers(row.query), *markers(row.body)]) - NAMES
     one_each = [frozenset({name}) for name in sorted(names)]
     return one_each + [names] * (len(names) > 1)
 

@@ -55,6 +55,8 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
     page = answer(api("POST", f"/api/v1/projects/{api.project_id}/search", json=question), 200)
     assert page["hasMore"]
     key = api.new_key(name="second")
+    judged = api("PUT", f"/api/v1/projects/{api.project_id}/judged-sets/mine", json={"lines": ""})
+    assert judged.status_code == 201
     upload = answer(api("POST", uploads, json={"format": "json"}), 201)
     replacement = {"find": "harbour", "replace_with": "haven"}
     plans = f"/api/v1/projects/{api.project_id}/replace/preview"
@@ -70,6 +72,7 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
         "below_plan": plan["plan_id"],
         "after_planned": 0,
         "after_match": 0,
+        "set_name": "mine",
         "tool_id": made[0]["tool_id"],
         "free_tool_id": made[1]["tool_id"],
         "upload_id": upload["upload_id"],

@@ -44,6 +44,7 @@ from context_search.ports.outside import Deadline
 from context_search.ports.searching import Reading
 
 if TYPE_CHECKING:
+    from context_search.adapters.postgres.catalog.judged_sets import PostgresJudgedSets
     from context_search.adapters.postgres.catalog.outlines import PostgresOutlines
     from context_search.adapters.postgres.catalog.uploads import PostgresUploads
     from context_search.adapters.postgres.editing.histories import PostgresHistories
@@ -138,6 +139,14 @@ class PostgresUnitOfWork:
         from context_search.adapters.postgres.catalog.uploads import PostgresUploads  # noqa: PLC0415
 
         return PostgresUploads(self._tx)
+
+    @property
+    def judged_sets(self) -> PostgresJudgedSets:
+        from context_search.adapters.postgres.catalog.judged_sets import (  # noqa: PLC0415
+            PostgresJudgedSets,
+        )
+
+        return PostgresJudgedSets(self._tx)
 
     @property
     def health(self) -> PostgresHealth:

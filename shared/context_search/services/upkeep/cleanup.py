@@ -118,8 +118,7 @@ class Cleanup:
             self._delete_documents,
             self._delete_namespaces,
             self._sweep,
-            self._forget_requests,
-            self._forget_keys,
+            self._forget,
             self._keep_plans,
             self._prune_versions,
             self._summarise,
@@ -254,19 +253,14 @@ class Cleanup:
         report.add_sweep(found)
         return True
 
-    def _forget_requests(self, report: CleanupReport) -> bool:
+    def _forget(self, report: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:
-            found = work.idempotency_keys.forget(older_than_s=KEPT_S, limit=REQUESTS_PER_STEP)
-        report.requests_forgotten += found
-        return found == REQUESTS_PER_STEP
-
-    def _forget_keys(self, report: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
-            found = work.keys.forget_console(
-                older_than_s=CONSOLE_KEY_KEPT_S, limit=REQUESTS_PER_STEP
-            )
-        report.keys_forgotten += found
-        return found == REQUESTS_PER_STEP
+            most = REQUESTS_PER_STEP
+            requests = work.idempotency_keys.forget(older_than_s=KEPT_S, limit=most)
+            keys = work.keys.forget_console(older_than_s=CONSOLE_KEY_KEPT_S, limit=most)
+        report.requests_forgotten += requests
+        report.keys_forgotten += keys
+        return most in (requests, keys)
 
     def _keep_plans(self, report: CleanupReport) -> bool:
         kept = keep_plans(self.store, silent_s=self.limits.silent_s)
