@@ -5,14 +5,14 @@ import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
 import { all, get, type Id, Problem, request, type Schema } from "../api";
 import { agentTexts as t } from "../i18n/agents";
-import { t as common } from "../i18n/common";
 import { keyTexts } from "../i18n/keys";
 import { ago } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import { ensureLists, tools } from "../lists";
 import type { Page } from "../page";
 import { Copy } from "../parts/copy";
-import { Confirm, Dialog } from "../parts/dialog";
+import { Confirm } from "../parts/dialog";
+import { FormDialog, Table } from "../parts/form";
 import { Authority, byAuthority, type Key, KeyTable, MakeKey, Once } from "../parts/keys";
 import { Empty, ProblemBox, Shown } from "../parts/states";
 import { useResource } from "../resource";
@@ -41,23 +41,17 @@ function List({ keep }: { keep: (mcp: Id, key: string) => void }): VNode {
     <div class="stack wide">
       <div class="row"><h1 class="grow" tabIndex={-1}>{titles().agents}</h1><button class="primary" onClick={() => (making.value = true)}>{t().make}…</button></div>
       <Shown of={list}>
-        {({ items, cut }) => items.length ? (
-          <div class="panel flush table">
-            <table>
-              <thead><tr><th>{t().name}</th><th>{t().isOn}</th><th>{t().replace}</th><th>{keyTexts().made}</th></tr></thead>
-              <tbody>
-                {items.map((mcp) => (
-                  <tr key={String(mcp.id)}>
-                    <td><a href={href(`/agents/${mcp.id}`)}><bdi>{mcp.name}</bdi></a></td>
-                    <td><span class={mcp.status ? "badge good" : "badge"}><span aria-hidden="true">{mcp.status ? "●" : "○"}</span>{mcp.status ? t().on : t().off}</span></td>
-                    <td class="dim">{t()[`replace_${mcp.replace}`]}</td>
-                    <td class="dim">{ago(mcp.created_at)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-            {cut ? <p class="small dim">{common().cut(items.length)}</p> : null}
-          </div>
+        {({ items }) => items.length ? (
+          <Table heads={[t().name, t().isOn, t().replace, keyTexts().made]}>
+          {items.map((mcp) => (
+            <tr key={String(mcp.id)}>
+              <td><a href={href(`/agents/${mcp.id}`)}><bdi>{mcp.name}</bdi></a></td>
+              <td><span class={mcp.status ? "badge good" : "badge"}><span aria-hidden="true">{mcp.status ? "●" : "○"}</span>{mcp.status ? t().on : t().off}</span></td>
+              <td class="dim">{t()[`replace_${mcp.replace}`]}</td>
+              <td class="dim">{ago(mcp.created_at)}</td>
+            </tr>
+          ))}
+          </Table>
         ) : <Empty text={t().none} />}
       </Shown>
       {making.value ? <Make onClose={() => (making.value = false)} onMade={(made) => { keep(made.id, made.api_key); go(`/agents/${made.id}`); }} /> : null}
@@ -67,25 +61,20 @@ function List({ keep }: { keep: (mcp: Id, key: string) => void }): VNode {
 
 function Make({ onClose, onMade }: { onClose: () => void; onMade: (made: Schema<"NewMcpAnswer">) => void }): VNode {
   const acting = useActing();
-  const send = async (form: HTMLFormElement): Promise<void> => {
-    const fields = new FormData(form);
+  const send = async (fields: FormData): Promise<void> => {
     const bindings = fields.getAll("tool").map((id) => ({ tool_id: Number(id) }));
     const body = { project_id: session.value?.projectId, name: fields.get("name"), bindings };
-    const made = await acting.run(() => request<Schema<"NewMcpAnswer">>("POST", PATH, { body, idempotent: true, ...byAuthority(form) }));
+    const made = await acting.run(() => request<Schema<"NewMcpAnswer">>("POST", PATH, { body, idempotent: true, ...byAuthority(fields) }));
     if (made) onMade(made.data);
   };
   return (
-    <Dialog title={t().make} onClose={onClose}>
-      <form class="stack" onSubmit={(event) => { event.preventDefault(); void send(event.currentTarget); }}>
+    <FormDialog title={t().make} act={t().make} acting={acting} onSend={send} onClose={onClose}>
         <label class="stack">{t().name}<input name="name" required maxLength={200} placeholder="support" /></label>
         <fieldset class="stack"><legend>{t().tools}</legend>
           {tools.value?.length ? tools.value.map((tool) => <label key={String(tool.id)} class="check"><input type="checkbox" name="tool" value={String(tool.id)} defaultChecked /> <bdi>{tool.name}</bdi></label>) : <p class="dim">{t().noTools}</p>}
         </fieldset>
         <Authority />
-        {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
-        <div class="row end"><button type="button" onClick={onClose}>{common().cancel}</button><button class="primary" disabled={acting.busy.value}>{t().make}</button></div>
-      </form>
-    </Dialog>
+    </FormDialog>
   );
 }
 

@@ -5,6 +5,7 @@ import { healthTexts as t } from "../i18n/health";
 import { ago, bytes, moment, num } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import type { Page } from "../page";
+import { Table } from "../parts/form";
 import { Shown } from "../parts/states";
 import { Counts } from "../parts/status";
 import { usePolling, useResource } from "../resource";
@@ -67,18 +68,15 @@ function All({ data: { health, apiMs, database } }: { data: Read }): VNode {
           <dt>{t().vectors}</dt><dd class="num"><Limit used={health.usage.vector_bytes} all={health.limits.vector_bytes} shown={bytes} name={t().vectors} /></dd>
         </dl>
       </div>
-      <section class="panel flush table" aria-label={t().errors}>
-        <header><h2>{t().errors}</h2></header>
+      <section class="stack">
+        <h2>{t().errors}</h2>
         {health.errors.length ? (
-          <table>
-            <thead><tr><th>{t().code}</th><th class="right">{t().count}</th><th>{t().latest}</th><th>{t().todo}</th></tr></thead>
-            <tbody>
+          <Table heads={[t().code, t().count, t().latest, t().todo]} right={[1]}>
               {health.errors.map((error) => (
                 <tr key={error.code}><td><code class="code">{error.code}</code></td><td class="num right">{num(error.count)}</td><td class="dim">{error.latest_at ? ago(error.latest_at) : "–"}</td><td>{remedy(error.code)}</td></tr>
               ))}
-            </tbody>
-          </table>
-        ) : <p class="good allwell">✓ {t().noErrors}</p>}
+          </Table>
+        ) : <p class="good">✓ {t().noErrors}</p>}
       </section>
     </div>
   );

@@ -11,6 +11,7 @@ import { statusTexts } from "../i18n/status";
 import { ensureLists, tableName, type ToolSummary, tools } from "../lists";
 import { usePace } from "../pacing";
 import type { Page } from "../page";
+import { Table } from "../parts/form";
 import { MakeTool } from "../parts/maketool";
 import { Nodes } from "../parts/nodes";
 import { Operations } from "../parts/operations";
@@ -56,17 +57,12 @@ function List(): VNode {
       </div>
       <Shown of={found} lines={6}>
         {(data) => data.tools.length || data.project ? (
-          <div class="panel flush table">
-            <table>
-              <thead><tr><th>{t().index}</th><th>{t().state}</th><th class="right">{t().chunks}</th><th>{t().strings}</th><th>{t().next}</th></tr></thead>
-              <tbody>
-                {data.project ? <Row to="project" name={t().project} index={data.project} status={data.project.status} next={null} /> : null}
-                {data.tools.filter(has).map((tool) => (
-                  <Row key={String(tool.id)} to={String(tool.id)} name={`${tableName(tool.table_id)} / ${tool.name}`} index={tool.search_index} status={tool.status} next={tool.search_index.next_attempt_at} />
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table heads={[t().index, t().state, t().chunks, t().strings, t().next]} right={[2]}>
+            {data.project ? <Row to="project" name={t().project} index={data.project} status={data.project.status} next={null} /> : null}
+            {data.tools.filter(has).map((tool) => (
+              <Row key={String(tool.id)} to={String(tool.id)} name={`${tableName(tool.table_id)} / ${tool.name}`} index={tool.search_index} status={tool.status} next={tool.search_index.next_attempt_at} />
+            ))}
+          </Table>
         ) : <Empty text={t().none} />}
       </Shown>
       {making.value ? (

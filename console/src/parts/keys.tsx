@@ -3,13 +3,13 @@ import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useActing } from "../acting";
 import { type Id, type Reply, request, type Schema } from "../api";
-import { t as common } from "../i18n/common";
 import { keyTexts as t } from "../i18n/keys";
 import { ago, moment } from "../i18n/language";
 import type { Resource } from "../resource";
 import { type Scope, session } from "../session";
 import { Copy } from "./copy";
-import { Confirm, Dialog } from "./dialog";
+import { Confirm } from "./dialog";
+import { FormDialog, Table } from "./form";
 import { Empty, ProblemBox, Shown } from "./states";
 
 export type Key = Schema<"KeyAnswer"> & { readonly kind?: string };
@@ -46,8 +46,8 @@ export function Authority(): VNode | null {
 }
 
 /** The same request with the pasted key, or with the session's. */
-export const byAuthority = (form: HTMLFormElement): { key?: string } => {
-  const pasted = (form.elements.namedItem("authority") as HTMLInputElement | null)?.value.trim();
+export const byAuthority = (fields: FormData): { key?: string } => {
+  const pasted = (fields.get("authority") as string | null)?.trim();
   return pasted ? { key: pasted } : {};
 };
 
@@ -61,17 +61,15 @@ interface MakeKeyProps {
 export function MakeKey({ path, scoped, onClose, onMade }: MakeKeyProps): VNode {
   const acting = useActing();
   const lasting = useSignal(String(90 * DAY_S));
-  const send = async (form: HTMLFormElement): Promise<void> => {
-    const fields = new FormData(form);
+  const send = async (fields: FormData): Promise<void> => {
     const scopes = scoped ? { scopes: fields.getAll("scope") } : {};
     const body = { name: fields.get("name"), ...scopes, ...(lasting.value ? { expires_in: Number(lasting.value) } : {}) };
-    const made = await acting.run(() => request<NewKey>("POST", path, { body, idempotent: true, ...byAuthority(form) }));
+    const made = await acting.run(() => request<NewKey>("POST", path, { body, idempotent: true, ...byAuthority(fields) }));
     if (made) onMade(made.data);
   };
   const may: readonly Scope[] = session.value?.scopes ?? [];
   return (
-    <Dialog title={t().make} onClose={onClose}>
-      <form class="stack" onSubmit={(event) => { event.preventDefault(); void send(event.currentTarget); }}>
+    <FormDialog title={t().make} act={t().make} acting={acting} onSend={send} onClose={onClose}>
         <label class="stack">{t().name}<input name="name" required maxLength={200} placeholder="ci" /></label>
         {scoped ? (
           <fieldset class="row"><legend>{t().scopes}</legend>
@@ -85,10 +83,7 @@ export function MakeKey({ path, scoped, onClose, onMade }: MakeKeyProps): VNode 
           </select>
         </label>
         {lasting.value ? <Authority /> : null}
-        {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
-        <div class="row end"><button type="button" onClick={onClose}>{common().cancel}</button><button class="primary" disabled={acting.busy.value}>{t().make}</button></div>
-      </form>
-    </Dialog>
+    </FormDialog>
   );
 }
 
@@ -115,25 +110,20 @@ export function KeyTable({ path, scoped, of, onNew }: KeyTableProps): VNode {
       {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
       <Shown of={of}>
         {(keys) => keys.length ? (
-          <div class="panel flush table">
-            <table>
-              <thead><tr><th>{t().name}</th>{scoped ? <th>{t().scopes}</th> : null}<th>{t().prefix}</th><th>{t().made}</th><th>{t().used}</th><th>{t().ends}</th><td /></tr></thead>
-              <tbody>
-                {keys.map((key) => {
-                  const mine = scoped && String(key.id) === String(session.value?.keyId);
-                  return <tr key={String(key.id)}>
-                    <td><bdi>{key.name ?? "–"}</bdi> {mine ? <span class="badge good">{t().yours}</span> : key.kind === "console" ? <span class="badge">{t().console}</span> : null}</td>
-                    {scoped ? <td class="small">{key.scopes.join(" · ")}</td> : null}
-                    <td><code>{key.prefix}</code></td>
-                    <td class="dim" title={moment(key.created_at)}>{ago(key.created_at)}</td>
-                    <td class="dim">{used(key)}</td>
-                    <td class="dim">{key.revoked_at ? t().state : !key.expires_at ? t().never : new Date(key.expires_at) < new Date() ? t().ended : ago(key.expires_at)}</td>
-                    <td>{key.revoked_at || mine ? null : <span class="row"><button class="small" onClick={() => (rotating.value = key)}>{t().rotate}…</button><button class="small danger" onClick={() => (revoking.value = key)}>{t().revoke}…</button></span>}</td>
-                  </tr>;
-                })}
-              </tbody>
-            </table>
-          </div>
+          <Table heads={[t().name, ...(scoped ? [t().scopes] : []), t().prefix, t().made, t().used, t().ends, ""]}>
+          {keys.map((key) => {
+            const mine = scoped && String(key.id) === String(session.value?.keyId);
+            return <tr key={String(key.id)}>
+              <td><bdi>{key.name ?? "–"}</bdi> {mine ? <span class="badge good">{t().yours}</span> : key.kind === "console" ? <span class="badge">{t().console}</span> : null}</td>
+              {scoped ? <td class="small">{key.scopes.join(" · ")}</td> : null}
+              <td><code>{key.prefix}</code></td>
+              <td class="dim" title={moment(key.created_at)}>{ago(key.created_at)}</td>
+              <td class="dim">{used(key)}</td>
+              <td class="dim">{key.revoked_at ? t().state : !key.expires_at ? t().never : new Date(key.expires_at) < new Date() ? t().ended : ago(key.expires_at)}</td>
+              <td>{key.revoked_at || mine ? null : <span class="row"><button class="small" onClick={() => (rotating.value = key)}>{t().rotate}…</button><button class="small danger" onClick={() => (revoking.value = key)}>{t().revoke}…</button></span>}</td>
+            </tr>;
+          })}
+          </Table>
         ) : <Empty text={t().none} />}
       </Shown>
       {leaving ? <Confirm title={t().revoke} text={t().revokeText(named(leaving), used(leaving))} act={t().revoke} onClose={() => (revoking.value = null)} onAct={() => void revoke(leaving.id)} /> : null}
@@ -144,21 +134,17 @@ export function KeyTable({ path, scoped, of, onNew }: KeyTableProps): VNode {
 
 function Rotate({ path, name, onClose, onMade }: { path: string; name: string; onClose: () => void; onMade: (key: NewKey) => void }): VNode {
   const acting = useActing();
-  const send = async (form: HTMLFormElement): Promise<void> => {
-    const body = { old_expires_in: Number(new FormData(form).get("overlap")) * 3600 };
-    const made: Reply<NewKey> | null = await acting.run(() => request<NewKey>("POST", path, { body, idempotent: true, ...byAuthority(form) }));
+  const send = async (fields: FormData): Promise<void> => {
+    const body = { old_expires_in: Number(fields.get("overlap")) * 3600 };
+    const made: Reply<NewKey> | null = await acting.run(() => request<NewKey>("POST", path, { body, idempotent: true, ...byAuthority(fields) }));
     if (made) onMade(made.data);
   };
   return (
-    <Dialog title={`${t().rotate}: ${name}`} onClose={onClose}>
-      <form class="stack" onSubmit={(event) => { event.preventDefault(); void send(event.currentTarget); }}>
+    <FormDialog title={`${t().rotate}: ${name}`} act={t().rotate} acting={acting} onSend={send} onClose={onClose}>
         <label class="stack">{t().rotateText}
           <select name="overlap" defaultValue="1">{[0, 1, 24, 168].map((hours) => <option key={hours} value={String(hours)} selected={hours === 1}>{t().hours(hours)}</option>)}</select>
         </label>
         <Authority />
-        {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
-        <div class="row end"><button type="button" onClick={onClose}>{common().cancel}</button><button class="primary" disabled={acting.busy.value}>{t().rotate}</button></div>
-      </form>
-    </Dialog>
+    </FormDialog>
   );
 }

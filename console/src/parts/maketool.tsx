@@ -5,12 +5,10 @@ import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
 import { announce } from "../announce";
 import { type Id, post, request, type Schema } from "../api";
-import { t as common } from "../i18n/common";
 import { makeToolTexts as t } from "../i18n/maketool";
 import { ensureLists, refreshLists, tables } from "../lists";
 import { session } from "../session";
-import { Dialog } from "./dialog";
-import { ProblemBox } from "./states";
+import { FormDialog } from "./form";
 
 type Made = Schema<"NewSearchToolAnswer">;
 interface MakeToolProps {
@@ -27,8 +25,9 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
   const hinted = useSignal<Made | null>(null);
   const threshold = useSignal("10000");
   useEffect(() => void acting.run(ensureLists), []);
-  const send = async (form: HTMLFormElement): Promise<void> => {
-    const field = (name: string): string => (form.elements.namedItem(name) as HTMLInputElement).value.trim();
+  const send = async (fields: FormData): Promise<void> => {
+    const field = (name: string): string => (fields.get(name) as string).trim();
+    if (short) threshold.value = String(lower);
     const fits = { chunk_threshold: Number(threshold.value), chunk_size: Number(field("size")), chunk_overlap: Number(field("overlap")) };
     const about = { name: field("name"), json_path: field("scope"), ...(field("description") ? { description: field("description") } : {}) };
     const body = { project_id: session.value?.projectId, table_id: Number(field("table")), ...about, search_config: fits };
@@ -47,10 +46,10 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
     }
   };
   const longest = hinted.value?.longest_string ?? 0;
+  const short = hinted.value?.hint === "no_long_strings" && longest > 0;
   const lower = Math.max(1, Math.min(SHORT, longest));
   return (
-    <Dialog title={t().title} onClose={onClose}>
-      <form class="stack" onSubmit={(event) => { event.preventDefault(); void send(event.currentTarget); }}>
+    <FormDialog title={t().title} act={short ? t().lower(lower) : t().make} acting={acting} onSend={send} onClose={onClose}>
         <label class="stack">{t().table}
           <select name="table" key={String(tables.value?.length)} defaultValue={table === undefined ? "" : String(table)}>
             {(tables.value ?? []).map((one) => <option key={String(one.id)} value={String(one.id)} selected={String(one.id) === String(table)}>{one.name ?? one.id}</option>)}
@@ -67,14 +66,6 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
         {hinted.value?.hint ? (
           <p class="bar warn" role="alert"><span>{hinted.value.hint === "no_long_strings" ? t().no_long_strings(longest) : t()[hinted.value.hint]} <code class="code">{hinted.value.hint}</code></span></p>
         ) : null}
-        {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
-        <div class="row end">
-          <button type="button" onClick={onClose}>{common().close}</button>
-          {hinted.value?.hint === "no_long_strings" && longest ? (
-            <button class="primary" onClick={() => (threshold.value = String(lower))}>{t().lower(lower)}</button>
-          ) : <button class="primary" disabled={acting.busy.value}>{t().make}</button>}
-        </div>
-      </form>
-    </Dialog>
+    </FormDialog>
   );
 }
