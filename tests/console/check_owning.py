@@ -226,7 +226,7 @@ def test_an_instance_is_made_connected_and_tried(visitor: Watched, own_tenant: T
     page.get_by_role("switch").click()
     expect(page.get_by_role("switch")).not_to_be_checked()
     page.get_by_role("button", name="Try it").click()
-    expect(page.locator("[role=alert]")).to_contain_text("UNAUTHENTICATED")
+    expect(page.locator("[role=alert]")).to_contain_text("401")
     expect(page.get_by_role("navigation")).to_be_visible()
 
 

@@ -190,7 +190,7 @@ function Try({ secret }: { secret: string }): VNode {
   const ask = async (): Promise<void> => {
     const began = performance.now();
     const names = await acting.run(() => listTools(secret));
-    said.value = names ? `✓ ${t().tried(names.length, Math.round(performance.now() - began))}: ${names.join(", ")}` : "";
+    said.value = names ? `✓ ${t().tried(names.length, Math.round(performance.now() - began))} ${names.join(", ")}` : "";
   };
   return (
     <>
@@ -201,11 +201,19 @@ function Try({ secret }: { secret: string }): VNode {
   );
 }
 
+interface Listed {
+  readonly result?: { readonly tools: readonly { readonly name: string }[] };
+  readonly error?: { readonly message: string };
+}
+
+/** Errors of JSON-RPC have their message in another place than problems. */
 async function listTools(key: string): Promise<string[]> {
   const body = { jsonrpc: "2.0", id: 1, method: "tools/list" };
-  const { data } = await request<{ result?: { tools: { name: string }[] }; error?: { code: number; message: string } }>("POST", "/mcp", { body, key });
-  if (!data.result) throw new Problem({ status: 400, code: String(data.error?.code), detail: data.error?.message ?? "", retryable: false });
-  return data.result.tools.map((tool) => tool.name);
+  const { data } = await request<Listed>("POST", "/mcp", { body, key }).catch((error: unknown) => {
+    const told = error instanceof Problem && (error.fields["error"] as Listed["error"]);
+    throw told ? new Problem({ ...error.fields, detail: told.message }) : error;
+  });
+  return (data.result?.tools ?? []).map((tool) => tool.name);
 }
 
 export const page: Page = { id: "agents", order: 70, scopes: ["manage"], title: () => titles().agents, View: Agents };

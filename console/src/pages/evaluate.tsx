@@ -6,6 +6,7 @@ import { type Found, found, measured, stopRun, type Way } from "../asking";
 import { evaluateTexts as t } from "../i18n/evaluate";
 import { titles } from "../i18n/pages";
 import { searchTexts } from "../i18n/search";
+import { questions } from "../judgedsets";
 import { ensureLists, tools } from "../lists";
 import type { Page } from "../page";
 import { Compare } from "../parts/compare";
@@ -15,7 +16,7 @@ import { JudgedSet } from "../parts/judgedset";
 import { Degraded, Empty, Shown } from "../parts/states";
 import { useResource } from "../resource";
 import { go, textOf } from "../router";
-import { questions } from "../judgedsets";
+import { useShortcut } from "../shortcuts";
 
 /** The draft of each tool, as long as the tab is open. */
 const drafts = signal<Readonly<Record<string, Draft>>>({});
@@ -38,7 +39,7 @@ function Evaluate(): VNode {
 }
 
 /** The address with some of its parts changed. */
-const change = (parts: Record<string, string>): void => go("/evaluate", { a: textOf("a"), b: textOf("b"), q: textOf("q"), ...parts });
+const change = (parts: Record<string, string>): void => go("/evaluate", { a: textOf("a"), b: textOf("b"), q: textOf("q"), judge: textOf("judge"), ...parts });
 
 function Both({ tool, reload }: { tool: Tool; reload: () => void }): VNode {
   const field = useSignal(textOf("q"));
@@ -55,8 +56,10 @@ function Both({ tool, reload }: { tool: Tool; reload: () => void }): VNode {
     field.value = query;
   }, [query]);
   const answers = useResource<readonly [Found, Found]>(query ? `${both} ${tool.etag} ${query}` : null, (signal) => Promise.all([found(first, query, 10, signal), found(second, query, 10, signal)]));
+  const judging = textOf("judge") !== "";
+  useShortcut("c", () => t().compare, () => change({ judge: "" }));
   return (
-    <>
+    <div class="stack wide">
       <div class="row panel">
         <Choose label="A" value={String(tool.id)} onChange={(id) => change({ a: id, b: "" })} />
         <Choose label="B" value={b} none={t().draft(tool.name)} onChange={(id) => change({ b: id })} />
@@ -73,14 +76,19 @@ function Both({ tool, reload }: { tool: Tool; reload: () => void }): VNode {
           {([one, other]) => (
             <div class="stack wide">
               <Degraded codes={[...new Set([...one.degraded, ...other.degraded])]} again={answers.reload} />
-              <Judge key={query} query={query} a={one.hits} b={other.hits} />
-              <Compare a={one.hits} b={other.hits} judged={questions.value.find((one) => one.query === query)} />
+              <div class="row">
+                <span class="tabs" role="group" aria-label={titles().evaluate}>
+                  <button aria-pressed={!judging} onClick={() => change({ judge: "" })}>{t().compare} <kbd>c</kbd></button>
+                  <button aria-pressed={judging} onClick={() => change({ judge: "1" })}>{t().judge} <kbd>0–3</kbd></button>
+                </span>
+              </div>
+              {judging ? <Judge key={query} query={query} a={one.hits} b={other.hits} /> : <Compare a={one.hits} b={other.hits} judged={questions.value.find((one) => one.query === query)} />}
             </div>
           )}
         </Shown>
       ) : <Empty text={t().empty} />}
       <JudgedSet a={first} b={second} onQuestion={(q) => change({ q })} />
-    </>
+    </div>
   );
 }
 

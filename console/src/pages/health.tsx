@@ -55,7 +55,7 @@ function All({ data: { health, apiMs, database } }: { data: Read }): VNode {
       <div class="cards">
         <dl class="panel facts">
           <dt>{t().api}</dt><dd class="num"><Sign good /> {t().answers(apiMs)}</dd>
-          <dt>{t().database}</dt><dd><Sign good={database} /> {database ? "" : t().away}</dd>
+          <dt>{t().database}</dt><dd><Sign good={database} /> {database ? t().there : t().away}</dd>
           <dt>{t().cleanup}</dt>
           <dd class="num">{cleanup ? <><Sign good={!cleanup.errors.length} /> {t().ran(ago(cleanup.at), cleanup.seconds)}, {cleanup.rests_until ? t().rests(moment(cleanup.rests_until)) : cleanup.is_complete ? t().complete : t().incomplete} {cleanup.errors.map((code) => <code key={code} class="code bad-ink">{code}</code>)}</> : t().neverRan}</dd>
           <dt>{t().queue}</dt><dd class="num">{t().oldest(Math.max(health.oldest_wait_seconds, health.outbox.oldest_seconds))} · {t().waiting(health.outbox.waiting)}</dd>

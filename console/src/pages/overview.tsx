@@ -196,7 +196,7 @@ function ProjectIndexRow({ index, reload }: { index: ProjectIndex | null; reload
     <section class="panel stack">
       <div class="row">
         <h2>{t().project}</h2>
-        <Status value={index ? index.status : null} />
+        <Status value={index ? index.status : "off"} />
         {index ? <span class="num">{statusTexts().chunksOf(index.indexed_chunks_count, index.chunks_count)}</span> : null}
         <span class="grow" />
         {index ? <a href={href("/indexes/project")}>{t().details}</a> : null}

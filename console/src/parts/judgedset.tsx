@@ -44,7 +44,7 @@ export function JudgedSet({ a, b, onQuestion }: JudgedSetProps): VNode {
     URL.revokeObjectURL(link.href);
   };
   return (
-    <section class="panel stack" aria-label={t().set}>
+    <section class="panel stack">
       <div class="row">
         <h2>{t().set}</h2>
         <select aria-label={t().set} value={setName.value} onChange={(event) => event.currentTarget.value && opened(event.currentTarget.value)}>

@@ -54,7 +54,7 @@ export function Nodes({ tool, counts, reload }: NodesProps): VNode {
     found.reload();
   };
   return (
-    <section class="panel flush" aria-label={t().strings}>
+    <section class="panel flush">
       <header>
         <h2 class="grow">{t().strings}</h2>
         <select aria-label={t().state} value={state} onChange={(event) => (chosen.value = event.currentTarget.value)}>
