@@ -211,9 +211,7 @@ def test_a_set_is_imported_run_and_exported(
         else:
             route.continue_()
 
-    page.on(
-        "requestfinished", lambda request: under_way.discard(request.post_data or "")
-    )
+    page.on("requestfinished", lambda request: under_way.discard(request.post_data or ""))
     page.route("**/search/explain", busy_once)
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)

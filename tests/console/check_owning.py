@@ -93,7 +93,9 @@ def test_a_tool_that_found_nothing_is_made_again(visitor: Watched, own_tenant: T
 def test_an_index_is_followed_rebuilt_rolled_back_and_emptied(
     visitor: Watched, own_tenant: Tenant
 ) -> None:
-    tool = own_tenant.tool(own_tenant.table(DOCUMENT), name="search_melons", json_path="")["tool_id"]
+    tool = own_tenant.tool(own_tenant.table(DOCUMENT), name="search_melons", json_path="")[
+        "tool_id"
+    ]
     page = visitor.sign_in(own_tenant.key)
     visitor.open(f"/indexes/{tool}")
     expect(page.locator("main")).to_contain_text("ready", timeout=60_000)
