@@ -4,7 +4,7 @@
 PORT ?= 8787
 WORKERS ?= 2
 
-export PYTHONPATH := $(CURDIR):$(CURDIR)/shared
+export PYTHONPATH := $(CURDIR):$(CURDIR)/shared:$(CURDIR)/cli
 export SAM_CLI_TELEMETRY := 0
 export LITELLM_LOCAL_MODEL_COST_MAP := True
 # Some shells set it; without .pyc files importing litellm takes 8 s instead of 3.
@@ -53,7 +53,7 @@ check-code: setup-dev
 	@$(python) -m mypy
 	@.venv/bin/lint-imports
 	@$(python) -m bandit --quiet --recursive --configfile pyproject.toml \
-		shared functions local scripts
+		shared functions local scripts cli
 	@scripts/setup.sh .venv requirements/conformance.txt
 	@$(python) -m console.build --check
 

@@ -122,7 +122,7 @@ def _list_pages() -> None:
 
 
 def _pack() -> None:
-    """Copies the sources; in the copies the names of texts are written once, not once a language."""
+    """Copies the sources; the copies name each text once, not once a language."""
     shutil.rmtree(PACKED, ignore_errors=True)
     shutil.copytree(HERE / "src", PACKED / "src")
     (PACKED / "made").mkdir()

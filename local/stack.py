@@ -135,9 +135,12 @@ class Stack:
     def _start_emulator(self, checks: list[tuple[Child, str]]) -> str:
         port = free_port()
         self._state.clear_temporary()
+        own = self.base_url.rpartition(":")[2]  # the port of the server's own pages
+        pages = [f"http://{name}:{own}" for name in ("127.0.0.1", "localhost")]
         settings = emulator_environment(port, self._state.root)
         # Killed at the end: it keeps nothing in memory that is worth a goodbye.
-        child = self._child("ministack", ["local.child", "local.ministack"], settings, grace_s=0)
+        program = ["local.child", "local.ministack", *pages]
+        child = self._child("ministack", program, settings, grace_s=0)
         url = f"http://127.0.0.1:{port}"
         checks.append((child, f"{url}/_ministack/health"))
         return url

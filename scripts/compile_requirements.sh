@@ -28,6 +28,7 @@ compile requirements/dev --universal --python-version 3.11
 compile requirements/conformance --universal --python-version 3.11 -c requirements/dev.txt
 compile requirements/console --universal --python-version 3.11 -c requirements/conformance.txt
 compile requirements/local --universal --python-version 3.11 -c requirements/dev.txt
+compile requirements/cli --universal --python-version 3.11 -c requirements/dev.txt
 compile requirements/eval --universal --python-version 3.11 -c requirements/dev.txt
 compile requirements/build --universal --python-version 3.11
 compile requirements/runtime --universal --python-version 3.11

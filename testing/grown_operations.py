@@ -9,9 +9,13 @@ from itertools import count
 from context_search.adapters.system_clock import SystemClock
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Reach
+from context_search.domain.progress import NodeState
+from context_search.services.catalog.list_tables import ListTables
+from context_search.services.catalog.outline import MOST_COUNTED
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.status import ToolStatuses
+from context_search.services.indexing.strings import ReadStrings
 from testing.grown_index import SILENT_S, GrownIndex, wanted_tool
 
 _EDIT = """
@@ -24,7 +28,9 @@ HYDRATED = 100
 PAGE = 1_000
 
 
-def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
+def operations(  # noqa: C901 - a list: one function an operation
+    grown: GrownIndex,
+) -> Mapping[str, Callable[[], object]]:
     """Returns the operations by name; each may be repeated."""
     statuses = ToolStatuses(grown.store, SILENT_S, SystemClock(), time.sleep)
     settler = Settler(grown.store, SILENT_S, None)
@@ -38,6 +44,19 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
     def hydrate() -> None:
         with grown.store.for_project(grown.owner.project_id) as work:
             work.live_chunks.hydrate(grown.index, reach, doc_ids)
+
+    strings = ReadStrings(grown.store)
+
+    def page_of_strings(state: NodeState | None, cursor: str | None = None) -> None:
+        strings.page(grown.owner, grown.tool.id, state=state, cursor=cursor, limit=100)
+
+    def count_below() -> None:
+        places = ["/strings", *(f"/strings/{number}" for number in range(HYDRATED))]
+        with grown.store.for_project(grown.owner.project_id) as work:
+            work.large_strings.below(grown.index, grown.table.id, places, most=MOST_COUNTED)
+
+    def chunks_of_one() -> None:
+        strings.spans(grown.owner, grown.tool.id, "/strings/7", char=5, first=None, limit=100)
 
     def is_at_rest() -> None:
         with grown.store.for_project(grown.owner.project_id) as work:
@@ -60,6 +79,13 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
             work.health.of_project(grown.owner.project_id)
 
     return {
+        "a page of strings": lambda: page_of_strings(None),
+        "a later page of strings": lambda: page_of_strings(None, cursor="1.L3N0cmluZ3MvNQ"),
+        "a page of quarantined strings": lambda: page_of_strings("quarantined"),
+        "strings below 101 places": count_below,
+        "chunks of one string": chunks_of_one,
+        "a page of tools": lambda: statuses.page(grown.owner, after=0),
+        "a page of tables": lambda: ListTables(grown.store, SILENT_S).page(grown.owner, after=0),
         "status": lambda: statuses.read(grown.tool.id, grown.owner),
         "health of the project": health,
         "settle": lambda: settler.settle(grown.index.id),

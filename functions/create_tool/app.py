@@ -30,8 +30,9 @@ logger = function_logger("create-tool")
 def _handler() -> LambdaHandler:
     catalog = [health, tables, outline, uploads, tools, judged_sets, adopt]
     editing = [versions, history_settings, replacing, matches, executing]
-    upkeep = [search_index, strings, project_index, rebuilds, project_health, retrieval_settings]
-    modules = [*catalog, *editing, *upkeep, keys, whoami]
+    indexing = [search_index, strings, project_index, rebuilds, project_health]
+    access = [keys, whoami]
+    modules = [*catalog, *editing, *indexing, *access, retrieval_settings]
     if parts().settings.console:
         modules.append(console)
     app = http_app([module.router for module in modules], parts(), contract=contract, log=logger)

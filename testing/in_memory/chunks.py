@@ -123,16 +123,19 @@ class MemoryChunks:
         return list(found.values())
 
     def mark_present(self, chunk_ids: Sequence[int]) -> None:
-        for chunk_id in set(chunk_ids) & set(self.rows.chunks):
-            marked = self.rows.chunks[chunk_id]
-            for row in [marked, *self._before(marked)]:
-                self.rows.change(self.rows.chunks, row.id, present=True)
+        last: dict[int, int] = {}
+        for row in [self.rows.chunks[each] for each in chunk_ids if each in self.rows.chunks]:
+            last[row.set_id] = max(row.index, last.get(row.set_id, 0))
+            self._mark(row)
+        # What stands before a chunk in an unfinished set is there as well.
+        unfinished = [each for each in last if self.rows.sets[each].state != "active"]
+        for row in self.of_sets(unfinished):
+            if row.index < last[row.set_id]:
+                self._mark(row)
 
-    def _before(self, marked: ChunkRow) -> list[ChunkRow]:
-        """What stands before a chunk in its set, while this is unfinished."""
-        if self.rows.sets[marked.set_id].state == "active":
-            return []
-        return [row for row in self.of_sets([marked.set_id]) if row.index < marked.index]
+    def _mark(self, row: ChunkRow) -> None:
+        if not row.present:
+            self.rows.change(self.rows.chunks, row.id, present=True)
 
     def activate(
         self, sets: Sequence[tuple[Claim, ChunkSet]], acknowledged: Collection[int] = ()

@@ -14,7 +14,7 @@ from context_search.domain.ids import KEY_BYTES, pointer_sha256
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing import NodeSelection, NodeUpsert
+from context_search.ports.indexing import FRESH, NodeSelection, NodeUpsert
 from context_search.ports.outside import Clock
 from testing.in_memory.removals import remove_nodes, remove_sets, remove_sets_of
 from testing.in_memory.rows import NodeRow, Rows
@@ -150,9 +150,15 @@ class MemoryNodes:
     def hold(
         self, claims: Sequence[Claim], *, lease_s: float, progressed: bool = False
     ) -> list[Claim]:
-        values: dict[str, object] = {"attempt": 0} if progressed else {}
-        until = self.clock.now() + timedelta(seconds=lease_s)
-        return self._change_all(claims, lease_until=until, **values)
+        held = self._change_all(claims)
+        now = self.clock.now()
+        for claim in held:
+            row, fresh = self.rows.nodes[claim.node_id], now + timedelta(seconds=FRESH * lease_s)
+            if row.lease_until is None or row.lease_until < fresh or (progressed and row.attempt):
+                until = now + timedelta(seconds=lease_s)
+                attempt = 0 if progressed else row.attempt
+                self._change(claim, lease_until=until, attempt=attempt)
+        return held
 
     def release(
         self,

@@ -15,10 +15,10 @@ from tests.architecture.project import ROOT, dependencies, python_files, relativ
 
 LAYERS = ["layers/core/requirements.in", "layers/embedding/requirements.in"]
 LOCAL = [*LAYERS, "requirements/local.in"]
-DEV = [*LOCAL, "requirements/dev.in"]
+DEV = [*LOCAL, "requirements/dev.in", "requirements/cli.in"]
 CONFORMANCE = "requirements/conformance.in"
 installed = cache(packages_distributions)
-OURS = {"context_search", *(entry.name for entry in ROOT.iterdir())}
+OURS = {"context_search", "context_search_cli", *(entry.name for entry in ROOT.iterdir())}
 # Import name → the distribution to ask for, where it comes as a part of another one.
 PART_OF = {
     "botocore": "boto3",
@@ -59,6 +59,7 @@ def test_a_lock_names_no_address(path: Path) -> None:
     [
         (("shared", "functions"), LAYERS, OUTSIDE_LAYERS),
         (("local",), LOCAL, {"boto3-stubs"}),
+        (("cli",), ["requirements/cli.in"], set[str]()),
         (("tests", "bench"), [*DEV, CONFORMANCE, "requirements/console.in"], set[str]()),
     ],
 )

@@ -63,7 +63,7 @@ def test_measures_are_those_of_python(tmp_path: Path) -> None:
 
 
 def test_intervals_are_those_of_python_within_the_luck_of_the_draw() -> None:
-    import numpy as np  # noqa: PLC0415 - this check alone
+    import numpy as np
 
     chance = random.Random(5)
     values = [chance.uniform(-0.5, 0.7) for _ in range(60)]

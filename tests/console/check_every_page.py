@@ -16,13 +16,15 @@ from tests.e2e.running import Tenant
 PAGES = sorted(path.stem for path in (ROOT / "console/src/pages").glob("*.tsx"))
 QUESTION = quote(next(iter(PLACES)))
 ADDRESSES = {"search": f"/search?q={QUESTION}"}
+SHOWN = {"search": ".text .hit", "documents": "tbody tr", "replace": "form", "states": ".bone"}
 
 
 def settled(watched: Watched, page: str) -> None:
+    """Opens a page and waits until what it asks for is there."""
     watched.open(ADDRESSES.get(page, f"/{page}"))
-    expect(watched.page.locator("main [aria-busy=true]")).to_have_count(
-        1 if page == "states" else 0
-    )
+    if page in SHOWN:
+        expect(watched.page.locator(SHOWN[page]).first).to_be_visible()
+    watched.page.wait_for_load_state("networkidle")
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -31,16 +30,10 @@ def asked(watched: Watched, query: str, more: str = "") -> None:
 def test_every_hit_is_marked_exactly_where_it_is(
     signed_in: Watched, tenant: Tenant, query: str
 ) -> None:
-    answers: list[Any] = []
-    signed_in.page.on(
-        "response",
-        lambda response: (
-            answers.append(response.json()) if response.url.endswith("/search/explain") else None
-        ),
-    )
-    asked(signed_in, query)
+    with signed_in.page.expect_response("**/search/explain") as told:
+        asked(signed_in, query)
+    answer = told.value.json()
     cards = signed_in.page.locator(".hitcard .place")
-    [answer] = answers
     assert cards.count() == len(answer["results"]) > 0
     places = {hit["chunk"]["json_pointer"] for hit in answer["results"]}
     assert PLACES[query][0] in places
@@ -85,7 +78,7 @@ def test_hits_are_walked_with_the_keyboard(signed_in: Watched) -> None:
 
 def test_a_stopped_search_is_not_answered_later(signed_in: Watched) -> None:
     held: list[Route] = []
-    signed_in.page.route("**/search/explain", held.append)
+    signed_in.page.route("**/search/explain", lambda route: held.append(route))  # noqa: PLW0108
     signed_in.open(f"/search?q={quote('comets')}")
     signed_in.page.get_by_role("button", name="Stop").first.click()
     expect(signed_in.page.get_by_role("button", name="Ask", exact=True)).to_be_visible()

@@ -18,6 +18,9 @@ HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>
 BIDI = "abc\u202edrow\u202c \u200bzero\u200bwidth"
 
 
+HOSTILE_TEXT = f"{HOSTILE} {BIDI}"
+
+
 def novel(seed: int = 7) -> dict[str, Any]:
     """Some 120,000 characters in four long strings; 🐡 and 𠮷 stand before what is asked for."""
     return {
@@ -30,5 +33,5 @@ def novel(seed: int = 7) -> dict[str, Any]:
         ],
         "书": {"a/b~": "𠮷𠮷" + planted(chinese(30_000, seed), f"𠮷{WHALE}", 21_000)},
         "odd": {"": "an empty key", "big": 9223372036854775807, "price": 1.10, "~": {"/": "deep"}},
-        "hostile": planted(english(12_000, seed + 2), f"{HOSTILE} {BIDI}", 3_000),
+        "hostile": planted(english(12_000, seed + 2), HOSTILE_TEXT, 3_000),
     }

@@ -13,9 +13,9 @@ import pytest
 
 from local.emulator import queue_url
 from local.options import ROOT
-from local.queues import create_queues, sqs_client
+from local.queues import create_bucket, create_queues, sqs_client
 from local.template import TemplateError, read_template
-from tests.local.tiny import eventually, listening_addresses, running_emulator
+from tests.local.tiny import PAGES, eventually, listening_addresses, running_emulator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,6 +86,34 @@ def test_no_web_page_reaches_it(
 ) -> None:
     reply = httpx2.request(method, f"{emulator[0]}{path}", headers=headers)
     assert reply.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("origin", "method", "path", "allowed"),
+    [
+        (PAGES[0], "OPTIONS", "/uploads/x.json", True),
+        (PAGES[1], "PUT", "/uploads/x.json", True),
+        (PAGES[0], "GET", "/uploads/x.json", False),
+        (PAGES[0], "DELETE", "/uploads/x.json", False),
+        (PAGES[0], "PUT", "/uploads", False),
+        (PAGES[0], "PUT", "/others/x.json", False),
+        (PAGES[0], "PUT", "/uploads/%2e%2e/others/x.json", False),
+        (PAGES[0], "OPTIONS", "/_ministack/health", False),
+        ("http://127.0.0.1:18787", "PUT", "/uploads/x.json", False),
+        ("http://rebound.example:8787", "PUT", "/uploads/x.json", False),
+    ],
+)
+def test_only_pages_of_the_own_server_put_uploads_and_nothing_else(
+    emulator: tuple[str, Child], origin: str, method: str, path: str, *, allowed: bool
+) -> None:
+    create_bucket(emulator[0])
+    headers = {"origin": origin}
+    reply = httpx2.request(method, f"{emulator[0]}{path}", headers=headers, content=b"{}")
+    is_refused = (reply.status_code, reply.text) == (403, "no web page is served here")
+    assert is_refused is not allowed
+    if allowed and method == "OPTIONS":
+        assert reply.headers["access-control-allow-origin"] in (origin, "*")
+        assert reply.status_code in (200, 204)
 
 
 def test_queues_have_the_templates_properties(emulator: tuple[str, Child], tmp_path: Path) -> None:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _LISTENING = "0A"  # TCP_LISTEN in /proc/net/tcp
 
+PAGES = ("http://127.0.0.1:8787", "http://localhost:8787")
+"""Origins of pages that the emulator of a test lets upload."""
+
 
 def tiny_function(
     handler: Handler,
@@ -50,7 +53,7 @@ def running_emulator(state: Path) -> Iterator[tuple[str, Child]]:
     environment = {**process_environment(user, ROOT), **emulator_environment(port, state)}
     child = Child(
         "ministack",
-        ["local.child", "local.ministack"],
+        ["local.child", "local.ministack", *PAGES],
         environment,
         state / "ministack.log",
     )

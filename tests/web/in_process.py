@@ -16,13 +16,13 @@ def client_of(app: FastAPI, *, has_contract: bool = True) -> httpx2.Client:
     Every answer is held to the OpenAPI document, unless rows are odd.
     """
     return httpx2.Client(
-        transport=_InProcess(app),
+        transport=InProcess(app),
         base_url="http://testserver",
         event_hooks={"response": [hold_to_contract] if has_contract else []},
     )
 
 
-class _InProcess(httpx2.BaseTransport):
+class InProcess(httpx2.BaseTransport):
     """Serves each request in the thread that sends it, in an event loop of its own.
 
     So do the functions. Starlette's TestClient changes threads seven times for a request.

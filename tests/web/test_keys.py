@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.api import SECRET, Api, answer, problem
+from context_search.ports.outside import Deadline
+from tests.web.api import SECRET, Api, LocalParts, answer, problem
 
 ALL = ["search", "manage", "replace"]
 
@@ -232,3 +233,20 @@ def test_instances_have_no_keys_of_the_console(api: Api) -> None:
     path = f"/api/v1/{owner_of(api, 'mcp')}/keys"
     problem(api("POST", path, json={"kind": "console"}), 422, "INVALID_INPUT")
     assert [key["kind"] for key in keys_of(api, path.removeprefix("/api/v1/")[:-5])] == ["standard"]
+
+
+def test_cleanup_forgets_keys_of_the_console_a_day_after_their_end(
+    api: Api, parts: LocalParts
+) -> None:
+    made = api.new_key(kind="console")
+    deadline = Deadline(parts.clock, parts.clock.monotonic() + 120)
+    for hours, left in ((23, [made["id"]]), (25, [])):
+        with parts.postgres.database.transaction() as tx:
+            tx.run(
+                "UPDATE api_key SET expires_at = clock_timestamp() - make_interval(hours => :ago)"
+                " WHERE id = :key",
+                ago=hours,
+                key=made["id"],
+            )
+        assert parts.cleanup.run(deadline).errors == []
+        assert listed(api, kind="console") == left

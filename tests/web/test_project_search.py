@@ -189,3 +189,17 @@ def test_another_project_and_wrong_bodies_are_refused(api: Api) -> None:
     refused(api, 422, "INVALID_INPUT", weights=[1])
     refused(api, 422, "INVALID_INPUT", strategy="fts")
     refused(api, 422, "QUERY_EMPTY", query="…")
+
+
+def test_no_result_is_lost_behind_those_whose_texts_were_compared(api: Api) -> None:
+    """Of 230 equal texts 200 are compared and one is shown; the others follow, with their texts."""
+    api.table({f"note {number}": "the same old harbour" for number in range(230)})
+    switch_on(api)
+    asked = {"candidates": 300, "collapse": True, "include_low_score": True}
+    found = ask(api, "harbour", **asked)
+    assert [each["duplicates"]["total"] for each in found["results"]] == [199]
+    texts = []
+    while cursor := found["cursor"]:
+        found = ask(api, "harbour", cursor=cursor, **asked)
+        texts += [each["chunk"]["chunk_text"] for each in found["results"]]
+    assert texts == ["the same old harbour"] * 30

@@ -166,7 +166,7 @@ function Value({ table, pointer, tool, onSaved }: { table: Id; pointer: string; 
         const edit = small ? <button class="small" onClick={() => (editing.value = true)}>{t().edit}</button> : <span class="small dim">{t().tooLong}</span>;
         if (editing.value) return <Editor table={table} pointer={pointer} isText={isText} onClose={() => (editing.value = false)} onSaved={onSaved} />;
         return isText ? (
-          <TextPane table={table} pointer={pointer} tool={at.index ? tool : null} place={place} matches={place ? [place] : []} hits={[]}
+          <TextPane table={table} pointer={pointer} tool={at.index ? tool : null} place={place} matches={[]} hits={[]}
             actions={(chosen, text) => (
               <>
                 {edit}

@@ -154,7 +154,7 @@ function Search(): VNode {
       <form class="ask" onSubmit={send} role="search">
         <div class="line">
           <input ref={field} class="big" name="question" key={textOf("q")} defaultValue={textOf("q")} aria-label={t().question} placeholder={t().placeholder} maxLength={2000} dir="auto" />
-          {asking.value ? <button type="button" onClick={stop}>{common().stop}</button> : <button class="primary">{t().ask} <kbd aria-hidden="true">⏎</kbd></button>}
+          {asking.value ? <button key="stop" type="button" onClick={stop}>{common().stop}</button> : <button key="ask" class="primary">{t().ask} <kbd aria-hidden="true">⏎</kbd></button>}
         </div>
         <Options />
       </form>

@@ -55,8 +55,8 @@ export function Confirm({ title, text, act, name, onClose, onAct }: ConfirmProps
   const send = (event: Event): void => {
     event.preventDefault();
     if (!ready) return;
-    onClose();
     onAct();
+    onClose();
   };
   return (
     <Dialog title={title} onClose={onClose}>

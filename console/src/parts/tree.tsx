@@ -80,8 +80,9 @@ export function Tree(props: TreeProps): VNode {
   }, [selected]);
   const onKey = (event: KeyboardEvent): void => {
     const items = [...(box.current?.querySelectorAll<HTMLElement>("[role=treeitem]") ?? [])];
-    const at = items.findIndex((item) => item.dataset["pointer"] === focus.value);
+    const at = items.findIndex((one) => one === document.activeElement);
     const item = items[at];
+    if (item) focus.value = item.dataset["pointer"]!;
     const to = (index: number): void => {
       const next = items[Math.max(0, Math.min(items.length - 1, index))];
       if (!next) return;

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from typing import Any
 
 import httpx2
 import turbopuffer
@@ -107,12 +108,14 @@ class TurbopufferVectors:
         queries = list(subqueries(query))
         client = self._client.with_options(timeout=timeout_s / 2, max_retries=1)
         with translated():
-            # As an argument the SDK would look at each number of the vector for what to rename.
-            reply = client.namespace(namespace).multi_query(
+            # As an argument the SDK would look at each number of the vector for what to rename, and
+            # it would make a model of each of 10,000 rows.
+            raw = client.namespace(namespace).with_raw_response.multi_query(
                 queries=[], extra_body={"queries": queries}
             )
+            reply: Any = raw.parse(to=object)
         self._on_billed(billed_of(reply))
-        results = [result.rows or [] for result in reply.results]
+        results = [result.get("rows") or [] for result in reply["results"]]
         if len(results) != len(queries):
             raise VectorStoreUnavailableError("turbopuffer answered another number of queries")
         legs = iter(results)
@@ -250,13 +253,20 @@ def _retry_after_s(response: httpx2.Response) -> float | None:
 
 
 def billed_of(reply: object) -> Billed:
-    """Returns what a reply of a write or a query says of the bill; the SDK checks none of it."""
-    billing = getattr(reply, "billing", None)
+    """Returns what a reply of a write or a query says of the bill; the SDK checks none of it.
+
+    ``reply`` is a model of the SDK, or what the reply's JSON says.
+    """
+    billing = _member(reply, "billing")
     return Billed(
-        written_bytes=getattr(billing, "billable_logical_bytes_written", None) or 0,
-        queried_bytes=getattr(billing, "billable_logical_bytes_queried", None) or 0,
-        returned_bytes=getattr(billing, "billable_logical_bytes_returned", None) or 0,
+        written_bytes=_member(billing, "billable_logical_bytes_written") or 0,
+        queried_bytes=_member(billing, "billable_logical_bytes_queried") or 0,
+        returned_bytes=_member(billing, "billable_logical_bytes_returned") or 0,
     )
+
+
+def _member(of: object, name: str) -> Any:
+    return of.get(name) if isinstance(of, dict) else getattr(of, name, None)
 
 
 def schema_of(config: IndexConfig) -> dict[str, object]:
@@ -322,12 +332,12 @@ def _by_words(tokens: Mapping[str, float]) -> tuple[object, ...]:
     return parts[0] if len(parts) == 1 else ("Sum", parts)
 
 
-def _best(rows: Sequence[turbopuffer.types.Row], *, sign: float, offset: float) -> list[Ranked]:
+def _best(rows: Sequence[Mapping[str, Any]], *, sign: float, offset: float) -> list[Ranked]:
     """Returns one row per chunk, that of its best window, in the order of the leg."""
     best: dict[str, float] = {}
     for row in rows:
         score = offset + sign * float(row["$dist"])
-        best.setdefault(first_row_id(str(row.id)), score)
+        best.setdefault(first_row_id(str(row["id"])), score)
     return [Ranked(doc_id, score) for doc_id, score in best.items()]
 
 

@@ -82,6 +82,8 @@ def first_row_id(window_id: str) -> str:
     ('1.njinzbmecn.0123456789ab.5.w', '1.a.0.5.w')
     """
     # Counted, not searched for ".w": a number or a pointer's key may begin with w as well.
+    if window_id.count(".") < _PARTS:
+        return window_id
     return ".".join(window_id.split(".")[:_PARTS])
 
 

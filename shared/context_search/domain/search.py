@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from context_search.domain.config import SearchConfig, Strategy, Weights
 from context_search.domain.errors import FilterInvalidError
@@ -196,13 +196,29 @@ class Hit:
     duplicates_total: int = 0
 
 
+class FurtherHit(NamedTuple):
+    """A hit behind those whose texts a linear ranking looks at: what orders it, and no text.
+
+    ``doc_id`` is that of its chunk, ``cosine`` None where the vector leg did not find it; the
+    others as in ``Evidence``.
+    """
+
+    doc_id: str
+    score: float
+    cosine: float | None
+    bm25: float
+    semantic: float
+    recency: float
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The hits, best first, and how they were found.
 
     ``target`` is what was searched, as it was when the hits were read, with the weights of the
     legs that ran. ``gone`` counts candidates that were dropped because their chunk is not live any
-    more, ``ranked`` all that were ranked before ``hits`` was cut. ``seconds`` says how long each
+    more, ``ranked`` all that were ranked before ``hits`` was cut. ``further`` are the hits behind
+    those of a long linear ranking, if all were wanted. ``seconds`` says how long each
     stage took, ``target_was_kept`` that the target was known from before, ``hint`` why there is no
     hit.
     """
@@ -215,6 +231,7 @@ class Answer:
     degraded: Sequence[Degradation] = ()
     gone: int = 0
     ranked: int = 0
+    further: Sequence[FurtherHit] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     target_was_kept: bool = False
     hint: Hint | None = None
@@ -233,6 +250,43 @@ class Answer:
         is_whole = self.target.status in ("ready", "rebuilding")
         is_searched = is_whole and "partial_keywords" not in self.degraded
         return "no_match" if is_searched else "index_incomplete"
+
+
+# ---- More candidates where those that were found are not live any more, or are few chunks.
+# What was deleted stays in turbopuffer until the next ``cleanup``. A deleted table, or an array
+# that lost most of its elements, could take all places of a leg, and live hits behind them none.
+# So could the windows of a few large chunks, where a query may not have rows for all of them.
+
+FACTOR = 8
+MAX_CANDIDATES = 10_000
+"""Maximum number of candidates of one turbopuffer query."""
+
+
+def widened(question: Question, asked: int, found: Found, live: Mapping[str, HydratedChunk]) -> int:
+    """Returns how many candidates each leg should give: ``asked``, or more.
+
+    More only if a leg can give more, and either too few chunks were found, or fewer than half of a
+    leg's candidates are live. Candidates beyond those that ``question`` wants do not count.
+    """
+    is_short = len(live) < question.wanted or any(
+        2 * len(leg.keys() & live.keys()) < min(len(leg), question.candidates)
+        for leg in (found.vector, found.keyword)
+    )
+    if not (is_short and found.is_cut):
+        return asked
+    return max(asked, min(FACTOR * asked, MAX_CANDIDATES))
+
+
+def widened_for_copies(question: Question, found: Found, live: Mapping[str, HydratedChunk]) -> int:
+    """Returns how many candidates each leg should give where copies of a text are shown once.
+
+    More than ``question`` says if too few of the texts are different. Not for ever more: to rank
+    thousands of copies would take longer than anybody waits.
+    """
+    texts = {(chunk.content_hash, chunk.chunk_index) for chunk in live.values()}
+    is_short = len(texts) < question.wanted and found.is_cut
+    most = min(FACTOR * question.candidates, MAX_CANDIDATES)
+    return max(question.candidates, most) if is_short else question.candidates
 
 
 # ---- What logs may say about a question.

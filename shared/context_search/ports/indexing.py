@@ -25,6 +25,9 @@ from context_search.domain.orders import Order
 from context_search.domain.progress import IndexStatus, NodeProgress, NodeState, Progress
 from context_search.ports.outside import Message
 
+FRESH = 0.9
+"""Share of a lease that has to be left for it not to be renewed."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeUpsert:
@@ -112,7 +115,8 @@ class Nodes(Protocol):
     ) -> list[Claim]:
         """Locks the claimed nodes, renews their leases, and returns the claims that still hold.
 
-        Progress resets the count of attempts.
+        A lease of which more than ``FRESH`` is left stays as it is. Progress resets the count of
+        attempts.
         """
         ...
 

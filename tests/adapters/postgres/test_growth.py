@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,6 +66,30 @@ def test_three_times_as_many_strings_cost_no_more(databases: DatabaseFactory) ->
     }
     assert grown == {}
     assert 0 < strings_of_large <= strings < SMALL / 50
+
+
+PIECES = [
+    "a page of strings",
+    "a later page of strings",
+    "a page of quarantined strings",
+    "strings below 101 places",
+    "chunks of one string",
+]
+
+
+def test_pieces_cost_no_more_for_a_role_that_policies_bind(databases: DatabaseFactory) -> None:
+    found: dict[str, list[int]] = {name: [] for name in PIECES}
+    for count in (2_000, 6_000):
+        with databases.migrated() as url, databases.application_of(url) as role:
+            grown = GrownIndex.of(Database(url), count)
+            application = Database(role)
+            bound = operations(replace(grown, store=PostgresStore(application)))
+            for name in PIECES:
+                bound[name]()
+                found[name].append(measured(application, bound[name]).blocks)
+            application.close()
+            grown.store.database.close()
+    assert {name: few for name, few in found.items() if few[1] > 1.5 * few[0]} == {}
 
 
 FEW_TABLES, MANY_TABLES = 200, 1_000

@@ -10,10 +10,10 @@ import pytest
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import HydratedChunk, Reach
-from context_search.domain.ranking.rank import LOOKED_AT, rank, relevance_of
+from context_search.domain.ranking.rank import LOOKED_AT, Ranking, rank, relevance_of
 from context_search.domain.ranking.relevance import calibration_of
 from context_search.domain.ranking.reranking import SECOND_LOOK
-from context_search.domain.search import Found, Hit, Question, Target
+from context_search.domain.search import Found, Question, Target
 from context_search.domain.text.analysis import query_weights
 from tests.builders import an_index
 
@@ -21,13 +21,13 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WORDS = {"harbour": 1.0}
 
 
-def ranked(count: int, search: SearchConfig) -> list[Hit]:
+def ranked(count: int, search: SearchConfig, most: int | None = None) -> Ranking:
     """Hits with the same text, the first with the best cosine."""
     vector = {f"d{number:04}": 0.5 - number / 10_000 for number in range(count)}
     target = Target(an_index(), Reach(), search, "ready")
     question = Question("harbour", WORDS, "hybrid", count, NOW)
     chunks = {name: chunk(name) for name in vector}
-    return rank(target, question, Found(vector=vector, keyword=vector), chunks).hits
+    return rank(target, question, Found(vector=vector, keyword=vector), chunks, most=most)
 
 
 def chunk(name: str) -> HydratedChunk:
@@ -37,19 +37,30 @@ def chunk(name: str) -> HydratedChunk:
 
 
 def test_a_linear_ranking_looks_at_the_first_texts_only() -> None:
-    hits = ranked(LOOKED_AT + 5, SearchConfig(fusion="linear"))
-    seen = [bool(hit.evidence and hit.evidence.matched) for hit in hits]
-    assert seen == [True] * LOOKED_AT + [False] * 5
-    assert [hit.chunk.id for hit in hits] == list(range(LOOKED_AT + 5))
+    ranking = ranked(LOOKED_AT + 5, SearchConfig(fusion="linear"))
+    assert [hit.chunk.id for hit in ranking.hits] == list(range(LOOKED_AT))
+    assert all(hit.evidence and hit.evidence.matched for hit in ranking.hits)
+    assert ranking.ranked == LOOKED_AT + 5
+
+
+def test_what_is_further_has_the_numbers_that_a_hit_would_have() -> None:
+    further = ranked(LOOKED_AT + 5, SearchConfig(fusion="linear")).further
+    hits = ranked(LOOKED_AT + 5, SearchConfig(fusion="linear"), most=LOOKED_AT + 5).hits[LOOKED_AT:]
+    assert [hit.chunk.turbopuffer_doc_id for hit in hits] == [row.doc_id for row in further]
+    for hit, row in zip(hits, further, strict=True):
+        why = hit.evidence
+        assert why is not None
+        numbers = (hit.score, why.raw_semantic, why.bm25, why.semantic, why.recency)
+        assert repr(numbers) == repr(tuple(row)[1:])
 
 
 def test_other_rankings_look_at_every_text() -> None:
-    hits = ranked(LOOKED_AT + 5, SearchConfig())
+    hits = ranked(LOOKED_AT + 5, SearchConfig()).hits
     assert all(hit.evidence and hit.evidence.matched for hit in hits)
 
 
 def test_the_relevance_of_a_text_is_that_of_its_hit() -> None:
-    for hit in ranked(3, SearchConfig(fusion="linear")):
+    for hit in ranked(3, SearchConfig(fusion="linear")).hits:
         assert hit.evidence is not None
         cosine = hit.evidence.raw_semantic
         calibration = calibration_of(an_index(), {"a": 0.5, "b": 0.4, "c": 0.3})

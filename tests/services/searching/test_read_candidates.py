@@ -49,7 +49,7 @@ class Candidates:
         )
 
     def read(self, rows: MemoryLiveChunks) -> dict[str, HydratedChunk]:
-        return read_candidates(rows, self.target, self.question, self.found)
+        return read_candidates(rows, self.target, self.question, self.found).chunks
 
     def whole(self) -> dict[str, HydratedChunk]:
         return self.chunks.hydrate(self.target.index, Reach(), self.found.ids)

@@ -120,11 +120,6 @@ ROWS: Mapping[Operation, Row] = {
     ("PATCH", _TOOLS): Row(MANAGE, 200, {"name": "x"}),
     ("DELETE", _TOOLS): Row(MANAGE, 204),
     ("GET", f"{_TOOLS}/search-index"): Row(READ, 200),
-    ("POST", f"{_TOOLS}/search-index/rebuild"): Row(MANAGE, 202),
-    # Nothing has been rebuilt yet that one could go back from.
-    ("POST", f"{_TOOLS}/search-index/rollback"): Row(MANAGE, 409),
-    ("POST", f"{_TOOLS}/search-index/clear"): Row(MANAGE, 200, query={"shared": "true"}),
-    ("POST", f"{_TOOLS}/search-index/retry"): Row(MANAGE, 200),
     ("GET", f"{_TOOLS}/search-index/nodes"): Row(
         READ, 200, query={"cursor": "{after_string}"}, looks={"after_string": 200}
     ),
@@ -134,6 +129,11 @@ ROWS: Mapping[Operation, Row] = {
         {"json_pointer": "/a", "cursor": "{after_chunk}"},
         looks={"after_chunk": 200},
     ),
+    ("POST", f"{_TOOLS}/search-index/rebuild"): Row(MANAGE, 202),
+    # Nothing has been rebuilt yet that one could go back from.
+    ("POST", f"{_TOOLS}/search-index/rollback"): Row(MANAGE, 409),
+    ("POST", f"{_TOOLS}/search-index/clear"): Row(MANAGE, 200, query={"shared": "true"}),
+    ("POST", f"{_TOOLS}/search-index/retry"): Row(MANAGE, 200),
     ("POST", f"{_TOOLS}/search"): Row(SEARCH, 200, _QUERY),
     ("POST", f"{_TOOLS}/search/explain"): Row(SEARCH, 200, _QUERY),
     ("POST", f"{_TOOLS}/retrieve"): Row(SEARCH, 200, _QUERY),

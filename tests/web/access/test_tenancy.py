@@ -112,10 +112,12 @@ def seen(response: httpx2.Response) -> tuple[int, dict[str, str], object]:
 
 
 def in_order(operation: Operation) -> tuple[object, ...]:
-    """What is deleted goes last, and what it belongs to after it; the project after everything."""
+    """What is emptied or deleted goes last, then what it belongs to, and the project."""
     method, path = operation
     is_project = operation == ("DELETE", "/api/v1/projects/{project_id}")
-    return is_project, IN_ORDER.index(method), -path.count("/"), [-ord(char) for char in path]
+    empties = path.endswith("/clear")
+    place = -path.count("/"), [-ord(char) for char in path]
+    return is_project, IN_ORDER.index(method), empties, place
 
 
 def test_the_owner_is_answered_so_that_a_refusal_means_something(

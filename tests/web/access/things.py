@@ -30,6 +30,7 @@ MISSING: Ids = {
     "after_difference": 0,
     "cursor": f"{'0' * 32}.50",
     "api_key": CANARY,
+    "set_name": "mine",
 }
 
 

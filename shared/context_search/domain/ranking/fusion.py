@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 Leg = Mapping[str, float]
@@ -120,3 +121,35 @@ def rounded(whole: float, shares: Leg, digits: int) -> dict[str, float]:
 def ranking(scores: Leg) -> list[str]:
     """Returns the ids best first; equal scores keep the order that they have in ``scores``."""
     return sorted(scores, key=scores.__getitem__, reverse=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Scores, and what they are the sums of: the shares of each part, by id.
+
+    ``fused`` are the scores before anything but the legs has counted, ``fused_parts`` what these
+    are the sums of.
+    """
+
+    scores: Leg
+    parts: Mapping[str, Leg]
+    fused: Leg = field(default_factory=dict)
+    fused_parts: Mapping[str, Leg] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, names: Sequence[str], shares: Sequence[Leg]) -> Scored:
+        """Returns the sums of shares that go by these names."""
+        scores, parts = total(shares), dict(zip(names, shares, strict=True))
+        return cls(scores, parts, scores, parts)
+
+    def then(self, part: str, scores: Leg) -> Scored:
+        """Returns the scores as one part more has changed them."""
+        before = self.scores
+        added = {name: score - before[name] for name, score in scores.items()}
+        return replace(self, scores=scores, parts={**self.parts, part: added})
+
+
+def shares_of(parts: Mapping[str, Leg], name: str) -> dict[str, float]:
+    """Returns what has added to one score, by part."""
+    found = ((part, shares.get(name)) for part, shares in parts.items())
+    return {part: share for part, share in found if share}

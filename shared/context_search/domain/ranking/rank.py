@@ -11,6 +11,7 @@ from context_search.domain.config import SearchConfig, Weights
 from context_search.domain.json_pointer import document_order, last_keys, relative
 from context_search.domain.model import HydratedChunk
 from context_search.domain.ranking.fusion import (
+    Scored,
     convex_combination,
     linear_combination,
     max_normalised,
@@ -18,6 +19,7 @@ from context_search.domain.ranking.fusion import (
     ranking,
     recency,
     reciprocal_rank_fusion,
+    shares_of,
     total,
 )
 from context_search.domain.ranking.relevance import (
@@ -31,7 +33,15 @@ from context_search.domain.ranking.relevance import (
     worth,
 )
 from context_search.domain.ranking.reranking import CandidateText, rerank
-from context_search.domain.search import Evidence, Found, Hit, LegName, Question, Target
+from context_search.domain.search import (
+    Evidence,
+    Found,
+    FurtherHit,
+    Hit,
+    LegName,
+    Question,
+    Target,
+)
 from context_search.domain.text.analysis import TermFinder
 
 LOOKED_AT = 200
@@ -55,7 +65,8 @@ class Ranking:
 
     ``found``: the candidates after each leg was cut to its best live ones. ``gone``: candidates
     that were not live. ``target``: what was searched, with the weights of the legs that ran.
-    ``ranked``: how many hits there are, of which ``hits`` may be the first.
+    ``ranked``: how many hits there are, of which ``hits`` may be the first. ``further``: those
+    behind LOOKED_AT hits of a linear ranking, if all were wanted.
     """
 
     hits: list[Hit]
@@ -63,6 +74,25 @@ class Ranking:
     gone: int
     target: Target
     ranked: int
+    further: Sequence[FurtherHit] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """The candidates that are ranked, and their order in a linear ranking, which needs no text.
+
+    ``order`` of any other ranking is not known yet.
+    """
+
+    found: Found
+    live: _Live
+    scored: Scored
+    order: Sequence[str]
+
+    @property
+    def looked_at(self) -> Sequence[str]:
+        """The candidates whose texts a linear ranking looks at."""
+        return self.order[:LOOKED_AT]
 
 
 def rank(
@@ -72,23 +102,22 @@ def rank(
     chunks: Chunks,
     *,
     most: int | None = None,
+    look: FirstLook | None = None,
     texts: Mapping[str, CandidateText] | None = None,
 ) -> Ranking:
     """Returns the ``most`` best hits among the candidates whose ``chunks`` are live; None: all.
 
     Ties: what changed last first, and what changed at once in the order of its document.
-    Behind LOOKED_AT hits of a linear ranking, relevance is that of the vector alone. ``texts`` are
-    those of ``candidate_texts``, for who ranks the same candidates again and again: they are most
-    of the work.
+    ``look`` is what ``first_look`` returned for these arguments, for who has asked it. ``texts``
+    are those of ``candidate_texts``, for who ranks the same candidates again and again: they are
+    most of the work.
     """
-    found, chunks = _best_live(found, chunks, question.candidates)
+    look = look or first_look(target, question, found, chunks)
+    found, live, scored, order = look.found, look.live, look.scored, look.order
+    scores = scored.scores
     is_linear = target.search.fusion == "linear"
     weights = _shared_by(target, found.legs)
-    live = _live(question, found, chunks)
-    scored = _linear(weights, live) if is_linear else _Scored({}, {})
-    scores = scored.scores
-    order = _order(scores, live, chunks)
-    names = order[:LOOKED_AT] if is_linear else list(chunks)
+    names = look.looked_at if is_linear else list(live.recency)
     if texts is None:
         texts = candidate_texts(question, {name: chunks[name] for name in names})
     live = replace(live, texts={name: texts[name] for name in names})
@@ -104,9 +133,10 @@ def rank(
         scores = {name: worths[name] * score for name, score in scored.scores.items()}
         scored = scored.then("worth", scores)
         order = _order(scores, live, chunks)
-    best = order[:most]
+    best = order[: LOOKED_AT if is_linear and most is None else most]
     relevances = _relevances(calibration, live, chunks, best)
-    evidence = _evidence(live, scored, best, is_linear=is_linear)
+    weighed = _weighed(live, is_linear=is_linear)
+    evidence = _evidence(live, scored, best, weighed)
     hits = [
         Hit(
             score=scores[name],
@@ -117,8 +147,9 @@ def rank(
         )
         for name in best
     ]
-    gone = len(found.ids) - len(chunks)
-    return Ranking(hits, found, gone, replace(target, used=weights), len(order))
+    further = _further(live, scores, weighed, order[len(best) :]) if most is None else ()
+    gone = len(found.ids) - len(live.recency)
+    return Ranking(hits, found, gone, replace(target, used=weights), len(order), further)
 
 
 def needs_every_text(search: SearchConfig, candidates: int) -> bool:
@@ -126,12 +157,14 @@ def needs_every_text(search: SearchConfig, candidates: int) -> bool:
     return search.fusion != "linear" or candidates <= LOOKED_AT
 
 
-def looked_at(target: Target, question: Question, found: Found, chunks: Chunks) -> list[str]:
-    """Returns the candidates whose texts a linear ranking looks at; needs no text itself."""
+def first_look(target: Target, question: Question, found: Found, chunks: Chunks) -> FirstLook:
+    """Returns the candidates that ``rank`` ranks; those of a linear ranking in their order."""
     found, chunks = _best_live(found, chunks, question.candidates)
     live = _live(question, found, chunks)
+    if target.search.fusion != "linear":
+        return FirstLook(found, live, Scored({}, {}), ())
     scored = _linear(_shared_by(target, found.legs), live)
-    return _order(scored.scores, live, chunks)[:LOOKED_AT]
+    return FirstLook(found, live, scored, _order(scored.scores, live, chunks))
 
 
 def relevance_of(calibration: Calibration, words: Scores, cosine: float | None, text: str) -> float:
@@ -187,11 +220,12 @@ def _shared_by(target: Target, legs: Sequence[LegName]) -> Weights:
 
 
 def _live(question: Question, found: Found, chunks: Chunks) -> _Live:
-    now = question.asked_at
+    moments = {chunk.changed_at for chunk in chunks.values()}  # one for all chunks of a string
+    shares = {moment: recency(moment, question.asked_at) for moment in moments}
     return _Live(
         vector={name: score for name, score in found.vector.items() if name in chunks},
         keyword={name: score for name, score in found.keyword.items() if name in chunks},
-        recency={name: recency(chunk.changed_at, now) for name, chunk in chunks.items()},
+        recency={name: shares[chunk.changed_at] for name, chunk in chunks.items()},
         words=question.words,
     )
 
@@ -203,9 +237,13 @@ def _order(scores: Scores, live: _Live, chunks: Chunks) -> list[str]:
 def _in_order(scores: Mapping[str, Any], chunks: Chunks) -> list[str]:
     """Returns the ids best first; equal ones by table, place in the document and chunk."""
 
+    in_document: dict[str, list[tuple[int, str]]] = {}  # chunks of a string have one pointer
+
     def place(name: str) -> tuple[object, ...]:
         chunk = chunks[name]
-        return chunk.table_id, document_order(chunk.json_pointer), chunk.chunk_index, name
+        if (order := in_document.get(chunk.json_pointer)) is None:
+            order = in_document[chunk.json_pointer] = document_order(chunk.json_pointer)
+        return chunk.table_id, order, chunk.chunk_index, name
 
     ranked = sorted(scores, key=scores.__getitem__, reverse=True)
     equals = (list(equal) for _, equal in groupby(ranked, scores.__getitem__))
@@ -257,62 +295,30 @@ def _relevances(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """``scores``, and what they are the sums of: the shares of each part, by id.
-
-    ``fused`` are the scores before anything but the legs has counted, ``fused_parts`` what these
-    are the sums of.
-    """
-
-    scores: Scores
-    parts: Mapping[str, Scores]
-    fused: Scores = field(default_factory=dict)
-    fused_parts: Mapping[str, Scores] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, names: Sequence[str], shares: Sequence[Scores]) -> _Scored:
-        """Returns the sums of shares that go by these names."""
-        scores, parts = total(shares), dict(zip(names, shares, strict=True))
-        return cls(scores, parts, scores, parts)
-
-    def then(self, part: str, scores: Scores) -> _Scored:
-        """Returns the scores as one part more has changed them."""
-        before = self.scores
-        added = {name: score - before[name] for name, score in scores.items()}
-        return replace(self, scores=scores, parts={**self.parts, part: added})
-
-
-def _of_one(parts: Mapping[str, Scores], name: str) -> dict[str, float]:
-    """Returns what has added to one score."""
-    found = ((part, shares.get(name)) for part, shares in parts.items())
-    return {part: share for part, share in found if share}
-
-
-def _linear(weights: Weights, live: _Live) -> _Scored:
+def _linear(weights: Weights, live: _Live) -> Scored:
     shares = linear_combination(
         [max_normalised(live.keyword), _cosines(live.vector), live.recency],
         [weights.bm25, weights.vector, weights.recency],
     )
-    return _Scored.of(("keyword", "vector", "recency"), shares)
+    return Scored.of(("keyword", "vector", "recency"), shares)
 
 
 def _fused(
     weights: Weights, live: _Live, foreign: Scores, width: float, *, is_by_rank: bool
-) -> _Scored:
+) -> Scored:
     """Returns the scores after convex or rank fusion.
 
     ``foreign`` and ``width``: see ``across_languages``.
     """
     if not live.keyword:
-        return _Scored.of(["vector"], [min_max(live.vector)])
+        return Scored.of(["vector"], [min_max(live.vector)])
     if is_by_rank and live.vector:
         both = [weights.vector, weights.bm25]
-        return _Scored.of(LEGS, reciprocal_rank_fusion([live.vector, live.keyword], both))
+        return Scored.of(LEGS, reciprocal_rank_fusion([live.vector, live.keyword], both))
     best_coverage = coverage(live.words, live.vocabulary(ranking(live.keyword)[0]))
     trust = min(1.0, best_coverage / WEAK_COVERAGE)
     keyword = min_max(live.keyword)
-    mixed = _convex(weights, live, trust) if live.vector else _Scored.of(["keyword"], [keyword])
+    mixed = _convex(weights, live, trust) if live.vector else Scored.of(["keyword"], [keyword])
     trusted = {name: trust * score for name, score in keyword.items()}
     parts = rerank(mixed.parts, trusted, live.words, live.texts)
     seen = replace(mixed, scores=total(parts.values()), parts=parts)
@@ -322,10 +328,10 @@ def _fused(
     return seen.then("language", scores)
 
 
-def _convex(weights: Weights, live: _Live, trust: float) -> _Scored:
+def _convex(weights: Weights, live: _Live, trust: float) -> Scored:
     bm25 = weights.bm25 * trust
     vector = weights.vector + weights.bm25 - bm25
-    return _Scored.of(LEGS, convex_combination([live.vector, live.keyword], [vector, bm25]))
+    return Scored.of(LEGS, convex_combination([live.vector, live.keyword], [vector, bm25]))
 
 
 def _cosines(leg: Scores) -> dict[str, float]:
@@ -333,11 +339,17 @@ def _cosines(leg: Scores) -> dict[str, float]:
     return {name: min(1.0, max(0.0, score)) for name, score in leg.items()}
 
 
+def _weighed(live: _Live, *, is_linear: bool) -> tuple[Scores, Scores]:
+    """Returns the scores of the vector and of the keyword leg in 0..1, as they were fused."""
+    if is_linear:
+        return _cosines(live.vector), max_normalised(live.keyword)
+    return min_max(live.vector), min_max(live.keyword)
+
+
 def _evidence(
-    live: _Live, scored: _Scored, names: Sequence[str], *, is_linear: bool
+    live: _Live, scored: Scored, names: Sequence[str], weighed: tuple[Scores, Scores]
 ) -> dict[str, Evidence]:
-    semantic = _cosines(live.vector) if is_linear else min_max(live.vector)
-    bm25 = max_normalised(live.keyword) if is_linear else min_max(live.keyword)
+    semantic, bm25 = weighed
     ranks = [
         {name: place for place, name in enumerate(ranking(leg), start=1)}
         for leg in (live.vector, live.keyword)
@@ -353,45 +365,25 @@ def _evidence(
             recency=live.recency[name],
             matched=[word for word in live.words if word in live.vocabulary(name)],
             fused=scored.fused.get(name, 0.0),
-            fused_parts=_of_one(scored.fused_parts, name),
-            parts=_of_one(scored.parts, name) if name in live.texts else {},
+            fused_parts=shares_of(scored.fused_parts, name),
+            parts=shares_of(scored.parts, name) if name in live.texts else {},
         )
         for name in names
     }
 
 
-# ---- More candidates where those that were found are not live any more, or are few chunks.
-# What was deleted stays in turbopuffer until the next ``cleanup``. A deleted table, or an array
-# that lost most of its elements, could take all places of a leg, and live hits behind them none.
-# So could the windows of a few large chunks, where a query may not have rows for all of them.
-
-FACTOR = 8
-MAX_CANDIDATES = 10_000
-"""Maximum number of candidates of one turbopuffer query."""
-
-
-def widened(question: Question, asked: int, found: Found, live: Mapping[str, HydratedChunk]) -> int:
-    """Returns how many candidates each leg should give: ``asked``, or more.
-
-    More only if a leg can give more, and either too few chunks were found, or fewer than half of a
-    leg's candidates are live. Candidates beyond those that ``question`` wants do not count.
-    """
-    is_short = len(live) < question.wanted or any(
-        2 * len(leg.keys() & live.keys()) < min(len(leg), question.candidates)
-        for leg in (found.vector, found.keyword)
-    )
-    if not (is_short and found.is_cut):
-        return asked
-    return max(asked, min(FACTOR * asked, MAX_CANDIDATES))
-
-
-def widened_for_copies(question: Question, found: Found, live: Mapping[str, HydratedChunk]) -> int:
-    """Returns how many candidates each leg should give where copies of a text are shown once.
-
-    More than ``question`` says if too few of the texts are different. Not for ever more: to rank
-    thousands of copies would take longer than anybody waits.
-    """
-    texts = {(chunk.content_hash, chunk.chunk_index) for chunk in live.values()}
-    is_short = len(texts) < question.wanted and found.is_cut
-    most = min(FACTOR * question.candidates, MAX_CANDIDATES)
-    return max(question.candidates, most) if is_short else question.candidates
+def _further(
+    live: _Live, scores: Scores, weighed: tuple[Scores, Scores], names: Sequence[str]
+) -> list[FurtherHit]:
+    semantic, bm25 = weighed
+    return [
+        FurtherHit(
+            name,
+            scores[name],
+            live.vector.get(name),
+            bm25.get(name, 0.0),
+            semantic.get(name, 0.0),
+            live.recency[name],
+        )
+        for name in names
+    ]

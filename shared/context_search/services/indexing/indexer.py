@@ -248,7 +248,8 @@ class Indexer:
         """
         with run.stage("swap"), self.store.for_all("carry out an order") as work:
             lease_s = self.limits.lease_s
-            held = work.nodes.hold(list(begun), lease_s=lease_s, progressed=bool(batch))
+            progressed = bool(batch) and not is_last  # of the last one the swap says so
+            held = work.nodes.hold(list(begun), lease_s=lease_s, progressed=progressed)
             if not held:
                 return [], set()
             ids = {claim.node_id for claim in held}

@@ -16,11 +16,10 @@ from context_search.domain.errors import (
 from context_search.domain.model import HydratedChunk, Scope
 from context_search.domain.ranking.duplicates import collapsed
 from context_search.domain.ranking.rank import (
-    looked_at,
+    FirstLook,
+    first_look,
     needs_every_text,
     rank,
-    widened,
-    widened_for_copies,
 )
 from context_search.domain.search import (
     Answer,
@@ -31,6 +30,8 @@ from context_search.domain.search import (
     Question,
     QuestionLimits,
     Target,
+    widened,
+    widened_for_copies,
 )
 from context_search.domain.text.analysis import has_searchable_character, query_weights
 from context_search.ports.outside import Clock, Deadline, Embedder, Reranker, VectorStore
@@ -143,14 +144,15 @@ class Search:
             self.parts.admission.admit(held, target.index.project_id, self.time.deadline)
             question = replace(self._question(target), candidates=places)
             found = self._ask(target, replace(question, candidates=asked), held)
-            target, chunks = self._read(target, question, found, held)
-            if chunks is None:
+            target, candidates = self._read(target, question, found, held)
+            if candidates is None:
                 continue
+            chunks = candidates.chunks
             wider = widened(question, asked, found, chunks)
             if wider == self.limits.candidates and self.limits.collapse:
                 wider = places = widened_for_copies(question, found, chunks)
             if wider == asked or not rounds_left:
-                return self._rank(target, question, found, chunks)
+                return self._rank(target, question, found, candidates)
             asked = wider
         raise SearchUnavailableError("the index was switched again and again", retry_after_s=1)
 
@@ -173,8 +175,8 @@ class Search:
 
     def _read(
         self, target: Target, question: Question, found: Found, held: Held
-    ) -> tuple[Target, dict[str, HydratedChunk] | None]:
-        """Returns the target as it is now, and no chunks when it has to be asked anew.
+    ) -> tuple[Target, Candidates | None]:
+        """Returns the target as it is now, and no candidates when it has to be asked anew.
 
         Everything goes to Postgres at once, with what the search gives back.
         """
@@ -195,16 +197,21 @@ class Search:
         asks_again = self.limits.collapse or target.reach.filter is not None
         return not asks_again and target.search.rerank is None
 
-    def _rank(
-        self, target: Target, question: Question, found: Found, chunks: dict[str, HydratedChunk]
-    ) -> Answer:
+    def _rank(self, target: Target, question: Question, found: Found, read: Candidates) -> Answer:
         with self.time.stage("rank"):
-            ranking = rank(target, question, found, chunks, most=self._looked_at(target))
+            most = self._looked_at(target)
+            ranking = rank(target, question, found, read.chunks, most=most, look=read.look)
         reranked = self.parts.rerank_hits.rerank(target.search, self.query, ranking, self.time)
         answer = self._found(reranked.target, reranked.found)
-        if target.reach.filter and found.is_cut and len(chunks) < question.wanted:
+        if target.reach.filter and found.is_cut and len(read.chunks) < question.wanted:
             answer = replace(answer, degraded=[*answer.degraded, "filter_incomplete"])
-        return replace(answer, hits=reranked.hits, ranked=ranking.ranked, gone=reranked.gone)
+        return replace(
+            answer,
+            hits=reranked.hits,
+            ranked=ranking.ranked,
+            gone=reranked.gone,
+            further=ranking.further,
+        )
 
     def _looked_at(self, target: Target) -> int | None:
         """Returns how many hits somebody looks at before the others are left out; None: all."""
@@ -247,26 +254,34 @@ def reading_of(searched: Searched, target: Target, ids: Sequence[str]) -> Readin
     return Reading(tool_id, searched.project_id, target.index, target.reach, ids, texts)
 
 
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The live candidates by document id, and the first look at them where reading took one."""
+
+    chunks: dict[str, HydratedChunk]
+    look: FirstLook | None = None
+
+
 def read_candidates(
     rows: LiveChunks, target: Target, question: Question, found: Found
-) -> dict[str, HydratedChunk]:
-    """Returns the live candidates, by document id.
+) -> Candidates:
+    """Returns the live candidates.
 
     Of a long linear ranking only those have a text that it looks at: the texts are most of what
     there is to read.
     """
     index, ids = target.index, found.ids
     if needs_every_text(target.search, len(ids)):
-        return rows.hydrate(index, target.reach, ids)
+        return Candidates(rows.hydrate(index, target.reach, ids))
     chunks = rows.hydrate(index, target.reach, ids, texts=False)
-    first = looked_at(target, question, found, chunks)
-    texts = rows.texts(index, first)
-    if len(texts) < len(first):
+    look = first_look(target, question, found, chunks)
+    texts = rows.texts(index, look.looked_at)
+    if len(texts) < len(look.looked_at):
         # Another version took their place meanwhile: one statement sees one state.
-        return rows.hydrate(index, target.reach, ids)
+        return Candidates(rows.hydrate(index, target.reach, ids))
     for name, text in texts.items():
         chunks[name] = replace(chunks[name], chunk_text=text)
-    return chunks
+    return Candidates(chunks, look)
 
 
 def searcher(

@@ -21,6 +21,7 @@ from context_search.domain.search import (
     Degradation,
     Evidence,
     Found,
+    FurtherHit,
     Hint,
     Hit,
     LegName,
@@ -285,16 +286,18 @@ class SearchProject:
         least = LOW_SCORE if asked.limits.min_score is None else asked.limits.min_score
         good = [hit for hit in answer.hits if hit.score >= least]
         shown = _collapsed(good) if asked.limits.collapse else good
-        ranking = _kept(asked, answer, shown, hidden=len(answer.hits) - len(good))
+        further = [hit for hit in answer.further if hit.score >= least]  # without texts to compare
+        hidden = len(answer.hits) + len(answer.further) - len(good) - len(further)
+        ranking = _kept(asked, answer, shown, further, hidden=hidden)
         with self.store.for_project(principal.project_id) as work:
-            cursor = None
-            if len(shown) > PAGE:
+            cursor, hits = None, list(map(_with_whole_path, shown[:PAGE]))
+            if len(ranking.rows) > len(hits):  # what is further has its text on its own page
                 body = ranking.to_mapping()
                 name = work.rankings.keep(principal.project_id, body, at_most=KEPT_RANKINGS)
-                cursor = f"{name}.{PAGE}"
-            labels = labels_of(work, answer.target.index, [hit.chunk for hit in shown[:PAGE]])
-        hint = None if shown else answer.hint_at(hidden=ranking.hidden)
-        page = replace(answer, hits=list(map(_with_whole_path, shown[:PAGE])), ranked=len(shown))
+                cursor = f"{name}.{len(hits)}"
+            labels = labels_of(work, answer.target.index, [hit.chunk for hit in hits])
+        hint = None if hits else answer.hint_at(hidden=ranking.hidden)
+        page = replace(answer, hits=hits, ranked=len(ranking.rows), further=())
         return ProjectPage(page, labels, cursor, ranking.truncated, ranking.hidden, hint, answer)
 
     def _further(self, principal: Principal, asked: ProjectQuestion, cursor: str) -> ProjectPage:
@@ -335,7 +338,12 @@ def _collapsed(hits: Sequence[Hit]) -> Sequence[Hit]:
 
 
 def _kept(
-    asked: ProjectQuestion, answer: Answer, shown: Sequence[Hit], *, hidden: int
+    asked: ProjectQuestion,
+    answer: Answer,
+    shown: Sequence[Hit],
+    further: Sequence[FurtherHit],
+    *,
+    hidden: int,
 ) -> KeptRanking:
     index = answer.target.index
     longest = max(len(answer.found.vector), len(answer.found.keyword))
@@ -352,7 +360,7 @@ def _kept(
         hidden=hidden,
         middle=calibration.middle,
         width=calibration.width,
-        rows=[Row.of(hit).values() for hit in shown],
+        rows=[*(Row.of(hit).values() for hit in shown), *further],
     )
 
 

@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_search.adapters.postgres.indexing.chunks import ACKNOWLEDGED
-from context_search.adapters.postgres.indexing.node_counts import (
-    IN_SCOPE,
-    POINTER,
-    range_of,
-)
+from context_search.adapters.postgres.indexing.node_counts import range_of
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Index, Scope
@@ -39,12 +35,14 @@ _CURRENT_SET = """
           AND chunk_set.state IN ('active', 'building', 'partial')
         ORDER BY chunk_set.state LIMIT 1) AS current_set ON true
 """
-_IS_PROBLEM = "node.state IN ('quarantined', 'skipped')"
-# Written out for each, so that the planner sees a range of the index.
-_AT_PLACE = f"""
-    node.generation_id = :generation AND node.table_id = :table
-    AND {POINTER} >= place.first AND {POINTER} < place.last
-    AND (node.json_pointer = place.scope OR starts_with(node.json_pointer, place.scope || '/'))
+
+
+# Functions of the owner: with the policy of ``node`` no range of pointers comes from an index.
+_ALL = """
+    strings_after(:generation, :table, :scope, :first, :last, :pointer, :id, :looked_at)
+"""
+_UNFINISHED = """
+    unfinished_after(:generation, :table, :state, :scope, :first, :last, :pointer, :id, :looked_at)
 """
 
 
@@ -64,20 +62,14 @@ class PostgresLargeStrings:
         limit: int,
         among: int,
     ) -> StringPage:
-        condition = f"AND {IN_SCOPE}" if scope.json_pointer else ""
         # Strings that are not indexed are in an index by state; of all others each is looked at.
-        is_by_state = state not in (None, "indexed")
-        if is_by_state:
-            condition += " AND node.state = :state AND node.state <> 'indexed'"
+        which = _ALL if state in (None, "indexed") else _UNFINISHED
         looked_at = among if state == "indexed" else limit + 1
         rows = self.tx.run(
             f"""
-            SELECT {_COLUMNS} FROM (
-                SELECT node.* FROM node
-                WHERE node.generation_id = :generation AND node.table_id = :table {condition}
-                  AND ({POINTER}, node.id) > (CAST(:pointer AS text) COLLATE "C", :id)
-                ORDER BY {POINTER}, node.id LIMIT :looked_at) AS node {_CURRENT_SET}
-            ORDER BY {POINTER}, node.id
+            SELECT {_COLUMNS} FROM {which}
+                WITH ORDINALITY AS found (id, number)
+            JOIN node ON node.id = found.id {_CURRENT_SET} ORDER BY found.number
             """,
             generation=index.generation.id,
             table=scope.table_id,
@@ -85,7 +77,7 @@ class PostgresLargeStrings:
             pointer=after.pointer if after else "",
             id=after.id if after else 0,
             looked_at=looked_at,
-            **range_of(scope.json_pointer) if scope.json_pointer else {},
+            **range_of(scope.json_pointer),
         )
         found = [_large_string(row) for row in rows]
         wanted = [each for each in found if state in (None, each.progress.state)]
@@ -114,14 +106,10 @@ class PostgresLargeStrings:
     ) -> list[StringsBelow]:
         ranges = [range_of(pointer) for pointer in pointers]
         rows = self.tx.run(
-            f"""
-            SELECT (SELECT count(*) FROM (
-                        SELECT FROM node WHERE {_AT_PLACE} LIMIT :most) AS few),
-                   (SELECT count(*) FROM (
-                        SELECT FROM node WHERE {_AT_PLACE} AND {_IS_PROBLEM}
-                          AND node.state <> 'indexed' LIMIT :most) AS few)
-            FROM unnest(CAST(:scopes AS text[]), CAST(:firsts AS text[]), CAST(:lasts AS text[]))
-                WITH ORDINALITY AS place (scope, first, last, number) ORDER BY place.number
+            """
+            SELECT large, problems FROM strings_below(
+                :generation, :table, CAST(:scopes AS text[]), CAST(:firsts AS text[]),
+                CAST(:lasts AS text[]), :most)
             """,
             generation=index.generation.id,
             table=table_id,

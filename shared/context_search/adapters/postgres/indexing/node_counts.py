@@ -23,12 +23,13 @@ from context_search.domain.progress import (
     index_status,
 )
 
-INDEXED_CHARS = 200
+_INDEXED_CHARS = 200
 """Characters of a pointer that are in an index; pointers are too long for one."""
-POINTER = f'left(node.json_pointer, {INDEXED_CHARS}) COLLATE "C"'
+_POINTER = f'left(node.json_pointer, {_INDEXED_CHARS}) COLLATE "C"'
 # Those of a table's index are all of that table, and the index on pointers begins with it.
-IN_SCOPE = f"""
-    node.table_id = :table AND {POINTER} >= CAST(:first AS text) AND {POINTER} < CAST(:last AS text)
+_IN_SCOPE = f"""
+    node.table_id = :table AND {_POINTER} >= CAST(:first AS text)
+    AND {_POINTER} < CAST(:last AS text)
     AND (node.json_pointer = :scope OR starts_with(node.json_pointer, :scope || '/'))
 """
 
@@ -66,12 +67,12 @@ _PART = f"""
     WITH counted AS (
         SELECT node.id, node.state, last_error, indexed_at, next_at, chunks_count, present_count
         FROM node LEFT JOIN chunk_set ON chunk_set.id = active_set_id
-        WHERE generation_id = :generation AND active_set_id IS NOT NULL AND {IN_SCOPE}
+        WHERE generation_id = :generation AND active_set_id IS NOT NULL AND {_IN_SCOPE}
         UNION ALL
         SELECT node.id, node.state, last_error, indexed_at, next_at, chunks_count, present_count
         FROM node LEFT JOIN chunk_set ON chunk_set.node_id = node.id
                                      AND chunk_set.state IN ('building', 'partial')
-        WHERE generation_id = :generation AND active_set_id IS NULL AND {IN_SCOPE})
+        WHERE generation_id = :generation AND active_set_id IS NULL AND {_IN_SCOPE})
     SELECT state, count(*), bool_or({_WAITS_FOR_ROOM}),
            CAST(COALESCE(sum(chunks_count), 0) AS bigint),
            CAST(COALESCE(sum(present_count), 0) AS bigint), max(indexed_at),
@@ -100,14 +101,14 @@ _WORK = f"""
         WHERE generation_id = :generation AND index_id = :index AND refused IS NOT NULL
         ORDER BY refused ->> 'at' DESC, table_id LIMIT {MOST_REFUSED}) AS told)
 """
-CURRENT_SET = """
+_CURRENT_SET = """
     LEFT JOIN LATERAL (
         SELECT chunks_count FROM chunk_set
         WHERE node_id = listed.id AND state IN ('active', 'building', 'partial')
         ORDER BY state LIMIT 1
     ) AS current_set ON true
 """
-_BY_POINTER = f'ORDER BY {POINTER}, node.json_pointer COLLATE "C"'
+_BY_POINTER = f'ORDER BY {_POINTER}, node.json_pointer COLLATE "C"'
 _UNFINISHED_LAST = "ORDER BY {of}.state IN ('queued', 'claimed'), {of}.id"
 
 
@@ -227,7 +228,7 @@ class PostgresNodeCounts:
     ) -> list[NodeProgress]:
         condition = "AND node.table_id = :table" if index.table_id is not None else ""
         if scope:
-            condition = f"AND {IN_SCOPE}"
+            condition = f"AND {_IN_SCOPE}"
         rows = self.tx.run(
             f"""
             WITH listed AS (
@@ -235,7 +236,7 @@ class PostgresNodeCounts:
                 WHERE node.generation_id = :generation {condition} {which} LIMIT :limit)
             SELECT json_pointer, char_count, listed.state, chunks_count, last_error, attempt,
                    CASE listed.state WHEN 'queued' THEN next_at END
-            FROM listed {CURRENT_SET} {order}
+            FROM listed {_CURRENT_SET} {order}
             """,
             generation=index.generation.id,
             limit=limit,
@@ -300,13 +301,13 @@ def _progress(index: Index, work: _Work, counts: _Counts) -> Progress:
 
 
 def range_of(scope: str) -> dict[str, str]:
-    """Returns parameters of ``IN_SCOPE`` beside ``table``: the scope, and its range in the index.
+    """Returns parameters of ``_IN_SCOPE`` beside ``table``: the scope, and its range in the index.
 
     What follows a scope begins with ``/``, and ``0`` is the next character. A scope that is longer
     than what is in the index is found by its beginning.
     """
-    first = scope[:INDEXED_CHARS]
-    last = f"{scope}0" if len(scope) < INDEXED_CHARS else f"{first}\x01"
+    first = scope[:_INDEXED_CHARS]
+    last = f"{scope}0" if len(scope) < _INDEXED_CHARS else f"{first}\x01"
     return {"scope": scope, "first": first, "last": last}
 
 

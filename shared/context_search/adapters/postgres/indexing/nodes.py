@@ -15,7 +15,7 @@ from context_search.domain.filters import Fields, stored_fields, to_text
 from context_search.domain.ids import KEY_BYTES, pointer_sha256
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing import NodeSelection, NodeUpsert
+from context_search.ports.indexing import FRESH, NodeSelection, NodeUpsert
 
 _MOST_KEYS = 10_000
 _OTHER_BYTES = 32 - KEY_BYTES
@@ -243,7 +243,13 @@ class PostgresNodes:
             lease_until = clock_timestamp() + make_interval(secs => :lease),
             attempt = CASE WHEN :progressed THEN 0 ELSE attempt END
             """,
+            # Each renewal is another version of the row, with its text, in all of its indexes.
+            condition="""
+                lease_until < clock_timestamp() + make_interval(secs => :fresh)
+                OR CAST(:progressed AS boolean) AND attempt > 0
+            """,
             lease=lease_s,
+            fresh=FRESH * lease_s,
             progressed=progressed,
         )
 
@@ -287,8 +293,17 @@ class PostgresNodes:
             node=claim.node_id,
         )
 
-    def _change(self, claims: Sequence[Claim], assignments: str, **values: object) -> list[Claim]:
-        """Changes the claimed nodes, and returns the claims that still hold."""
+    def _change(
+        self,
+        claims: Sequence[Claim],
+        assignments: str,
+        *,
+        condition: str = "true",
+        **values: object,
+    ) -> list[Claim]:
+        """Locks the claimed nodes, changes those that meet a condition, and returns the claims that
+        still hold.
+        """
         # The tables first, as whoever deletes one by SQL has it. The foreign key would ask for it
         # at the second change of a node in a transaction, and the two would wait for each other.
         # Of several tables, one that is being deleted is left out: who deletes many has them in
@@ -305,9 +320,11 @@ class PostgresNodes:
                 ) AS claim (node, fence) ON node.id = claim.node AND node.fence = claim.fence
                 JOIN tables ON tables.id = table_id
                 WHERE state = 'claimed' ORDER BY node.id
-                FOR NO KEY UPDATE OF node {"SKIP LOCKED" if len(claims) > 1 else ""})
-            UPDATE node SET {assignments}
-            FROM mine WHERE node.id = mine.id RETURNING node.id
+                FOR NO KEY UPDATE OF node {"SKIP LOCKED" if len(claims) > 1 else ""}),
+            changed AS (
+                UPDATE node SET {assignments}
+                FROM mine WHERE node.id = mine.id AND ({condition}))
+            SELECT id FROM mine
             """,
             nodes=[claim.node_id for claim in claims],
             fences=[claim.fence for claim in claims],

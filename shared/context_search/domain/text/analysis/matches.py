@@ -27,7 +27,9 @@ from context_search.domain.text.analysis.terms import (
 )
 
 Occurrence = tuple[int, str]
-"""Occurrence of a token: its position among all tokens of a text, and the token."""
+"""Occurrence of a token: its position among the tokens of a text, and the token. Positions are
+counted from somewhere before the first one that was found: only their distances say something.
+"""
 _STEM_ENDING = 2
 _MOST_LOOKED_FOR = 64
 """Maximum number of word beginnings that are looked for. Each takes a pass over the text; so many
@@ -67,14 +69,31 @@ class TermFinder:
         if not self._words:
             return []
         normalized = text if text.isascii() else _normalized[text]
-        if len(self._beginnings) <= _MOST_LOOKED_FOR:
-            folded = normalized.casefold()
-            if not any(each in folded for each in self._beginnings):
-                return []
         if has_unspaced(normalized):
-            return self._in_mixed(normalized)
-        segments = normalized.split()
+            return self._in_mixed(normalized) if self._may_be_in(normalized) else []
+        segments = self._between(normalized).split()
         return self._among(list(chain.from_iterable(map(_segment_tokens, segments))), 0)
+
+    def _may_be_in(self, normalized: str) -> bool:
+        if len(self._beginnings) > _MOST_LOOKED_FOR:
+            return True
+        folded = normalized.casefold()
+        return any(each in folded for each in self._beginnings)
+
+    def _between(self, normalized: str) -> str:
+        """Returns the part of a text from the first beginning of a word to the last one, as far as
+        the spaces around it. What lies outside is not cut.
+        """
+        if len(self._beginnings) > _MOST_LOOKED_FOR:
+            return normalized
+        folded = normalized.casefold()
+        firsts = [at for each in self._beginnings if (at := folded.find(each)) >= 0]
+        if not firsts:
+            return ""
+        if len(folded) != len(normalized):  # characters are not where they were
+            return normalized
+        end = normalized.find(" ", max(map(folded.rfind, self._beginnings)))
+        return normalized[normalized.rfind(" ", 0, min(firsts)) + 1 : end if end >= 0 else None]
 
     def _in_mixed(self, normalized: str) -> list[Occurrence]:
         """Looks for the first characters of words in the whole text: most of its runs have none.

@@ -1,0 +1,289 @@
+"""One HTTP client for all commands: what will pass is asked again, what is refused ends a command.
+
+A request is repeated only where that cannot do a thing twice: what was never sent, what the server
+itself calls ``retryable``, and, of connections that broke, requests that are safe to repeat.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import httpx2
+
+from context_search_cli.config import Endpoint
+from context_search_cli.failures import ProblemError, UnreachableError, UsageError
+
+TRIES = 6
+"""How often a request is sent at most."""
+PATIENCE_S = 60.0
+"""How long one request waits between its tries, all together."""
+TIMEOUT = httpx2.Timeout(40.0, connect=10.0)
+"""A function answers within 29 s."""
+TRANSFER = httpx2.Timeout(300.0, connect=10.0)
+"""Of a document that goes to the bucket."""
+_NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the server said: ``text`` is exact, ``body`` parsed (None without a body)."""
+
+    status: int
+    text: str
+    etag: str | None = None
+    date: str | None = None
+    policy: str | None = None
+
+    @cached_property
+    def body(self) -> Any:
+        """The JSON. Raises UnreachableError where something else than the API has answered."""
+        if not self.text:
+            return None
+        try:
+            return json.loads(self.text)
+        except ValueError:
+            raise UnreachableError("the answer is no JSON: is this address the API's?") from None
+
+    def __getitem__(self, name: str) -> Any:
+        """A member of the body."""
+        return self.body[name]
+
+    @property
+    def revision(self) -> int:
+        """The number in the ETag."""
+        return int((self.etag or "0").strip('"'))
+
+
+class Client:
+    """Asks one endpoint."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        transport: httpx2.BaseTransport | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._endpoint = endpoint
+        self._transport = transport
+        self._tell = tell
+        self._sleep = sleep
+
+    @cached_property
+    def _http(self) -> httpx2.Client:
+        return httpx2.Client(
+            base_url=self._endpoint.url,
+            transport=self._transport,
+            timeout=TIMEOUT,
+            headers={"User-Agent": "context-search-cli"},
+        )
+
+    def get(self, path: str, **params: object) -> Answer:
+        """Reads something."""
+        return self.request("GET", path, params=params, is_safe=True)
+
+    def create(
+        self,
+        path: str,
+        body: object = None,
+        *,
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        **params: object,
+    ) -> Answer:
+        """Makes something once, however often the request has to be sent."""
+        return self.request(
+            "POST",
+            path,
+            body,
+            content=content,
+            params=params,
+            headers={"Idempotency-Key": str(uuid.uuid4()), **(headers or {})},
+            is_safe=True,
+        )
+
+    def ask(self, path: str, body: object = None, **params: object) -> Answer:
+        """A ``POST`` that changes nothing, or that done twice is done once."""
+        return self.request("POST", path, body, params=params, is_safe=True)
+
+    def delete(self, path: str, **params: object) -> Answer:
+        """Deletes something."""
+        return self.request("DELETE", path, params=params)
+
+    def pages(
+        self, path: str, name: str, *, limit: int, page: int | None = None, **params: object
+    ) -> tuple[list[Any], bool]:
+        """The first ``limit`` rows of a list (0: all), and whether there are more.
+
+        ``page`` is how many a request asks for, where the route may be told.
+        """
+        return _rows(
+            lambda cursor: self.get(path, **params, limit=page, cursor=cursor), name, limit
+        )
+
+    def asked_pages(
+        self, path: str, name: str, body: Mapping[str, object], *, limit: int
+    ) -> tuple[list[Any], bool]:
+        """The same of a list that is asked for in a body."""
+        return _rows(
+            lambda cursor: self.ask(path, {**body, "cursor": cursor} if cursor else dict(body)),
+            name,
+            limit,
+        )
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        content: bytes | None = None,
+        params: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+        is_safe: bool = False,
+    ) -> Answer:
+        """Sends a request until it is answered. Raises ProblemError, UnreachableError."""
+        sent = dict(self._credentials())
+        if body is not None:
+            content = json.dumps(body, ensure_ascii=False).encode()
+        if content is not None:
+            sent["Content-Type"] = "application/json"
+        request = self._http.build_request(
+            method,
+            path,
+            params={
+                name: _text(value) for name, value in (params or {}).items() if value is not None
+            },
+            content=content,
+            headers={**sent, **(headers or {})},
+        )
+        return self._answered(request, is_safe=is_safe)
+
+    def put_document(
+        self, url: str, headers: Mapping[str, str], size: int, pieces: Callable[[], Iterator[bytes]]
+    ) -> None:
+        """Puts a document into the bucket, without our key. Raises ProblemError, UnreachableError.
+
+        The signature is in the URL, so no message names it.
+        """
+        with httpx2.Client(transport=self._transport, timeout=TRANSFER) as bucket:
+            for left in reversed(range(3)):
+                try:
+                    reply = bucket.put(
+                        url, content=pieces(), headers={**headers, "Content-Length": str(size)}
+                    )
+                except httpx2.HTTPError as error:
+                    reason = f"the bucket did not take the document: {type(error).__name__}"
+                else:
+                    if reply.is_success:
+                        return
+                    if reply.status_code < 500:
+                        raise ProblemError(
+                            reply.status_code, {"code": "UPLOAD_REFUSED", "retryable": False}
+                        )
+                    reason = f"the bucket answered {reply.status_code}"
+                if left:
+                    self._tell(f"{reason}; sending it again")
+                    self._sleep(1.0)
+            raise UnreachableError(reason)
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._http.close()
+
+    def _credentials(self) -> dict[str, str]:
+        if self._endpoint.secret is not None:
+            return {"X-Internal-Secret": self._endpoint.secret}
+        if self._endpoint.key is not None:
+            return {"Authorization": f"Bearer {self._endpoint.key}"}
+        return {}
+
+    def _answered(self, request: httpx2.Request, *, is_safe: bool) -> Answer:
+        waited = 0.0
+        for attempt in range(1, TRIES + 1):
+            reply, failure = self._sent(request, is_safe=is_safe)
+            if failure is None:
+                assert reply is not None  # noqa: S101 - one of both is there
+                return reply
+            wait = _wait(failure, attempt)
+            if wait is None or attempt == TRIES or waited + wait > PATIENCE_S:
+                raise failure
+            waited += wait
+            self._tell(f"{str(failure).splitlines()[0]} — trying again in {wait:g} s")
+            self._sleep(wait)
+        raise AssertionError("the last try returns or raises")
+
+    def _sent(
+        self, request: httpx2.Request, *, is_safe: bool
+    ) -> tuple[Answer | None, ProblemError | UnreachableError | None]:
+        try:
+            reply = self._http.send(request)
+        except httpx2.HTTPError as error:
+            failure = UnreachableError(_unanswered(self._endpoint.url, error))
+            failure.document["retryable"] = is_safe or isinstance(error, _NEVER_SENT)
+            return None, failure
+        except (httpx2.InvalidURL, UnicodeError):
+            raise UsageError("this is no address that can be asked") from None
+        if reply.is_redirect:
+            raise UnreachableError("the answer is a redirection: give the API's own address")
+        if not reply.is_success:
+            return None, _problem(reply)
+        names = ("ETag", "Date", "Content-Security-Policy")
+        return Answer(reply.status_code, reply.text, *map(reply.headers.get, names)), None
+
+
+def _rows(ask: Callable[[object], Answer], name: str, limit: int) -> tuple[list[Any], bool]:
+    rows: list[Any] = []
+    cursor: object = None
+    while True:
+        page = ask(cursor)
+        rows += page[name]
+        cursor = page.body.get("cursor")
+        if cursor is None or 0 < limit <= len(rows):
+            is_cut = 0 < limit < len(rows)
+            return (rows[:limit] if is_cut else rows), cursor is not None or is_cut
+
+
+def _problem(reply: httpx2.Response) -> ProblemError:
+    try:
+        problem = reply.json()
+    except ValueError:
+        problem = None
+    if not isinstance(problem, dict):
+        problem = {"message": f"{reply.status_code} {reply.reason_phrase}"}
+    after = reply.headers.get("Retry-After", "")
+    if after.isdigit():
+        problem.setdefault("retryAfterMs", int(after) * 1000)
+    return ProblemError(reply.status_code, problem)
+
+
+def _wait(failure: ProblemError | UnreachableError, attempt: int) -> float | None:
+    """Seconds until the next try, or None where it would be pointless or harmful."""
+    if isinstance(failure, UnreachableError):
+        # A server that is not there is told at once, after a second look.
+        return 0.5 * attempt if failure.document["retryable"] and attempt < 3 else None
+    if not failure.is_retryable:
+        return None
+    said = failure.problem.get("retryAfterMs")
+    if isinstance(said, int | float):
+        return max(0.05, said / 1000)
+    return min(2.0 ** (attempt - 1), 8.0)
+
+
+def _unanswered(url: str, error: httpx2.HTTPError) -> str:
+    if isinstance(error, httpx2.ConnectError):
+        return f"{url} cannot be reached: {error}"
+    if isinstance(error, httpx2.TimeoutException):
+        return f"{url} did not answer in time"
+    return f"{url} broke the connection off ({type(error).__name__})"
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,207 @@
+"""What all commands share: their options, their session, and how they end."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
+
+import httpx2
+import typer
+
+from context_search_cli.client import Client
+from context_search_cli.config import Configuration, Endpoint, Wanted
+from context_search_cli.failures import CommandError, EndedError, UsageError
+from context_search_cli.output import Output
+
+P = ParamSpec("P")
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class World:
+    """What a command takes from outside. Tests give their own as Typer's ``obj``."""
+
+    environment: Mapping[str, str] = field(repr=False)
+    folder: Path
+    transport: httpx2.BaseTransport | None = None
+    sleep: Callable[[float], None] = time.sleep
+    monotonic: Callable[[], float] = time.monotonic
+
+    @classmethod
+    def of_process(cls) -> World:
+        """This process' environment, folder, network and clock."""
+        return cls(dict(os.environ), Path.cwd())  # noqa: TID251 - read here, once
+
+
+@dataclass
+class Session:
+    """One run of a command."""
+
+    world: World
+    out: Output
+    wanted: Wanted = field(default_factory=Wanted)
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """The environment and the configuration file."""
+        return Configuration(self.world.environment, self.world.folder)
+
+    @cached_property
+    def endpoint(self) -> Endpoint:
+        """The server and the key. Raises UsageError where either is unknown."""
+        endpoint = self.configuration.endpoint(self.wanted)
+        if endpoint.key is None:
+            raise UsageError(f"{endpoint.source} names no key: context-search login, or --key-file")
+        return replace(endpoint, secret=None)
+
+    @cached_property
+    def client(self) -> Client:
+        """Asks with the project's key."""
+        return self.client_of(self.endpoint)
+
+    @cached_property
+    def project_id(self) -> int:
+        """The project of the key: as it was kept beside it, else as the server says."""
+        known = self.endpoint.project_id
+        return (
+            known if known is not None else int(self.client.get("/api/v1/whoami")["project"]["id"])
+        )
+
+    @property
+    def project(self) -> str:
+        """The path below which the project's routes are."""
+        return f"/api/v1/projects/{self.project_id}"
+
+    def client_of(self, endpoint: Endpoint) -> Client:
+        """Asks another endpoint, or with other credentials."""
+        return Client(
+            endpoint,
+            transport=self.world.transport,
+            tell=self.out.note,
+            sleep=self.world.sleep,
+        )
+
+    def internal(self, secret_file: Path | None) -> Client:
+        """Asks with the internal secret; the project's key stays away."""
+        endpoint = self.configuration.endpoint(self.wanted)
+        secret = self.configuration.secret(secret_file, endpoint)
+        return self.client_of(replace(endpoint, key=None, secret=secret))
+
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes, no progress.")]
+Profile = Annotated[
+    str | None, typer.Option("--profile", metavar="NAME", help="A profile that login has kept.")
+]
+Url = Annotated[str | None, typer.Option("--url", help="The server, with --key-file.")]
+KeyFile = Annotated[
+    Path | None, typer.Option("--key-file", metavar="FILE", help="A file with the key.")
+]
+_SHARED = {"as_json": Json, "quiet": Quiet, "profile": Profile, "url": Url, "key_file": KeyFile}
+
+TableId = Annotated[int, typer.Argument(metavar="TABLE", min=1, help="Id of a table.")]
+ToolId = Annotated[int, typer.Argument(metavar="TOOL", min=1, help="Id of a Search Tool.")]
+Limit = Annotated[int, typer.Option("--limit", min=0, help="Rows at most; 0: all.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until it is done.")]
+Timeout = Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")]
+SecretFile = Annotated[
+    Path | None,
+    typer.Option("--secret-file", metavar="FILE", help="A file with the internal secret."),
+]
+
+
+def group(name: str, text: str) -> typer.Typer:
+    """A command with commands below it."""
+    return typer.Typer(name=name, help=text, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+def command(
+    app: typer.Typer, name: str
+) -> Callable[[Callable[Concatenate[Session, P], None]], Callable[Concatenate[Session, P], None]]:
+    """Makes a function a command: its docstring is its help, the shared options are added.
+
+    The function's first parameter is the session, all others are keyword-only.
+    """
+
+    def register(
+        function: Callable[Concatenate[Session, P], None],
+    ) -> Callable[Concatenate[Session, P], None]:
+        app.command(name)(_with_shared_options(function))
+        return function
+
+    return register
+
+
+def _with_shared_options(function: Callable[..., None]) -> Callable[..., None]:
+    @wraps(function)
+    def run(context: typer.Context, **given: Any) -> None:
+        world = context.obj or World.of_process()
+        shared = {name: given.pop(name) for name in _SHARED if name not in own}
+        out = Output(
+            as_json=bool(shared.get("as_json")),
+            quiet=bool(shared.get("quiet")),
+            colour=not world.environment.get("NO_COLOR"),
+        )
+        wanted = Wanted(shared.get("profile"), shared.get("url"), shared.get("key_file"))
+        code = _ended(lambda: function(Session(world, out, wanted), **given), out)
+        if code:
+            raise typer.Exit(code)
+
+    hints = get_type_hints(function, include_extras=True)
+    _, *parameters = inspect.signature(function).parameters.values()
+    own = {each.name for each in parameters}
+    kept = [each.replace(annotation=hints[each.name]) for each in parameters]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    context = inspect.Parameter(
+        "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+    )
+    added = [
+        inspect.Parameter(
+            name, kind, default=False if name in {"as_json", "quiet"} else None, annotation=hint
+        )
+        for name, hint in _SHARED.items()
+        if name not in own
+    ]
+    signature = inspect.Signature([context, *kept, *added])
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
+    return run
+
+
+def _ended(run: Callable[[], None], out: Output) -> int:
+    """The exit code of what has run; a failure is said on stderr, with --json on stdout, too."""
+    try:
+        run()
+    except EndedError as failure:
+        return int(failure.ends_with)
+    except CommandError as failure:
+        out.error(str(failure))
+        out.failed(failure.document | {"exit": int(failure.ends_with)})
+        return int(failure.ends_with)
+    except KeyboardInterrupt:
+        out.warn("stopped")
+        out.failed({"code": "INTERRUPTED", "detail": "stopped", "exit": INTERRUPTED})
+        return INTERRUPTED
+    return 0
+
+
+def confirmed(session: Session, question: str, *, yes: bool) -> None:
+    """Asks before something is destroyed. Raises UsageError where nobody can be asked."""
+    if yes:
+        return
+    if not (sys.stdin.isatty() and session.out.stderr.is_terminal):
+        raise UsageError(f"{question} Say --yes, as nobody can be asked here.")
+    try:
+        is_agreed = typer.confirm(question, err=True)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if not is_agreed:
+        raise CommandError("nothing was changed")

@@ -1,0 +1,259 @@
+"""``context-search doctor``: what is wrong between here and an answer, and what to do about it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Annotated, Any, Literal
+
+import httpx2
+import typer
+from rich.text import Text
+
+from context_search_cli import __version__
+from context_search_cli.client import Answer, Client
+from context_search_cli.command import Session, command
+from context_search_cli.config import Endpoint
+from context_search_cli.failures import Code, CommandError, EndedError, UnreachableError
+from context_search_cli.mcp import REVISIONS, list_tools
+from context_search_cli.output import Output, number, visible
+
+app = typer.Typer()
+State = Literal["ok", "look", "wrong", "skipped"]
+_STYLES = {"ok": "green", "look": "yellow", "wrong": "red", "skipped": "dim"}
+SKEW_S = 60
+CLEANUP_S = 300
+SOON_DAYS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check has found, and what to do if it is not well."""
+
+    state: State
+    detail: str
+    todo: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question to the deployment. A refusal is a finding, too; ``todo`` is its advice."""
+
+    name: str
+    look: Callable[[], Finding]
+    todo: str
+
+    def finding(self) -> Finding:
+        """What there is to say; never raises for what the server says."""
+        try:
+            return self.look()
+        except CommandError as error:
+            return Finding("wrong", str(error).splitlines()[0], self.todo)
+        except (KeyError, TypeError, ValueError) as error:
+            return Finding("wrong", f"the answer has no {error}", "is the server of this version?")
+
+
+@command(app, "doctor")
+def doctor(
+    session: Session,
+    *,
+    upload: Annotated[
+        bool, typer.Option("--upload", help="Try an upload, too: makes a table and deletes it.")
+    ] = False,
+) -> None:
+    """Check everything from the address to a search, and say what to do."""
+    examination = Examination(session)
+    told: list[dict[str, str]] = []
+    for check in examination.checks(upload=upload):
+        finding = check.finding()
+        told.append(
+            {
+                "check": check.name,
+                "state": finding.state,
+                "detail": finding.detail,
+                "todo": finding.todo,
+            }
+        )
+        if not session.out.as_json:
+            _show(session.out, check.name, finding)
+        if finding.state == "wrong" and check.name == "reachable":
+            session.out.result({"checks": told}, lambda: None)
+            raise EndedError(Code.UNAVAILABLE)
+    session.out.result({"checks": told}, lambda: None)
+    if any(each["state"] == "wrong" for each in told):
+        raise EndedError(Code.FAILED)
+
+
+class Examination:
+    """The checks, in the order in which one failure explains the next."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.endpoint: Endpoint = session.configuration.endpoint(session.wanted)
+        self.anonymous: Client = session.client_of(replace(self.endpoint, key=None, secret=None))
+
+    def checks(self, *, upload: bool) -> Iterator[Check]:
+        """Gives one check after the other."""
+        base = self.endpoint.url
+        yield Check("settings", self._settings, "")
+        yield Check("reachable", self._reachable, f"is {base} right, and does it run?")
+        yield Check("database", self._ready, "the functions cannot reach PostgreSQL: see their log")
+        yield Check("clock", self._clock, "")
+        yield Check("key", self._key, "another key: context-search login; operators make new ones")
+        yield Check("version", self._version, "")
+        for revision in REVISIONS:
+            yield Check(
+                f"mcp {revision}",
+                lambda revision=revision: self._mcp(revision),  # type: ignore[misc]
+                "docs/mcp.md says what each refusal means; the key needs the scope search",
+            )
+        yield Check("cleanup", self._cleanup, "docs/operations.md: cleanup")
+        yield Check("search", self._search, "docs/operations.md: the model, turbopuffer")
+        yield Check(
+            "upload",
+            self._upload if upload else lambda: Finding("skipped", "--upload tries it"),
+            "the bucket, its address and its rights: docs/deploy.md",
+        )
+        yield Check("console", self._console, "deploy the release as it is")
+
+    def _settings(self) -> Finding:
+        if self.session.configuration.is_open_to_others():
+            path = self.session.configuration.path
+            return Finding("wrong", f"others can read {path}", f"chmod 600 {path}")
+        if self.endpoint.is_plain:
+            return Finding("look", f"{self.endpoint.url} is not encrypted", "use https")
+        return Finding("ok", f"{self.endpoint.url}, from {self.endpoint.source}")
+
+    def _reachable(self) -> Finding:
+        self.anonymous.get("/healthz")
+        tls = "TLS is good" if self.endpoint.url.startswith("https:") else "no TLS"
+        return Finding("ok", f"/healthz answers, {tls}")
+
+    def _ready(self) -> Finding:
+        self.anonymous.get("/readyz")
+        return Finding("ok", "/readyz answers")
+
+    def _clock(self) -> Finding:
+        date = self.anonymous.get("/healthz").date
+        if date is None:
+            return Finding("skipped", "the server does not say its time")
+        off = abs((datetime.now(UTC) - parsedate_to_datetime(date)).total_seconds())
+        if off > SKEW_S:
+            return Finding("look", f"{off:.0f} s from the server's", "set this machine's clock")
+        return Finding("ok", "as the server's")
+
+    def _key(self) -> Finding:
+        if self.endpoint.key is None:
+            return Finding("wrong", "there is none", "context-search login")
+        told = self._whoami()
+        scopes = ", ".join(told["scopes"])
+        what = f"project {told['project']['id']}, may {scopes}"
+        if told["expires_at"]:
+            left = (datetime.fromisoformat(told["expires_at"]) - datetime.now(UTC)).days
+            if left < SOON_DAYS:
+                return Finding("look", f"{what}; ends in {left} days", "context-search keys rotate")
+        return Finding("ok", what)
+
+    def _version(self) -> Finding:
+        theirs = self._whoami()["version"]
+        if theirs.split(".")[:2] != __version__.split(".")[:2]:
+            detail = f"the server has {theirs}, this is {__version__}"
+            return Finding("look", detail, "install the command line of the server's release")
+        return Finding("ok", f"{theirs} there, {__version__} here")
+
+    def _mcp(self, revision: str) -> Finding:
+        tools = list_tools(self.session, str(self.session.endpoint.key), revision)
+        return Finding("ok", f"tools/list has {len(tools)} tools")
+
+    def _cleanup(self) -> Finding:
+        health = self.session.client.get(f"{self.session.project}/health")
+        last = health["cleanup"]
+        if last is None:
+            return Finding("wrong", "has never run", "is its schedule on?")
+        age = (
+            datetime.fromisoformat(health["at"]) - datetime.fromisoformat(last["at"])
+        ).total_seconds()
+        if last["errors"]:
+            codes = ", ".join(last["errors"])
+            return Finding("look", f"its last run had errors: {codes}", "docs/operations.md")
+        if age > CLEANUP_S and not last["rests_until"]:
+            return Finding("wrong", f"last ran {number(int(age))} s ago", "is its schedule on?")
+        quarantined = health["nodes"].get("quarantined", 0)
+        if quarantined:
+            return Finding("look", f"{quarantined} strings are quarantined", "tools retry")
+        return Finding("ok", f"last ran {number(int(age))} s ago")
+
+    def _search(self) -> Finding:
+        tools = self.session.client.get("/api/v1/tools")["tools"]
+        asked = next((tool for tool in tools if tool["status"] in {"ready", "rebuilding"}), None)
+        if asked is None:
+            return Finding("skipped", "no tool is ready to be asked")
+        path = f"/api/v1/tools/{asked['id']}/search"
+        answer = self.session.client.ask(path, {"query": "context-search doctor", "top_k": 1})
+        retrieval = answer["retrieval"]
+        if retrieval["degraded"]:
+            codes = ", ".join(retrieval["degraded"])
+            return Finding("wrong", f"tool {asked['id']}: {codes}", "docs/api.md: degraded")
+        return Finding("ok", f"tool {asked['id']} answers, {retrieval['mode_used']}")
+
+    def _upload(self) -> Finding:
+        body = {"project_id": self.session.project_id, "name": "doctor", "data": {}}
+        table = self.session.client.create("/api/v1/tables", body)["id"]
+        content = json.dumps("context-search doctor").encode()
+        try:
+            begun = self.session.client.create(
+                f"/api/v1/tables/{table}/uploads", {"format": "json", "size": len(content)}
+            )
+            url, headers = begun["url"], begun["headers"]
+            self.session.client.put_document(url, headers, len(content), lambda: iter([content]))
+            return self._cors(url)
+        finally:
+            self.session.client.delete(f"/api/v1/tables/{table}")
+
+    def _cors(self, url: str) -> Finding:
+        """Whether the console's page may do the same: what a browser asks before."""
+        origin = re.match(r"https?://[^/]+", self.endpoint.url)
+        headers = {
+            "Origin": origin[0] if origin else "",
+            "Access-Control-Request-Method": "PUT",
+            "Access-Control-Request-Headers": "content-type",
+        }
+        try:
+            with httpx2.Client(transport=self.session.world.transport, timeout=10) as http:
+                reply = http.options(url, headers=headers)
+        except httpx2.HTTPError as error:
+            raise UnreachableError(f"no preflight: {type(error).__name__}") from None
+        if reply.headers.get("Access-Control-Allow-Origin") not in {"*", headers["Origin"]}:
+            detail = "works here; the bucket refuses the console's page"
+            return Finding("look", detail, "put the origin into AllowedOrigins")
+        return Finding("ok", "the bucket takes documents, also from the console's page")
+
+    def _console(self) -> Finding:
+        if not self._whoami()["features"]["console"]:
+            return Finding("skipped", "this deployment has none")
+        page = self.anonymous.get("/console")
+        scripts = re.findall(r"<script[^>]*>(.*?)</script>", page.text, re.DOTALL)
+        digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+        policy = page.policy or ""
+        if not scripts or any(f"sha256-{digest}" not in policy for digest in digests):
+            return Finding("wrong", "its script is not what its policy allows", "deploy it again")
+        return Finding("ok", f"{number(len(page.text))} characters, as its policy has it")
+
+    def _whoami(self) -> dict[str, Any]:
+        told: Answer = self.session.client.get("/api/v1/whoami")
+        body: dict[str, Any] = told.body
+        return body
+
+
+def _show(out: Output, name: str, finding: Finding) -> None:
+    line = Text(f"{finding.state:8}", style=_STYLES[finding.state])
+    line.append(f"{name:16} {visible(finding.detail)}", style="")
+    out.text(line)
+    if finding.todo and finding.state in {"look", "wrong"}:
+        out.line(f"{'':8}{'':16} → {finding.todo}")

@@ -1,0 +1,212 @@
+"""Brings a document to the server: in a request if it fits there, else through the bucket.
+
+What was begun and cannot be finished leaves nothing behind: a table that was made for the
+document goes again, also with Ctrl-C; a table that was to be replaced stays as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from context_search_cli.client import Answer
+from context_search_cli.command import Session
+from context_search_cli.failures import CommandError, UsageError
+from context_search_cli.waiting import wait_for
+
+MAX_INLINE_BYTES = 6_000_000
+"""Of a request, in which `"`, `\\` and line breaks count twice (Lambda carries it in a string)."""
+_PIECE = 1 << 20
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What becomes of the document: a new table, or the content of one at a revision."""
+
+    table_id: int | None = None
+    revision: int | None = None
+    name: str = ""
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document in a file, which may be read more than once."""
+
+    file: BinaryIO
+    size: int
+    cost: int
+    sha256: str
+    is_jsonl: bool
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes, from the beginning."""
+        self.file.seek(0)
+        while piece := self.file.read(_PIECE):
+            yield piece
+
+    def inline(self) -> bytes:
+        """The document as it stands in a request: its own digits, JSON Lines as an array.
+
+        Raises UsageError where it is none.
+        """
+        content = b"".join(self.pieces()).removeprefix(_BOM)
+        if not self.is_jsonl:
+            _check(content)
+            return content
+        lines = [line for line in content.split(b"\n") if line.strip()]
+        for place, line in enumerate(lines, start=1):
+            _check(line, f"line {place}: ")
+        return b"[" + b",".join(lines) + b"]"
+
+
+@contextmanager
+def opened(path: str, *, is_jsonl: bool) -> Iterator[Source]:
+    """A file, or stdin for ``-``. Raises UsageError where it cannot be read."""
+    with tempfile.TemporaryFile() as kept:
+        try:
+            if path == "-":
+                _copy(sys.stdin.buffer, kept)
+                yield _measured(kept, is_jsonl=is_jsonl)
+                return
+            with Path(path).open("rb") as file:
+                yield _measured(file, is_jsonl=is_jsonl or path.endswith((".jsonl", ".ndjson")))
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def bring(
+    session: Session, source: Source, target: Target, *, wait: bool, timeout_s: float
+) -> Answer | dict[str, Any]:
+    """Makes or replaces a table. Returns the table, or the upload that goes on without ``wait``."""
+    if source.cost <= MAX_INLINE_BYTES:
+        return _send(session, source.inline(), target)
+    session.out.note(f"{source.size:,} bytes: this goes by upload")
+    if target.table_id is not None:
+        upload = _upload(session, source, target.table_id, target.revision)
+    else:
+        table_id = int(_send(session, b"{}", target)["id"])
+        try:
+            upload = _upload(session, source, table_id, None)
+        except (CommandError, KeyboardInterrupt):
+            _take_back(session, table_id)
+            raise
+    if not wait:
+        session.out.note("the import goes on by itself")
+        going_on: dict[str, Any] = upload.body | {"id": upload["table_id"]}
+        return going_on
+    return _imported(session, upload, timeout_s, is_new=target.table_id is None)
+
+
+def finished(session: Session, upload: Answer, timeout_s: float) -> dict[str, Any]:
+    """Waits for an upload that is being imported. Raises CommandError where it failed."""
+    path = f"/api/v1/tables/{upload['table_id']}/uploads/{upload['upload_id']}"
+    done = wait_for(
+        session,
+        lambda: session.client.get(path),
+        is_over=lambda state: state["status"] not in {"pending", "importing"},
+        told=lambda state: f"upload {state['upload_id']} is {state['status']}",
+        timeout_s=timeout_s,
+    )
+    if done["status"] == "failed":
+        error = done["last_error"]
+        raise CommandError(f"{error['code']}: {error['message']}", **error)
+    found: dict[str, Any] = done.body
+    return found
+
+
+def _imported(
+    session: Session, upload: Answer, timeout_s: float, *, is_new: bool
+) -> dict[str, Any]:
+    try:
+        finished(session, upload, timeout_s)
+    except CommandError as error:
+        if is_new and error.document.get("code") != "TIMEOUT":
+            _take_back(session, int(upload["table_id"]))
+        raise
+    except KeyboardInterrupt:
+        session.out.warn(f"the import into table {upload['table_id']} goes on by itself")
+        raise
+    table: dict[str, Any] = session.client.get(f"/api/v1/tables/{upload['table_id']}").body
+    return table
+
+
+def _send(session: Session, document: bytes, target: Target) -> Answer:
+    if target.table_id is not None:
+        return session.client.request(
+            "PUT",
+            f"/api/v1/tables/{target.table_id}/data",
+            content=document,
+            headers={"If-Match": f'"{target.revision}"'},
+        )
+    head = {"project_id": session.project_id, "name": target.name}
+    if target.description is not None:
+        head["description"] = target.description
+    opening = json.dumps(head, ensure_ascii=False).encode().removesuffix(b"}")
+    return session.client.create(
+        "/api/v1/tables", content=opening + b', "data": ' + document + b"}"
+    )
+
+
+def _upload(session: Session, source: Source, table_id: int, revision: int | None) -> Answer:
+    """Puts the document into the bucket and says so."""
+    path = f"/api/v1/tables/{table_id}/uploads"
+    begun = session.client.create(
+        path,
+        {
+            "format": "jsonl" if source.is_jsonl else "json",
+            "size": source.size,
+            "sha256": source.sha256,
+        },
+        headers={} if revision is None else {"If-Match": f'"{revision}"'},
+    )
+    with session.out.progress("uploading") as tell:
+
+        def pieces() -> Iterator[bytes]:
+            sent = 0
+            for piece in source.pieces():
+                yield piece
+                sent += len(piece)
+                tell(f"uploading: {sent:,} of {source.size:,} bytes")
+
+        session.client.put_document(begun["url"], begun["headers"], source.size, pieces)
+    return session.client.ask(f"{path}/{begun['upload_id']}/complete")
+
+
+def _take_back(session: Session, table_id: int) -> None:
+    session.client.delete(f"/api/v1/tables/{table_id}")
+    session.out.note("the table that was made for it is deleted")
+
+
+def _measured(file: BinaryIO, *, is_jsonl: bool) -> Source:
+    size = cost = 0
+    digest = hashlib.sha256()
+    file.seek(0)
+    while piece := file.read(_PIECE):
+        size += len(piece)
+        cost += len(piece) + sum(map(piece.count, (b'"', b"\\", b"\n")))
+        digest.update(piece)
+    return Source(file, size, cost, digest.hexdigest(), is_jsonl)
+
+
+def _copy(source: BinaryIO, target: BinaryIO) -> None:
+    while piece := source.read(_PIECE):
+        target.write(piece)
+
+
+def _check(content: bytes, where: str = "") -> None:
+    try:
+        json.loads(content.decode())
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise UsageError(f"{where}this is no JSON: {error.msg}, {place}") from None
+    except (UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise UsageError(f"{where}this is no JSON in UTF-8: {type(error).__name__}") from None

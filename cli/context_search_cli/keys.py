@@ -1,0 +1,116 @@
+"""``context-search keys``: keys of the project. A new key is shown once, or written to a file."""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from context_search_cli.client import Answer
+from context_search_cli.command import Limit, Session, Yes, command, confirmed, group
+from context_search_cli.config import write_private
+from context_search_cli.failures import UsageError
+
+app = group("keys", "Keys of the project.")
+
+
+class Scope(StrEnum):
+    """What a key may do."""
+
+    SEARCH = "search"
+    MANAGE = "manage"
+    REPLACE = "replace"
+
+
+KeyId = Annotated[int, typer.Argument(metavar="KEY", min=1, help="Id of a key.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write the key there, mode 0600."),
+]
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+@command(app, "list")
+def list_(session: Session, *, limit: Limit = 100) -> None:
+    """List the keys of the project; their texts are not stored anywhere."""
+    rows, has_more = session.client.pages(f"{session.project}/keys", "keys", limit=limit)
+    columns = ("id", "name", "prefix", "scopes", "last_used_at", "expires_at", "revoked_at")
+
+    def show() -> None:
+        session.out.rows(columns, [[row[name] for name in columns] for row in rows], "no key")
+
+    session.out.result({"keys": rows, "has_more": has_more}, show)
+
+
+@command(app, "create")
+def create(
+    session: Session,
+    *,
+    name: Annotated[str | None, typer.Option(help="For people.")] = None,
+    scope: Annotated[
+        list[Scope] | None, typer.Option(help="What it may do; repeat. Else what yours may.")
+    ] = None,
+    expires_in: Annotated[
+        str | None, typer.Option(metavar="TIME", help="90d, 8h, 30m or seconds.")
+    ] = None,
+    output: Output = None,
+) -> None:
+    """Make a key. It is shown this once."""
+    body: dict[str, Any] = {"name": name, "scopes": scope}
+    body["expires_in"] = seconds(expires_in) if expires_in else None
+    body = {key: value for key, value in body.items() if value is not None}
+    hand_over(session, session.client.create(f"{session.project}/keys", body), output, "key")
+
+
+@command(app, "rotate")
+def rotate(
+    session: Session,
+    *,
+    key: KeyId,
+    old_expires_in: Annotated[
+        str, typer.Option(metavar="TIME", help="How long the old one goes on.")
+    ] = "1h",
+    output: Output = None,
+) -> None:
+    """Make a key in the place of another, which ends a little later."""
+    made = session.client.create(
+        f"{session.project}/keys/{key}/rotate", {"old_expires_in": seconds(old_expires_in)}
+    )
+    hand_over(session, made, output, "key")
+
+
+@command(app, "revoke")
+def revoke(session: Session, *, key: KeyId, yes: Yes = False) -> None:
+    """End a key at once."""
+    confirmed(session, f"Revoke key {key}? Who uses it is refused from now on.", yes=yes)
+    session.client.delete(f"{session.project}/keys/{key}")
+    session.out.result({"revoked": key}, lambda: session.out.made(key, f"key {key} is revoked"))
+
+
+def hand_over(session: Session, made: Answer, output: Path | None, what: str) -> None:
+    """Gives a new key to who asked for it: into a file, or once on stdout, and nowhere else."""
+    body = dict(made.body)
+    if output is not None:
+        write_private(output, str(body.pop("api_key")) + "\n")
+    kept = Answer(made.status, json.dumps(body, ensure_ascii=False), made.etag)
+
+    def show() -> None:
+        if output is None:
+            session.out.note(f"{what} {body['id']}, shown this once:")
+            session.out.line(body["api_key"])
+        else:
+            session.out.made(body["id"], f"{what} {body['id']} is in {output}")
+
+    session.out.result(kept, show)
+
+
+def seconds(text: str) -> int:
+    """``90d``, ``8h``, ``30m``, ``45s`` or ``45`` in seconds. Raises UsageError."""
+    found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text)
+    if not found:
+        raise UsageError(f"{text} is no time: 90d, 8h, 30m, 45s or a number of seconds")
+    return int(found[1]) * _UNITS[found[2] or "s"]

@@ -1,0 +1,117 @@
+"""``context-search login``, ``logout``, ``whoami``, ``console``: where to, and as whom."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from context_search_cli.command import Session, command
+from context_search_cli.config import Endpoint, Wanted, checked_secret, checked_url, read_secret
+from context_search_cli.failures import UsageError
+
+app = typer.Typer()
+DEFAULT_PROFILE = "default"
+ProfileName = Annotated[
+    str | None, typer.Option("--profile", metavar="NAME", help="The profile to keep it as.")
+]
+
+
+@command(app, "login")
+def login(
+    session: Session,
+    *,
+    url: Annotated[str | None, typer.Option("--url", help="The server.")] = None,
+    key_file: Annotated[
+        str | None, typer.Option("--key-file", metavar="FILE", help="The key; - for stdin.")
+    ] = None,
+    profile: ProfileName = None,
+) -> None:
+    """Keep a server and a key in a file that only you can read, after trying them."""
+    endpoint = _wanted(session, url, key_file)
+    if endpoint.is_plain:
+        session.out.warn("http, and not on this machine: the key travels unencrypted")
+    told = session.client_of(endpoint).get("/api/v1/whoami")
+    project = told["project"]
+    known = Endpoint(endpoint.url, endpoint.source, endpoint.key, None, int(project["id"]))
+    name = profile or DEFAULT_PROFILE
+    path = session.configuration.save(name, known)
+
+    def show() -> None:
+        session.out.line(f"{_who(told.body)} at {endpoint.url}")
+        session.out.note(f"kept as profile {name} in {path}")
+
+    session.out.result(told, show)
+
+
+@command(app, "logout")
+def logout(session: Session, *, profile: ProfileName = None) -> None:
+    """Forget a profile and its key. The key itself lives on: keys revoke."""
+    name = profile or session.configuration.default_name() or DEFAULT_PROFILE
+    if not session.configuration.forget(name):
+        raise UsageError(f"there is no profile {name}")
+    session.out.result({"forgotten": name}, lambda: session.out.made(name, f"{name} is forgotten"))
+
+
+@command(app, "whoami")
+def whoami(session: Session) -> None:
+    """Say whose key this is, what it may do, and what the server is."""
+    told = session.client.get("/api/v1/whoami")
+
+    def show() -> None:
+        body = told.body
+        key = body["key"] or {}
+        session.out.fields(
+            {
+                "project": f"{body['project']['id']} ({body['project']['name'] or 'no name'})",
+                "key": f"{key['id']} ({key['name'] or key['prefix']})" if key else body["kind"],
+                "scopes": body["scopes"],
+                "ends": body["expires_at"] or "never",
+                "server": f"{session.endpoint.url}, version {body['version']}",
+                "from": session.endpoint.source,
+                "model": f"{body['model']['name']}, {body['model']['dimensions']} dimensions",
+                "features": [name for name, is_on in body["features"].items() if is_on],
+            }
+        )
+
+    session.out.result(told, show)
+
+
+@command(app, "console")
+def console(
+    session: Session,
+    *,
+    opens: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
+) -> None:
+    """Open the web console. It asks for the key itself: no key is in the address."""
+    endpoint = session.configuration.endpoint(session.wanted)
+    address = f"{endpoint.url}/console"
+    session.out.result({"url": address}, lambda: session.out.line(address))
+    if opens and session.out.is_terminal:
+        webbrowser.open(address)
+
+
+def _wanted(session: Session, url: str | None, key_file: str | None) -> Endpoint:
+    """What the options name; without any, the server and the key that are known here anyway."""
+    if url is None and key_file is None:
+        return session.endpoint
+    address = url or session.configuration.endpoint(Wanted()).url
+    return Endpoint(checked_url(address), "options", _key(key_file))
+
+
+def _key(file: str | None) -> str:
+    if file == "-":
+        return checked_secret(sys.stdin.readline().strip(), "stdin")
+    if file is not None:
+        return read_secret(Path(file))
+    if not sys.stdin.isatty():
+        raise UsageError("the key: --key-file FILE, or --key-file - to read it from stdin")
+    return checked_secret(typer.prompt("key", hide_input=True, err=True).strip(), "the prompt")
+
+
+def _who(told: dict[str, Any]) -> str:
+    project = told["project"]
+    return f"project {project['id']} ({project['name']}), may {', '.join(told['scopes'])}"

@@ -1,0 +1,195 @@
+"""What a command prints: one result on stdout, all else on stderr.
+
+In a terminal lists are tables with colours (unless ``NO_COLOR``); in a pipe they are lines with
+tabs, uncut. Texts of documents are hostile: what would steer a terminal is shown as ``\\x1b``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from context_search_cli.client import Answer
+
+Tell = Callable[[str], None]
+Cell = object
+# Controls (but line break and tab), and what turns the direction of writing or is not seen.
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+)
+
+# 2026-11-23T19:08:06.498075+00:00, of which a person in a list needs the first sixteen.
+_TIME = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?\+00:00$")
+
+
+def visible(text: str) -> str:
+    """A text without power over the terminal: its control characters are written out."""
+    return _UNSEEN.sub(_escaped, text)
+
+
+def one_line(text: str) -> str:
+    """The same in one line, tabs and line breaks as spaces."""
+    return visible(re.sub(r"\s+", " ", text).strip())
+
+
+def number(value: int) -> str:
+    """12345 as 12,345."""
+    return f"{value:,}"
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 table``, ``1,200 tables``, ``2 matches``."""
+    ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{number(count)} {noun}{ending}"
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+class Output:
+    """Where a command prints."""
+
+    def __init__(self, *, as_json: bool, quiet: bool, colour: bool = True) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+        self._is_told = False
+        for stream in (sys.stdout, sys.stderr):
+            # A text that the terminal's encoding does not have ends no command.
+            if reconfigure := getattr(stream, "reconfigure", None):
+                reconfigure(errors="backslashreplace")
+        self.stdout = _console(sys.stdout, colour=colour)
+        self.stderr = _console(sys.stderr, colour=colour)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person looks at stdout."""
+        return self.stdout.is_terminal
+
+    def result(self, document: Answer | Mapping[str, Any], show: Callable[[], None]) -> None:
+        """Prints what was asked for: with ``--json`` the document, else what ``show`` prints."""
+        if not self.as_json:
+            show()
+            return
+        if isinstance(document, Answer):
+            _ = document.body  # what is no JSON is nobody's result
+        self._is_told = True
+        self.raw_json(document.text if isinstance(document, Answer) else _dumped(document))
+
+    def failed(self, error: Mapping[str, Any]) -> None:
+        """Prints with ``--json`` why there is no result, unless there is one."""
+        if self.as_json and not self._is_told:
+            self.raw_json(_dumped({"error": error}))
+
+    def raw_json(self, text: str) -> None:
+        """Prints JSON as it is; unseen characters, which stand in strings only, as escapes."""
+        sys.stdout.write(_UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text.rstrip("\n")))
+        sys.stdout.write("\n")
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Prints a line of the result; nothing in it is markup."""
+        self.text(Text(visible(text), style=style))
+
+    def text(self, text: Text) -> None:
+        """Prints styled text, whose parts were made visible. A pipe gets it plain, tabs and all."""
+        if self.is_terminal:
+            self.stdout.print(text)
+        else:
+            sys.stdout.write(f"{text.plain}\n")
+
+    def made(self, name: object, sentence: str) -> None:
+        """Prints what was made or done: a sentence, and with ``--quiet`` the id alone."""
+        self.line(str(name) if self.quiet else sentence)
+
+    def note(self, text: str) -> None:
+        """Says something beside the result, on stderr; nothing with ``--quiet``."""
+        if not self.quiet:
+            self.stderr.print(Text(visible(text)), soft_wrap=True)
+
+    def warn(self, text: str) -> None:
+        """Says on stderr what must not be overlooked, also with ``--quiet``."""
+        self.stderr.print(Text(visible(text), style="yellow"), soft_wrap=True)
+
+    def error(self, text: str) -> None:
+        """Says on stderr why the command failed, also with ``--quiet``."""
+        self.stderr.print(Text(visible(f"error: {text}"), style="red"), soft_wrap=True)
+
+    def rows(self, columns: Sequence[str], rows: Sequence[Sequence[Cell]], empty: str) -> None:
+        """Prints a list: a table for a person, lines with tabs and a head for a program."""
+        texts = [[_cell(cell) for cell in row] for row in rows]
+        if not self.is_terminal:
+            for line in ([list(columns)] if not self.quiet else []) + texts:
+                self.line("\t".join(one_line(cell) for cell in line))
+        elif texts:
+            self._table(columns, rows, texts)
+        else:
+            self.note(empty)
+
+    def fields(self, values: Mapping[str, Cell]) -> None:
+        """Prints names and values, one a line; None is left out."""
+        shown = {name: _cell(value) for name, value in values.items() if value is not None}
+        width = max(map(len, shown), default=0)
+        for name, value in shown.items():
+            if not self.is_terminal:
+                self.line(f"{name}\t{one_line(value)}")
+                continue
+            grid = Table.grid(padding=(0, 2))
+            grid.add_column(width=width, style="dim")
+            grid.add_column(overflow="fold")
+            grid.add_row(Text(name), Text(visible(value)))
+            self.stdout.print(grid)
+
+    @contextmanager
+    def progress(self, first: str) -> Iterator[Tell]:
+        """Gives a function that says how far something is: one line that changes, on stderr."""
+        if self.quiet or not self.stderr.is_terminal:
+            yield lambda _: None
+            return
+        with self.stderr.status(Text(visible(first))) as status:
+            yield lambda text: status.update(Text(visible(text)))
+
+    def _table(
+        self, columns: Sequence[str], rows: Sequence[Sequence[Cell]], texts: list[list[str]]
+    ) -> None:
+        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+        for place, name in enumerate(columns):
+            is_number = all(isinstance(row[place], int) for row in rows)
+            head = name.replace("_", " ")
+            table.add_column(head, justify="right" if is_number else "left", overflow="fold")
+        for line in texts:
+            table.add_row(*(Text(_TIME.sub(r"\1 \2", one_line(cell))) for cell in line))
+        self.stdout.print(table)
+
+
+def _console(stream: TextIO, *, colour: bool) -> Console:
+    return Console(
+        file=stream,
+        force_terminal=stream.isatty(),
+        no_color=None if colour else True,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+
+
+def _dumped(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False)
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value)) or "–"
+    return str(value)

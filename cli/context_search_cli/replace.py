@@ -1,0 +1,222 @@
+"""``context-search replace``, ``undo`` and ``plans``: one word for another in many documents."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from context_search_cli.client import Answer
+from context_search_cli.command import Limit, Session, Timeout, Yes, command, confirmed
+from context_search_cli.failures import Code, CommandError, EndedError, UsageError
+from context_search_cli.output import Output, counted, number, one_line
+from context_search_cli.waiting import wait_for
+
+app = typer.Typer()
+_GOING_ON = {"previewing", "executing"}
+SkipChanged = Annotated[
+    bool,
+    typer.Option("--skip-changed", help="Leave documents out that were edited meanwhile."),
+]
+
+
+@command(app, "replace")
+def replace(
+    session: Session,
+    *,
+    find: Annotated[str, typer.Argument(metavar="FIND", help="The text that is sought.")],
+    by: Annotated[str, typer.Argument(metavar="BY", help="What it becomes.")],
+    table: Annotated[
+        list[int] | None, typer.Option(min=1, help="Only in this table; repeat for more.")
+    ] = None,
+    under: Annotated[str, typer.Option(help="Only at this pointer and below.")] = "",
+    tool: Annotated[int | None, typer.Option(min=1, help="Only in this tool's scope.")] = None,
+    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="A is a.")] = False,
+    word: Annotated[bool, typer.Option("--word", help="Whole words only.")] = False,
+    regex: Annotated[bool, typer.Option("--regex", help="FIND is an RE2 pattern.")] = False,
+    leave: Annotated[
+        list[int] | None, typer.Option(min=1, help="Number of a match that stays; repeat.")
+    ] = None,
+    skip_changed: SkipChanged = False,
+    samples: Annotated[int, typer.Option(min=0, max=200, help="Matches to show.")] = 20,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change.")] = False,
+    yes: Yes = False,
+    timeout: Timeout = 900,
+) -> None:
+    """Replace a text everywhere: shows every place first, then changes exactly these."""
+    if dry_run and yes:
+        raise UsageError("--dry-run or --yes, not both")
+    asked = {
+        "find": find,
+        "replace_with": by,
+        "json_pointer": under,
+        "case_sensitive": not ignore_case,
+        "whole_word": word,
+        "regex": regex,
+        "samples": samples,
+    }
+    asked |= {"tables": table} if table else {}
+    asked |= {"tool_id": tool} if tool else {}
+    path = f"{session.project}/replace"
+    plan = session.client.create(f"{path}/preview", asked)
+    is_used = False
+    try:
+        plan = _previewed(session, plan, samples, timeout)
+        if dry_run or not plan["matches_count"]:
+            session.out.result(plan, lambda: _show_plan(session.out, plan.body))
+            return
+        if not (session.out.as_json or session.out.quiet):
+            _show_plan(session.out, plan.body)
+        chosen = plan["matches_count"] - len(set(leave or []))
+        confirmed(
+            session, f"Replace {chosen} in {counted(plan['tables_count'], 'table')}?", yes=yes
+        )
+        is_used = True
+        body = {
+            "plan_id": plan["plan_id"],
+            "digest": plan["digest"],
+            "on_conflict": "skip" if skip_changed else "abort",
+        }
+        body |= {"except": sorted(set(leave))} if leave else {}
+        done = session.client.ask(f"{path}/execute", body)
+        done = _executed(session, done, plan["plan_id"], timeout)
+    finally:
+        if not is_used:  # what nobody will execute is not left among the project's open plans
+            session.client.delete(f"{path}/{plan['plan_id']}")
+    session.out.result(done, lambda: _show_done(session.out, done.body))
+    _fail_if_failed(session, done)
+
+
+@command(app, "undo")
+def undo(
+    session: Session,
+    *,
+    plan: Annotated[int, typer.Argument(metavar="PLAN", min=1, help="Id of a plan.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
+    skip_changed: SkipChanged = False,
+    timeout: Timeout = 900,
+) -> None:
+    """Take a replacement back. What somebody has edited since is never overwritten."""
+    path = f"{session.project}/replace/{plan}/undo"
+    body = {"on_conflict": "skip" if skip_changed else "abort"}
+    if dry_run:
+        done = session.client.ask(path, body, dry_run=True)
+    else:
+        done = session.client.create(path, body)
+        done = _executed(session, done, done["plan_id"], timeout)
+    session.out.result(done, lambda: _show_undone(session.out, done.body, plan))
+    _fail_if_failed(session, done)
+
+
+@command(app, "plans")
+def plans(session: Session, *, limit: Limit = 20) -> None:
+    """List replacements and undos, the newest first."""
+    rows, has_more = session.client.pages(f"{session.project}/replace", "plans", limit=limit)
+    columns = (
+        *("plan_id", "state", "matches_count", "tables_count"),
+        *("undoes", "undone_by", "executed_by", "created_at"),
+    )
+
+    def show() -> None:
+        session.out.rows(columns, [[row[name] for name in columns] for row in rows], "no plan yet")
+
+    session.out.result({"plans": rows, "has_more": has_more}, show)
+
+
+def _previewed(session: Session, plan: Answer, samples: int, timeout_s: float) -> Answer:
+    """The plan when the preview is over, with its first matches."""
+    if plan["state"] != "previewing":
+        return plan
+    path = f"{session.project}/replace/{plan['plan_id']}"
+    ready = _settled(session, path, timeout_s)
+    if ready["state"] == "failed":
+        error = ready["error"] or {}
+        raise CommandError(f"the preview failed: {error.get('message')}", **error)
+    if samples:
+        ready.body["matches"] = session.client.get(f"{path}/matches", limit=samples)["matches"]
+    return ready
+
+
+def _executed(session: Session, done: Answer, plan_id: int, timeout_s: float) -> Answer:
+    """What became of a plan, also where a worker goes on with it."""
+    if done["state"] not in _GOING_ON:
+        return done
+    try:
+        return _settled(session, f"{session.project}/replace/{plan_id}", timeout_s)
+    except KeyboardInterrupt:
+        session.out.warn(f"plan {plan_id} goes on by itself: context-search plans")
+        raise
+
+
+def _settled(session: Session, path: str, timeout_s: float) -> Answer:
+    return wait_for(
+        session,
+        lambda: session.client.get(path),
+        is_over=lambda plan: plan["state"] not in _GOING_ON,
+        told=lambda plan: f"plan {plan['plan_id']} is {plan['state']}{_far(plan.body)}",
+        timeout_s=timeout_s,
+    )
+
+
+def _far(plan: dict[str, Any]) -> str:
+    far = plan.get("progress")
+    return f", {far['tables_done']} of {far['tables']} tables" if far else ""
+
+
+def _show_plan(out: Output, plan: dict[str, Any]) -> None:
+    for match in plan["matches"]:
+        place = f"table {match['table_id']} {match['json_pointer']}"
+        out.line(f"{match['match']:4}  {place}  character {number(match['char_start'])}", "bold")
+        for sign, text, style in (("-", match["found"], "red"), ("+", match["becomes"], "green")):
+            line = Text(f"      {sign} {one_line_kept(match['before'])}")
+            line.append(one_line_kept(text), style=style)
+            line.append(one_line_kept(match["after"]))
+            out.text(line)
+    hidden = plan["matches_count"] - len(plan["matches"])
+    if hidden > 0 and plan["matches"]:
+        out.note(f"and {number(hidden)} more")
+    out.line(
+        f"{counted(plan['matches_count'], 'match')} in {counted(plan['strings_count'], 'string')}"
+        f" of {counted(plan['tables_count'], 'table')}; nothing is changed yet"
+    )
+    left = {name: count for name, count in plan["left_out"].items() if count}
+    if left:
+        out.note("left out: " + ", ".join(f"{count} {name}" for name, count in left.items()))
+    if plan["warnings"]:
+        out.warn(f"look twice: {', '.join(plan['warnings'])}")
+
+
+def one_line_kept(text: str) -> str:
+    """A text in one line, with the spaces at its ends."""
+    ends = (text[:1].isspace(), text[-1:].isspace())
+    return f"{' ' if ends[0] else ''}{one_line(text)}{' ' if ends[1] and text.strip() else ''}"
+
+
+def _show_done(out: Output, done: dict[str, Any]) -> None:
+    count = done.get("replaced_count")
+    if count is None:
+        count = sum(table["replaced_count"] for table in done["tables"])
+    for table in done["tables"]:
+        if table["state"] == "skipped":
+            out.warn(f"table {table['table_id']} stays as it was: {table['reason']}")
+    plan = done["plan_id"]
+    out.made(plan, f"replaced {number(count)}; take it back with: context-search undo {plan}")
+
+
+def _show_undone(out: Output, done: dict[str, Any], plan: int) -> None:
+    for place in done.get("kept", []):
+        out.warn(f"table {place['table_id']} {place['json_pointer']} stays: {place['reason']}")
+    if done.get("dry_run"):
+        out.line(f"{done['reverted_count']} would come back, {done['kept_count']} would stay")
+        return
+    reverted = done.get("reverted_count")
+    told = f", {number(reverted)} brought back" if reverted is not None else ""
+    out.made(done["plan_id"], f"plan {plan} is undone{told}, by plan {done['plan_id']}")
+
+
+def _fail_if_failed(session: Session, done: Answer) -> None:
+    if done["state"] == "failed":
+        error = done["error"] or {}
+        session.out.warn(f"failed: {error.get('code')}: {error.get('message')}")
+        raise EndedError(Code.FAILED)

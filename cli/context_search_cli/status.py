@@ -1,0 +1,167 @@
+"""``context-search status`` and ``project-index``: how far indexes are, and what is stuck."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from context_search_cli.client import Answer
+from context_search_cli.command import Session, Timeout, Wait, Yes, command, confirmed, group
+from context_search_cli.failures import Code, EndedError, UsageError
+from context_search_cli.output import Output, number
+from context_search_cli.waiting import wait_for
+
+app = typer.Typer()
+project_index = group("project-index", "The index over all tables of the project.")
+SETTLED = {"ready", "degraded", "evicted", "error", "stalled"}
+"""States in which nothing goes on that would end by itself."""
+
+
+@command(app, "status")
+def status(
+    session: Session,
+    *,
+    tool: Annotated[
+        int | None, typer.Argument(metavar="[TOOL]", min=1, help="Of one tool; else of all.")
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Follow until it is settled.")] = False,
+    exit_when_ready: Annotated[
+        bool, typer.Option("--exit-when-ready", help="Follow; 0 only if it became ready.")
+    ] = False,
+    timeout: Timeout = 3600,
+) -> None:
+    """Show how far an index is; of all tools without an id."""
+    if tool is None:
+        if watch or exit_when_ready:
+            raise UsageError("--watch and --exit-when-ready follow one tool: name it")
+        _all(session)
+        return
+    if watch or exit_when_ready:
+        state = wait_until_settled(session, tool, timeout)
+    else:
+        state = session.client.get(_path(tool))
+    session.out.result(state, lambda: show_state(session.out, state.body))
+    if exit_when_ready and state["status"] != "ready":
+        raise EndedError(Code.FAILED)
+
+
+@command(project_index, "on")
+def on(
+    session: Session,
+    *,
+    filterable: Annotated[
+        list[str] | None, typer.Option(help="A field to filter by; repeat for more.")
+    ] = None,
+    wait: Wait = False,
+    timeout: Timeout = 3600,
+) -> None:
+    """Switch project search on."""
+    path = f"{session.project}/search-index"
+    state = session.client.ask(path, {"filterable": filterable} if filterable else None)
+    if wait:
+        state = wait_for(
+            session,
+            lambda: session.client.get(path),
+            is_over=lambda found: found["status"] in SETTLED,
+            told=lambda found: far(found.body),
+            timeout_s=timeout,
+        )
+    session.out.result(state, lambda: show_state(session.out, state.body))
+
+
+@command(project_index, "off")
+def off(session: Session, *, yes: Yes = False) -> None:
+    """Switch project search off; its index is deleted."""
+    confirmed(session, "Delete the index of the project?", yes=yes)
+    session.client.delete(f"{session.project}/search-index")
+    session.out.result({"project_search": "off"}, lambda: session.out.line("project search is off"))
+
+
+@command(project_index, "status")
+def of_project(session: Session) -> None:
+    """Show how far the project's index is."""
+    state = session.client.get(f"{session.project}/search-index")
+    session.out.result(state, lambda: show_state(session.out, state.body))
+
+
+def wait_until_settled(session: Session, tool: int, timeout_s: float) -> Answer:
+    """Follows a tool's index until nothing goes on. Raises CommandError when the time is over."""
+    return wait_for(
+        session,
+        lambda: session.client.get(_path(tool)),
+        is_over=lambda state: state["status"] in SETTLED,
+        told=lambda state: far(state.body),
+        timeout_s=timeout_s,
+    )
+
+
+def far(state: dict[str, Any]) -> str:
+    """How far an index is, in one line; counts, no percentage."""
+    nodes = state["nodes"]
+    strings = sum(nodes.values())
+    return (
+        f"{state['status']}: {number(state['indexed_chunks_count'])} of"
+        f" {number(state['chunks_count'])} chunks,"
+        f" {number(nodes.get('indexed', 0))} of {number(strings)} strings"
+    )
+
+
+def show_state(out: Output, state: dict[str, Any]) -> None:
+    """Prints an index, and of what is not indexed the reasons."""
+    error = state["last_error"]
+    out.fields(
+        {
+            "tool": state.get("tool_id"),
+            "status": state["status"],
+            "chunks": f"{number(state['indexed_chunks_count'])} of {number(state['chunks_count'])}",
+            "strings": ", ".join(f"{count} {name}" for name, count in state["nodes"].items())
+            or "0",
+            "indexed at": state["indexed_at"],
+            "next attempt": state.get("next_attempt_at"),
+            "last error": error and f"{error['code']}: {error['message']}",
+            "hint": state.get("hint"),
+        }
+    )
+    waiting = state.get("not_indexed") or []
+    if waiting:
+        out.line()
+        show_nodes(out, waiting)
+    hidden = state.get("not_indexed_count", 0) - len(waiting)
+    if hidden > 0:
+        out.note(f"and {number(hidden)} more")
+    for refused in state.get("refused") or []:
+        out.line(f"table {refused['table_id']}: {refused['code']}: {refused['message']}")
+
+
+def show_nodes(out: Output, nodes: list[dict[str, Any]]) -> None:
+    """Prints strings of an index with their states and reasons."""
+    rows = [
+        [
+            node["json_pointer"],
+            node["char_count"],
+            node["state"],
+            node["attempts"],
+            (node.get("last_error") or {}).get("code"),
+            node.get("next_attempt_at"),
+        ]
+        for node in nodes
+    ]
+    columns = ("string", "characters", "state", "tries", "reason", "next attempt")
+    out.rows(columns, rows, "every string is indexed")
+
+
+def _all(session: Session) -> None:
+    rows, _ = session.client.pages("/api/v1/tools", "tools", limit=0)
+    columns = ("id", "name", "table_id", "status")
+
+    def show() -> None:
+        session.out.rows(
+            columns, [[row[name] for name in columns] for row in rows], "no Search Tool yet"
+        )
+
+    session.out.result({"tools": rows}, show)
+
+
+def _path(tool: int) -> str:
+    return f"/api/v1/tools/{tool}/search-index"

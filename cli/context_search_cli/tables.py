@@ -1,0 +1,308 @@
+"""``context-search tables``: documents."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from context_search_cli.client import Answer
+from context_search_cli.command import (
+    Limit,
+    Session,
+    TableId,
+    Timeout,
+    Yes,
+    command,
+    confirmed,
+    group,
+)
+from context_search_cli.config import write_private
+from context_search_cli.failures import Code, CommandError, ProblemError, UsageError
+from context_search_cli.importing import Source, Target, bring, finished, opened
+from context_search_cli.output import one_line
+
+TEXT_SHOWN = 60
+"""Characters of a string that an outline shows."""
+app = group("tables", "Documents: import, read, change, versions.")
+Pointer = Annotated[str, typer.Argument(metavar="[POINTER]", help="JSON pointer, RFC 6901.")]
+Revision = Annotated[
+    int | None, typer.Option("--revision", min=0, help="Only if the table has this revision.")
+]
+File = Annotated[str, typer.Argument(metavar="FILE", help="A file, or - for stdin.")]
+
+
+@command(app, "list")
+def list_(
+    session: Session,
+    *,
+    query: Annotated[str | None, typer.Option("--filter", help="Part of a name.")] = None,
+    limit: Limit = 100,
+) -> None:
+    """List the tables of the project."""
+    rows, has_more = session.client.pages("/api/v1/tables", "tables", limit=limit, page=50, q=query)
+    columns = (
+        *("id", "name", "revision", "stored_bytes", "tools_count"),
+        *("status", "chunks_count", "updated_at"),
+    )
+
+    def show() -> None:
+        session.out.rows(
+            columns,
+            [[row[name] for name in columns] for row in rows],
+            "no table yet: context-search tables import FILE",
+        )
+
+    session.out.result({"tables": rows, "has_more": has_more}, show)
+    if has_more:
+        session.out.note(f"there are more than {limit}: --limit 0")
+
+
+@command(app, "import")
+def import_(
+    session: Session,
+    *,
+    file: File,
+    name: Annotated[str | None, typer.Option(help="Name of the table; else the file's.")] = None,
+    description: Annotated[str | None, typer.Option(help="For people.")] = None,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON value a line.")] = False,
+    replace: Annotated[
+        int | None, typer.Option(metavar="TABLE", min=1, help="Replace this table's content.")
+    ] = None,
+    revision: Revision = None,
+    wait: Annotated[bool, typer.Option(help="Wait until an upload is imported.")] = True,
+    timeout: Timeout = 900,
+) -> None:
+    """Import a JSON document as a table. What is over 6 MB goes by upload."""
+    if replace is not None and (name is not None or description is not None):
+        raise UsageError("--replace keeps the table's name and description")
+    if replace is None and revision is not None:
+        raise UsageError("--revision goes with --replace")
+    with opened(file, is_jsonl=jsonl) as source:
+        if replace is None:
+            target = Target(name=name or _name_of(file), description=description)
+        else:
+            seen = _current(session, replace) if revision is None else revision
+            target = Target(replace, seen)
+        table = bring(session, source, target, wait=wait, timeout_s=timeout)
+    done = "imported" if replace is None else "replaced"
+    _told(session, table, f"{done}: {source.size:,} bytes")
+
+
+@command(app, "show")
+def show(session: Session, *, table: TableId) -> None:
+    """Show a table: name, revision, the tools that search it."""
+    found = session.client.get(f"/api/v1/tables/{table}")
+    session.out.result(found, lambda: session.out.fields(found.body))
+
+
+@command(app, "get")
+def get(
+    session: Session,
+    *,
+    table: TableId,
+    pointer: Pointer = "",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file.")
+    ] = None,
+    text: Annotated[bool, typer.Option("--text", help="A string as its text.")] = False,
+) -> None:
+    """Print the value at a pointer, digit by digit as it is stored."""
+    content = _string(session, table, pointer) if text else _value(session, table, pointer)
+    if output is not None:
+        write_private(output, content if text else content + "\n")
+        session.out.note(f"written: {output}")
+    elif text and session.out.as_json:
+        session.out.raw_json(json.dumps(content, ensure_ascii=False))
+    elif text and not session.out.is_terminal:
+        sys.stdout.write(content)
+    elif text:
+        session.out.line(content)
+    else:
+        session.out.raw_json(content)
+
+
+@command(app, "outline")
+def outline(
+    session: Session,
+    *,
+    table: TableId,
+    pointer: Pointer = "",
+    only: Annotated[
+        Literal["large", "problem"] | None, typer.Option(help="Only what holds such strings.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="Part of a member's key.")] = None,
+    tool: Annotated[int | None, typer.Option(min=1, help="States of this tool's index.")] = None,
+    limit: Limit = 200,
+) -> None:
+    """List what is in a document: keys, types, lengths, what is indexed."""
+    asked = {"json_pointer": pointer, "only": only, "key": key, "tool_id": tool}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    rows, has_more = session.client.asked_pages(
+        f"/api/v1/tables/{table}/outline", "children", asked, limit=limit
+    )
+
+    def show() -> None:
+        columns = ("key", "type", "length", "large", "problems", "index", "text")
+        lines = [
+            [
+                child["key"],
+                child["type"],
+                child["length"],
+                child["large_strings"],
+                child["problems"],
+                (child["string"] or {}).get("state"),
+                one_line(child["text"] or "")[:TEXT_SHOWN],
+            ]
+            for child in rows
+        ]
+        session.out.rows(columns, lines, "nothing is in it")
+
+    session.out.result({"json_pointer": pointer, "children": rows, "has_more": has_more}, show)
+    if has_more:
+        session.out.note(f"there are more than {limit}: --limit 0, or --key")
+
+
+@command(app, "set")
+def set_(
+    session: Session,
+    *,
+    table: TableId,
+    pointer: Annotated[str, typer.Argument(help="The place; /- appends to an array.")],
+    file: File,
+    text: Annotated[bool, typer.Option("--text", help="The file is the text of a string.")] = False,
+    revision: Revision = None,
+) -> None:
+    """Set the value at a pointer, if nobody has changed the table meanwhile."""
+    with opened(file, is_jsonl=False) as source:
+        value = _text_of(source) if text else source.inline()
+    seen = _current(session, table) if revision is None else revision
+    place = json.dumps(pointer, ensure_ascii=False).encode()
+    changed = session.client.request(
+        "POST",
+        f"/api/v1/tables/{table}/data/replace",
+        content=b'{"json_pointer": ' + place + b', "value": ' + value + b"}",
+        headers={"If-Match": f'"{seen}"'},
+    )
+    _told(session, changed, "unchanged" if changed["revision"] == seen else "changed")
+
+
+@command(app, "versions")
+def versions(session: Session, *, table: TableId, limit: Limit = 100) -> None:
+    """List the versions of a table, the newest first."""
+    rows, has_more = session.client.pages(
+        f"/api/v1/tables/{table}/versions", "versions", limit=limit
+    )
+    columns = ("revision", "cause", "actor", "recorded", "bytes", "label", "created_at")
+
+    def show() -> None:
+        session.out.rows(columns, [[row[name] for name in columns] for row in rows], "no version")
+
+    session.out.result({"versions": rows, "has_more": has_more}, show)
+
+
+@command(app, "restore")
+def restore(
+    session: Session,
+    *,
+    table: TableId,
+    version: Annotated[int, typer.Argument(min=0, help="A revision that is recorded.")],
+    revision: Revision = None,
+    timeout: Timeout = 900,
+) -> None:
+    """Make an old version the newest one. What is there now is kept as a version."""
+    seen = _current(session, table) if revision is None else revision
+    restored = session.client.request(
+        "POST",
+        f"/api/v1/tables/{table}/versions/{version}/restore",
+        headers={"If-Match": f'"{seen}"'},
+    )
+    if restored.status == 202:
+        finished(session, restored, timeout)
+        restored = session.client.get(f"/api/v1/tables/{table}")
+    _told(session, restored, f"version {version} is back")
+
+
+@command(app, "delete")
+def delete(session: Session, *, table: TableId, yes: Yes = False) -> None:
+    """Delete a table with its tools, their hits and its versions."""
+    if not yes:
+        name = session.client.get(f"/api/v1/tables/{table}")["name"]
+        confirmed(session, f"Delete table {table} ({name}) with its tools and versions?", yes=yes)
+    session.client.delete(f"/api/v1/tables/{table}")
+    session.out.result(
+        {"deleted": table}, lambda: session.out.made(table, f"table {table} is deleted")
+    )
+
+
+def _value(session: Session, table: int, pointer: str) -> str:
+    """The JSON of a value. A string that is over what an answer may have comes in windows."""
+    try:
+        path = f"/api/v1/tables/{table}/data/read"
+        found = session.client.ask(path, {"json_pointer": pointer})
+        _ = found.body  # what is no JSON is no document
+        return found.text
+    except ProblemError as problem:
+        if problem.status != 413:
+            raise
+        too_large = problem
+    try:
+        return json.dumps(_string(session, table, pointer), ensure_ascii=False)
+    except ProblemError as problem:
+        if problem.problem.get("code") != "NOT_A_STRING":
+            raise
+        session.out.note("read it in parts: context-search tables outline shows which")
+        raise too_large from None
+
+
+def _string(session: Session, table: int, pointer: str) -> str:
+    """The text of a string of any length, all of it of one revision of the string."""
+    path = f"/api/v1/tables/{table}/text"
+    pieces: list[str] = []
+    digest, at = None, 0
+    with session.out.progress("reading") as tell:
+        while True:
+            window = session.client.ask(path, {"json_pointer": pointer, "start": at})
+            if digest not in {None, window["hash"]}:
+                raise CommandError(
+                    "the string was changed meanwhile: ask again", Code.CONFLICT, code="CONFLICT"
+                )
+            digest, at = window["hash"], window["end"]
+            pieces.append(window["text"])
+            tell(f"{at:,} of {window['total']:,} characters")
+            if at >= window["total"]:
+                return "".join(pieces)
+
+
+def _told(session: Session, table: Answer | dict[str, Any], done: str) -> None:
+    def show() -> None:
+        named = f" ({table['name']})" if _has(table, "name") else ""
+        at = f", revision {table['revision']}" if table["revision"] is not None else ""
+        session.out.made(table["id"], f"table {table['id']}{named} {done}{at}")
+
+    session.out.result(table, show)
+
+
+def _has(table: Answer | dict[str, Any], name: str) -> bool:
+    return bool((table.body if isinstance(table, Answer) else table).get(name))
+
+
+def _current(session: Session, table: int) -> int:
+    return session.client.get(f"/api/v1/tables/{table}").revision
+
+
+def _name_of(file: str) -> str:
+    if file == "-":
+        raise UsageError("stdin has no name: --name NAME")
+    return Path(file).stem
+
+
+def _text_of(source: Source) -> bytes:
+    try:
+        text = b"".join(source.pieces()).decode()
+    except UnicodeDecodeError:
+        raise UsageError("this is no text in UTF-8") from None
+    return json.dumps(text, ensure_ascii=False).encode()

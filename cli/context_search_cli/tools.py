@@ -1,0 +1,327 @@
+"""``context-search tools``: Search Tools and their indexes."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+import typer
+
+from context_search_cli.client import Answer
+from context_search_cli.command import (
+    Limit,
+    Session,
+    TableId,
+    Timeout,
+    ToolId,
+    Wait,
+    Yes,
+    command,
+    confirmed,
+    group,
+)
+from context_search_cli.failures import Code, EndedError, UsageError
+from context_search_cli.output import counted, number
+from context_search_cli.status import show_nodes, show_state, wait_until_settled
+
+app = group("tools", "Search Tools: make, change, index again.")
+Strategy = Literal["hybrid", "semantic", "keyword"]
+Fusion = Literal["convex", "rrf", "linear"]
+Name = Annotated[str | None, typer.Option("--name", help="What agents call it by.")]
+Description = Annotated[
+    str | None, typer.Option("--description", help="By it agents choose the tool.")
+]
+StrategyOption = Annotated[Strategy | None, typer.Option("--strategy", help="How it searches.")]
+FusionOption = Annotated[Fusion | None, typer.Option("--fusion", help="How both legs are joined.")]
+TopK = Annotated[int | None, typer.Option("--top-k", min=1, max=20, help="Hits by default.")]
+VectorWeight = Annotated[float | None, typer.Option("--vector-weight", min=0, max=1)]
+KeywordWeight = Annotated[float | None, typer.Option("--keyword-weight", min=0, max=1)]
+RecencyWeight = Annotated[float | None, typer.Option("--recency-weight", min=0, max=1)]
+Config = Annotated[
+    str | None,
+    typer.Option(metavar="JSON", help="Further settings, as docs/api.md has search_config."),
+]
+
+
+@command(app, "create")
+def create(
+    session: Session,
+    *,
+    table: TableId,
+    name: Name = None,
+    description: Description = None,
+    path: Annotated[str, typer.Option(help="Scope: only strings at this pointer and below.")] = "",
+    strategy: StrategyOption = None,
+    fusion: FusionOption = None,
+    top_k: TopK = None,
+    vector_weight: VectorWeight = None,
+    keyword_weight: KeywordWeight = None,
+    recency_weight: RecencyWeight = None,
+    chunk_threshold: Annotated[
+        int | None, typer.Option(min=1, help="The shortest string that is indexed.")
+    ] = None,
+    chunk_size: Annotated[int | None, typer.Option(min=100, help="Characters.")] = None,
+    chunk_overlap: Annotated[int | None, typer.Option(min=0, help="Characters.")] = None,
+    storage: Annotated[Literal["full", "lean"] | None, typer.Option()] = None,
+    config: Config = None,
+    wait: Wait = False,
+    timeout: Timeout = 600,
+) -> None:
+    """Make a Search Tool over a table."""
+    settings = _settings(
+        config,
+        strategy=strategy,
+        fusion=fusion,
+        top_k=top_k,
+        vector_weight=vector_weight,
+        bm25_weight=keyword_weight,
+        recency_weight=recency_weight,
+        chunk_threshold=chunk_threshold,
+        chunk_size=chunk_size,
+        chunk_overlap=chunk_overlap,
+        storage=storage,
+    )
+    body: dict[str, Any] = {
+        "project_id": session.project_id,
+        "table_id": table,
+        "name": name or f"search_{table}",
+        "json_path": path,
+    }
+    body |= {"description": description} if description is not None else {}
+    body |= {"search_config": settings} if settings else {}
+    made = session.client.create("/api/v1/tools/search", body)
+    tool = int(made["tool_id"])
+    if wait:
+        state = wait_until_settled(session, tool, timeout)
+        made = Answer(made.status, json.dumps(made.body | _settled(state.body)), made.etag)
+    session.out.result(made, lambda: _show_made(session, made.body))
+    _say_hint(session, made.body)
+
+
+@command(app, "list")
+def list_(
+    session: Session,
+    *,
+    table: Annotated[int | None, typer.Option(min=1, help="Only of this table.")] = None,
+    limit: Limit = 100,
+) -> None:
+    """List the Search Tools of the project."""
+    rows, has_more = session.client.pages("/api/v1/tools", "tools", limit=limit, table_id=table)
+    columns = ("id", "name", "table_id", "json_pointer", "status")
+
+    def show() -> None:
+        session.out.rows(
+            columns,
+            [[row[name] for name in columns] for row in rows],
+            "no Search Tool yet: context-search tools create TABLE",
+        )
+
+    session.out.result({"tools": rows, "has_more": has_more}, show)
+    if has_more:
+        session.out.note(f"there are more than {limit}: --limit 0")
+
+
+@command(app, "show")
+def show(session: Session, *, tool: ToolId) -> None:
+    """Show a Search Tool with its settings."""
+    found = session.client.get(f"/api/v1/tools/{tool}")
+
+    def show_fields() -> None:
+        body = found.body
+        index = body["metadata"]["search_index"]
+        names = ("id", "name", "description", "table_id", "json_path", "created_at")
+        session.out.fields({name: body[name] for name in names} | {"status": index["status"]})
+        session.out.fields(
+            {f"  {name}": json.dumps(value) for name, value in body["search_config"].items()}
+        )
+
+    session.out.result(found, show_fields)
+
+
+@command(app, "update")
+def update(
+    session: Session,
+    *,
+    tool: ToolId,
+    name: Name = None,
+    description: Description = None,
+    strategy: StrategyOption = None,
+    fusion: FusionOption = None,
+    top_k: TopK = None,
+    vector_weight: VectorWeight = None,
+    keyword_weight: KeywordWeight = None,
+    recency_weight: RecencyWeight = None,
+    calibrated: Annotated[
+        bool, typer.Option("--calibrated", help="Weights as the index has found them.")
+    ] = False,
+    config: Config = None,
+) -> None:
+    """Change name, description or ranking of a tool, if nobody has changed it meanwhile."""
+    settings = _settings(
+        config,
+        strategy=strategy,
+        fusion=fusion,
+        top_k=top_k,
+        vector_weight=vector_weight,
+        bm25_weight=keyword_weight,
+        recency_weight=recency_weight,
+    )
+    if calibrated:
+        settings |= {"vector_weight": None, "bm25_weight": None}
+    body = {"name": name, "description": description, "search_config": settings or None}
+    given = {key: value for key, value in body.items() if value is not None}
+    if not given:
+        raise UsageError("nothing to change: name an option")
+    seen = session.client.get(f"/api/v1/tools/{tool}").etag
+    changed = session.client.request(
+        "PATCH",
+        f"/api/v1/tools/{tool}",
+        given,
+        headers={"If-Match": seen} if seen else {},
+        is_safe=True,
+    )
+    session.out.result(changed, lambda: session.out.made(tool, f"tool {tool} is changed"))
+
+
+@command(app, "delete")
+def delete(session: Session, *, tool: ToolId, yes: Yes = False) -> None:
+    """Delete a Search Tool. Its table stays."""
+    if not yes:
+        name = session.client.get(f"/api/v1/tools/{tool}")["name"]
+        confirmed(session, f"Delete Search Tool {tool} ({name})?", yes=yes)
+    session.client.delete(f"/api/v1/tools/{tool}")
+    session.out.result({"deleted": tool}, lambda: session.out.made(tool, f"tool {tool} is deleted"))
+
+
+@command(app, "nodes")
+def nodes(
+    session: Session,
+    *,
+    tool: ToolId,
+    state: Annotated[
+        Literal["queued", "claimed", "indexed", "quarantined", "skipped"] | None,
+        typer.Option(help="Only strings in this state."),
+    ] = None,
+    limit: Limit = 200,
+) -> None:
+    """List the strings of a tool's index with their states and reasons."""
+    rows, has_more = session.client.pages(
+        f"/api/v1/tools/{tool}/search-index/nodes", "nodes", limit=limit, page=200, state=state
+    )
+    session.out.result({"nodes": rows, "has_more": has_more}, lambda: show_nodes(session.out, rows))
+
+
+@command(app, "retry")
+def retry(
+    session: Session,
+    *,
+    tool: ToolId,
+    pointer: Annotated[
+        str | None, typer.Argument(metavar="[POINTER]", help="Of one string; else all.")
+    ] = None,
+) -> None:
+    """Try quarantined strings again, after what was wrong is mended."""
+    body = None if pointer is None else {"json_pointer": pointer}
+    done = session.client.create(f"/api/v1/tools/{tool}/search-index/retry", body)
+
+    def show() -> None:
+        session.out.line(f"tried again: {counted(done['nodes'], 'string')}; {done['left']} left")
+
+    session.out.result(done, show)
+
+
+@command(app, "rebuild")
+def rebuild(
+    session: Session,
+    *,
+    tool: ToolId,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it takes.")] = False,
+    wait: Wait = False,
+    timeout: Timeout = 3600,
+) -> None:
+    """Build the tool's index anew beside the one that answers, then switch."""
+    path = f"/api/v1/tools/{tool}/search-index/rebuild"
+    if dry_run:
+        estimate = session.client.ask(path, dry_run=True)
+        session.out.result(estimate, lambda: session.out.fields(estimate.body))
+        return
+    begun = session.client.create(path)
+    if wait:
+        state = wait_until_settled(session, tool, timeout)
+        session.out.result(state, lambda: show_state(session.out, state.body))
+        _fail_unless_ready(state)
+        return
+    session.out.result(
+        begun,
+        lambda: session.out.line(
+            f"generation {begun['generation']} is {begun['state']}: context-search status {tool}"
+        ),
+    )
+
+
+@command(app, "rollback")
+def rollback(session: Session, *, tool: ToolId) -> None:
+    """Let the generation before the last switch answer again."""
+    done = session.client.create(f"/api/v1/tools/{tool}/search-index/rollback")
+    session.out.result(
+        done, lambda: session.out.line(f"generation {done['generation']} answers again")
+    )
+
+
+@command(app, "clear")
+def clear(
+    session: Session,
+    *,
+    tool: ToolId,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="Also where other tools use the index.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """Empty the tool's index: nothing is found before it is built again."""
+    confirmed(session, f"Empty the index of tool {tool}? Nothing will be found in it.", yes=yes)
+    done = session.client.create(f"/api/v1/tools/{tool}/search-index/clear", shared=shared)
+    text = f"{counted(done['chunks'], 'chunk')} gone, for the tools {done['tools']}"
+    session.out.result(done, lambda: session.out.line(text))
+
+
+def _settings(config: str | None, **options: object) -> dict[str, Any]:
+    """What the options say, over what ``--config`` says. Raises UsageError."""
+    try:
+        further = json.loads(config) if config is not None else {}
+    except ValueError:
+        further = None
+    if not isinstance(further, dict):
+        raise UsageError("--config is a JSON object")
+    return further | {name: value for name, value in options.items() if value is not None}
+
+
+def _settled(state: dict[str, Any]) -> dict[str, Any]:
+    found = {"status": state["status"], "chunks_created": state["indexed_chunks_count"]}
+    return found | {name: state[name] for name in ("hint", "longest_string") if name in state}
+
+
+def _show_made(session: Session, body: dict[str, Any]) -> None:
+    chunks = body["chunks_created"]
+    told = f", {counted(chunks, 'chunk')}" if chunks is not None else ""
+    tool = body["tool_id"]
+    session.out.made(tool, f"tool {tool} ({body['name']}) made: {body['status']}{told}")
+
+
+def _say_hint(session: Session, body: dict[str, Any]) -> None:
+    hints = {
+        "scope_missing": "the document has nothing at this path",
+        "nothing_indexed": "what is there is blank, or over the limits",
+        "no_long_strings": "no string is long enough: make a tool with a lower --chunk-threshold",
+    }
+    if hint := body.get("hint"):
+        longest = body.get("longest_string")
+        told = f" (the longest has {number(longest)} characters)" if longest is not None else ""
+        session.out.warn(f"{hint}: {hints.get(hint, 'it will find nothing')}{told}")
+    elif body["status"] not in {"ready", "rebuilding"}:
+        session.out.note(f"watch it: context-search status {body['tool_id']} --watch")
+
+
+def _fail_unless_ready(state: Answer) -> None:
+    if state["status"] not in {"ready", "rebuilding"}:
+        raise EndedError(Code.FAILED)

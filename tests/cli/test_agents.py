@@ -1,0 +1,178 @@
+"""Keys, MCP instances and operators' commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from context_search_cli.mcp_clients import CLIENTS, ClientName, Connection
+from tests.cli.running import URL, CommandLine
+from tests.web.api import SECRET
+
+MCP_PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
+EXAMPLE = Connection("https://HOST/mcp", "KEY")
+
+
+@pytest.fixture
+def operator(cli: CommandLine) -> CommandLine:
+    cli.environment["CONTEXT_SEARCH_SECRET"] = SECRET
+    return cli
+
+
+def test_a_key_is_made_shown_once_rotated_and_revoked(cli: CommandLine) -> None:
+    made = cli.json("keys", "create", "--name", "ci", "--scope", "search", "--expires-in", "90d")
+    assert made["scopes"] == ["search"]
+    assert made["expires_at"]
+    shown = cli.done("keys", "create")
+    assert shown.out.startswith("cs_")
+    assert shown.out.strip() not in cli.done("keys", "list").out
+    path = cli.folder / "new.key"
+    rotated = cli.json("keys", "rotate", made["id"], "-o", path)
+    assert "api_key" not in rotated
+    assert path.stat().st_mode & 0o777 == 0o600
+    cli.environment["CONTEXT_SEARCH_KEY_FILE"] = str(path)
+    assert cli.json("whoami")["scopes"] == ["search"]
+    assert cli("keys", "list").code == 6
+    del cli.environment["CONTEXT_SEARCH_KEY_FILE"]
+    cli.done("keys", "revoke", rotated["id"], "--yes")
+    cli.environment["CONTEXT_SEARCH_KEY_FILE"] = str(path)
+    assert cli("whoami").code == 6
+    assert cli("keys", "create", "--expires-in", "soon").code == 2
+
+
+def test_an_instance_is_made_bound_and_tried(cli: CommandLine) -> None:
+    tool = cli.tool(cli.table({"a": "x" * 40}), "--name", "search_x")
+    path = cli.folder / "agent.key"
+    made = cli.json("mcp", "create", "support", "-o", path)
+    assert cli.json("mcp", "list")["mcps"][0]["name"] == "support"
+    assert "search_x" not in cli.done("mcp", "try", "--agent-key", path).out
+    cli.done("mcp", "bind", made["id"], tool)
+    told = cli.done("mcp", "try", "--agent-key", path)
+    assert "search_x" in told.out
+    assert "2025-11-25 and 2026-07-28" in told.err
+    assert path.read_text().strip() not in told.out + told.err
+    assert cli("mcp", "bind", made["id"], tool).code == 4
+    cli.done("mcp", "bind", made["id"], tool, "--off")
+    assert cli.json("mcp", "try", "--agent-key", path)["tools"] == []
+    cli.done("mcp", "bind", made["id"], tool, "--on")
+    assert cli.json("mcp", "try")["tools"]
+
+
+def test_an_agents_key_opens_nothing_else(cli: CommandLine) -> None:
+    path = cli.folder / "agent.key"
+    cli.done("mcp", "create", "support", "-o", path)
+    cli.environment["CONTEXT_SEARCH_KEY_FILE"] = str(path)
+    assert cli("tools", "list").code == 6
+
+
+def test_every_client_of_the_page_is_there() -> None:
+    assert set(get_args(ClientName)) == set(CLIENTS)
+    assert len(CLIENTS) == 9
+
+
+@pytest.mark.parametrize("name", sorted(CLIENTS))
+def test_a_configuration_is_the_one_that_the_page_shows(name: ClientName) -> None:
+    blocks = re.findall(r"```(?:json|toml|sh)\n(.*?)```", MCP_PAGE, re.DOTALL)
+    printed = _meaning(CLIENTS[name].text(EXAMPLE))
+    assert printed in [_meaning(block) for block in blocks]
+
+
+def _meaning(text: str) -> object:
+    for parse in (json.loads, tomllib.loads):
+        try:
+            return parse(text)
+        except ValueError:
+            continue
+    return re.sub(r"[\s\\'\"]+", "", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("claude-code", ".mcp.json"),
+        ("cursor", ".cursor/mcp.json"),
+        ("vscode", ".vscode/mcp.json"),
+        ("gemini", ".gemini/settings.json"),
+        ("windsurf", ".codeium/windsurf/mcp_config.json"),
+    ],
+)
+def test_a_file_keeps_what_it_had(cli: CommandLine, name: str, place: str) -> None:
+    cli.may_be_printed = {cli.key}
+    path = cli.folder / place
+    cli.done("mcp", "config", "--client", name, "--write")
+    [(member, servers)] = json.loads(path.read_text()).items()
+    assert list(servers) == ["context-search"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_text(json.dumps({"theme": "dark", member: {"other": {"url": "x"}}}))
+    told = cli.done("mcp", "config", "--client", name, "--write")
+    assert cli.key not in told.out + told.err
+    merged = json.loads(path.read_text())
+    assert merged["theme"] == "dark"
+    assert merged[member]["other"] == {"url": "x"}
+    assert merged[member]["context-search"] == servers["context-search"]
+
+
+@pytest.mark.parametrize("content", ["{ // comment\n}", "[]", '{"mcpServers": 5}'])
+def test_a_file_of_another_form_stays_as_it_is(cli: CommandLine, content: str) -> None:
+    path = cli.file(".mcp.json", content)
+    assert cli("mcp", "config", "--client", "claude-code", "--write").code == 2
+    assert path.read_text() == content
+
+
+def test_codex_gets_a_table_behind_its_own(cli: CommandLine) -> None:
+    path = cli.folder / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text('# mine\nmodel = "x"')
+    cli.done("mcp", "config", "--client", "codex", "--write")
+    assert path.read_text().startswith('# mine\nmodel = "x"\n')
+    servers = tomllib.loads(path.read_text())["mcp_servers"]
+    assert servers["context-search"]["url"] == f"{URL}/mcp"
+    assert cli("mcp", "config", "--client", "codex", "--write").code == 2
+
+
+def test_a_link_is_followed_and_stays(cli: CommandLine) -> None:
+    real = cli.file("real.json", "{}")
+    link = cli.folder / ".mcp.json"
+    link.symlink_to(real)
+    cli.done("mcp", "config", "--client", "claude-code", "--write")
+    assert link.is_symlink()
+    assert "context-search" in real.read_text()
+
+
+def test_a_key_is_printed_where_that_is_asked_for(cli: CommandLine) -> None:
+    assert "KEY" in cli.done("mcp", "config", "--client", "cursor").out
+    cli.may_be_printed = {cli.key}
+    assert cli.key in cli.done("mcp", "config", "--client", "cursor", "--show-key").out
+    assert cli("mcp", "config", "--client", "inspector", "--write").code == 2
+    assert cli("mcp", "config", "--client", "claude-desktop", "--write").code == 2
+    assert cli("mcp", "config", "--client", "emacs").code == 2
+
+
+def test_operators_make_projects(operator: CommandLine) -> None:
+    made = operator.json("ops", "projects", "create", "acme")
+    assert made["name"] == "acme"
+    assert made["api_key"].startswith("cs_")
+
+
+def test_operators_look_and_mend(operator: CommandLine) -> None:
+    tool = operator.tool(operator.table({"a": "x" * 40}))
+    assert "sweep" in operator.json("ops", "integrity")
+    operator.done("ops", "integrity")
+    assert operator.json("ops", "redrive", "--limit", 5) == {"messages": 0, "nodes": 0}
+    assert operator("ops", "clear", tool).code == 2
+    assert operator.json("ops", "clear", tool, "--yes")["tools"] == [tool]
+
+
+def test_the_secret_travels_without_the_key(operator: CommandLine) -> None:
+    operator.done("ops", "integrity")
+    [request] = operator.network.requests
+    assert "authorization" not in request.headers
+    operator.environment["CONTEXT_SEARCH_SECRET"] = "wrong"
+    assert operator("ops", "integrity").code == 6
+    del operator.environment["CONTEXT_SEARCH_SECRET"]
+    assert operator("ops", "integrity").code == 2

@@ -1,0 +1,121 @@
+"""What is asked again, what is not, and how a refusal ends a command."""
+
+from __future__ import annotations
+
+import json
+
+import httpx2
+import pytest
+
+from tests.cli.running import CommandLine
+
+
+def problem(status: int, **members: object) -> httpx2.Response:
+    return httpx2.Response(
+        status, json=members, headers={"content-type": "application/problem+json"}
+    )
+
+
+def answering(reply: httpx2.Response, path: str, times: int = 1) -> list[object]:
+    def before(request: httpx2.Request) -> httpx2.Response | None:
+        return reply if path in request.url.path else None
+
+    return [before] * times
+
+
+def test_a_retryable_problem_is_tried_again_as_the_server_says(cli: CommandLine) -> None:
+    busy = problem(503, code="DATABASE_UNAVAILABLE", retryable=True, retryAfterMs=1500)
+    cli.network.before += answering(busy, "/tables", times=2)  # type: ignore[arg-type]
+    result = cli.done("tables", "import", cli.file("a.json", {"a": 1}))
+    assert cli.pauses == [1.5, 1.5]
+    assert "DATABASE_UNAVAILABLE" in result.err
+    keys = [
+        each.headers["idempotency-key"] for each in cli.network.requests if each.method == "POST"
+    ]
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+
+
+def test_retry_after_counts_where_a_gateway_answers(cli: CommandLine) -> None:
+    refused = httpx2.Response(
+        429, json={"message": "Too Many Requests"}, headers={"Retry-After": "7"}
+    )
+    cli.network.before += answering(refused, "/whoami")  # type: ignore[arg-type]
+    cli.done("whoami")
+    assert cli.pauses == [7.0]
+
+
+def test_patience_has_an_end(cli: CommandLine) -> None:
+    busy = problem(503, code="DATABASE_UNAVAILABLE", retryable=True)
+    cli.network.before += answering(busy, "/whoami", times=99)  # type: ignore[arg-type]
+    result = cli("whoami", "--json")
+    assert (result.code, result.document["error"]["code"]) == (5, "DATABASE_UNAVAILABLE")
+    assert result.document["error"]["exit"] == 5
+    assert len(cli.network.requests) == 6
+    assert sum(cli.pauses) <= 60
+
+
+def test_a_wait_that_is_too_long_is_not_waited_for(cli: CommandLine) -> None:
+    busy = problem(429, code="SEARCH_BACKPRESSURE", retryable=True, retryAfterMs=3_600_000)
+    cli.network.before += answering(busy, "/whoami")  # type: ignore[arg-type]
+    assert cli("whoami").code == 5
+    assert cli.pauses == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (problem(401, code="UNAUTHENTICATED", detail="no", retryable=False), 6),
+        (problem(403, code="PERMISSION_DENIED", detail="no", retryable=False), 6),
+        (problem(404, code="NOT_FOUND", detail="no", retryable=False), 3),
+        (problem(409, code="CONFLICT", detail="no", retryable=False), 4),
+        (problem(412, code="PRECONDITION_FAILED", detail="no", retryable=False), 4),
+        (problem(422, code="INVALID_INPUT", detail="no", retryable=False), 1),
+        (problem(503, code="EMBEDDING_REJECTED", detail="no", retryable=False), 1),
+        (problem(500, code="INTERNAL", detail="no", retryable=False), 1),
+        (httpx2.Response(404, json={"message": "Not Found"}), 3),
+        (httpx2.Response(418, text="\x1b[31mteapot"), 1),
+        (httpx2.Response(302, headers={"Location": "https://elsewhere.test/"}), 5),
+        (httpx2.Response(200, text="<html>a proxy's page</html>"), 5),
+    ],
+)
+def test_exit_codes(cli: CommandLine, reply: httpx2.Response, code: int) -> None:
+    cli.network.before += answering(reply, "/whoami")  # type: ignore[arg-type]
+    result = cli("whoami", "--json")
+    assert result.code == code
+    assert result.document["error"]["exit"] == code
+    assert "\x1b" not in result.err
+    assert len(cli.network.requests) == 1
+
+
+def test_a_broken_connection_makes_nothing_twice(cli: CommandLine) -> None:
+    cli.network.lose_next_reply = "/api/v1/tables"
+    table = cli.json("tables", "import", cli.file("a.json", {"a": 1}))
+    assert len([path for path in cli.paths("POST") if path == "/api/v1/tables"]) == 2
+    assert cli("tables", "show", table["id"] + 1).code == 3
+
+
+def test_where_nobody_listens_is_told(cli: CommandLine) -> None:
+    def refuse(request: httpx2.Request) -> httpx2.Response | None:
+        raise httpx2.ConnectError("refused", request=request)
+
+    cli.network.before.append(refuse)
+    result = cli("tools", "list", "--json")
+    assert (result.code, result.document["error"]["code"]) == (5, "UNREACHABLE")
+
+
+def test_ctrl_c_ends_a_command(cli: CommandLine) -> None:
+    def interrupt(request: httpx2.Request) -> httpx2.Response | None:
+        raise KeyboardInterrupt
+
+    cli.network.before.append(interrupt)
+    result = cli("whoami", "--json")
+    assert (result.code, result.document["error"]["code"]) == (130, "INTERRUPTED")
+
+
+def test_a_body_that_is_refused_is_explained_field_by_field(cli: CommandLine) -> None:
+    table = cli.table({"a": 1})
+    result = cli("tools", "create", table, "--config", json.dumps({"chunk_sise": 5}))
+    assert result.code == 1
+    assert "chunk_sise" in result.err
+    assert "request " in result.err

@@ -1,0 +1,133 @@
+"""Where the server and the key come from; that the key is nowhere else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from context_search_cli.config import Configuration, Endpoint, Wanted, checked_url, read_secret
+from context_search_cli.failures import UsageError
+from tests.cli.running import URL, CommandLine
+
+KEY = "cs_key"
+
+
+def configuration(folder: Path, **environment: str) -> Configuration:
+    return Configuration({"HOME": str(folder), **environment}, folder)
+
+
+def test_a_profile_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
+    kept = configuration(tmp_path)
+    path = kept.save("work", Endpoint("https://a.test", "", KEY, None, 7))
+    assert path == tmp_path / ".config" / "context-search" / "config.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert [each.name for each in path.parent.iterdir()] == ["config.json"]
+    assert kept.endpoint(Wanted()) == Endpoint("https://a.test", "profile work", KEY, None, 7)
+    path.chmod(0o644)
+    assert kept.is_open_to_others()
+    kept.save("other", Endpoint("https://b.test", "", KEY))
+    assert not kept.is_open_to_others()
+    assert kept.endpoint(Wanted("work")).url == "https://a.test"
+    assert kept.forget("other")
+    assert kept.default_name() == "work"
+    assert not kept.forget("other")
+
+
+def test_the_environment_is_before_the_local_stack_and_that_before_profiles(tmp_path: Path) -> None:
+    configuration(tmp_path).save("p", Endpoint("https://p.test", "", "p"))
+    assert configuration(tmp_path).endpoint(Wanted()).key == "p"
+    local = {"base_url": "http://127.0.0.1:8787", "api_key": "l", "project_id": 1}
+    (tmp_path / ".local").mkdir()
+    (tmp_path / ".local" / "endpoints.json").write_text(json.dumps(local))
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    found = Configuration({"HOME": str(tmp_path)}, below).endpoint(Wanted())
+    assert (found.key, found.project_id) == ("l", 1)
+    variables = {"CONTEXT_SEARCH_URL": "https://e.test", "CONTEXT_SEARCH_KEY": "e"}
+    assert configuration(tmp_path, **variables).endpoint(Wanted()).key == "e"
+    assert configuration(tmp_path, **variables).endpoint(Wanted("p")).key == "p"
+
+
+def test_a_key_goes_to_no_server_that_it_was_not_given_for(tmp_path: Path) -> None:
+    configuration(tmp_path).save("p", Endpoint("https://p.test", "", "p"))
+    assert configuration(tmp_path).endpoint(Wanted(url="https://q.test")).key is None
+    with pytest.raises(UsageError, match="CONTEXT_SEARCH_URL"):
+        configuration(tmp_path, CONTEXT_SEARCH_KEY="e").endpoint(Wanted())
+    (tmp_path / "key").write_text("k\n")
+    with pytest.raises(UsageError, match="--url"):
+        configuration(tmp_path).endpoint(Wanted(key_file=tmp_path / "key"))
+
+
+def test_nothing_known_says_how_to_begin(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="context-search login"):
+        configuration(tmp_path).endpoint(Wanted())
+
+
+@pytest.mark.parametrize("text", ["", " ", "two words", "schlüssel", "a\nb", "a\x00"])
+def test_what_is_no_key_is_refused_without_quoting_it(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "key"
+    path.write_text(text)
+    with pytest.raises(UsageError) as refused:
+        read_secret(path)
+    assert "schl" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "api.test",
+        "ftp://a.test",
+        "https://",
+        "https://u:p@a.test",
+        "https://a.test?k=1",
+        "http://a.test:x",
+    ],
+)
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(UsageError):
+        checked_url(url)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"profiles": 5}'])
+def test_a_broken_file_is_told(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(content)
+    with pytest.raises(UsageError):
+        configuration(tmp_path, CONTEXT_SEARCH_CONFIG=str(path)).endpoint(Wanted())
+
+
+def test_an_endpoint_shows_no_secret() -> None:
+    assert "canary" not in repr(Endpoint("https://a.test", "", "canary-key", "canary-secret"))
+
+
+def test_login_tries_the_key_and_keeps_it(cli: CommandLine) -> None:
+    cli.environment |= {"CONTEXT_SEARCH_URL": "", "CONTEXT_SEARCH_KEY": ""}
+    assert cli("whoami").code == 2
+    told = cli.done("login", "--url", URL, "--key-file", "-", stdin=f"{cli.key}\n")
+    assert f"project {cli.project_id}" in told.out
+    whoami = cli.json("whoami")
+    assert whoami["project"]["id"] == cli.project_id
+    assert cli.done("console").out == f"{URL}/console\n"
+    cli.done("logout")
+    assert cli("whoami").code == 2
+
+
+def test_login_with_a_wrong_key_keeps_nothing(cli: CommandLine) -> None:
+    wrong = cli.file("key", "cs_wrong")
+    result = cli("login", "--url", URL, "--key-file", wrong)
+    assert result.code == 6
+    assert "cs_wrong" not in result.out + result.err
+    assert not (cli.folder / ".config").exists()
+
+
+def test_login_without_a_key_asks_nobody_in_a_pipe(cli: CommandLine) -> None:
+    assert cli("login", "--url", URL).code == 2
+
+
+def test_no_option_takes_a_key(cli: CommandLine) -> None:
+    assert cli("whoami", "--key", "x").code == 2
+    assert cli("ops", "integrity", "--secret", "x").code == 2

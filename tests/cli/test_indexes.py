@@ -1,0 +1,160 @@
+"""Indexes by the command line: changed, built again, emptied, tried again; lists of tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import english
+from tests.cli.running import CommandLine
+
+TEXT = f"The keeper wound the clockwork of the lantern.\n{english(120)}"
+
+
+@pytest.fixture
+def tool(cli: CommandLine) -> int:
+    return cli.tool(cli.table({"notes": TEXT, "title": "Skagen"}, "harbour"))
+
+
+def test_tables_are_listed_with_their_indexes(cli: CommandLine, tool: int) -> None:
+    for number in range(3):
+        cli.table({"a": number}, f"other-{number}")
+    tables = cli.json("tables", "list")
+    assert tables["tables"][0]["name"] == "harbour"
+    assert tables["has_more"] is False
+    assert tables["tables"][0]["status"] == "ready"
+    cut = cli.done("tables", "list", "--limit", 2)
+    assert len(cut.lines) == 2
+    assert "more than 2" in cut.err
+    assert len(cli.json("tables", "list", "--filter", "OTHER")["tables"]) == 3
+
+
+def test_a_tool_changes_what_it_is_called_and_how_it_ranks(cli: CommandLine, tool: int) -> None:
+    cli.done("tools", "update", tool, "--name", "search_harbour", "--vector-weight", 0.3)
+    shown = cli.json("tools", "show", tool)
+    assert shown["name"] == "search_harbour"
+    assert shown["search_config"]["vector_weight"] == 0.3
+    cli.done("tools", "update", tool, "--calibrated", "--fusion", "rrf")
+    settings = cli.json("tools", "show", tool)["search_config"]
+    assert (settings["vector_weight"], settings["fusion"]) == (None, "rrf")
+    assert cli("tools", "update", tool).code == 2
+    fixed = cli("tools", "update", tool, "--config", '{"chunk_size": 500}', "--json")
+    assert (fixed.code, fixed.document["error"]["code"]) == (1, "INDEX_SETTING_FIXED")
+
+
+def test_somebody_elses_change_of_a_tool_is_a_conflict(cli: CommandLine, tool: int) -> None:
+    def change(request: object) -> None:
+        if getattr(request, "method", "") == "PATCH":
+            cli.network.before.remove(change)
+            cli.done("tools", "update", tool, "--name", "theirs")
+
+    cli.network.before.append(change)
+    assert cli("tools", "update", tool, "--name", "mine").code == 4
+    assert cli.json("tools", "show", tool)["name"] == "theirs"
+
+
+def test_an_index_is_built_anew_and_rolled_back(cli: CommandLine, tool: int) -> None:
+    estimate = cli.json("tools", "rebuild", tool, "--dry-run")
+    assert estimate["vectors_kept"] == estimate["chunks"] > 0
+    assert cli.json("tools", "rebuild", tool, "--wait")["status"] == "ready"
+    assert cli.json("tools", "rollback", tool)["generation"] == 1
+    begun = cli.done("tools", "rebuild", tool)
+    assert "generation 3" in begun.out
+
+
+def test_an_index_is_emptied_when_that_is_meant(cli: CommandLine, tool: int) -> None:
+    assert cli("tools", "clear", tool).code == 2
+    twin = cli.tool(cli.json("tools", "show", tool)["table_id"])
+    assert cli("tools", "clear", tool, "--yes").code == 4
+    assert cli.json("tools", "clear", tool, "--yes", "--shared")["tools"] == [tool, twin]
+    assert cli.done("search", "lantern", "--tool", tool).out == ""
+
+
+def test_what_is_quarantined_is_tried_again(cli: CommandLine, tool: int) -> None:
+    assert cli.json("tools", "retry", tool) == {"nodes": 0, "left": 0}
+    assert "0 strings" in cli.done("tools", "retry", tool, "/notes").out
+
+
+def test_a_string_is_read_in_windows(cli: CommandLine) -> None:
+    text = "ab🐡" * 80_000
+    table = cli.table({"long": text, "short": 5})
+    assert cli.done("tables", "get", table, "/long", "--text").out == text
+    windows = [path for path in cli.paths("POST") if path.endswith("/text")]
+    assert len(windows) == 3
+    result = cli("tables", "get", table, "/short", "--text", "--json")
+    assert (result.code, result.document["error"]["code"]) == (1, "NOT_A_STRING")
+
+
+def test_a_string_over_an_answers_size_comes_whole(cli: CommandLine) -> None:
+    text = '"' * 3_100_000  # quotes count twice in an answer
+    table = cli.json("tables", "import", cli.file("l.json", {"long": text, "n": 1}))["id"]
+    assert cli.json("tables", "get", table, "/long") == text
+    whole = cli("tables", "get", table)
+    assert whole.code == 1
+    assert "outline" in whole.err
+
+
+def test_a_string_that_changes_while_it_is_read_is_a_conflict(cli: CommandLine) -> None:
+    table = cli.table({"long": "a" * 150_000})
+    seen = 0
+
+    def change(request: object) -> None:
+        nonlocal seen
+        if str(getattr(request, "url", "")).endswith("/text"):
+            seen += 1
+            if seen == 2:
+                cli.done("tables", "set", table, "/long", "-", "--text", stdin="b" * 150_000)
+
+    cli.network.before.append(change)
+    assert cli("tables", "get", table, "/long", "--text").code == 4
+
+
+def test_a_doctor_finds_what_is_not_well(cli: CommandLine, tool: int) -> None:
+    result = cli("doctor", "--upload", "--json")
+    assert result.code == 1
+    checks = {each["check"]: each for each in result.document["checks"]}
+    wrong = {name: each for name, each in checks.items() if each["state"] == "wrong"}
+    assert wrong.keys() == {"cleanup"}  # which has never run here
+    assert checks["upload"]["state"] == "ok"
+    assert checks["mcp 2026-07-28"]["detail"] == "tools/list has 1 tools"
+    assert [each["name"] for each in cli.json("tables", "list")["tables"]] == ["harbour"]
+    told = cli("doctor")
+    assert told.code == 1
+    assert "→ is its schedule on?" in told.out
+
+
+def test_a_doctor_says_what_to_do(cli: CommandLine) -> None:
+    cli.environment["CONTEXT_SEARCH_KEY"] = "cs_wrong"
+    result = cli("doctor", "--json")
+    assert result.code == 1
+    checks = {each["check"]: each for each in result.document["checks"]}
+    assert checks["reachable"]["state"] == "ok"
+    assert checks["key"]["state"] == "wrong"
+    assert "login" in checks["key"]["todo"]
+    assert "cs_wrong" not in result.out + result.err
+
+
+def test_a_doctor_stops_where_nobody_answers(cli: CommandLine) -> None:
+    import httpx2
+
+    def refuse(request: httpx2.Request) -> httpx2.Response | None:
+        raise httpx2.ConnectError("refused", request=request)
+
+    cli.network.before.append(refuse)
+    result = cli("doctor", "--json")
+    assert result.code == 5
+    assert [each["check"] for each in result.document["checks"]] == ["settings", "reachable"]
+
+
+def test_what_is_in_a_document_and_in_an_index(cli: CommandLine, tool: int) -> None:
+    table = cli.json("tools", "show", tool)["table_id"]
+    outline = cli.json("tables", "outline", table)
+    assert {each["key"]: each["type"] for each in outline["children"]} == {
+        "notes": "string",
+        "title": "string",
+    }
+    [row] = cli.done("tables", "outline", table, "--key", "note", "--tool", tool).lines
+    assert (row[0], row[5]) == ("notes", "indexed")
+    assert cli("tables", "outline", table, "/nowhere").code == 3
+    [node] = cli.json("tools", "nodes", tool, "--state", "indexed")["nodes"]
+    assert node["json_pointer"] == "/notes"
+    assert cli.done("tools", "nodes", tool, "--state", "quarantined").lines == []

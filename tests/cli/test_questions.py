@@ -1,0 +1,145 @@
+"""Search Tools and questions by the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.builders import english
+from tests.cli.running import CommandLine
+
+HOSTILE = "\x1b]0;owned\x07 lantern \u202e keeper"
+TEXT = f"The keeper wound the clockwork of the lantern.\n{english(120)} {HOSTILE}"
+
+
+@pytest.fixture
+def tool(cli: CommandLine) -> int:
+    return cli.tool(cli.table({"notes": TEXT, "title": "Skagen"}))
+
+
+def test_a_tool_is_made_listed_shown_and_deleted(cli: CommandLine, tool: int) -> None:
+    assert [each["id"] for each in cli.json("tools", "list")["tools"]] == [tool]
+    [row] = cli.done("tools", "list").lines
+    assert (row[0], row[-1]) == (str(tool), "ready")
+    shown = cli.json("tools", "show", tool)
+    assert shown["search_config"]["chunk_size"] == 100
+    cli.done("tools", "delete", tool, "--yes")
+    assert cli("tools", "show", tool).code == 3
+
+
+def test_the_settings_of_a_tool_are_options(cli: CommandLine) -> None:
+    table = cli.table({"a": 1})
+    options = ("--fusion", "linear", "--keyword-weight", 0.5, "--strategy", "keyword", "--top-k", 7)
+    more = ("--config", json.dumps({"filterable": ["year"]}))
+    made = cli.json("tools", "create", table, "--name", "t", *options, *more)
+    found = cli.json("tools", "show", made["tool_id"])["search_config"]
+    assert found["fusion"] == "linear"
+    assert (found["bm25_weight"], found["strategy"], found["top_k"]) == (0.5, "keyword", 7)
+    assert found["filterable"] == ["year"]
+    assert cli("tools", "create", table, "--config", "[").code == 2
+    assert cli("tools", "create", table, "--top-k", 21).code == 2
+
+
+def test_a_tool_that_will_find_nothing_says_so(cli: CommandLine) -> None:
+    result = cli.done("tools", "create", cli.table({"a": "short"}), "--wait")
+    assert "no_long_strings" in result.err
+    assert "5 characters" in result.err
+
+
+def test_a_question_finds_its_passage(cli: CommandLine, tool: int) -> None:
+    found = cli.json("search", "who wound the clockwork?", "--tool", tool, "--top-k", 1)
+    assert "clockwork" in found["results"][0]["chunk"]["chunk_text"]
+    told = cli.done("search", "who wound the clockwork?")  # the only tool there is
+    assert "/notes" in told.out
+    assert "characters 0 to" in told.out
+
+
+def test_a_passage_has_no_power_over_the_terminal(cli: CommandLine, tool: int) -> None:
+    for words in (
+        ("search", "lantern"),
+        ("search", "lantern", "--explain"),
+        ("retrieve", "lantern"),
+    ):
+        told = cli.done(*words, "--tool", tool)
+        assert not {"\x1b", "\x07", "\u202e"} & set(told.out + told.err)
+    out = cli.done("search", "lantern", "--json").out
+    assert not {"\x1b", "\u202e"} & set(out)
+
+
+def test_no_hit_is_told_and_no_failure(cli: CommandLine) -> None:
+    tool = cli.tool(cli.table({"notes": TEXT}), "--strategy", "keyword")
+    result = cli.done("search", "zyzzyva", "--tool", tool)
+    assert result.out == ""
+    assert "no hit" in result.err
+
+
+def test_which_tool_is_asked_has_to_be_clear(cli: CommandLine) -> None:
+    result = cli("search", "x")
+    assert (result.code, "tools create" in result.err) == (3, True)
+    table = cli.table({"a": TEXT})
+    cli.tool(table)
+    cli.tool(table)
+    assert cli("search", "lantern").code == 2
+    assert cli("search", "lantern", "--tool", 1, "--project").code == 2
+    assert cli("search", "lantern", "--tool", 1, "--strategy", "keyword").code == 2
+    assert cli("search", "lantern", "--project", "--filter", "{").code == 2
+
+
+def test_a_project_is_searched_when_its_index_is_on(cli: CommandLine, tool: int) -> None:
+    result = cli("search", "lantern", "--project", "--json")
+    assert (result.code, result.document["error"]["code"]) == (4, "PROJECT_INDEX_OFF")
+    assert cli.json("project-index", "on", "--wait")["status"] == "ready"
+    assert cli.json("search", "lantern", "--project", "--low-scores")["results"]
+    assert "Skagen" in cli.done("search", "lantern", "--project", "--low-scores").out
+    explained = cli.json("search", "lantern", "--project", "--explain")
+    assert explained["explain"]["candidates"]
+    assert cli("project-index", "off").code == 2
+    cli.done("project-index", "off", "--yes")
+    assert cli("project-index", "status").code == 4
+
+
+def test_passages_for_a_prompt(cli: CommandLine, tool: int) -> None:
+    found = cli.json("retrieve", "who wound the clockwork?", "--max-tokens", 200, "--min-score", 0)
+    assert 0 < found["accounting"]["used"] <= 200
+    told = cli.done("retrieve", "who wound the clockwork?", "--min-score", 0)
+    assert "clockwork" in told.out
+    assert "tokens" in told.err
+    assert cli.done("retrieve", "clockwork", "--min-score", 0, "--quiet").err == ""
+
+
+def test_an_explanation_shows_what_a_score_is_made_of(cli: CommandLine, tool: int) -> None:
+    told = cli.done("search", "clockwork", "--explain").out
+    assert "fusion" in told
+    assert "keyword" in told
+    assert cli.json("search", "clockwork", "--explain")["explain"]["candidates"]
+
+
+def test_the_state_of_an_index(cli: CommandLine, tool: int) -> None:
+    assert cli.json("status", tool)["status"] == "ready"
+    assert "1 indexed" in cli.done("status", tool).out
+    assert cli.done("status", tool, "--exit-when-ready").code == 0
+    assert cli.json("status")["tools"][0]["id"] == tool
+    assert cli("status", "--watch").code == 2
+
+
+def test_waiting_has_an_end(cli: CommandLine) -> None:
+    made = cli.json("tools", "create", cli.table({"a": TEXT}), "--chunk-threshold", 20)
+    cli.parts.queue.messages.clear()  # nobody will work
+    result = cli("status", made["tool_id"], "--watch", "--timeout", 0, "--json")
+    assert (result.code, result.document["error"]["code"]) == (5, "TIMEOUT")
+
+
+def test_a_degraded_answer_says_so(cli: CommandLine, tool: int) -> None:
+    cli.table({"more": TEXT})
+    cli.done(
+        "tables",
+        "set",
+        cli.json("tools", "show", tool)["table_id"],
+        "/new",
+        "-",
+        "--text",
+        stdin=TEXT,
+    )
+    result = cli.done("search", "lantern", "--tool", tool, "--quiet")
+    assert "partial_index" in result.err

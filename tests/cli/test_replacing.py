@@ -1,0 +1,123 @@
+"""Replace and undo by the command line."""
+
+from __future__ import annotations
+
+import httpx2
+
+from tests.cli.running import CommandLine
+
+
+def chapters(cli: CommandLine) -> tuple[int, int]:
+    one = cli.table({"text": "他走进了废弃仓库，满地灰尘。"}, "第三章")
+    two = cli.table({"scenes": ["废弃仓库的门", "离开废弃仓库，回到废弃仓库"]}, "第四章")
+    return one, two
+
+
+def open_plans(cli: CommandLine) -> list[dict[str, object]]:
+    return [plan for plan in cli.json("plans")["plans"] if plan["state"] == "ready"]
+
+
+def test_every_place_is_replaced_and_comes_back(cli: CommandLine) -> None:
+    one, two = chapters(cli)
+    done = cli.json("replace", "废弃仓库", "荒废工厂", "--yes")
+    assert (done["state"], done["replaced_count"]) == ("done", 4)
+    assert cli.json("tables", "get", one, "/text") == "他走进了荒废工厂，满地灰尘。"
+    undone = cli.json("undo", done["plan_id"])
+    assert (undone["state"], undone["reverted_count"]) == ("done", 4)
+    assert cli.json("tables", "get", two, "/scenes/0") == "废弃仓库的门"
+    assert cli("undo", done["plan_id"]).code == 4
+
+
+def test_a_dry_run_shows_and_leaves_nothing(cli: CommandLine) -> None:
+    one, _ = chapters(cli)
+    told = cli.done("replace", "废弃仓库", "荒废工厂", "--dry-run")
+    assert "- 他走进了废弃仓库，满地灰尘。" in told.out
+    assert "+ 他走进了荒废工厂，满地灰尘。" in told.out
+    assert "4 matches in 3 strings of 2 tables" in told.out
+    assert cli.json("tables", "show", one)["revision"] == 1
+    assert open_plans(cli) == []
+    assert (
+        cli.json("replace", "废弃仓库", "x", "--dry-run", "--under", "/scenes")["matches_count"]
+        == 3
+    )
+
+
+def test_nothing_is_replaced_unasked(cli: CommandLine) -> None:
+    one, _ = chapters(cli)
+    assert cli("replace", "废弃仓库", "荒废工厂").code == 2
+    assert cli("replace", "废弃仓库", "荒废工厂", "--yes", "--dry-run").code == 2
+    assert cli.json("tables", "show", one)["revision"] == 1
+    assert open_plans(cli) == []
+
+
+def test_a_match_is_left_out(cli: CommandLine) -> None:
+    one, two = chapters(cli)
+    done = cli.json("replace", "废弃仓库", "荒废工厂", "--yes", "--leave", 3, "--table", two)
+    assert done["replaced_count"] == 2
+    assert cli.json("tables", "get", two, "/scenes/1") == "离开荒废工厂，回到废弃仓库"
+    assert cli.json("tables", "get", one, "/text") == "他走进了废弃仓库，满地灰尘。"
+
+
+def test_options_are_what_a_match_is(cli: CommandLine) -> None:
+    table = cli.table({"a": "Ann ANN annex"})
+    cli.done("replace", "ann", "Eve", "--ignore-case", "--word", "--yes")
+    assert cli.json("tables", "get", table, "/a") == "Eve Eve annex"
+    cli.done("replace", "(E)ve", "$1va", "--regex", "--yes")
+    assert cli.json("tables", "get", table, "/a") == "Eva Eva annex"
+    assert cli("replace", "(", "x", "--regex", "--yes").code == 1
+
+
+def test_nothing_found_is_done(cli: CommandLine) -> None:
+    result = cli.done("replace", "zyzzyva", "x", "--yes")
+    assert "0 matches" in result.out
+    assert open_plans(cli) == []
+
+
+def test_what_changed_meanwhile_is_a_conflict_or_is_skipped(cli: CommandLine) -> None:
+    one, two = chapters(cli)
+
+    def edit(request: httpx2.Request) -> httpx2.Response | None:
+        if request.url.path.endswith("/execute"):
+            cli.network.before.remove(edit)
+            cli.done("tables", "set", two, "/scenes/0", "-", "--text", stdin="门开着")
+        return None
+
+    cli.network.before.append(edit)
+    result = cli("replace", "废弃仓库", "荒废工厂", "--yes", "--json")
+    assert (result.code, result.document["error"]["code"]) == (4, "REPLACE_STALE")
+    assert cli.json("tables", "show", one)["revision"] == 1
+    cli.done("tables", "set", two, "/scenes/0", "-", "--text", stdin="废弃仓库")
+    cli.network.before.append(edit)
+    told = cli.done("replace", "废弃仓库", "荒废工厂", "--yes", "--skip-changed")
+    assert f"table {two} stays as it was: CHANGED" in told.err
+    assert cli.json("tables", "show", one)["revision"] == 2
+
+
+def test_a_lost_reply_replaces_once(cli: CommandLine) -> None:
+    one, _ = chapters(cli)
+    cli.network.lose_next_reply = "/replace/execute"
+    assert cli.json("replace", "废弃仓库", "仓库", "--yes")["replayed"] is True
+    assert cli.json("tables", "show", one)["revision"] == 2
+
+
+def test_ctrl_c_at_the_preview_leaves_no_plan(cli: CommandLine) -> None:
+    chapters(cli)
+
+    def interrupt(request: httpx2.Request) -> httpx2.Response | None:
+        if request.url.path.endswith("/execute"):
+            raise KeyboardInterrupt
+        return None
+
+    cli.network.before.append(interrupt)
+    assert cli("replace", "废弃仓库", "荒废工厂", "--yes").code == 130
+
+
+def test_an_undo_only_counts(cli: CommandLine) -> None:
+    one, _ = chapters(cli)
+    plan = cli.done("replace", "废弃仓库", "荒废工厂", "--yes", "--quiet").out.split()[-1]
+    assert "4 would come back" in cli.done("undo", plan, "--dry-run").out
+    cli.done("tables", "set", one, "/text", "-", "--text", stdin="全新")
+    assert cli("undo", plan).code == 4
+    told = cli.done("undo", plan, "--skip-changed")
+    assert "EDITED_SINCE" in told.err
+    assert [row[1] for row in cli.done("plans").lines][:2] == ["partial", "done"]

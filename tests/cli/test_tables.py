@@ -1,0 +1,190 @@
+"""Documents by the command line: import, read, change, versions."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import httpx2
+import pytest
+
+from tests.builders import english
+from tests.cli.running import BUCKET, CommandLine
+
+# Over what a request takes, so that it goes by upload.
+LARGE = {"a": english(400), "padding": "x" * 6_100_000}
+
+
+def test_a_document_is_imported_under_the_name_of_its_file(cli: CommandLine) -> None:
+    path = cli.file("novel.json", {"a": [1, 2]})
+    table = cli.json("tables", "import", path)
+    assert (table["name"], table["revision"]) == ("novel", 1)
+    assert cli.json("tables", "get", table["id"]) == {"a": [1, 2]}
+    assert cli.json("tables", "show", table["id"])["name"] == "novel"
+
+
+def test_digits_stay_as_they_are_written(cli: CommandLine) -> None:
+    path = cli.file("n.json", '{"a": 9223372036854775807123, "b": 1.10, "c": 1e3}')
+    table = cli.json("tables", "import", path)["id"]
+    assert (
+        cli.done("tables", "get", table).out
+        == '{"a": 9223372036854775807123, "b": 1.10, "c": 1000}\n'
+    )
+
+
+def test_stdin_and_json_lines(cli: CommandLine) -> None:
+    lines = '{"a": 1}\n\n{"a": 2}\n'
+    table = cli.json("tables", "import", "-", "--name", "x", "--jsonl", stdin=lines)["id"]
+    assert cli.json("tables", "get", table) == [{"a": 1}, {"a": 2}]
+    assert cli("tables", "import", "-", stdin="{}").code == 2  # stdin has no name
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"a": 1', "line 1"),
+        (b"\xff\xfe", "UTF-8"),
+        (b'{"a": 1}, {"x": 2}', "no JSON"),
+        (b"", "no JSON"),
+    ],
+)
+def test_what_is_no_json_is_told_before_anything_is_sent(
+    cli: CommandLine, content: bytes, said: str
+) -> None:
+    result = cli("tables", "import", cli.file("bad.json", content), "--json")
+    assert (result.code, result.document["error"]["code"]) == (2, "USAGE")
+    assert said in result.err
+    assert cli.paths("POST") == []
+
+
+def test_a_missing_file_is_a_usage_error(cli: CommandLine) -> None:
+    assert cli("tables", "import", cli.folder / "none.json").code == 2
+
+
+def test_a_large_document_goes_by_upload_by_itself(cli: CommandLine) -> None:
+    table = cli.json("tables", "import", cli.file("large.json", LARGE))
+    assert table["revision"] == 2
+    assert cli.json("tables", "get", table["id"], "/a") == LARGE["a"]
+    begun = next(each for each in cli.network.requests if each.url.path.endswith("/uploads"))
+    assert json.loads(begun.content).keys() == {"format", "size", "sha256"}
+
+
+def test_quotes_count_twice_in_a_request(cli: CommandLine) -> None:
+    """Lambda carries a body in a JSON string: 3.5 MB of quotes are no request."""
+    cli.json("tables", "import", cli.file("quotes.json", ['"' * 1_800_000]))
+    assert any(str(each.url).startswith(BUCKET) for each in cli.network.requests)
+
+
+def test_an_upload_that_fails_leaves_no_table(cli: CommandLine) -> None:
+    path = cli.file("bad.json", json.dumps(LARGE)[:-1])
+    result = cli("tables", "import", path, "--json")
+    assert (result.code, result.document["error"]["code"]) == (1, "INVALID_DOCUMENT")
+    [made] = cli.paths("DELETE")
+    assert cli("tables", "show", made.rsplit("/", 1)[1]).code == 3
+
+
+def test_ctrl_c_in_an_upload_leaves_no_table(cli: CommandLine) -> None:
+    def interrupt(request: httpx2.Request) -> httpx2.Response | None:
+        if str(request.url).startswith(BUCKET):
+            raise KeyboardInterrupt
+        return None
+
+    cli.network.before.append(interrupt)
+    result = cli("tables", "import", cli.file("large.json", LARGE))
+    assert (result.code, result.out) == (130, "")
+    [made] = cli.paths("DELETE")
+    assert cli("tables", "show", made.rsplit("/", 1)[1]).code == 3
+
+
+def test_ctrl_c_in_a_replacing_upload_leaves_the_table_as_it_was(cli: CommandLine) -> None:
+    table = cli.table({"a": 1})
+
+    def interrupt(request: httpx2.Request) -> httpx2.Response | None:
+        if str(request.url).startswith(BUCKET):
+            raise KeyboardInterrupt
+        return None
+
+    cli.network.before.append(interrupt)
+    assert cli("tables", "import", cli.file("l.json", LARGE), "--replace", table).code == 130
+    assert cli.json("tables", "get", table) == {"a": 1}
+
+
+@pytest.mark.parametrize("content", [{"a": 2}, LARGE], ids=["request", "upload"])
+def test_a_table_is_replaced_if_it_has_the_revision(cli: CommandLine, content: object) -> None:
+    table = cli.table({"a": 1})
+    path = cli.file("next.json", content)
+    assert cli.json("tables", "import", path, "--replace", table)["revision"] == 2
+    result = cli("tables", "import", path, "--replace", table, "--revision", 1, "--json")
+    assert (result.code, result.document["error"]["code"]) == (4, "CONFLICT")
+
+
+def test_a_value_is_set_at_its_pointer(cli: CommandLine) -> None:
+    table = cli.table({"a/b": {"list": [1]}})
+    cli.done("tables", "set", table, "/a~1b/list/-", "-", stdin="1.10")
+    cli.done("tables", "set", table, "/t", cli.file("t.txt", 'say "hi"\n'), "--text")
+    assert cli.done("tables", "get", table, "/a~1b/list").out == "[1, 1.10]\n"
+    assert cli.json("tables", "get", table, "/t") == 'say "hi"\n'
+
+
+def test_a_reply_that_is_lost_sets_nothing_twice(cli: CommandLine) -> None:
+    table = cli.table({"list": []})
+    cli.network.lose_next_reply = "/data/replace"
+    assert cli("tables", "set", table, "/list/-", "-", stdin="1").code == 5
+    assert cli.json("tables", "get", table, "/list") == [1]
+    assert len([path for path in cli.paths("POST") if path.endswith("/data/replace")]) == 1
+
+
+def test_somebody_elses_change_is_a_conflict(cli: CommandLine) -> None:
+    table = cli.table({"a": 1})
+    cli.done("tables", "set", table, "/a", "-", stdin="2")
+    result = cli("tables", "set", table, "/a", "-", "--revision", 1, stdin="3")
+    assert result.code == 4
+    assert cli.json("tables", "get", table, "/a") == 2
+
+
+def test_an_old_version_comes_back(cli: CommandLine) -> None:
+    table = cli.table({"a": 1})
+    cli.done("tables", "set", table, "/a", "-", stdin="2")
+    versions = cli.json("tables", "versions", table)["versions"]
+    assert [each["revision"] for each in versions] == [2, 1]
+    assert cli.json("tables", "restore", table, 1)["revision"] == 3
+    assert cli.json("tables", "get", table) == {"a": 1}
+    assert cli("tables", "restore", table, 99).code == 3
+
+
+def test_nothing_is_deleted_unasked(cli: CommandLine) -> None:
+    table = cli.table({"a": 1})
+    assert cli("tables", "delete", table).code == 2
+    assert cli.json("tables", "delete", table, "--yes") == {"deleted": table}
+    assert cli("tables", "get", table).code == 3
+
+
+def test_the_ids_of_others_are_not_found(cli: CommandLine) -> None:
+    table = cli.table({"a": 1})
+    stranger = cli.json("ops", "projects", "create", "x", "-o", cli.folder / "key", *secret(cli))
+    assert "api_key" not in stranger
+    theirs = (cli.folder / "key").read_text().strip()
+    cli.environment |= {"CONTEXT_SEARCH_KEY": theirs}
+    assert cli("tables", "show", table).code == 3
+    assert os.stat(cli.folder / "key").st_mode & 0o777 == 0o600  # noqa: PTH116
+
+
+def secret(cli: CommandLine) -> list[object]:
+    from tests.web.api import SECRET
+
+    return ["--secret-file", cli.file("secret", SECRET)]
+
+
+def test_a_value_is_written_to_a_file(cli: CommandLine) -> None:
+    table = cli.table({"a": "é\u202e"})
+    target = cli.folder / "out.json"
+    assert cli.done("tables", "get", table, "/a", "-o", target).out == ""
+    assert json.loads(target.read_text("utf-8")) == "é\u202e"
+
+
+def test_json_prints_what_turns_the_terminal_as_escapes(cli: CommandLine) -> None:
+    table = cli.table({"a": "x\u202ey\u009bz"})
+    out = cli.done("tables", "get", table).out
+    assert "\\u202e" in out
+    assert "\u009b" not in out
+    assert json.loads(out) == {"a": "x\u202ey\u009bz"}

@@ -1,0 +1,155 @@
+"""Documents: outline, windows, editing what nobody else has changed, versions, uploads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+from playwright.sync_api import expect
+
+from tests.builders import chinese, english
+from tests.console.conftest import Watched, api
+from tests.console.documents import HOSTILE_TEXT
+from tests.e2e.running import Tenant
+
+
+def opened(watched: Watched, tenant: Tenant, data: object, pointer: str = "") -> int:
+    table = tenant.table(data)
+    watched.sign_in(tenant.key)
+    watched.open(f"/documents/{table}?p={quote(pointer)}")
+    return table
+
+
+def test_the_tree_is_walked_with_the_keyboard(visitor: Watched, own_tenant: Tenant) -> None:
+    opened(visitor, own_tenant, {"a": {"": "empty key", "x/y~z": {"deep": "found"}}, "b": [1, 2]})
+    page = visitor.page
+    expect(page.get_by_role("treeitem").first).to_be_visible()
+    page.get_by_role("treeitem").first.focus()
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+        if key == "ArrowRight":
+            expect(page.locator("[role=treeitem]:focus")).to_have_attribute("aria-expanded", "true")
+            expect(page.get_by_role("treeitem", level=2).first).to_be_visible()
+    expect(page.get_by_role("treeitem", level=3)).to_contain_text("deep")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(".text")).to_have_text("found")
+    assert "p=%2Fa%2Fx%7E1y%7E0z%2Fdeep" in page.url
+    assert visitor.axe() == []
+    visitor.look("tree")
+
+
+def test_ten_thousand_children_come_in_pages(visitor: Watched, own_tenant: Tenant) -> None:
+    opened(visitor, own_tenant, [f"string {number}" for number in range(10_000)])
+    items = visitor.page.get_by_role("treeitem")
+    expect(items).to_have_count(200)
+    visitor.page.locator(".tree button").click()
+    expect(items).to_have_count(400)
+
+
+def test_numbers_beside_an_edit_keep_their_digits(visitor: Watched, own_tenant: Tenant) -> None:
+    text = '{"id": 9223372036854775807, "price": 1.10, "name": "old"}'
+    table = opened(visitor, own_tenant, {"x": 1})
+    path = f"/api/v1/tables/{table}/data"
+    headers = {"content-type": "application/json"}
+    authorized = headers | {"authorization": f"Bearer {own_tenant.key}"}
+    own_tenant.stack.http.put(path, content=text, headers=authorized).raise_for_status()
+    visitor.page.reload()
+    visitor.page.get_by_role("button", name="Edit").click()
+    field = visitor.page.get_by_role("textbox", name="Value as JSON")
+    assert "9223372036854775807" in field.input_value()
+    assert "1.10" in field.input_value()
+    field.fill(field.input_value().replace("old", "new"))
+    visitor.page.get_by_role("button", name="Save").click()
+    expect(visitor.page.get_by_role("button", name="Edit")).to_be_visible()
+    kept = own_tenant("GET", path).text
+    assert "9223372036854775807" in kept
+    assert "1.10" in kept
+    assert '"new"' in kept
+
+
+def test_who_was_slower_sees_both_and_loses_nothing(visitor: Watched, own_tenant: Tenant) -> None:
+    table = opened(visitor, own_tenant, {"text": "before"}, "/text")
+    page = visitor.page
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_role("textbox", name="Text").fill("mine")
+    api(
+        own_tenant,
+        "PUT",
+        f"/api/v1/tables/{table}/data",
+        params={"pointer": "/text"},
+        json="theirs",
+    )
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("pre").filter(has_text="theirs")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Text")).to_have_value("mine")
+    assert api(own_tenant, "GET", f"/api/v1/tables/{table}/data") == {"text": "theirs"}
+    visitor.look("conflict")
+    page.get_by_role("button", name="Save mine over it").click()
+    expect(page.locator(".text")).to_have_text("mine")
+
+
+def test_a_version_comes_back(visitor: Watched, own_tenant: Tenant) -> None:
+    table = opened(visitor, own_tenant, {"text": "first"}, "/text")
+    api(own_tenant, "PUT", f"/api/v1/tables/{table}/data", json={"text": "second"})
+    visitor.page.reload()
+    visitor.page.get_by_role("button", name="Versions").click()
+    visitor.look("versions")
+    visitor.page.get_by_role("button", name="Restore").click()
+    visitor.page.locator("dialog button.primary").click()
+    expect(visitor.page.locator(".text")).to_have_text("first")
+
+
+def test_a_long_string_comes_in_windows_and_is_found_and_copied_exactly(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    text = "🐡" + english(150_000, 3) + "𠮷" + chinese(30_000, 4)
+    opened(visitor, own_tenant, {"text": text}, "/text")
+    page = visitor.page
+    expect(page.locator(".panebar")).to_contain_text(f"{len(text):,}")
+    shown = page.evaluate("document.querySelector('.text').textContent")
+    assert text.startswith(shown)
+    assert 50_000 < len(shown) <= 100_000
+    page.get_by_label("Part").select_option(label="3 / 3")
+    expect(page.locator(".panebar")).to_contain_text(f"to {len(text):,} of")
+    assert text.endswith(page.evaluate("document.querySelector('.text').textContent"))
+
+
+def test_invisible_characters_are_shown_on_demand(visitor: Watched, own_tenant: Tenant) -> None:
+    opened(visitor, own_tenant, {"text": HOSTILE_TEXT}, "/text")
+    page = visitor.page
+    page.get_by_label("invisible").check()
+    codes = page.locator(".unseen").evaluate_all("all => all.map(one => one.dataset.code)")
+    assert codes == ["U+202E", "U+202C", "U+200B", "U+200B"]
+    assert page.evaluate("document.querySelector('.text').textContent") == HOSTILE_TEXT
+    assert page.evaluate("typeof window.hacked") == "undefined"
+    assert not visitor.errors
+
+
+def test_a_place_in_an_address_is_marked(visitor: Watched, own_tenant: Tenant) -> None:
+    text = "🐡𠮷" + english(3_000, 5)
+    table = opened(visitor, own_tenant, {"text": text})
+    visitor.open(f"/documents/{table}?p=/text&a=100&b=140")
+    expect(visitor.page.locator(".text .hit")).to_have_text(text[100:140], use_inner_text=False)
+    visitor.page.get_by_role("button", name="Copy passage").click()
+    expect(visitor.page.locator(".said.on")).to_be_visible()
+    assert visitor.page.evaluate("navigator.clipboard.readText()") == text[100:140]
+
+
+def test_a_large_file_is_uploaded_and_imported(
+    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+) -> None:
+    document = {"parts": [english(100_000, seed) for seed in range(80)]}
+    file = tmp_path / "large.json"
+    file.write_text(json.dumps(document))
+    assert file.stat().st_size > 7_000_000
+    visitor.sign_in(own_tenant.key)
+    visitor.open("/documents")
+    visitor.page.locator("input[type=file]").set_input_files(file)
+    done = visitor.page.locator(".bar.good")
+    expect(done).to_be_visible(timeout=60_000)
+    [table] = api(own_tenant, "GET", "/api/v1/tables")["tables"]
+    path = f"/api/v1/tables/{table['id']}/data?pointer=/parts/79"
+    assert own_tenant("GET", path).json() == document["parts"][79]
+    assert not visitor.errors

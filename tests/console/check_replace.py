@@ -1,0 +1,72 @@
+"""Replacing: nothing unseen, what is left out stays, all comes back, no words are lost."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from playwright.sync_api import expect
+
+from tests.console.conftest import Watched, api
+from tests.e2e.running import Tenant
+
+OLD, NEW = "废弃仓库", "荒废工厂"
+CHAPTER = {"text": f"他走进了{OLD}，满地灰尘。", "scenes": [f"{OLD}的门", f"离开{OLD}，回到{OLD}"]}
+
+
+def previewed(watched: Watched, tenant: Tenant) -> int:
+    table = tenant.table(CHAPTER)
+    watched.sign_in(tenant.key)
+    watched.open(f"/replace?find={quote(OLD)}&by={quote(NEW)}")
+    expect(watched.page.locator(".match-row")).to_have_count(4)
+    return table
+
+
+def content(tenant: Tenant, table: int) -> object:
+    return api(tenant, "GET", f"/api/v1/tables/{table}/data")
+
+
+def test_a_preview_is_executed_without_what_was_left_out_and_taken_back(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    table = previewed(visitor, own_tenant)
+    page = visitor.page
+    assert content(own_tenant, table) == CHAPTER
+    assert visitor.axe() == []
+    visitor.look("replace-preview")
+    page.locator(".match-row input").last.uncheck()
+    page.get_by_role("button", name="Replace 3").click()
+    expect(page.locator("dialog")).to_contain_text("3 places")
+    visitor.look("replace-dialog")
+    page.locator("dialog button.primary").click()
+    expect(page.locator(".bar.good")).to_contain_text("3 places")
+    text = str(content(own_tenant, table))
+    assert (text.count(OLD), text.count(NEW)) == (1, 3)
+    page.locator(".bar.good").get_by_role("button", name="Undo").click()
+    expect(page.locator(".bar.good")).to_contain_text("taken back")
+    assert content(own_tenant, table) == CHAPTER
+    expect(page.locator("details tbody tr")).to_have_count(2)
+    visitor.look("replace-undone")
+    assert not visitor.errors
+
+
+def test_what_has_changed_since_the_preview_is_not_overwritten(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    table = previewed(visitor, own_tenant)
+    changed = {**CHAPTER, "text": f"{OLD}不见了。"}
+    api(own_tenant, "PUT", f"/api/v1/tables/{table}/data", json=changed)
+    visitor.page.get_by_role("button", name="Replace 4").click()
+    visitor.page.locator("dialog button.primary").click()
+    bar = visitor.page.locator(".bar.warn")
+    expect(bar).to_contain_text("REPLACE_STALE")
+    expect(bar).to_contain_text("/text")
+    assert content(own_tenant, table) == changed
+    bar.get_by_role("button", name="Preview again").click()
+    expect(visitor.page.get_by_role("button", name="Replace 4")).to_be_visible()
+
+
+def test_places_are_left_out_with_the_keyboard(visitor: Watched, own_tenant: Tenant) -> None:
+    previewed(visitor, own_tenant)
+    for key in ("n", "s", "s"):
+        visitor.page.keyboard.press(key)
+    expect(visitor.page.get_by_role("button", name="Replace 2")).to_be_visible()

@@ -1,0 +1,94 @@
+"""The pure rules of the page, run in the browser's own engine and held to Python."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from local.options import ROOT
+
+TEXTS = ["", "abc", "🐡", "a🐡b𠮷c", "𠮷𠮷", "é e\u0301 👨‍👩‍👧", "x" * 50 + "🐡" * 50 + "y" * 50]
+
+
+@pytest.fixture(scope="module")
+def rules(browser: Browser) -> Iterator[Page]:
+    """A blank page with the rules as ``rules``."""
+    [esbuild] = (ROOT / "console").glob("node_modules/@esbuild/*/bin/esbuild")
+    entry = 'export * from "./src/rules/offsets"; export * from "./src/rules/segments";'
+    entry += 'export * from "./src/rules/windows"; export * from "./src/rules/pointer";'
+    command = [str(esbuild), "--bundle", "--format=iife", "--global-name=rules", "--loader=ts"]
+    made = subprocess.run(  # noqa: S603 - our own fixed command
+        command, cwd=ROOT / "console", input=entry, check=True, capture_output=True, text=True
+    )
+    page = browser.new_page()
+    page.evaluate(f"{made.stdout}; globalThis.rules = rules")
+    yield page
+    page.close()
+
+
+def run(page: Page, script: str, *given: Any) -> Any:
+    return page.evaluate(f"given => {{ {script} }}", list(given))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_offsets_are_code_points(rules: Page, text: str) -> None:
+    script = """
+        const points = new rules.CodePoints(given[0]);
+        const all = Array.from({length: points.length + 1}, (_, at) => at);
+        return [points.length, all.map(at => points.fromUnits(points.toUnits(at))),
+                all.flatMap(a => all.filter(b => b >= a).map(b => points.slice(a, b)))];"""
+    length, there_and_back, slices = run(rules, script, text)
+    places = range(len(text) + 1)
+    assert length == len(text)
+    assert there_and_back == [*places]
+    assert slices == [text[a:b] for a in places for b in places if b >= a]
+
+
+def test_pieces_put_together_are_the_window(rules: Page) -> None:
+    text = "".join(TEXTS)
+    script = """
+        const window = new rules.CodePoints(given[0]);
+        const marked = {chunks: given[1], matches: given[2], hit: given[3]};
+        return rules.segments(window, 100, marked);"""
+    chunks = [{"index": n, "start": 90 + 20 * n, "end": 115 + 20 * n} for n in range(6)]
+    matches = [{"start": 103, "end": 108}, {"start": 150, "end": 170}]
+    pieces = run(rules, script, text, chunks, matches, {"start": 110, "end": 135})
+    assert "".join(piece["text"] for piece in pieces) == text
+    for piece in pieces:
+        assert text[piece["start"] - 100 : piece["end"] - 100] == piece["text"]
+        middle = piece["start"]
+        assert piece["inside"] == [c["index"] for c in chunks if c["start"] <= middle < c["end"]]
+        assert piece["match"] == any(m["start"] <= middle < m["end"] for m in matches)
+
+
+@pytest.mark.parametrize("total", [0, 1, 79_999, 80_000, 80_001, 1_000_000])
+def test_windows_cover_a_string_and_fit_a_request(rules: Page, total: int) -> None:
+    chunks = [
+        {"index": n, "start": n * 7_300, "end": min(total, n * 7_300 + 8_000)}
+        for n in range(total // 7_300 + 1)
+    ]
+    windows = run(rules, "return rules.windowsOf(given[0], given[1])", total, chunks)
+    assert windows[0]["start"] == 0
+    assert windows[-1]["end"] == total
+    for before, after in pairwise(windows):
+        assert after["start"] <= before["end"]
+        assert after["start"] > before["start"]
+    assert max(window["end"] - window["start"] for window in windows) <= 100_000
+    places = range(0, total, 999)
+    script = "return given[2].map(at => rules.windowOf(at, given[0], given[1]))"
+    for place, window in zip(places, run(rules, script, total, chunks, [*places]), strict=True):
+        assert window["start"] <= place < window["end"]
+
+
+def test_pointers_are_rfc_6901(rules: Page) -> None:
+    script = (
+        "return [rules.child('/a', 'x/y~z'), rules.lastKey('/a/x~1y~0z'), rules.parent('/a/b')]"
+    )
+    assert run(rules, script) == ["/a/x~1y~0z", "x/y~z", "/a"]
+    script = "return given[0].map(text => rules.isPointer(text))"
+    assert run(rules, script, ["", "/", "/a~1b", "a", "/~2", "/a/~"]) == [1, 1, 1, 0, 0, 0]

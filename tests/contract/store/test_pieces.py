@@ -1,0 +1,220 @@
+"""Contract of ``Outlines``, ``LargeStrings`` and the pages of ``Tables``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from context_search.domain.documents import parse_exact
+from context_search.domain.json_pointer import split
+from context_search.domain.json_text import to_json
+from context_search.domain.model import Index, Scope
+from context_search.domain.progress import NodeState
+from context_search.ports.indexing import LargeString, StringPage, StringPlace
+from tests.builders import english
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+TEXTS = st.text(
+    st.sampled_from('a"\\/~é林😀') | st.characters(codec="utf-8", exclude_characters="\0")
+)
+SCALARS = st.none() | st.booleans() | st.integers() | TEXTS
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4)
+)
+
+
+def places(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+    yield path, value
+    items: list[tuple[str, object]] = []
+    if isinstance(value, dict):
+        items = [*value.items()]
+    elif isinstance(value, list):
+        items = [(str(number), each) for number, each in enumerate(value)]
+    for key, inner in items:
+        yield from places(inner, (*path, key))
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(document=VALUES)
+def test_children_and_windows_are_those_of_the_document(bench: Bench, document: object) -> None:
+    table = bench.table(document)
+    with bench.store.for_all("test") as work:
+        for path, value in places(document):
+            found = work.outlines.children(table.id, path, after=0, limit=9)
+            window = work.outlines.window(table.id, path, start=1, length=3)
+            assert found is not None
+            assert window is not None
+            below = value if isinstance(value, dict | list) else {}
+            keys = below if isinstance(below, dict) else map(str, range(len(below)))
+            assert {child.key for child in found.children} == {*keys}
+            assert [child.position for child in found.children] == [*range(len(below))]
+            assert found.next_after is None
+            if isinstance(value, str):
+                assert (window.text, window.total) == (value[1:4], len(value))
+                assert window.content_hash == hashlib.sha256(value.encode()).hexdigest()
+            else:
+                assert window.text is None
+
+
+def test_a_number_is_shown_as_it_is_kept(bench: Bench) -> None:
+    table = bench.table(parse_exact("[1.10, 9223372036854775807, -0.5, 1e3]"))
+    with bench.store.for_all("test") as work:
+        found = work.outlines.children(table.id, [], after=0, limit=9)
+    assert found is not None
+    shown = [child.text or "" for child in found.children]
+    assert shown[:3] == ["1.10", "9223372036854775807", "-0.5"]
+    assert Decimal(shown[3]) == 1000
+    assert [child.length for child in found.children] == [len(text) for text in shown]
+
+
+@pytest.mark.parametrize(
+    ("after", "limit", "key", "keys", "next_after"),
+    [
+        (0, 2, None, ["a", "b"], 2),
+        (2, 2, None, ["ab", "abc"], None),
+        (4, 2, None, [], None),
+        (0, 1, "B", ["b"], 2),
+        (2, 1, "B", ["ab"], 3),
+        (0, 9, "x", [], None),
+    ],
+)
+def test_a_page_of_members_says_where_to_go_on(
+    bench: Bench, after: int, limit: int, key: str | None, keys: list[str], next_after: int | None
+) -> None:
+    table = bench.table({"abc": 1, "ab": 2, "b": 3, "a": 4})
+    with bench.store.for_all("test") as work:
+        page = work.outlines.children(table.id, [], after=after, limit=limit, part_of_key=key)
+    assert page is not None
+    assert ([child.key for child in page.children], page.next_after) == (keys, next_after)
+    assert (page.kind, page.length) == ("object", 4)
+
+
+def test_a_path_that_leads_nowhere_has_neither(bench: Bench) -> None:
+    table = bench.table({"a": ["x"]})
+    with bench.store.for_all("test") as work:
+        for path in (["b"], ["a", "1"], ["a", "00"], ["a", "-1"], ["a", "0", "0"]):
+            assert work.outlines.children(table.id, path, after=0, limit=9) is None
+            assert work.outlines.window(table.id, path, start=0, length=9) is None
+
+
+def test_tables_come_in_pages_and_by_a_part_of_their_name(bench: Bench) -> None:
+    owner = bench.project()
+    bench.table({})
+    with bench.store.for_all("test") as work:
+        names = ["Nine", "ten", "NINE comets", "other"]
+        made = [work.tables.add(owner.id, name, None, to_json({})).id for name in names]
+        first = work.tables.page(owner.id, after=0, limit=3, among=9)
+        rest = work.tables.page(owner.id, after=made[2], limit=3, among=9)
+        named = work.tables.page(owner.id, after=0, limit=9, among=9, part_of_name="nine")
+        few = work.tables.page(owner.id, after=0, limit=9, among=2, part_of_name="nine")
+        none = work.tables.page(owner.id, after=0, limit=9, among=9, part_of_name="n%")
+    assert ([each.table.id for each in first.rows], first.next_after) == (made[:3], made[2])
+    assert ([each.table.id for each in rest.rows], rest.next_after) == (made[3:], None)
+    assert [each.table.id for each in named.rows] == [made[0], made[2]]
+    assert ([each.table.id for each in few.rows], few.next_after) == ([made[0]], made[1])
+    assert (none.rows, none.next_after) == ([], None)
+
+
+def test_a_listed_table_names_the_indexes_that_serve_its_tools(bench: Bench) -> None:
+    table = bench.table({"a": TEXT})
+    tool, index = bench.tool(table)
+    with bench.store.for_all("test") as work:
+        [listed] = work.tables.page(table.project_id, after=0, limit=9, among=9).rows
+        work.tools.mark_deleted(tool.id)
+        [without] = work.tables.page(table.project_id, after=0, limit=9, among=9).rows
+    assert (listed.tools_count, [*listed.index_ids]) == (1, [index.id])
+    assert (without.tools_count, [*without.index_ids]) == (0, [])
+
+
+def page(
+    bench: Bench,
+    index: Index,
+    scope: str = "",
+    *,
+    state: NodeState | None = None,
+    after: StringPlace | None = None,
+    limit: int = 9,
+    among: int = 9,
+) -> StringPage:
+    assert index.table_id is not None
+    with bench.store.for_all("test") as work:
+        return work.large_strings.page(
+            index,
+            Scope(index.table_id, scope),
+            state=state,
+            after=after,
+            limit=limit,
+            among=among,
+        )
+
+
+def pointers(rows: StringPage) -> list[str]:
+    return [row.progress.json_pointer for row in rows.rows]
+
+
+def test_strings_come_by_pointer_and_state(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"b": [TEXT, OTHER], "a": TEXT, "bc": OTHER}))
+    node_ids = bench.enumerate(index)
+    for node_id in node_ids[:2]:
+        bench.finish(node_id)
+    whole = page(bench, index)
+    assert pointers(whole) == ["/a", "/b/0", "/b/1", "/bc"]
+    assert pointers(page(bench, index, "/b")) == ["/b/0", "/b/1"]
+    done = [row.progress.json_pointer for row in whole.rows if row.progress.state == "indexed"]
+    assert pointers(page(bench, index, state="indexed")) == done
+    assert len(pointers(page(bench, index, state="queued"))) == 2
+    first = page(bench, index, limit=3)
+    assert first.next_after == StringPlace.of(first.rows[-1])
+    assert pointers(page(bench, index, after=first.next_after)) == ["/bc"]
+    looked = page(bench, index, state="indexed", among=1)
+    assert looked.next_after == StringPlace("/a", whole.rows[0].id)
+
+
+def test_counts_below_places_go_as_far_as_they_are_wanted(bench: Bench) -> None:
+    table = bench.table({"a": [TEXT] * 3, "ab": OTHER, "a/b": OTHER})
+    _, index = bench.tool(table)
+    bench.enumerate(index)
+    with bench.store.for_all("test") as work:
+        counted = work.large_strings.below(
+            index, table.id, ["", "/a", "/a/1", "/ab", "/a~1b", "/x"], most=4
+        )
+        few = work.large_strings.below(index, table.id, ["", "/a"], most=2)
+    assert [each.large for each in counted] == [4, 3, 1, 1, 1, 0]
+    assert {each.problems for each in counted} == {0}
+    assert [each.large for each in few] == [2, 2]
+
+
+def find(bench: Bench, index: Index, pointer: str) -> LargeString:
+    assert index.table_id is not None
+    with bench.store.for_all("test") as work:
+        return work.large_strings.at(index, index.table_id, [pointer, "/none"])[pointer]
+
+
+def test_chunks_are_those_of_the_set_that_answers(bench: Bench) -> None:
+    text = english(900)
+    _, index = bench.tool(bench.table({"a": text}))
+    [node_id] = bench.enumerate(index)
+    before = find(bench, index, "/a")
+    assert (before.set_id, before.chunks_hash, before.is_active) == (None, None, False)
+    bench.finish(node_id)
+    string = find(bench, index, "/a")
+    assert string.is_active
+    assert string.chunks_hash == string.content_hash == hashlib.sha256(text.encode()).hexdigest()
+    assert split(string.progress.json_pointer) == ["a"]
+    count = string.progress.chunks_count or 0
+    assert string.set_id is not None
+    with bench.store.for_all("test") as work:
+        spans = work.large_strings.spans(string.set_id, first=0, limit=99)
+        for char in range(0, 901, 7):
+            first = work.large_strings.first_behind(string.set_id, count, char)
+            assert first == next((span.index for span in spans if span.end > char), count)
+        assert work.large_strings.spans(string.set_id, first=2, limit=2) == spans[2:4]
+    assert (len(spans), spans[0].start, spans[-1].end) == (count, 0, 900)
+    assert all(span.is_present and span.windows == 1 for span in spans)

@@ -1,0 +1,132 @@
+"""The command line as a program: a process, a terminal, a pipe, a signal, the whole stack."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local.options import ROOT
+from tests.builders import english
+from tests.e2e.running import Tenant, user_environment
+
+LARGE = {
+    "notes": f"The keeper wound the clockwork. {english(20_000)}",
+    "padding": ["x" * 1_000] * 6_500,
+}
+COMMAND = [sys.executable, "-m", "context_search_cli"]
+
+
+@pytest.fixture
+def environment(tenant: Tenant, tmp_path: Path) -> dict[str, str]:
+    return user_environment() | {
+        "PYTHONPATH": str(ROOT / "cli"),  # nothing of the server is in reach
+        "HOME": str(tmp_path),
+        "TERM": "xterm",
+        "CONTEXT_SEARCH_URL": tenant.stack.base_url,
+        "CONTEXT_SEARCH_KEY": tenant.key,
+    }
+
+
+def run(environment: dict[str, str], *words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *map(str, words)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=environment["HOME"],
+    )
+
+
+def done(environment: dict[str, str], *words: object) -> str:
+    result = run(environment, *words)
+    assert result.returncode == 0, result.stderr
+    assert environment["CONTEXT_SEARCH_KEY"] not in result.stdout + result.stderr
+    return result.stdout
+
+
+def test_the_first_quarter_of_an_hour(environment: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "harbour.json"
+    path.write_text(json.dumps(LARGE))
+    table = done(environment, "tables", "import", path, "-q").strip()
+    tool = done(environment, "tools", "create", table, "--wait", "-q").strip()
+    found = json.loads(done(environment, "search", "who wound the clockwork?", "--json"))
+    assert "clockwork" in found["results"][0]["chunk"]["chunk_text"]
+    assert "\x1b" not in done(environment, "search", "clockwork", "--tool", tool)
+    plan = done(environment, "replace", "clockwork", "engine", "--yes", "-q").strip()
+    done(environment, "undo", plan)
+    assert json.loads(done(environment, "tables", "get", table, "/notes")) == LARGE["notes"]
+    checks = json.loads(done(environment, "doctor", "--upload", "--json"))["checks"]
+    assert {each["check"]: each["state"] for each in checks}["upload"] != "wrong"
+
+
+def test_ctrl_c_leaves_nothing_and_no_traceback(
+    environment: dict[str, str], tenant: Tenant
+) -> None:
+    words = [*COMMAND, "tables", "import", "-", "--name", "half"]
+    with subprocess.Popen(
+        words, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(b"[" + b"0," * 1_000_000)  # more than a pipe holds: it reads
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        process.stdin.close()  # Ctrl-C ends the other end of a pipe, too
+        told = process.stderr.read().decode()
+    assert process.returncode == 130, told
+    assert "Traceback" not in told
+    assert tenant.stack.sql("SELECT count(*) FROM context_table WHERE name = 'half'") == [[0]]
+
+
+def test_a_reader_that_goes_away_is_no_failure_worth_a_traceback(
+    environment: dict[str, str], tenant: Tenant
+) -> None:
+    table = tenant.table({"a": ["x" * 1_000] * 2_000})
+    words = [*COMMAND, "tables", "get", str(table)]
+    with subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        told = process.stderr.read().decode()
+    assert "Traceback" not in told
+    assert "Exception ignored" not in told
+
+
+@pytest.mark.parametrize(("said", "code", "text"), [(b"n\n", 1, "a"), (b"y\n", 0, "b")])
+def test_a_person_is_asked_in_a_terminal(
+    environment: dict[str, str], tenant: Tenant, said: bytes, code: int, text: str
+) -> None:
+    table = tenant.table({"t": "a"})
+    environment |= {"NO_COLOR": "1"}
+    terminal, end = pty.openpty()
+    words = [*COMMAND, "replace", "a", "b"]
+    process = subprocess.Popen(words, env=environment, stdin=end, stdout=end, stderr=end)
+    os.close(end)
+    os.write(terminal, said)
+    printed = b""
+    while piece := _read(terminal):
+        printed += piece
+    os.close(terminal)
+    assert process.wait(60) == code, printed
+    assert b"Replace 1 in 1 table?" in printed
+    assert b"\x1b[3" not in printed  # no colour
+    assert tenant("GET", f"/api/v1/tables/{table}/data").json() == {"t": text}
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # what Linux says when the other end is closed
+        return b""
