@@ -180,6 +180,35 @@ def judged_file(folder: Path) -> Path:
     return file
 
 
+def test_a_run_is_stopped_and_goes_on(visitor: Watched, own_tenant: Tenant, tmp_path: Path) -> None:
+    ready(own_tenant)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    page.locator("section input[type=file]").set_input_files(judged_file(tmp_path))
+    held: list[Route] = []
+    let_through = 6
+
+    def first_three(route: Route) -> None:
+        """Three questions are answered, both ways; the others wait."""
+        nonlocal let_through
+        let_through -= 1
+        if let_through >= 0:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/search/explain", first_three)
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text(re.compile("[1-3] of 12 questions"))).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    page.unroute("**/search/explain")
+    asked = len([url for url in visitor.requests if url.endswith("/search/explain")])
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
+    again = len([url for url in visitor.requests if url.endswith("/search/explain")]) - asked
+    assert again < 24
+
+
 def test_a_set_is_imported_run_and_exported(
     visitor: Watched, own_tenant: Tenant, tmp_path: Path
 ) -> None:

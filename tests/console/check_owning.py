@@ -101,7 +101,7 @@ def test_an_index_is_followed_rebuilt_rolled_back_and_emptied(
     expect(page.locator("main")).to_contain_text("ready", timeout=60_000)
     expect(page.locator("td", has_text="/articles/0/content")).to_be_visible()
     page.get_by_role("button", name="Rebuild").click()
-    expect(page.locator("dialog[open]")).to_contain_text("1 strings")
+    expect(page.locator("dialog[open]")).to_contain_text("1 string, 16 chunks")
     act = page.locator("dialog[open] button.primary")
     expect(act).to_be_disabled()
     page.locator("dialog[open] input").fill("search_melons")
@@ -230,6 +230,54 @@ def test_an_instance_is_made_connected_and_tried(visitor: Watched, own_tenant: T
     page.get_by_role("button", name="Try it").click()
     expect(page.locator("[role=alert]")).to_contain_text("401")
     expect(page.get_by_role("navigation")).to_be_visible()
+
+
+def test_what_stands_says_so_in_the_place_of_the_bar(signed_in: Watched, tenant: Tenant) -> None:
+    [tool] = api(tenant, "GET", "/api/v1/tools")["tools"]
+    path = f"/api/v1/tools/{tool['id']}/search-index"
+    known = api(tenant, "GET", path)
+    told = {**known, "status": "indexing", "indexed_chunks_count": 100}
+    signed_in.page.route(f"**{path}", lambda route: route.fulfill(json=told))
+    page = signed_in.open(f"/indexes/{tool['id']}")
+    expect(page.locator(".progress")).to_be_visible()
+    expect(page.locator("main")).to_contain_text("100 of 152 chunks")
+    assert "%" not in page.locator("main").inner_text()
+    error = {"code": "EMBEDDING_UNAVAILABLE", "message": "it throttles", "retryable": True}
+    told |= {"status": "stalled", "last_error": {**error, "at": "2026-11-22T10:14:02Z"}}
+    expect(page.get_by_role("alert")).to_contain_text("Nothing has moved since")
+    expect(page.locator(".progress")).to_have_count(0)
+    expect(page.locator("main")).to_contain_text("EMBEDDING_UNAVAILABLE")
+
+
+def test_polling_slows_down_and_rests_while_hidden(signed_in: Watched) -> None:
+    page = signed_in.page
+    page.clock.install()
+    signed_in.open("/indexes")
+    expect(page.locator("tr", has_text="search_novel")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+
+    def asked_within(seconds: int) -> int:
+        before = len(signed_in.requests)
+        page.clock.run_for(seconds * 1000)
+        page.wait_for_load_state("networkidle")
+        return len([url for url in signed_in.requests[before:] if "/api/v1/tools" in url])
+
+    def seen(hidden: str) -> None:
+        page.evaluate(
+            "hidden => { Object.defineProperty(document, 'hidden',"
+            " { value: hidden === 'yes', configurable: true });"
+            " document.dispatchEvent(new Event('visibilitychange')); }",
+            hidden,
+        )
+
+    assert asked_within(6) == 1
+    assert asked_within(10) == 0
+    assert asked_within(6) == 1
+    seen("yes")
+    assert asked_within(300) == 0
+    seen("no")
+    expect(page.locator("tr", has_text="search_novel")).to_be_visible()
+    assert asked_within(61) == 2
 
 
 PAGES = ("overview", "indexes", "agents", "keys", "health", "evaluate")

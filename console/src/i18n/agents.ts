@@ -26,7 +26,6 @@ export const agentTexts = dictionary(
     tried: (tools: number, ms: number) => `tools/list: ${plural(tools, "tool", "tools")} in ${num(ms)} ms`,
     delete: "Delete",
     deleteText: "Its keys open nothing from the next request on. The Search Tools stay.",
-    toolsOf: (n: number) => plural(n, "tool", "tools"),
   },
   {
     make: "新建 MCP 实例",
@@ -53,6 +52,5 @@ export const agentTexts = dictionary(
     tried: (tools, ms) => `tools/list：${num(tools)} 个工具，${num(ms)} 毫秒`,
     delete: "删除",
     deleteText: "其密钥从下一次请求起失效；搜索工具保留。",
-    toolsOf: (n) => `${num(n)} 个工具`,
   },
 );

@@ -1,4 +1,4 @@
-import { dictionary, num } from "./language";
+import { dictionary, num, plural } from "./language";
 
 export const evaluateTexts = dictionary(
   {
@@ -39,11 +39,11 @@ export const evaluateTexts = dictionary(
     import: "Import",
     export: "Export",
     badLine: (line: string) => `Line ${line} is no judged question; nothing was imported.`,
-    questions: (n: number) => `${num(n)} questions`,
+    questions: (n: number) => plural(n, "question", "questions"),
     run: "Run",
     resume: "Resume",
     waiting: "Too many searches: going on in a moment.",
-    progress: (done: number, all: number) => `${num(done)} of ${num(all)} questions`,
+    progress: (done: number, all: number) => `${num(done)} of ${plural(all, "question", "questions")}`,
     skipped: (n: number) => `${num(n)} not measured: degraded or refused`,
     measure: "Measure",
     difference: "B − A",

@@ -29,7 +29,6 @@ export const overviewTexts = dictionary(
     switchOn: "Switch on",
     switchOff: "Switch off",
     switchOffText: "Questions to the whole project answer nothing until it is switched on and built again.",
-    tables: (count: number) => `${num(count)} ${count === 1 ? "table" : "tables"}`,
     details: "details",
   },
   {
@@ -60,7 +59,6 @@ export const overviewTexts = dictionary(
     switchOn: "启用",
     switchOff: "停用",
     switchOffText: "停用后，面向全项目的提问没有结果，直到重新启用并建立索引。",
-    tables: (count) => `${num(count)} 个表`,
     details: "详情",
   },
 );

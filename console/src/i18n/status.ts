@@ -21,8 +21,6 @@ export const statusTexts = dictionary(
     itself: "by itself",
     you: "you",
     operator: "operator",
-    never: "never",
-    working: "Working…",
   },
   {
     ready: "就绪",
@@ -43,7 +41,5 @@ export const statusTexts = dictionary(
     itself: "自动恢复",
     you: "需您处理",
     operator: "需运维处理",
-    never: "从未",
-    working: "处理中…",
   },
 );
