@@ -112,12 +112,11 @@ def seen(response: httpx2.Response) -> tuple[int, dict[str, str], object]:
 
 
 def in_order(operation: Operation) -> tuple[object, ...]:
-    """What is emptied or deleted goes last, then what it belongs to, and the project."""
+    """What is deleted goes last, and what it belongs to after it; the project after everything."""
     method, path = operation
     is_project = operation == ("DELETE", "/api/v1/projects/{project_id}")
-    empties = path.endswith("/clear")
-    place = -path.count("/"), [-ord(char) for char in path]
-    return is_project, IN_ORDER.index(method), empties, place
+    kind = "DELETE" if path.endswith("/clear") else method
+    return is_project, IN_ORDER.index(kind), -path.count("/"), [-ord(char) for char in path]
 
 
 def test_the_owner_is_answered_so_that_a_refusal_means_something(
