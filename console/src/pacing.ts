@@ -19,6 +19,7 @@ export function usePace(reload: () => void, moving: boolean): void {
     };
     const seen = (): void => {
       clearTimeout(timer);
+      quiet.current = 0;
       tick();
     };
     wait();

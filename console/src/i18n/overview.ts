@@ -1,4 +1,4 @@
-import { dictionary, num } from "./language";
+import { dictionary } from "./language";
 
 export const overviewTexts = dictionary(
   {
