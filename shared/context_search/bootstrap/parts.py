@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from context_search.bootstrap.searching import SearchingParts
     from context_search.ports.outside import Objects
     from context_search.services.catalog.imports import ImportDocument
-    from context_search.services.catalog.judged_sets import ManageJudgedSets
     from context_search.services.catalog.tables import ManageTables
     from context_search.services.catalog.uploads import ManageUploads
     from context_search.services.indexing.enumeration import Comparer, Limits
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from context_search.services.indexing.settle import Settler
     from context_search.services.indexing.worker import Worker
     from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
-    from context_search.services.upkeep.project_health import ReadProjectHealth
     from context_search.services.upkeep.readiness import Readiness
     from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
     from context_search.services.upkeep.sweep_round import SweepRounds
@@ -322,10 +320,11 @@ class Parts(LiveSettings):
 
     @cached_property
     def reading(self) -> ReadingParts:
-        """What a console shows."""
+        """What a console stands on."""
         from context_search.bootstrap.reading import ReadingParts  # noqa: PLC0415
 
-        return ReadingParts(self.store, self.settings, self.model, self.access.token_issuer)
+        issuer = self.access.token_issuer
+        return ReadingParts(self.store, self.settings, self.model, issuer, self.clock)
 
     @cached_property
     def readiness(self) -> Readiness:
@@ -367,20 +366,6 @@ class Parts(LiveSettings):
             operate=Operate(self.store, self.settings.silent_after_s, self._sweep_rounds),
             redrive=Redrive(self.store, self.queue),
         )
-
-    @cached_property
-    def judged_sets(self) -> ManageJudgedSets:
-        """The use cases of judged sets."""
-        from context_search.services.catalog.judged_sets import ManageJudgedSets  # noqa: PLC0415
-
-        return ManageJudgedSets(self.store)
-
-    @cached_property
-    def project_health(self) -> ReadProjectHealth:
-        """How a project is."""
-        from context_search.services.upkeep.project_health import ReadProjectHealth  # noqa: PLC0415
-
-        return ReadProjectHealth(self.store, self.settings.project_limits, self.clock)
 
     def hash_of(self, query: str) -> str:
         """What logs say instead of a question."""

@@ -1,4 +1,4 @@
-"""What people are shown: who they are, lists, documents and indexes piece by piece."""
+"""What a console stands on: who is there, lists, pieces of documents and indexes, health."""
 
 from __future__ import annotations
 
@@ -7,24 +7,28 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from context_search.domain.config import Model
+from context_search.ports.outside import Clock
 from context_search.ports.store import Store
 from context_search.settings import Settings
 
 if TYPE_CHECKING:
+    from context_search.services.catalog.judged_sets import ManageJudgedSets
     from context_search.services.catalog.list_tables import ListTables
     from context_search.services.catalog.outline import ReadPieces
     from context_search.services.indexing.strings import ReadStrings
+    from context_search.services.upkeep.project_health import ReadProjectHealth
     from context_search.web.routes.access.whoami import WhoAmIUseCases
 
 
 @dataclass(frozen=True)
 class ReadingParts:
-    """The use cases that a console stands on; none of them changes anything."""
+    """The use cases that a console stands on; only judged sets are changed by them."""
 
     store: Store
     settings: Settings
     model: Model
     token_issuer: str | None
+    clock: Clock
 
     @cached_property
     def whoami(self) -> WhoAmIUseCases:
@@ -64,3 +68,17 @@ class ReadingParts:
         from context_search.services.indexing.strings import ReadStrings  # noqa: PLC0415
 
         return ReadStrings(self.store)
+
+    @property
+    def judged_sets(self) -> ManageJudgedSets:
+        """Questions of a project with what answers them."""
+        from context_search.services.catalog.judged_sets import ManageJudgedSets  # noqa: PLC0415
+
+        return ManageJudgedSets(self.store)
+
+    @property
+    def health(self) -> ReadProjectHealth:
+        """How a project is."""
+        from context_search.services.upkeep.project_health import ReadProjectHealth  # noqa: PLC0415
+
+        return ReadProjectHealth(self.store, self.settings.project_limits, self.clock)

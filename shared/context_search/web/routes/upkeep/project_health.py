@@ -87,7 +87,7 @@ class ProjectHealthAnswer(Answer):
     errors: list[ErrorCountAnswer]
 
 
-Use = Annotated[ReadProjectHealth, part("project_health")]
+Use = Annotated[ReadProjectHealth, part("reading.health")]
 
 
 @router.get("/api/v1/projects/{project_id}/health", responses=refused(409))
