@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -19,12 +20,22 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 MADE = HERE / "made"
 PAGES = HERE / "src" / "pages"
+PACKED = MADE / "packed"
 BUILT = HERE.parent / "shared/context_search/web/console.html"
-MAX_BYTES = 61 * 1024
+MAX_BYTES = 64 * 1024
 """What the file may have, gzipped."""
 _INSTALL_WITHIN_S = 600
 _ESBUILD = ("--bundle", "--minify", "--charset=utf8", "--legal-comments=none", "--log-level=error")
-_SCRIPT = ("--format=esm", "--target=es2022", "--jsx=automatic", "--jsx-import-source=preact")
+_SCRIPT = (
+    "--format=esm",
+    "--target=es2022",
+    "--inject:made/packed/src/h.ts",
+    '--tsconfig-raw={"compilerOptions":{"jsx":"react","jsxFactory":"h","jsxFragmentFactory":"Fragment"}}',
+)
+
+
+_DICTIONARY = re.compile(r"^  \{\n(.*?)^  \},\n  \{\n(.*?)^  \},\n\);", re.DOTALL | re.MULTILINE)
+_NAME = re.compile(r"^    (\w+):", re.MULTILINE)
 
 
 class BuildError(Exception):
@@ -66,7 +77,8 @@ def install() -> None:
 def built() -> bytes:
     """Returns the file that the sources make. Raises BuildError, also when it is too large."""
     _list_pages()
-    script = _bundled("src/main.tsx", *_SCRIPT).replace("</script", "<\\/script")
+    _pack()
+    script = _bundled("made/packed/src/main.tsx", *_SCRIPT).replace("</script", "<\\/script")
     style = _bundled("src/style.css")
     page = (HERE / "src/index.html").read_text(encoding="utf-8")
     page = page.replace("/*STYLE*/", style.strip()).replace("/*SCRIPT*/", script.strip())
@@ -91,9 +103,14 @@ def check_types() -> None:
 
 
 def _list_pages() -> None:
-    """Every file of src/pages is a page: nobody has to name it a second time."""
+    """Every file of src/pages is a page: nobody has to name it a second time.
+
+    All texts come first: beside each other they take a kilobyte less, gzipped.
+    """
     names = sorted(path.stem for path in PAGES.glob("*.tsx"))
-    lines = ['import type { Page } from "../src/page";']
+    texts = sorted(path.stem for path in (HERE / "src" / "i18n").glob("*.ts"))
+    lines = [f'import "../src/i18n/{name}";' for name in texts]
+    lines.append('import type { Page } from "../src/page";')
     lines += [
         f'import {{ page as p{at} }} from "../src/pages/{name}";' for at, name in enumerate(names)
     ]
@@ -102,6 +119,25 @@ def _list_pages() -> None:
     )
     MADE.mkdir(exist_ok=True)
     (MADE / "pages.ts").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _pack() -> None:
+    """Copies the sources; the copies name each text once, not once a language."""
+    shutil.rmtree(PACKED, ignore_errors=True)
+    shutil.copytree(HERE / "src", PACKED / "src")
+    (PACKED / "made").mkdir()
+    shutil.copy(MADE / "pages.ts", PACKED / "made")
+    for path in sorted((PACKED / "src" / "i18n").glob("*.ts")):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(_DICTIONARY.sub(_without_names, text), encoding="utf-8")
+
+
+def _without_names(found: re.Match[str]) -> str:
+    """The second language as a list, in the order of the first."""
+    first, second = found.groups()
+    if _NAME.findall(first) != _NAME.findall(second):
+        raise BuildError(f"texts are not in one order: {_NAME.findall(second)[:3]}…")
+    return f"  {{\n{first}  }},\n  [\n{_NAME.sub('   ', second)}  ],\n);"
 
 
 def _bundled(source: str, *options: str) -> str:

@@ -124,7 +124,7 @@ def _judged(
         session.out.shown(f"\n{text}", style="bold")
         head = f"question {place} of {of}, passage {number} of {len(passages)}: {passage.pointer}"
         session.out.shown(head, style="dim")
-        session.out.shown(passage.text)
+        session.out.shown(passage.text.strip("\n"))
         found = _graded(session, passage)
         if found["grade"] >= RELEVANT:
             ranges[found["json_pointer"], found["char_start"], found["char_end"]] = found

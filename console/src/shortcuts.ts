@@ -38,7 +38,7 @@ function spelled(event: KeyboardEvent): string {
 }
 
 function inField(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable]") !== null;
+  return target instanceof HTMLElement && target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]") !== null;
 }
 
 addEventListener("keydown", (event) => {

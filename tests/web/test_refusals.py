@@ -161,7 +161,7 @@ def test_an_unknown_route_is_a_problem_too(api: Api, path: str) -> None:
         ("PUT", "/api/v1/tables/1"),
         ("POST", "/api/v1/tables/1"),
         ("POST", "/api/v1/tables/1/data"),
-        ("PATCH", "/api/v1/tools/1"),
+        ("PUT", "/api/v1/tools/1"),
         ("GET", "/api/v1/tools/1/search"),
         ("POST", "/healthz"),
         ("DELETE", "/openapi.json"),

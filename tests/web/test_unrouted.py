@@ -27,7 +27,7 @@ def test_an_unknown_path_is_404(api: Api, path: str) -> None:
     ("method", "path", "allowed"),
     [
         ("POST", "/api/v1/tables/1/data", "DELETE, GET, PATCH, PUT"),
-        ("OPTIONS", "/api/v1/tables", "POST"),
+        ("OPTIONS", "/api/v1/tables", "GET, POST"),
         ("GET", "/api/v1/tools/search", "POST"),
         ("GET", "/api/v1/tools/search?wait=0", "POST"),
         ("DELETE", "/api/v1/tools/search", "POST"),

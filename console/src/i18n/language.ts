@@ -20,9 +20,11 @@ export function setLanguage(next: Language): void {
   language.value = next;
 }
 
-/** Texts of both languages. One that is missing in either is an error of the compiler. */
+/** Texts of both languages. One that is missing in either is an error of the compiler. The build
+ * makes a list of the second, in the order of the first. */
 export function dictionary<T extends Record<string, Text>>(en: T, zh: NoInfer<Same<T>>): () => Same<T> {
-  return () => (language.value === "zh" ? zh : (en as Same<T>));
+  const named = Array.isArray(zh) ? Object.fromEntries(Object.keys(en).map((name, at) => [name, zh[at]])) : zh;
+  return () => (language.value === "zh" ? named : en) as Same<T>;
 }
 
 const locale = (): string => (language.value === "zh" ? "zh-CN" : "en");

@@ -40,6 +40,7 @@ class ReadingParts:
             model=self.model,
             rerank_models=self.settings.rerank_models,
             token_issuer=self.token_issuer,
+            has_console=self.settings.console,
             has_uploads=bool(self.settings.upload_bucket),
             upload_bytes=self.settings.upload_max_bytes,
             string_chars=self.settings.max_node_chars,

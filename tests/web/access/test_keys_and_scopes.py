@@ -157,10 +157,16 @@ def test_what_is_for_everybody_asks_for_no_key_and_minds_none(
 ) -> None:
     answers = [send(victim, operation, headers) for headers in no_keys.values()]
     assert {response.status_code for response in answers} == {ROWS[operation].status}
-    said = [response.json() for response in answers]
-    for body in said:
-        body.pop("requestId", None)
-    assert all(each == said[0] for each in said)
+    assert all(said(response) == said(answers[0]) for response in answers)
+
+
+def said(response: httpx2.Response) -> object:
+    """The body without the id of the request."""
+    if not response.headers["content-type"].startswith("application/"):
+        return response.text
+    body = response.json()
+    body.pop("requestId", None)
+    return body
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])

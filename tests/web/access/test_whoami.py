@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
-from fastapi import APIRouter
 
 from context_search import __version__
-from context_search.web.app import http_app
-from context_search.web.routes.access import whoami
 from tests.web.api import Api, LocalParts, answer, problem
-from tests.web.in_process import client_of
 
 WHOAMI = "/api/v1/whoami"
 
@@ -44,7 +41,7 @@ def test_a_key_of_any_scope_is_told_its_own(api: Api, scope: str) -> None:
 def test_features_say_what_is_on(api: Api, parts: LocalParts) -> None:
     before = answer(api("GET", WHOAMI), 200)["features"]
     assert before == {
-        "console": False,
+        "console": True,
         "project_search": False,
         "uploads": False,
         "reranking": True,
@@ -55,16 +52,10 @@ def test_features_say_what_is_on(api: Api, parts: LocalParts) -> None:
     assert answer(api("GET", WHOAMI), 200)["features"] == {**before, "project_search": True}
 
 
-def test_the_console_is_a_feature_where_it_is_served(api: Api, parts: LocalParts) -> None:
-    console = APIRouter()
-
-    @console.get("/console")
-    async def page() -> None:
-        return None
-
-    with client_of(http_app([whoami.router, console], parts), has_contract=False) as client:
-        asked = client.get(WHOAMI, headers={"authorization": f"Bearer {api.key}"})
-    assert answer(asked, 200)["features"]["console"] is True
+def test_the_console_is_no_feature_where_it_is_not_served(parts: LocalParts) -> None:
+    without = parts.settings.model_copy(update={"console": False})
+    assert parts.reading.whoami.deployment.has_console
+    assert not replace(parts.reading, settings=without).whoami.deployment.has_console
 
 
 def test_without_a_key_of_a_project_nothing_is_told(api: Api) -> None:

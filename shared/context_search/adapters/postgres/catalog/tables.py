@@ -166,7 +166,8 @@ class PostgresTables:
     def _listed(self, project_id: int, table_ids: Sequence[int]) -> list[ListedTable]:
         rows = self.tx.run(
             f"""
-            SELECT {_TABLE}, COALESCE(pg_column_size(data), 0), tools_count, index_ids
+            SELECT {_TABLE}, COALESCE(pg_column_size(context_table.data), 0),
+                   counted.tools_count, counted.index_ids
             FROM context_table CROSS JOIN LATERAL (
                 SELECT count(*) AS tools_count, array_agg(DISTINCT index_id) AS index_ids
                 FROM (SELECT coverage.index_id FROM tool

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Request
-from starlette.routing import Match
+from fastapi import APIRouter
 
 from context_search import __version__
 from context_search.domain.access import ApiKey, Permission, in_order
@@ -42,6 +41,7 @@ class Deployment:
     model: Model
     rerank_models: tuple[str, ...]
     token_issuer: str | None
+    has_console: bool
     has_uploads: bool
     upload_bytes: int
     string_chars: int
@@ -130,7 +130,7 @@ class WhoAmIAnswer(Answer):
     features: FeaturesAnswer
 
     @classmethod
-    def of(cls, told: Identity, of: Deployment, *, has_console: bool) -> WhoAmIAnswer:
+    def of(cls, told: Identity, of: Deployment) -> WhoAmIAnswer:
         """Returns what a caller is told."""
         key = told.key
         return cls(
@@ -150,7 +150,7 @@ class WhoAmIAnswer(Answer):
             token_issuer=of.token_issuer,
             limits=_limits(of),
             features=FeaturesAnswer(
-                console=has_console,
+                console=of.has_console,
                 project_search=told.has_project_index,
                 uploads=of.has_uploads,
                 reranking=bool(of.rerank_models),
@@ -180,8 +180,6 @@ Use = Annotated[WhoAmIUseCases, part("reading.whoami")]
 
 
 @router.get("/whoami")
-async def whoami(request: Request, caller: AnyScope, use: Use) -> WhoAmIAnswer:
+async def whoami(caller: AnyScope, use: Use) -> WhoAmIAnswer:
     """Returns whose credentials these are, what they permit, and what the deployment is."""
-    page = {"type": "http", "method": "GET", "path": "/console", "headers": []}
-    has_console = any(route.matches(page)[0] is Match.FULL for route in request.app.routes)
-    return WhoAmIAnswer.of(use.whoami.tell(caller), use.deployment, has_console=has_console)
+    return WhoAmIAnswer.of(use.whoami.tell(caller), use.deployment)

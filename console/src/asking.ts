@@ -1,0 +1,82 @@
+/** Two ways to rank, A and B: what each finds for a question, and for all questions of a set. */
+import { batch, signal } from "@preact/signals";
+import { type Id, post, Problem, type Schema } from "./api";
+import { type Hit, hitsOf } from "./rules/hits";
+import { type Judged, spanOf } from "./rules/judging";
+import { DEPTH, type Scores, score } from "./rules/measures";
+
+export interface Way {
+  readonly tool: Id;
+  /** Another ranking than the tool's own; null asks the tool as it is. */
+  readonly config: Record<string, unknown> | null;
+}
+export interface Found {
+  readonly hits: readonly Hit[];
+  readonly degraded: readonly string[];
+}
+/** Null: degraded or refused, so not measured. */
+export type Measured = { readonly a: Scores; readonly b: Scores } | null;
+
+export async function found(way: Way, query: string, topK: number, abort?: AbortSignal): Promise<Found> {
+  const body = { query, top_k: topK, ...(way.config ? { config: way.config } : {}) };
+  const answer = await post<Schema<"ExplainedAnswer">>(`/api/v1/tools/${way.tool}/search/explain`, body, abort ? { signal: abort } : {});
+  return { hits: hitsOf(answer.results, answer.explain.candidates), degraded: answer.retrieval.degraded };
+}
+
+const AT_ONCE = 4;
+const PAUSE_MS = 2000;
+/** By question; what is there already is not asked again. */
+export const measured = signal<ReadonlyMap<string, Measured>>(new Map());
+export const running = signal(false);
+export const waiting = signal(false);
+let abort = new AbortController();
+
+export function stopRun(): void {
+  abort.abort();
+  running.value = false;
+  waiting.value = false;
+}
+
+/** Asks four at a time, waits where the API says that it is too much, and goes on where it was stopped. */
+export async function run(a: Way, b: Way, questions: readonly Judged[]): Promise<void> {
+  abort = new AbortController();
+  const mine = abort;
+  const left = questions.filter((one) => one.relevant.length && !measured.value.has(one.query));
+  running.value = true;
+  const worker = async (): Promise<void> => {
+    for (let one = left.shift(); one && !mine.signal.aborted; one = left.shift()) {
+      const result = await patient(() => both(a, b, one!, mine.signal), mine.signal);
+      if (!mine.signal.aborted) measured.value = new Map(measured.value).set(one.query, result);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  } catch (error) {
+    if (!(error instanceof DOMException)) throw error;
+  } finally {
+    if (mine === abort) batch(stopRun);
+  }
+}
+
+async function both(a: Way, b: Way, judged: Judged, abort: AbortSignal): Promise<Measured> {
+  const [one, other] = await Promise.all([found(a, judged.query, DEPTH, abort), found(b, judged.query, DEPTH, abort)]);
+  if (one.degraded.length || other.degraded.length) return null;
+  const gold = judged.relevant.map(spanOf);
+  return { a: score(gold, one.hits), b: score(gold, other.hits) };
+}
+
+/** What passes (429, 503) is asked again, five times in all. */
+async function patient(ask: () => Promise<Measured>, abort: AbortSignal): Promise<Measured> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      if (!error.fields.retryable || tries === 5) return null;
+      waiting.value = true;
+      await new Promise((resolve) => setTimeout(resolve, error.fields.retryAfterMs ?? PAUSE_MS));
+      waiting.value = false;
+      abort.throwIfAborted();
+    }
+  }
+}

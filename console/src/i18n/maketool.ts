@@ -1,0 +1,36 @@
+import { dictionary, num } from "./language";
+
+export const makeToolTexts = dictionary(
+  {
+    title: "Make a Search Tool",
+    table: "Table",
+    scope: "Scope: a place in the document, empty for all of it",
+    name: "Name, by which agents call it",
+    description: "Description, by which agents choose it",
+    threshold: "Index strings from so many characters on",
+    size: "Characters of a chunk",
+    overlap: "Overlap",
+    make: "Make",
+    made: "The Search Tool is there",
+    scope_missing: "The document has nothing at this place.",
+    nothing_indexed: "The strings there are blank or over the limits, so nothing is indexed.",
+    no_long_strings: (longest: number) => `No string there is long enough: the longest has ${num(longest)} characters.`,
+    lower: (to: number) => `Make it again from ${num(to)} characters on`,
+  },
+  {
+    title: "创建搜索工具",
+    table: "表",
+    scope: "范围：文档中的位置，留空为整个文档",
+    name: "名称（代理用它调用）",
+    description: "说明（代理据此选择）",
+    threshold: "从多少字符起建立索引",
+    size: "分块字符数",
+    overlap: "重叠",
+    make: "创建",
+    made: "搜索工具已创建",
+    scope_missing: "文档中没有此位置。",
+    nothing_indexed: "该位置的字符串为空或超出限制，未建立索引。",
+    no_long_strings: (longest) => `没有足够长的字符串，最长为 ${num(longest)} 个字符。`,
+    lower: (to) => `改为从 ${num(to)} 个字符起重新创建`,
+  },
+);

@@ -1,0 +1,219 @@
+/** MCP instances: which tools an agent sees, its keys, and what to paste to connect it. */
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import { useActing } from "../acting";
+import { all, get, type Id, Problem, request, type Schema } from "../api";
+import { agentTexts as t } from "../i18n/agents";
+import { keyTexts } from "../i18n/keys";
+import { ago } from "../i18n/language";
+import { titles } from "../i18n/pages";
+import { ensureLists, tools } from "../lists";
+import type { Page } from "../page";
+import { Copy } from "../parts/copy";
+import { Confirm } from "../parts/dialog";
+import { FormDialog, Table } from "../parts/form";
+import { Authority, byAuthority, type Key, KeyTable, MakeKey, Once } from "../parts/keys";
+import { Empty, ProblemBox, Shown } from "../parts/states";
+import { useResource } from "../resource";
+import { go, href, route } from "../router";
+import { clients, serverName } from "../rules/clients";
+import { session } from "../session";
+
+type Mcp = Schema<"McpAnswer">;
+type Binding = Schema<"BindingAnswer">;
+const PATH = "/api/v1/mcps";
+/** The key that was just made, while the page is open: of which instance, and the key. */
+type Secret = readonly [mcp: string, key: string];
+
+function Agents(): VNode {
+  const id = route.value.path[1];
+  const secret = useSignal<Secret | null>(null);
+  useEffect(() => void ensureLists().catch(() => undefined), []);
+  const keep = (mcp: Id, key: string): void => void (secret.value = [String(mcp), key]);
+  return id === undefined ? <List keep={keep} /> : <One key={id} id={id} secret={secret.value?.[0] === id ? secret.value[1] : ""} keep={keep} />;
+}
+
+function List({ keep }: { keep: (mcp: Id, key: string) => void }): VNode {
+  const list = useResource("mcps", (signal) => all<Mcp>(PATH, "mcps", { signal }));
+  const making = useSignal(false);
+  return (
+    <div class="stack wide">
+      <div class="row"><h1 class="grow" tabIndex={-1}>{titles().agents}</h1><button class="primary" onClick={() => (making.value = true)}>{t().make}…</button></div>
+      <Shown of={list}>
+        {({ items }) => items.length ? (
+          <Table heads={[t().name, t().isOn, t().replace, keyTexts().made]}>
+          {items.map((mcp) => (
+            <tr key={String(mcp.id)}>
+              <td><a href={href(`/agents/${mcp.id}`)}><bdi>{mcp.name}</bdi></a></td>
+              <td><span class={mcp.status ? "badge good" : "badge"}><span aria-hidden="true">{mcp.status ? "●" : "○"}</span>{mcp.status ? t().on : t().off}</span></td>
+              <td class="dim">{t()[`replace_${mcp.replace}`]}</td>
+              <td class="dim">{ago(mcp.created_at)}</td>
+            </tr>
+          ))}
+          </Table>
+        ) : <Empty text={t().none} />}
+      </Shown>
+      {making.value ? <Make onClose={() => (making.value = false)} onMade={(made) => { keep(made.id, made.api_key); go(`/agents/${made.id}`); }} /> : null}
+    </div>
+  );
+}
+
+function Make({ onClose, onMade }: { onClose: () => void; onMade: (made: Schema<"NewMcpAnswer">) => void }): VNode {
+  const acting = useActing();
+  const send = async (fields: FormData): Promise<void> => {
+    const bindings = fields.getAll("tool").map((id) => ({ tool_id: Number(id) }));
+    const body = { project_id: session.value?.projectId, name: fields.get("name"), bindings };
+    const made = await acting.run(() => request<Schema<"NewMcpAnswer">>("POST", PATH, { body, idempotent: true, ...byAuthority(fields) }));
+    if (made) onMade(made.data);
+  };
+  return (
+    <FormDialog title={t().make} act={t().make} acting={acting} onSend={send} onClose={onClose}>
+        <label class="stack">{t().name}<input name="name" required maxLength={200} placeholder="support" /></label>
+        <fieldset class="stack"><legend>{t().tools}</legend>
+          {tools.value?.length ? tools.value.map((tool) => <label key={String(tool.id)} class="check"><input type="checkbox" name="tool" value={String(tool.id)} defaultChecked /> <bdi>{tool.name}</bdi></label>) : <p class="dim">{t().noTools}</p>}
+        </fieldset>
+        <Authority />
+    </FormDialog>
+  );
+}
+
+interface OneProps {
+  readonly id: string;
+  readonly secret: string;
+  readonly keep: (mcp: Id, key: string) => void;
+}
+
+function One({ id, secret, keep }: OneProps): VNode {
+  const path = `${PATH}/${id}`;
+  const about = useResource(path, (signal) => get<Mcp>(path, { signal }));
+  const keys = useResource<readonly Key[]>(`${path}/keys`, async (signal) => (await all<Key>(`${path}/keys`, "keys", { signal })).items);
+  const making = useSignal(false);
+  const deleting = useSignal(false);
+  const acting = useActing();
+  const change = (body: object): void => void acting.run(() => request("PATCH", path, { body })).then(about.reload);
+  const remove = (): void => void acting.run(() => request("DELETE", path)).then((gone) => gone && go("/agents"));
+  const fresh = (key: string): void => {
+    making.value = false;
+    keep(id, key);
+    keys.reload();
+  };
+  return (
+    <Shown of={about}>
+      {(mcp) => (
+        <div class="stack wide">
+          <div class="row">
+            <h1 class="grow" tabIndex={-1}><a href={href("/agents")}>{titles().agents}</a> <span class="dim">/</span> <bdi>{mcp.name}</bdi></h1>
+            <label class="check"><input type="checkbox" role="switch" checked={mcp.status} onChange={(event) => change({ status: event.currentTarget.checked })} />{t().isOn}</label>
+            <button class="danger" onClick={() => (deleting.value = true)}>{t().delete}…</button>
+          </div>
+          {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+          <div class="cards">
+            <Bindings path={`${path}/bindings`} />
+            <section class="panel stack">
+              <Choice label={t().replace} value={mcp.replace} of={{ off: t().replace_off, propose: t().replace_propose, execute: t().replace_execute }} onChoose={(replace) => change({ replace })} />
+              {mcp.replace === "execute" ? <Choice label={t().confirm} value={mcp.confirm} of={{ client: t().confirm_client, required: t().confirm_required }} onChoose={(confirm) => change({ confirm })} /> : null}
+            </section>
+          </div>
+          <section class="stack">
+            <div class="row"><h2 class="grow">{t().keys}</h2><button onClick={() => (making.value = true)}>{keyTexts().make}…</button></div>
+            {secret ? <Once key={secret} secret={secret} /> : null}
+            <KeyTable path={`${path}/keys`} scoped={false} of={keys} onNew={(key) => fresh(key.api_key)} />
+          </section>
+          <Connect name={mcp.name} secret={secret} />
+          {making.value ? <MakeKey path={`${path}/keys`} scoped={false} onClose={() => (making.value = false)} onMade={(key) => fresh(key.api_key)} /> : null}
+          {deleting.value ? <Confirm title={t().delete} text={t().deleteText} act={t().delete} name={mcp.name} onClose={() => (deleting.value = false)} onAct={remove} /> : null}
+        </div>
+      )}
+    </Shown>
+  );
+}
+
+function Choice({ label, value, of, onChoose }: { label: string; value: string; of: Record<string, string>; onChoose: (value: string) => void }): VNode {
+  return (
+    <label class="stack">{label}
+      <select value={value} onChange={(event) => onChoose(event.currentTarget.value)}>{Object.entries(of).map(([name, text]) => <option key={name} value={name}>{text}</option>)}</select>
+    </label>
+  );
+}
+
+function Bindings({ path }: { path: string }): VNode {
+  const bound = useResource(path, (signal) => all<Binding>(path, "bindings", { signal }));
+  const acting = useActing();
+  const change = (tool: Id, binding: Binding | undefined, on: boolean): void => {
+    const act = binding ? () => request("PATCH", `${path}/${tool}`, { body: { status: on } }) : () => request("POST", path, { body: { tool_id: tool }, idempotent: true });
+    void acting.run<unknown>(act).then(bound.reload);
+  };
+  return (
+    <section class="panel stack">
+      <h2>{t().tools}</h2>
+      {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+      <Shown of={bound}>
+        {({ items }) => tools.value?.length ? (
+          <ul class="plain stack">
+            {tools.value.map((tool) => {
+              const binding = items.find((one) => String(one.tool_id) === String(tool.id));
+              return (
+                <li key={String(tool.id)}>
+                  <label class="check"><input type="checkbox" checked={binding?.status ?? false} onChange={(event) => change(tool.id, binding, event.currentTarget.checked)} /> <bdi>{tool.name}</bdi> {binding && binding.name !== tool.name ? <code class="dim">{binding.name}</code> : null}</label>
+                </li>
+              );
+            })}
+          </ul>
+        ) : <p class="dim">{t().noTools}</p>}
+      </Shown>
+    </section>
+  );
+}
+
+function Connect({ name, secret }: { name: string; secret: string }): VNode {
+  const chosen = useSignal(0);
+  const client = clients[chosen.value]!;
+  const text = (key: string): string => client.text(serverName(name), `${location.origin}/mcp`, key);
+  return (
+    <section class="panel stack">
+      <h2>{t().connect}</h2>
+      <div class="row wrapping" role="group" aria-label={t().client}>
+        {clients.map((one, at) => <button key={one.name} class="small" aria-pressed={at === chosen.value} onClick={() => (chosen.value = at)}>{one.name}</button>)}
+      </div>
+      {client.file ? <p class="dim small">{t().file(client.file)}</p> : null}
+      <pre tabIndex={0}>{text(secret ? `${secret.slice(0, 11)}••••••••` : "KEY")}</pre>
+      <div class="row"><Copy text={() => text(secret || "KEY")} />{secret ? <Try secret={secret} /> : <span class="dim small">{t().placeholder}</span>}</div>
+    </section>
+  );
+}
+
+/** Asks as an agent's client would, with the key that was just made. */
+function Try({ secret }: { secret: string }): VNode {
+  const acting = useActing();
+  const said = useSignal("");
+  const ask = async (): Promise<void> => {
+    const began = performance.now();
+    const names = await acting.run(() => listTools(secret));
+    said.value = names ? `✓ ${t().tried(names.length, Math.round(performance.now() - began))} ${names.join(", ")}` : "";
+  };
+  return (
+    <>
+      <button class="primary" onClick={() => void ask()} disabled={acting.busy.value}>{t().tryIt}</button>
+      <span role="status" class="good">{said.value}</span>
+      {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+    </>
+  );
+}
+
+interface Listed {
+  readonly result?: { readonly tools: readonly { readonly name: string }[] };
+  readonly error?: { readonly message: string };
+}
+
+/** Errors of JSON-RPC have their message in another place than problems. */
+async function listTools(key: string): Promise<string[]> {
+  const body = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  const { data } = await request<Listed>("POST", "/mcp", { body, key }).catch((error: unknown) => {
+    const told = error instanceof Problem && (error.fields["error"] as Listed["error"]);
+    throw told ? new Problem({ ...error.fields, detail: told.message }) : error;
+  });
+  return (data.result?.tools ?? []).map((tool) => tool.name);
+}
+
+export const page: Page = { id: "agents", order: 70, scopes: ["manage"], title: () => titles().agents, View: Agents };

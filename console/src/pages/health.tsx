@@ -1,0 +1,97 @@
+/** Is it us, the provider or turbopuffer; what is stuck, and will it mend itself. */
+import type { VNode } from "preact";
+import { get, Problem, type Schema } from "../api";
+import { healthTexts as t } from "../i18n/health";
+import { ago, bytes, moment, num } from "../i18n/language";
+import { titles } from "../i18n/pages";
+import type { Page } from "../page";
+import { Table } from "../parts/form";
+import { Shown } from "../parts/states";
+import { Counts } from "../parts/status";
+import { usePolling, useResource } from "../resource";
+import { href } from "../router";
+import { session } from "../session";
+
+type Health = Schema<"ProjectHealthAnswer">;
+interface Read {
+  readonly health: Health;
+  readonly at: string;
+  readonly apiMs: number;
+  readonly database: boolean;
+}
+const EVERY_MS = 5000;
+
+async function read(signal: AbortSignal): Promise<Read> {
+  const began = performance.now();
+  await get("/healthz", { signal });
+  const apiMs = Math.round(performance.now() - began);
+  // Not ready is an answer, too: it says that the database is away.
+  const ready = await get("/readyz", { signal }).then(() => true, (error: unknown) => {
+    if (error instanceof Problem) return false;
+    throw error;
+  });
+  const health = await get<Health>(`/api/v1/projects/${session.value?.projectId}/health`, { signal });
+  return { health, at: new Date().toISOString(), apiMs, database: ready };
+}
+
+function HealthPage(): VNode {
+  const found = useResource("health", read);
+  usePolling(found.reload, EVERY_MS);
+  return (
+    <>
+      <div class="row"><h1 class="grow" tabIndex={-1}>{titles().health}</h1><span class="dim small">{found.data.value ? t().read(ago(found.data.value.at)) : ""}</span></div>
+      <Shown of={found} lines={6}>{(data) => <All data={data} />}</Shown>
+    </>
+  );
+}
+
+const Sign = ({ good }: { good: boolean }): VNode => <span class={good ? "good" : "bad-ink"} aria-hidden="true">{good ? "✓" : "✕"}</span>;
+
+function All({ data: { health, apiMs, database } }: { data: Read }): VNode {
+  const { cleanup, integrity, indexes } = health;
+  const sum = (name: "missing" | "orphans"): number => integrity.reduce((total, one) => total + one[name], 0);
+  return (
+    <div class="stack wide">
+      <div class="cards">
+        <dl class="panel facts">
+          <dt>{t().api}</dt><dd class="num"><Sign good /> {t().answers(apiMs)}</dd>
+          <dt>{t().database}</dt><dd><Sign good={database} /> {database ? t().there : t().away}</dd>
+          <dt>{t().cleanup}</dt>
+          <dd class="num">{cleanup ? <><Sign good={!cleanup.errors.length} /> {t().ran(ago(cleanup.at), cleanup.seconds)}, {cleanup.rests_until ? t().rests(moment(cleanup.rests_until)) : cleanup.is_complete ? t().complete : t().incomplete} {cleanup.errors.map((code) => <code key={code} class="code bad-ink">{code}</code>)}</> : t().neverRan}</dd>
+          <dt>{t().queue}</dt><dd class="num">{t().oldest(Math.max(health.oldest_wait_seconds, health.outbox.oldest_seconds))} · {t().waiting(health.outbox.waiting)}</dd>
+        </dl>
+        <dl class="panel facts">
+          <dt>{t().strings}</dt><dd><a href={href("/indexes")}><Counts of={health.nodes} /></a></dd>
+          <dt>{t().indexes}</dt><dd class="num">{t().counts(indexes.live, indexes.building, indexes.evicted)}</dd>
+          <dt>{t().integrity}</dt><dd class="num"><Sign good={!sum("missing") && !sum("orphans")} /> {t().integrityText(integrity.length, sum("missing"), sum("orphans"))}</dd>
+          <dt>{t().chunks}</dt><dd class="num"><Limit used={health.usage.chunks} all={health.limits.chunks} shown={num} name={t().chunks} /></dd>
+          <dt>{t().vectors}</dt><dd class="num"><Limit used={health.usage.vector_bytes} all={health.limits.vector_bytes} shown={bytes} name={t().vectors} /></dd>
+        </dl>
+      </div>
+      <section class="stack">
+        <h2>{t().errors}</h2>
+        {health.errors.length ? (
+          <Table heads={[t().code, t().count, t().latest, t().todo]} right={[1]}>
+              {health.errors.map((error) => (
+                <tr key={error.code}><td><code class="code">{error.code}</code></td><td class="num right">{num(error.count)}</td><td class="dim">{error.latest_at ? ago(error.latest_at) : "–"}</td><td>{remedy(error.code)}</td></tr>
+              ))}
+          </Table>
+        ) : <p class="good">✓ {t().noErrors}</p>}
+      </section>
+    </div>
+  );
+}
+
+function Limit({ used, all, shown, name }: { used: number; all: number; shown: (value: number) => string; name: string }): VNode {
+  return <span class="row"><meter min={0} max={all} high={all * 0.9} value={used} aria-label={name} /> {t().of(shown(used), shown(all))}</span>;
+}
+
+/** What the runbook says, in a word; the page of docs/operations.md stands behind it. */
+function remedy(code: string): string {
+  if (/^(NODE_|PROJECT_FULL|DOCUMENT_)/.test(code)) return t().fix_split;
+  if (code === "EMBEDDING_REJECTED") return t().fix_text;
+  if (/_(UNAVAILABLE|TIMEOUT)$/.test(code)) return t().fix_itself;
+  return `${t().fix_operator}: docs/operations.md#nodes-that-gave-up`;
+}
+
+export const page: Page = { id: "health", order: 90, scopes: ["search", "manage"], title: () => titles().health, View: HealthPage };

@@ -1,0 +1,214 @@
+/** What is there: tables, their Search Tools, how each index is; or the three steps to the first answer. */
+import { signal, useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import { useActing } from "../acting";
+import { all, type Id, post, request, type Schema } from "../api";
+import { t as common } from "../i18n/common";
+import { ago, bytes, num } from "../i18n/language";
+import { overviewTexts as t } from "../i18n/overview";
+import { titles } from "../i18n/pages";
+import { statusTexts } from "../i18n/status";
+import type { ToolSummary } from "../lists";
+import { usePace } from "../pacing";
+import type { Page } from "../page";
+import { Confirm } from "../parts/dialog";
+import { MakeTool } from "../parts/maketool";
+import { Empty, ProblemBox, Shown } from "../parts/states";
+import { moves, Status } from "../parts/status";
+import { FileButton, UploadState } from "../parts/upload";
+import { type ProjectIndex, projectIndex, projectIndexPath, switched } from "../projectindex";
+import { useResource } from "../resource";
+import { go, href, textOf } from "../router";
+import { may } from "../session";
+import { newTable, sending } from "../uploads";
+
+type Table = Schema<"ListedTableAnswer">;
+interface Everything {
+  readonly tables: readonly Table[];
+  readonly tools: readonly ToolSummary[];
+  /** Null while it is off. */
+  readonly project: ProjectIndex | null;
+  readonly cut: boolean;
+}
+/** Stays while other pages are looked at. */
+const kept = signal("");
+/** From the first step until the first question. */
+const beginning = signal(false);
+
+async function everything(signal: AbortSignal): Promise<Everything> {
+  const none = { items: [] as Table[], cut: false };
+  const [tables, tools, project] = await Promise.all([
+    may("manage") ? all<Table>("/api/v1/tables?limit=50", "tables", { signal }) : none,
+    all<ToolSummary>("/api/v1/tools?limit=100", "tools", { signal }),
+    projectIndex(signal),
+  ]);
+  return { tables: tables.items, tools: tools.items, project, cut: tables.cut || tools.cut };
+}
+
+function Overview(): VNode {
+  const found = useResource(`overview ${sending.value?.state}`, everything);
+  const making = useSignal<Id | "any" | null>(null);
+  const filter = textOf("f");
+  useEffect(() => {
+    switched(true);
+    if (filter) kept.value = filter;
+    else if (kept.value) go("/overview", { f: kept.value }, true);
+  }, []);
+  const data = found.data.value;
+  usePace(found.reload, moves(data?.project?.status) || (data?.tools.some((tool) => moves(tool.status)) ?? false));
+  const choose = (text: string): void => {
+    kept.value = text;
+    go("/overview", { f: text }, true);
+  };
+  return (
+    <div class="stack wide" onDragOver={(event) => event.preventDefault()} onDrop={(event) => { event.preventDefault(); void fromFile(event.dataTransfer?.files[0]); }}>
+      <div class="row">
+        <h1 class="grow" tabIndex={-1}>{titles().overview}</h1>
+        <input type="search" value={filter} aria-label={t().filter} placeholder={t().filter} onInput={(event) => choose(event.currentTarget.value)} />
+        {may("manage") ? <><button onClick={() => (making.value = "any")} disabled={!data?.tables.length}>{t().makeTool}…</button><FileButton label={t().file} onFile={(file) => void fromFile(file)} /></> : null}
+      </div>
+      <UploadState />
+      <Shown of={found} lines={6}>
+        {(data) => (
+          <div class="stack wide">
+            <Steps data={data} onTool={(table) => (making.value = table)} />
+            <Tables data={data} filter={filter} onTool={(table) => (making.value = table)} />
+            <ProjectIndexRow index={data.project} reload={found.reload} />
+          </div>
+        )}
+      </Shown>
+      {making.value !== null ? (
+        <MakeTool table={making.value === "any" ? undefined : making.value} onClose={() => { making.value = null; found.reload(); }} onMade={() => { making.value = null; found.reload(); }} />
+      ) : null}
+    </div>
+  );
+}
+
+async function fromFile(file: File | undefined): Promise<void> {
+  if (file && may("manage")) await newTable(file, file.name.replace(/\.(json|jsonl|ndjson)$/i, ""));
+}
+
+/** Gone as soon as there is a tool, and a question was asked. */
+function Steps({ data, onTool }: { data: Everything; onTool: (table: Id) => void }): VNode | null {
+  const step = !data.tables.length ? 1 : !data.tools.length ? 2 : 3;
+  useEffect(() => {
+    if (step < 3) beginning.value = true;
+  }, [step]);
+  if (!may("manage") || (step === 3 && !beginning.value)) return null;
+  const tool = data.tools[0];
+  return (
+    <ol class="plain steps panel flush">
+      <li aria-current={step === 1 ? "step" : undefined}>
+        <h2>1 · {t().step1} {step > 1 ? <span class="good">✓</span> : null}</h2>
+        <p class="dim">{t().step1Text}</p>
+        {step === 1 ? <Paste /> : null}
+      </li>
+      <li aria-current={step === 2 ? "step" : undefined}>
+        <h2>2 · {t().step2} {step > 2 ? <span class="good">✓</span> : null}</h2>
+        <p class="dim">{t().step2Text}</p>
+        {step === 2 ? <button class="primary" onClick={() => onTool(data.tables[0]!.id)}>{t().makeTool}…</button> : null}
+      </li>
+      <li aria-current={step === 3 ? "step" : undefined}>
+        <h2>3 · {t().step3}</h2>
+        <p class="dim">{t().step3Text}</p>
+        {step === 3 && tool ? <button class="primary" onClick={() => { beginning.value = false; go("/search", { tool: tool.id }); }}>{t().ask}</button> : null}
+      </li>
+    </ol>
+  );
+}
+
+function Paste(): VNode {
+  const wrong = useSignal(false);
+  const send = (form: HTMLFormElement): void => {
+    const field = (name: string): string => (form.elements.namedItem(name) as HTMLInputElement).value;
+    try {
+      JSON.parse(field("json"));
+    } catch {
+      wrong.value = true;
+      return;
+    }
+    wrong.value = false;
+    // The text goes as it is: a number keeps all its digits.
+    void newTable(new File([field("json")], `${field("name")}.json`), field("name"));
+  };
+  return (
+    <form class="stack" onSubmit={(event) => { event.preventDefault(); send(event.currentTarget); }}>
+      <label class="stack">{t().tableName}<input name="name" required maxLength={200} defaultValue="library" /></label>
+      <label class="stack">{t().paste}<textarea class="mono" name="json" rows={5} required dir="auto" placeholder={'{"articles": [{"title": "…", "content": "…"}]}'} /></label>
+      {wrong.value ? <p class="bad-ink" role="alert">{t().badJson}</p> : null}
+      <div class="row"><button class="primary">{t().create}</button><span class="dim small">{t().orCli} <code>context-search tables import FILE</code></span></div>
+    </form>
+  );
+}
+
+function Tables({ data, filter, onTool }: { data: Everything; filter: string; onTool: (table: Id) => void }): VNode | null {
+  const wanted = filter.toLowerCase();
+  const has = (text: string | null): boolean => (text ?? "").toLowerCase().includes(wanted);
+  const of = (table: Id): ToolSummary[] => data.tools.filter((tool) => String(tool.table_id) === String(table));
+  const known = data.tables.length ? data.tables : [...new Set(data.tools.map((tool) => tool.table_id))].map((id) => ({ id, name: null }) as Table);
+  const rows = known.map((table) => ({ table, tools: of(table.id).filter((tool) => has(table.name) || has(tool.name)) })).filter(({ table, tools }) => has(table.name) || tools.length);
+  if (!known.length) return null;
+  if (!rows.length) return <Empty text={t().noneFound} />;
+  return (
+    <div class="panel flush table">
+      <table class="overview">
+        <thead><tr><th>{t().name}</th><th>{t().status}</th><th class="right">{t().chunks}</th><th class="right">{t().size}</th><th class="right">{t().changed}</th></tr></thead>
+        {rows.map(({ table, tools }) => (
+          <tbody key={String(table.id)}>
+            <tr>
+              <th scope="rowgroup">{may("manage") ? <a href={href(`/documents/${table.id}`)}><bdi>{table.name ?? table.id}</bdi></a> : <bdi>{table.name ?? `table ${table.id}`}</bdi>}</th>
+              <td>{tools.length === 0 ? may("manage") && !table.tools_count ? <button class="small" onClick={() => onTool(table.id)}>{t().makeTool}…</button> : <span class="dim">{t().noTool}</span> : null}</td>
+              <td />
+              <td class="num right">{table.stored_bytes === undefined ? "" : bytes(table.stored_bytes)}</td>
+              <td class="num right dim">{table.updated_at ? ago(table.updated_at) : ""}</td>
+            </tr>
+            {tools.map((tool) => <ToolRow key={String(tool.id)} tool={tool} />)}
+          </tbody>
+        ))}
+      </table>
+      {data.cut ? <p class="dim small">{common().cut(rows.length)}</p> : null}
+    </div>
+  );
+}
+
+function ToolRow({ tool }: { tool: ToolSummary }): VNode {
+  const { indexed_chunks_count: done, chunks_count: all, indexed_at: at } = tool.search_index;
+  return (
+    <tr>
+      <td class="tool"><a href={href("/search", { tool: tool.id })}><bdi>{tool.name}</bdi></a> <code class="dim"><bdi>{tool.json_pointer || "/"}</bdi></code></td>
+      <td><a class="plainlink" href={href(`/indexes/${tool.id}`)}><Status value={tool.status} /></a></td>
+      <td class="num right">{done === all ? num(all) : statusTexts().chunksOf(done, all)}</td>
+      <td />
+      <td class="num right dim">{at ? ago(at) : ""}</td>
+    </tr>
+  );
+}
+
+function ProjectIndexRow({ index, reload }: { index: ProjectIndex | null; reload: () => void }): VNode {
+  const acting = useActing();
+  const asking = useSignal(false);
+  const change = (on: boolean): void => {
+    const act = on ? () => post(projectIndexPath(), undefined) : () => request("DELETE", projectIndexPath());
+    void acting.run<unknown>(act).then(() => { switched(on); reload(); });
+  };
+  return (
+    <section class="panel stack">
+      <div class="row">
+        <h2>{t().project}</h2>
+        <Status value={index ? index.status : "off"} />
+        {index ? <span class="num">{statusTexts().chunksOf(index.indexed_chunks_count, index.chunks_count)}</span> : null}
+        <span class="grow" />
+        {index ? <a href={href("/indexes/project")}>{t().details}</a> : null}
+        {!may("manage") ? null : index ? (
+          <button onClick={() => (asking.value = true)} disabled={acting.busy.value}>{t().switchOff}…</button>
+        ) : <button onClick={() => change(true)} disabled={acting.busy.value}>{t().switchOn}</button>}
+      </div>
+      {index ? null : <p class="dim">{t().projectOff}</p>}
+      {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+      {asking.value ? <Confirm title={t().switchOff} text={t().switchOffText} act={t().switchOff} onClose={() => (asking.value = false)} onAct={() => change(false)} /> : null}
+    </section>
+  );
+}
+
+export const page: Page = { id: "overview", order: 10, scopes: ["search", "manage"], title: () => titles().overview, View: Overview };

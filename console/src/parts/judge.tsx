@@ -1,0 +1,64 @@
+/** Judging: the exact words, or the passage, by keys 0 to 3. */
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useMemo, useRef } from "preact/hooks";
+import { t as common } from "../i18n/common";
+import { evaluateTexts as t } from "../i18n/evaluate";
+import { num } from "../i18n/language";
+import { change, questions } from "../judgedsets";
+import type { Hit } from "../rules/hits";
+import { type Grade, graded, gradeOf, pooled, spanOf, without } from "../rules/judging";
+import { CodePoints } from "../rules/offsets";
+import { useShortcut } from "../shortcuts";
+import { selectedRange, Text } from "./text";
+
+const GRADES: readonly Grade[] = [0, 1, 2, 3];
+
+export function Judge({ query, a, b }: { query: string; a: readonly Hit[]; b: readonly Hit[] }): VNode | null {
+  const blind = useSignal(true);
+  const at = useSignal(0);
+  const box = useRef<HTMLDivElement>(null);
+  const list = useMemo(() => (blind.value ? pooled(a, b, query) : [...a.slice(0, 10)]), [a, b, blind.value]);
+  const hit = list[Math.min(at.value, list.length - 1)];
+  const judged = questions.value.find((one) => one.query === query);
+  const give = (grade: Grade): void => {
+    const now = list[Math.min(at.value, list.length - 1)];
+    if (!now) return;
+    const range = (box.current && selectedRange(box.current)) ?? now;
+    change(graded(questions.value, query, { pointer: now.pointer, start: range.start, end: range.end }, grade));
+    getSelection()?.removeAllRanges();
+    if (range === now) at.value = Math.min(list.length - 1, at.value + 1);
+  };
+  const latest = useRef(give);
+  latest.current = give;
+  for (const grade of GRADES) useShortcut(String(grade), () => `${t().judge}: ${t()[`grade${grade}`]}`, () => latest.current(grade));
+  if (!hit) return null;
+  return (
+    <section class="panel stack" aria-label={t().judge}>
+      <div class="row">
+        <h2>{t().judge}</h2>
+        <span class="num dim">{t().of(at.value + 1, list.length)}</span>
+        <button class="small" aria-label="←" disabled={!at.value} onClick={() => (at.value -= 1)}>←</button>
+        <button class="small" aria-label="→" disabled={at.value >= list.length - 1} onClick={() => (at.value += 1)}>→</button>
+        <label class="check"><input type="checkbox" checked={blind.value} onChange={(event) => { blind.value = event.currentTarget.checked; at.value = 0; }} />{t().blind}</label>
+      </div>
+      <p class="small row"><code><bdi>{hit.pointer || "/"}</bdi></code><span class="dim num">{num(hit.start)}–{num(hit.end)}</span></p>
+      <div ref={box} class="scroller short"><Text text={useMemo(() => new CodePoints(hit.text), [hit])} start={hit.start} marked={NOTHING} showChunks={false} showInvisible={false} target={null} /></div>
+      <div class="row">
+        {GRADES.map((grade) => <button key={grade} aria-pressed={gradeOf(judged, hit) === grade} onClick={() => give(grade)}>{t()[`grade${grade}`]} <kbd>{grade}</kbd></button>)}
+        <span class="dim small">{t().howTo}</span>
+      </div>
+      {judged ? (
+        <ul class="plain row small">
+          {[...judged.relevant, ...(judged.others ?? [])].map((one) => (
+            <li key={`${one.json_pointer} ${one.char_start} ${one.char_end}`} class="badge num"><bdi>{one.json_pointer}</bdi> {num(one.char_start)}–{num(one.char_end)} = {num(one.grade ?? 2)}
+              <button class="quiet small" aria-label={common().delete} onClick={() => change(questions.value.map((other) => (other === judged ? without(judged, spanOf(one)) : other)))}>✕</button>
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </section>
+  );
+}
+
+const NOTHING = { chunks: [], matches: [], hit: null };

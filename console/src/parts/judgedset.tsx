@@ -1,0 +1,120 @@
+/** A judged set: opened, saved, imported and exported, and run over A and B. */
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useActing } from "../acting";
+import { measured, run, running, stopRun, waiting, type Way } from "../asking";
+import { t as common } from "../i18n/common";
+import { evaluateTexts as t } from "../i18n/evaluate";
+import { num } from "../i18n/language";
+import { change, listSets, openSet, questions, saveSet, setName, unsaved } from "../judgedsets";
+import { useResource } from "../resource";
+import { parsed, written } from "../rules/judging";
+import { interval, MEASURES, type Scores } from "../rules/measures";
+import { Table } from "./form";
+import { ProblemBox } from "./states";
+import { FileButton } from "./upload";
+
+interface JudgedSetProps {
+  readonly a: Way;
+  readonly b: Way;
+  readonly onQuestion: (query: string) => void;
+}
+
+export function JudgedSet({ a, b, onQuestion }: JudgedSetProps): VNode {
+  const sets = useResource("judged sets", listSets);
+  const acting = useActing();
+  const bad = useSignal("");
+  const name = useSignal(setName.value);
+  const problem = acting.problem.value;
+  const opened = (wanted: string): void => void acting.run(() => openSet(wanted)).then(() => (name.value = setName.value));
+  const save = (): void => void acting.run(() => saveSet(name.value), t().saved).then(sets.reload);
+  const read = async (file: File): Promise<void> => {
+    try {
+      change(parsed(await file.text()));
+      bad.value = "";
+    } catch (error) {
+      bad.value = t().badLine((error as Error).message);
+    }
+  };
+  const keep = (): void => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([written(questions.value)], { type: "application/jsonl" }));
+    link.download = `${name.value || "judged"}.jsonl`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  return (
+    <section class="panel stack">
+      <div class="row">
+        <h2>{t().set}</h2>
+        <select aria-label={t().set} value={setName.value} onChange={(event) => event.currentTarget.value && opened(event.currentTarget.value)}>
+          <option value="">–</option>
+          {(sets.data.value ?? []).map((one) => <option key={one.name} value={one.name}>{`${one.name} (${num(one.questions)})`}</option>)}
+        </select>
+        <span class="dim num">{t().questions(questions.value.length)}</span>
+        {unsaved.value ? <span class="badge warn">{t().unsaved}</span> : null}
+        <span class="grow" />
+        <FileButton label={t().import} onFile={(file) => void read(file)} />
+        <button onClick={keep} disabled={!questions.value.length}>{t().export}</button>
+        <input aria-label={t().name} placeholder={t().name} value={name.value} maxLength={64} pattern="[A-Za-z0-9][A-Za-z0-9._\-]*" onInput={(event) => (name.value = event.currentTarget.value)} />
+        <button onClick={save} disabled={!name.value || !questions.value.length || acting.busy.value}>{common().save}</button>
+      </div>
+      {bad.value ? <p class="bad-ink" role="alert">{bad.value}</p> : null}
+      {problem ? problem.fields.status === 409 ? <p class="bar warn" role="alert"><span>{t().theirs}</span></p> : <ProblemBox problem={problem} /> : null}
+      {questions.value.length ? <Run a={a} b={b} onQuestion={onQuestion} /> : null}
+    </section>
+  );
+}
+
+function Run({ a, b, onQuestion }: JudgedSetProps): VNode {
+  const list = questions.value.filter((one) => one.relevant.length);
+  const known = list.filter((one) => measured.value.has(one.query));
+  const pairs = known.flatMap((one) => measured.value.get(one.query) ?? []);
+  const started = known.length > 0 && known.length < list.length;
+  return (
+    <>
+      <div class="row">
+        {running.value ? <button onClick={stopRun}>{common().stop}</button> : <button class="primary" disabled={!list.length} onClick={() => { if (!started) measured.value = new Map(); void run(a, b, list); }}>{started ? t().resume : t().run}</button>}
+        <span class="num" role="status">{t().progress(known.length, list.length)}</span>
+        {waiting.value ? <span class="warn-ink">{t().waiting}</span> : null}
+        {known.length > pairs.length ? <span class="warn-ink num">{t().skipped(known.length - pairs.length)}</span> : null}
+      </div>
+      {pairs.length ? <Means pairs={pairs} /> : null}
+      <div class="short" tabIndex={0} role="region" aria-label={t().set}>
+        <Table heads={["nDCG@10", "A", "B", t().difference]} right={[1, 2, 3]}>
+            {questions.value.map((one) => {
+              const both = measured.value.get(one.query);
+              return (
+                <tr key={one.query}>
+                  <td><button class="quiet question" dir="auto" onClick={() => onQuestion(one.query)}>{one.query}</button></td>
+                  <td class="num right">{both ? num(both.a["ndcg@10"], 2) : "–"}</td><td class="num right">{both ? num(both.b["ndcg@10"], 2) : "–"}</td>
+                  <td class="num right">{both ? signed(both.b["ndcg@10"] - both.a["ndcg@10"], 2) : "–"}</td>
+                </tr>
+              );
+            })}
+        </Table>
+      </div>
+    </>
+  );
+}
+
+const signed = (value: number, digits: number): string => (Math.abs(value) < 10 ** -digits / 2 ? "=" : `${value > 0 ? "+" : "−"}${num(Math.abs(value), digits)}`);
+
+function Means({ pairs }: { pairs: readonly { readonly a: Scores; readonly b: Scores }[] }): VNode {
+  return (
+    <Table heads={[t().measure, "A", "B", t().difference, ""]} right={[1, 2, 3]}>
+          {MEASURES.map((name) => {
+            const mean = (side: "a" | "b"): number => pairs.reduce((sum, pair) => sum + pair[side][name], 0) / pairs.length;
+            const [difference, low, high] = interval(pairs.map((pair) => pair.b[name] - pair.a[name]));
+            return (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td class="num right">{num(mean("a"), 3)}</td><td class="num right">{num(mean("b"), 3)}</td>
+                <td class="num right">{signed(difference, 3)} <span class="dim">[{signed(low, 3)}, {signed(high, 3)}]</span></td>
+                <td>{high < 0 ? t().worse : low > 0 ? t().better : t().notWorse}</td>
+              </tr>
+            );
+          })}
+    </Table>
+  );
+}

@@ -1,0 +1,150 @@
+/** The keys of a project or of an MCP instance: made, shown once, rotated with an overlap, revoked. */
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useActing } from "../acting";
+import { type Id, type Reply, request, type Schema } from "../api";
+import { keyTexts as t } from "../i18n/keys";
+import { ago, moment } from "../i18n/language";
+import type { Resource } from "../resource";
+import { type Scope, session } from "../session";
+import { Copy } from "./copy";
+import { Confirm } from "./dialog";
+import { FormDialog, Table } from "./form";
+import { Empty, ProblemBox, Shown } from "./states";
+
+export type Key = Schema<"KeyAnswer"> & { readonly kind?: string };
+export type NewKey = Schema<"NewKeyAnswer">;
+const DAY_S = 86_400;
+
+/** A key, hidden until somebody looks; it is in no other place of the page. */
+export function Once({ secret }: { secret: string }): VNode {
+  const seen = useSignal(false);
+  return (
+    <div class="bar good" role="status">
+      <div class="stack grow">
+        <strong>{t().once}</strong>
+        <span class="row">
+          <code class="secret">{seen.value ? secret : `${secret.slice(0, 11)}••••••••`}</code>
+          <button onClick={() => (seen.value = !seen.value)}>{seen.value ? t().hide : t().reveal}</button>
+          <Copy text={secret} />
+        </span>
+      </div>
+    </div>
+  );
+}
+
+/** Where a key is asked for that outlives the session: the session's own cannot make it. */
+export function Authority(): VNode | null {
+  const ends = session.value?.endsAt;
+  if (!ends) return null;
+  return (
+    <label class="stack">{t().authority}
+      <input name="authority" type="password" autocomplete="off" spellcheck={false} class="mono" aria-describedby="authority" />
+      <span id="authority" class="dim small">{t().authorityText(ago(ends))}</span>
+    </label>
+  );
+}
+
+/** The same request with the pasted key, or with the session's. */
+export const byAuthority = (fields: FormData): { key?: string } => {
+  const pasted = (fields.get("authority") as string | null)?.trim();
+  return pasted ? { key: pasted } : {};
+};
+
+interface MakeKeyProps {
+  readonly path: string;
+  readonly scoped: boolean;
+  readonly onClose: () => void;
+  readonly onMade: (key: NewKey) => void;
+}
+
+export function MakeKey({ path, scoped, onClose, onMade }: MakeKeyProps): VNode {
+  const acting = useActing();
+  const lasting = useSignal(String(90 * DAY_S));
+  const send = async (fields: FormData): Promise<void> => {
+    const scopes = scoped ? { scopes: fields.getAll("scope") } : {};
+    const body = { name: fields.get("name"), ...scopes, ...(lasting.value ? { expires_in: Number(lasting.value) } : {}) };
+    const made = await acting.run(() => request<NewKey>("POST", path, { body, idempotent: true, ...byAuthority(fields) }));
+    if (made) onMade(made.data);
+  };
+  const may: readonly Scope[] = session.value?.scopes ?? [];
+  return (
+    <FormDialog title={t().make} act={t().make} acting={acting} onSend={send} onClose={onClose}>
+        <label class="stack">{t().name}<input name="name" required maxLength={200} placeholder="ci" /></label>
+        {scoped ? (
+          <fieldset class="row"><legend>{t().scopes}</legend>
+            {may.map((scope) => <label key={scope} class="check"><input type="checkbox" name="scope" value={scope} defaultChecked={scope === "search"} /> <code>{scope}</code></label>)}
+          </fieldset>
+        ) : null}
+        <label class="stack">{t().ends}
+          <select value={lasting.value} onChange={(event) => (lasting.value = event.currentTarget.value)}>
+            {[1, 7, 30, 90, 365].map((days) => <option key={days} value={String(days * DAY_S)}>{t().days(days)}</option>)}
+            <option value="">{session.value?.endsAt ? t().longest : t().never}</option>
+          </select>
+        </label>
+        {lasting.value ? <Authority /> : null}
+    </FormDialog>
+  );
+}
+
+interface KeyTableProps {
+  readonly path: string;
+  readonly scoped: boolean;
+  readonly of: Resource<readonly Key[]>;
+  readonly onNew: (key: NewKey) => void;
+}
+
+export function KeyTable({ path, scoped, of, onNew }: KeyTableProps): VNode {
+  const rotating = useSignal<Key | null>(null);
+  const revoking = useSignal<Key | null>(null);
+  const acting = useActing();
+  const revoke = async (id: Id): Promise<void> => {
+    await acting.run(() => request("DELETE", `${path}/${id}`), t().revoked);
+    of.reload();
+  };
+  const named = (key: Key): string => key.name ?? key.prefix;
+  const [leaving, renewed] = [revoking.value, rotating.value];
+  const used = (key: Key): string => (key.last_used_at ? ago(key.last_used_at) : t().never);
+  return (
+    <>
+      {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+      <Shown of={of}>
+        {(keys) => keys.length ? (
+          <Table heads={[t().name, ...(scoped ? [t().scopes] : []), t().prefix, t().made, t().used, t().ends, ""]}>
+          {keys.map((key) => {
+            const mine = scoped && String(key.id) === String(session.value?.keyId);
+            return <tr key={String(key.id)}>
+              <td><bdi>{key.name ?? "–"}</bdi> {mine ? <span class="badge good">{t().yours}</span> : key.kind === "console" ? <span class="badge">{t().console}</span> : null}</td>
+              {scoped ? <td class="small">{key.scopes.join(" · ")}</td> : null}
+              <td><code>{key.prefix}</code></td>
+              <td class="dim" title={moment(key.created_at)}>{ago(key.created_at)}</td>
+              <td class="dim">{used(key)}</td>
+              <td class="dim">{key.revoked_at ? t().state : !key.expires_at ? t().never : new Date(key.expires_at) < new Date() ? t().ended : ago(key.expires_at)}</td>
+              <td>{key.revoked_at || mine ? null : <span class="row"><button class="small" onClick={() => (rotating.value = key)}>{t().rotate}…</button><button class="small danger" onClick={() => (revoking.value = key)}>{t().revoke}…</button></span>}</td>
+            </tr>;
+          })}
+          </Table>
+        ) : <Empty text={t().none} />}
+      </Shown>
+      {leaving ? <Confirm title={t().revoke} text={t().revokeText(named(leaving), used(leaving))} act={t().revoke} onClose={() => (revoking.value = null)} onAct={() => void revoke(leaving.id)} /> : null}
+      {renewed ? <Rotate path={`${path}/${renewed.id}/rotate`} name={named(renewed)} onClose={() => (rotating.value = null)} onMade={(key) => { rotating.value = null; onNew(key); }} /> : null}
+    </>
+  );
+}
+
+function Rotate({ path, name, onClose, onMade }: { path: string; name: string; onClose: () => void; onMade: (key: NewKey) => void }): VNode {
+  const acting = useActing();
+  const send = async (fields: FormData): Promise<void> => {
+    const body = { old_expires_in: Number(fields.get("overlap")) * 3600 };
+    const made: Reply<NewKey> | null = await acting.run(() => request<NewKey>("POST", path, { body, idempotent: true, ...byAuthority(fields) }));
+    if (made) onMade(made.data);
+  };
+  return (
+    <FormDialog title={`${t().rotate}: ${name}`} act={t().rotate} acting={acting} onSend={send} onClose={onClose}>
+        <label class="stack">{t().rotateText}
+          <select name="overlap" defaultValue="1">{[0, 1, 24, 168].map((hours) => <option key={hours} value={String(hours)} selected={hours === 1}>{t().hours(hours)}</option>)}</select>
+        </label>
+        <Authority />
+    </FormDialog>
+  );
+}

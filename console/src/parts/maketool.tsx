@@ -1,0 +1,71 @@
+/** A Search Tool from a scope. What was too short for the threshold can be made again at once. */
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import { useActing } from "../acting";
+import { announce } from "../announce";
+import { type Id, post, request, type Schema } from "../api";
+import { makeToolTexts as t } from "../i18n/maketool";
+import { ensureLists, refreshLists, tables } from "../lists";
+import { session } from "../session";
+import { FormDialog } from "./form";
+
+type Made = Schema<"NewSearchToolAnswer">;
+interface MakeToolProps {
+  readonly table?: Id | undefined;
+  readonly pointer?: string;
+  readonly onClose: () => void;
+  readonly onMade: (tool: Id) => void;
+}
+/** Where nothing was long enough: what a short document's strings have, and no headline. */
+const SHORT = 200;
+
+export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps): VNode {
+  const acting = useActing();
+  const hinted = useSignal<Made | null>(null);
+  const threshold = useSignal("10000");
+  useEffect(() => void acting.run(ensureLists), []);
+  const send = async (fields: FormData): Promise<void> => {
+    const field = (name: string): string => (fields.get(name) as string).trim();
+    if (short) threshold.value = String(lower);
+    const fits = { chunk_threshold: Number(threshold.value), chunk_size: Number(field("size")), chunk_overlap: Number(field("overlap")) };
+    const about = { name: field("name"), json_path: field("scope"), ...(field("description") ? { description: field("description") } : {}) };
+    const body = { project_id: session.value?.projectId, table_id: Number(field("table")), ...about, search_config: fits };
+    const made = await acting.run(async () => {
+      if (hinted.value) await request("DELETE", `/api/v1/tools/${hinted.value.tool_id}`);
+      hinted.value = null;
+      const answer = await post<Made>("/api/v1/tools/search", body, { idempotent: true });
+      await refreshLists();
+      return answer;
+    });
+    if (!made) return;
+    if (made.hint) hinted.value = made;
+    else {
+      announce(t().made);
+      onMade(made.tool_id);
+    }
+  };
+  const longest = hinted.value?.longest_string ?? 0;
+  const short = hinted.value?.hint === "no_long_strings" && longest > 0;
+  const lower = Math.max(1, Math.min(SHORT, longest));
+  return (
+    <FormDialog title={t().title} act={short ? t().lower(lower) : t().make} acting={acting} onSend={send} onClose={onClose}>
+        <label class="stack">{t().table}
+          <select name="table" key={String(tables.value?.length)} defaultValue={table === undefined ? "" : String(table)}>
+            {(tables.value ?? []).map((one) => <option key={String(one.id)} value={String(one.id)} selected={String(one.id) === String(table)}>{one.name ?? one.id}</option>)}
+          </select>
+        </label>
+        <label class="stack">{t().scope}<input class="mono" name="scope" defaultValue={pointer} placeholder="/articles" /></label>
+        <label class="stack">{t().name}<input name="name" required maxLength={128} placeholder="search_articles" /></label>
+        <label class="stack">{t().description}<textarea name="description" rows={2} maxLength={4000} /></label>
+        <div class="row">
+          <label class="stack grow">{t().threshold}<input type="number" min="1" value={threshold.value} onInput={(event) => (threshold.value = event.currentTarget.value)} /></label>
+          <label class="stack">{t().size}<input name="size" type="number" min="100" max="8000" defaultValue="1000" /></label>
+          <label class="stack">{t().overlap}<input name="overlap" type="number" min="0" max="4000" defaultValue="100" /></label>
+        </div>
+        {hinted.value?.hint ? (
+          <p class="bar warn" role="alert"><span>{hinted.value.hint === "no_long_strings" ? t().no_long_strings(longest) : t()[hinted.value.hint]} <code class="code">{hinted.value.hint}</code></span></p>
+        ) : null}
+    </FormDialog>
+  );
+}

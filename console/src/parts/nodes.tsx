@@ -1,0 +1,93 @@
+/** The strings of an index by state, why one is not indexed, and who mends it. */
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import { useActing } from "../acting";
+import { announce } from "../announce";
+import { get, type Id, post } from "../api";
+import { t as common } from "../i18n/common";
+import { indexTexts as t } from "../i18n/indexes";
+import { ago, num } from "../i18n/language";
+import { useResource } from "../resource";
+import { may } from "../session";
+import { Empty, ProblemBox, Shown } from "./states";
+import { Status, wordOf } from "./status";
+
+interface Node {
+  readonly json_pointer: string;
+  readonly char_count: number;
+  readonly state: string;
+  readonly attempts: number;
+  readonly last_error: { readonly code: string; readonly message: string } | null;
+  readonly next_attempt_at: string | null;
+  readonly mended_by: string | null;
+}
+interface NodesPage {
+  readonly most_attempts: number;
+  readonly nodes: readonly Node[];
+  readonly cursor: string | null;
+}
+interface NodesProps {
+  readonly tool: Id;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly reload: () => void;
+}
+
+export function Nodes({ tool, counts, reload }: NodesProps): VNode {
+  const chosen = useSignal<string | null>(null);
+  const limit = useSignal(50);
+  const acting = useActing();
+  const bad = counts["quarantined"] ?? 0;
+  // What is wrong comes first; where all is well, everything.
+  const state = chosen.value ?? (bad ? "quarantined" : "");
+  const path = `/api/v1/tools/${tool}/search-index`;
+  const found = useResource(`${path} ${state} ${limit.value}`, (signal) => get<NodesPage>(`${path}/nodes?limit=${limit.value}${state ? `&state=${state}` : ""}`, { signal }));
+  const moved = JSON.stringify(counts);
+  useEffect(() => {
+    if (found.data.value) found.reload();
+  }, [moved]);
+  const again = async (pointer?: string): Promise<void> => {
+    const answer = await acting.run(() => post<{ nodes: number }>(`${path}/retry`, pointer === undefined ? undefined : { json_pointer: pointer }, { idempotent: true }));
+    if (!answer) return;
+    announce(t().retried(answer.nodes));
+    reload();
+    found.reload();
+  };
+  return (
+    <section class="panel flush">
+      <header>
+        <h2 class="grow">{t().strings}</h2>
+        <select aria-label={t().state} value={state} onChange={(event) => (chosen.value = event.currentTarget.value)}>
+          <option value="">{t().all}</option>
+          {["quarantined", "skipped", "queued", "claimed", "indexed"].map((one) => <option key={one} value={one}>{`${wordOf(one)} (${num(counts[one] ?? 0)})`}</option>)}
+        </select>
+        {bad && may("manage") ? <button onClick={() => void again()} disabled={acting.busy.value}>{t().retryAll(bad)}</button> : null}
+      </header>
+      {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+      <Shown of={found}>
+        {(page) => page.nodes.length ? (
+          <div class="table" tabIndex={0} role="region" aria-label={t().strings}>
+            <table>
+              <thead><tr><th>{t().string}</th><th class="right">{t().size}</th><th>{t().state}</th><th class="right">{t().tries}</th><th>{t().reason}</th><th>{t().next}</th><th>{t().mends}</th><td /></tr></thead>
+              <tbody>
+                {page.nodes.map((node) => (
+                  <tr key={node.json_pointer}>
+                    <td><code><bdi>{node.json_pointer || "/"}</bdi></code></td>
+                    <td class="num right">{num(node.char_count)}</td>
+                    <td><Status value={node.state} /></td>
+                    <td class="num right">{node.attempts ? t().of(node.attempts, page.most_attempts) : "–"}</td>
+                    <td>{node.last_error ? <><code class="code">{node.last_error.code}</code> <bdi class="small">{node.last_error.message}</bdi></> : <span class="dim">–</span>}</td>
+                    <td class="dim">{node.next_attempt_at ? ago(node.next_attempt_at) : "–"}</td>
+                    <td class="dim">{node.mended_by ? wordOf(node.mended_by) : "–"}</td>
+                    <td>{node.state === "quarantined" && may("manage") ? <button class="small" onClick={() => void again(node.json_pointer)} disabled={acting.busy.value}>{t().retry}</button> : null}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+            {page.cursor === null ? null : <p class="row center small dim">{common().cut(page.nodes.length)} {limit.value < 200 ? <button onClick={() => (limit.value = 200)}>{common().more}</button> : null}</p>}
+          </div>
+        ) : <Empty text={t().noNodes} />}
+      </Shown>
+    </section>
+  );
+}

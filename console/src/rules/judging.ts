@@ -1,0 +1,74 @@
+/** Judged questions as JSON Lines (docs/quality.md), and what two answers have of each other. Pure. */
+import { random, type Span } from "./measures";
+
+export type Grade = 0 | 1 | 2 | 3;
+export interface Judgment {
+  readonly json_pointer: string;
+  readonly char_start: number;
+  readonly char_end: number;
+  readonly grade?: number;
+}
+/** Members that the page does not know stay as they are. */
+export interface Judged {
+  readonly query: string;
+  /** Graded 2 and 3, or without a grade. */
+  readonly relevant: readonly Judgment[];
+  /** Graded 0 and 1. */
+  readonly others?: readonly Judgment[];
+}
+
+/** The questions of a file. Throws an Error that names the line. */
+export function parsed(lines: string): Judged[] {
+  return lines.split("\n").flatMap((line, at) => {
+    if (!line.trim()) return [];
+    try {
+      const row = JSON.parse(line) as Judged;
+      const good = (one: Judgment): boolean => typeof one.json_pointer === "string" && one.char_start >= 0 && one.char_end > one.char_start;
+      if (typeof row.query === "string" && Array.isArray(row.relevant) && row.relevant.every(good)) return [row];
+    } catch {
+      // The same as any other line that is none.
+    }
+    throw new Error(String(at + 1));
+  });
+}
+
+export const written = (questions: readonly Judged[]): string => questions.map((one) => `${JSON.stringify(one)}\n`).join("");
+
+/** The set with a range graded: another grade of the same range is replaced, a question is added. */
+export function graded(questions: readonly Judged[], query: string, span: Span, grade: Grade): Judged[] {
+  const judgment: Judgment = { json_pointer: span.pointer, char_start: span.start, char_end: span.end, grade };
+  const old = questions.find((one) => one.query === query) ?? { query, relevant: [] };
+  const rest = without(old, span);
+  const next: Judged = grade >= 2 ? { ...rest, relevant: [...rest.relevant, judgment] } : { ...rest, others: [...(rest.others ?? []), judgment] };
+  return questions.includes(old) ? questions.map((one) => (one === old ? next : one)) : [...questions, next];
+}
+
+export function without(question: Judged, span: Span): Judged {
+  const other = (one: Judgment): boolean => !(one.json_pointer === span.pointer && one.char_start === span.start && one.char_end === span.end);
+  const others = question.others?.filter(other);
+  return { ...question, relevant: question.relevant.filter(other), ...(others ? { others } : {}) };
+}
+
+export const spanOf = (one: Judgment): Span => ({ pointer: one.json_pointer, start: one.char_start, end: one.char_end });
+
+/** The grade that a passage has got: the best of the ranges that it touches. */
+export function gradeOf(question: Judged | undefined, passage: Span): number | null {
+  const touches = (one: Judgment): boolean => one.json_pointer === passage.pointer && one.char_start < passage.end && passage.start < one.char_end;
+  const found = [...(question?.relevant ?? []), ...(question?.others ?? [])].filter(touches).map((one) => one.grade ?? 2);
+  return found.length ? Math.max(...found) : null;
+}
+
+const keyOf = (span: Span): string => `${span.start} ${span.end} ${span.pointer}`;
+
+/** The ranks, from 1, of one answer's passages in the other; 0 where it has them not. */
+export function ranksIn(passages: readonly Span[], other: readonly Span[]): number[] {
+  const keys = other.map(keyOf);
+  return passages.map((passage) => keys.indexOf(keyOf(passage)) + 1);
+}
+
+/** What to judge: both answers' first ten, each once, in an order that tells nothing. */
+export function pooled<T extends Span>(a: readonly T[], b: readonly T[], seed: string): T[] {
+  const all = new Map([...a.slice(0, 10), ...b.slice(0, 10)].map((one) => [keyOf(one), one]));
+  const next = random([...seed].reduce((sum, character) => (sum * 31 + character.codePointAt(0)!) | 0, 7));
+  return [...all.values()].map((one) => [next(), one] as const).sort((one, other) => one[0] - other[0]).map(([, one]) => one);
+}

@@ -1,0 +1,263 @@
+"""Comparing two rankings, judging, running a judged set, applying; measures equal Python's."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, Route, expect
+
+from console.build import HERE, _node_home
+from evaluation.metrics import MEASURES, Span, interval, score
+from tests.console.conftest import PLACES, Watched, api
+from tests.console.documents import novel
+from tests.e2e.running import Tenant
+
+QUESTION = "Who counted comets at the lighthouse?"
+
+
+def spans(chance: random.Random, most: int) -> list[Span]:
+    found = []
+    for _ in range(chance.randint(1, most)):
+        start = chance.randint(0, 900)
+        found.append(Span(f"/{chance.randint(0, 2)}", start, start + chance.randint(1, 200)))
+    return found
+
+
+def in_typescript(script: str) -> Any:
+    """What a script over the page's own modules prints, as JSON."""
+    done = subprocess.run(  # noqa: S603 - our own script
+        [str(_node_home() / "bin/node"), "--experimental-strip-types", "--no-warnings",
+         "--input-type=module", "--eval", script],
+        cwd=HERE, check=False, capture_output=True, encoding="utf-8",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_measures_are_those_of_python(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    vectors = [(spans(chance, 4), spans(chance, 25)) for _ in range(300)]
+    told = [
+        [[{"pointer": s.pointer, "start": s.start, "end": s.end} for s in side] for side in pair]
+        for pair in vectors
+    ]
+    given = tmp_path / "vectors.json"
+    given.write_text(json.dumps(told), encoding="utf-8")
+    scores = in_typescript(
+        'import { readFileSync } from "node:fs";'
+        f'import {{ score }} from "{HERE}/src/rules/measures.ts";'
+        f'const pairs = JSON.parse(readFileSync("{given}", "utf8"));'
+        "console.log(JSON.stringify(pairs.map(([gold, found]) => score(gold, found))));"
+    )
+    for (gold, found), typescript in zip(vectors, scores, strict=True):
+        python = score(gold, found)
+        for name in MEASURES:
+            assert abs(python[name] - typescript[name]) < 1e-12, (name, gold, found)
+    assert any(0 < one["ndcg@10"] < 1 for one in scores)
+    assert any(0 < one["coverage@5"] < 1 for one in scores)
+
+
+def test_intervals_are_those_of_python_within_the_luck_of_the_draw() -> None:
+    import numpy as np
+
+    chance = random.Random(5)
+    values = [chance.uniform(-0.5, 0.7) for _ in range(60)]
+    typescript = in_typescript(
+        f'import {{ interval }} from "{HERE}/src/rules/measures.ts";'
+        f"console.log(JSON.stringify(interval({values})));"
+    )
+    python = interval([np.array(values)])
+    assert abs(typescript[0] - python[0]) < 1e-12
+    assert abs(typescript[1] - python[1]) < 0.02
+    assert abs(typescript[2] - python[2]) < 0.02
+
+
+def ready(tenant: Tenant) -> int:
+    tool = tenant.tool(tenant.table(novel()), name="search_novel", json_path="")
+    tenant.ready(tool)
+    return int(tool["tool_id"])
+
+
+def ask(page: Page, question: str) -> None:
+    page.get_by_role("textbox", name="Question", exact=True).fill(question)
+    page.get_by_role("button", name="Ask both").click()
+    expect(page.locator("table.compare")).to_be_visible()
+
+
+def test_a_draft_is_compared_and_applied(visitor: Watched, own_tenant: Tenant) -> None:
+    tool = ready(own_tenant)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    ask(page, QUESTION)
+    expect(page.get_by_role("status").filter(has_text="overlap 10 of 10")).to_be_visible()
+    page.get_by_label("Strategy").select_option("semantic")
+    expect(page.get_by_role("status").filter(has_text="overlap 10 of 10")).to_have_count(0)
+    expect(page.locator("table.compare")).to_contain_text(re.compile("only in A|new in B|▲|▼"))
+    expect(page).to_have_url(re.compile(r"q=Who"))
+    visitor.look("evaluate-compared")
+    assert visitor.axe() == []
+    # Somebody else changes the tool: what was drafted from it is not applied over that.
+    api(own_tenant, "PATCH", f"/api/v1/tools/{tool}", json={"search_config": {"top_k": 7}})
+    page.get_by_role("button", name="Apply B").click()
+    page.locator("dialog[open] button.primary").click()
+    expect(page.get_by_text("Nothing was applied")).to_be_visible()
+    assert api(own_tenant, "GET", f"/api/v1/tools/{tool}")["search_config"]["strategy"] == "hybrid"
+    page.get_by_role("button", name="Apply B").click()
+    page.locator("dialog[open] button.primary").click()
+    expect(page.locator(".said")).to_contain_text("Applied")
+    config = api(own_tenant, "GET", f"/api/v1/tools/{tool}")["search_config"]
+    assert (config["strategy"], config["top_k"]) == ("semantic", 7)
+
+
+def lines(tenant: Tenant, name: str) -> list[dict[str, Any]]:
+    kept = api(tenant, "GET", f"/api/v1/projects/{tenant.project_id}/judged-sets/{name}")
+    return [json.loads(line) for line in kept["lines"].splitlines()]
+
+
+def test_judging_by_keys_and_by_the_words_selected(visitor: Watched, own_tenant: Tenant) -> None:
+    ready(own_tenant)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    ask(page, QUESTION)
+    page.get_by_role("button", name="Judge").click()
+    judge = page.get_by_role("region", name="Judge", exact=True)
+    page.locator("h1").click()
+    page.keyboard.press("1")
+    expect(judge).to_contain_text("2 of 10")
+    page.get_by_role("checkbox", name="blind").uncheck()
+    pointer, sentence = PLACES[QUESTION]
+    expect(judge).to_contain_text(sentence)
+    # The words, as a mouse would select them; 🐡 stands before them.
+    page.evaluate(
+        "wanted => { const piece = document.querySelector('[aria-label=Judge] .piece').firstChild;"
+        " const at = piece.data.indexOf(wanted); const range = document.createRange();"
+        " range.setStart(piece, at); range.setEnd(piece, at + wanted.length);"
+        " getSelection().removeAllRanges(); getSelection().addRange(range); }",
+        sentence,
+    )
+    page.keyboard.press("3")
+    page.get_by_label("Name of the set").fill("first")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".said")).to_contain_text("Saved")
+    [judged] = lines(own_tenant, "first")
+    [exact] = judged["relevant"]
+    text: str = novel()["books"][0]["text"]
+    assert exact["json_pointer"] == pointer
+    assert exact["grade"] == 3
+    assert text[exact["char_start"] : exact["char_end"]] == sentence
+    assert [one["grade"] for one in judged["others"]] == [1]
+    visitor.look("evaluate-judged")
+    # Another hand saves the set: this page does not write over it.
+    path = f"/api/v1/projects/{own_tenant.project_id}/judged-sets/first"
+    other = json.dumps({**judged, "note": "theirs"}) + "\n"
+    api(own_tenant, "PUT", path, json={"lines": other})
+    page.locator("h1").click()
+    page.keyboard.press("0")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Somebody has saved the set")).to_be_visible()
+    assert lines(own_tenant, "first")[0]["note"] == "theirs"
+
+
+def judged_file(folder: Path) -> Path:
+    document = novel()
+    rows = []
+    for question, (pointer, sentence) in PLACES.items():
+        value: Any = document
+        for part in pointer.split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~")
+            value = value[int(key)] if isinstance(value, list) else value[key]
+        start = value.index(sentence)
+        span = {"json_pointer": pointer, "char_start": start, "char_end": start + len(sentence)}
+        rows.append({"query": question, "relevant": [span], "note": "kept"})
+    rows += [{**rows[0], "query": f"{QUESTION} {number}"} for number in range(9)]
+    file = folder / "judged.jsonl"
+    file.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+    return file
+
+
+def test_a_run_is_stopped_and_goes_on(visitor: Watched, own_tenant: Tenant, tmp_path: Path) -> None:
+    ready(own_tenant)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    page.locator("section input[type=file]").set_input_files(judged_file(tmp_path))
+    held: list[Route] = []
+    let_through = 6
+
+    def first_three(route: Route) -> None:
+        """Three questions are answered, both ways; the others wait."""
+        nonlocal let_through
+        let_through -= 1
+        if let_through >= 0:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/search/explain", first_three)
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text(re.compile("[1-3] of 12 questions"))).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    page.unroute("**/search/explain")
+    asked = len([url for url in visitor.requests if url.endswith("/search/explain")])
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
+    again = len([url for url in visitor.requests if url.endswith("/search/explain")]) - asked
+    assert again < 24
+
+
+def test_a_set_is_imported_run_and_exported(
+    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+) -> None:
+    ready(own_tenant)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"query": "x", "relevant": []}\nnothing\n')
+    chosen = page.locator("section input[type=file]")
+    chosen.set_input_files(bad)
+    expect(page.get_by_text("Line 2 is no judged question")).to_be_visible()
+    file = judged_file(tmp_path)
+    chosen.set_input_files(file)
+    expect(page.locator("main")).to_contain_text("12 questions")
+    page.get_by_label("Strategy").select_option("semantic")
+    refused: list[str] = []
+    under_way: set[str] = set()
+    most = 0
+
+    def busy_once(route: Route) -> None:
+        """One question meets a project that is too busy; the next try of it is answered."""
+        nonlocal most
+        under_way.add(route.request.post_data or "")
+        most = max(most, len({json.loads(body)["query"] for body in under_way}))
+        if not refused:
+            refused.append(route.request.url)
+            fields = {"code": "SEARCH_BACKPRESSURE", "detail": "", "retryable": True, "status": 429}
+            route.fulfill(status=429, json={**fields, "retryAfterMs": 50})
+        else:
+            route.continue_()
+
+    page.on("requestfinished", lambda request: under_way.discard(request.post_data or ""))
+    page.route("**/search/explain", busy_once)
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
+    page.unroute("**/search/explain")
+    assert refused
+    assert most <= 4
+    means = page.locator("tr", has=page.get_by_role("rowheader", name="ndcg@10"))
+    expect(means).to_contain_text("1.000")
+    expect(means).to_contain_text("worse")
+    visitor.look("evaluate-run")
+    assert visitor.axe() == []
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    exported = Path(download.value.path()).read_text()
+    assert [json.loads(line) for line in exported.splitlines()] == [
+        json.loads(line) for line in file.read_text().splitlines()
+    ]
+    page.get_by_role("button", name=QUESTION, exact=True).click()
+    expect(page.locator("table.compare")).to_be_visible()
+    assert [told for told in visitor.errors if "429" not in told] == []
