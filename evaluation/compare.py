@@ -94,9 +94,10 @@ def read_judged(path: Path) -> list[Question]:
     """Returns the questions of a JSONL file.
 
     A line is ``{"query", "relevant": [{"json_pointer", "char_start", "char_end"}]}``, with absolute
-    pointers. Raises UnreadableError with the number of a line that is of another shape.
+    pointers; one that nothing answers is left out. Raises UnreadableError with the number of a
+    line that is of another shape.
     """
-    questions = read_rows(path, _question)
+    questions = [each for each in read_rows(path, _question) if each.gold]
     if not questions:
         raise UnreadableError(f"{path} has no questions")
     return questions
@@ -106,8 +107,6 @@ def _question(row: Row) -> Question:
     spans = tuple(
         Span(text_of(each, "json_pointer"), *range_of(each)) for each in rows_of(row, "relevant")
     )
-    if not spans:
-        raise ValueError("relevant is empty")
     return Question(text_of(row, "query"), spans)
 
 

@@ -22,7 +22,7 @@ from context_search_cli.output import counted
 
 app = typer.Typer()
 RELEVANT = 2
-"""The least grade of a range that answers."""
+"""The least grade of a range that answers; below it a range is kept among ``others``."""
 GRADES = "0 nothing, 1 mentions it, 2 answers, 3 answers exactly"
 _HELP = (
     f"{GRADES}; after 2 or 3 the words that answer, if not all do;"
@@ -86,16 +86,20 @@ def judge(
             if stopped.is_all:
                 break
             continue
-        without += not ranges
-        judged += bool(ranges)
-        if ranges:
-            _append(output, {"query": text, "relevant": ranges})
+        relevant = [each for each in ranges if each["grade"] >= RELEVANT]
+        others = [each for each in ranges if each["grade"] < RELEVANT]
+        row = {"query": text, "relevant": relevant}
+        _append(output, row | ({"others": others} if others else {}))
+        judged += 1
+        without += not relevant
     session.out.result(
         {"judged": judged, "without_answer": without, "file": str(output)},
         lambda: session.out.line(f"{counted(judged, 'question')} judged: {output}"),
     )
     if without:
-        session.out.note(f"{counted(without, 'question')} that no passage answers: not written")
+        session.out.note(
+            f"{counted(without, 'question')} that no passage answers: no measure counts it"
+        )
 
 
 def _text(line: str) -> str:
@@ -118,7 +122,7 @@ def _pool(session: Session, text: str, tools: list[int], depth: int) -> list[Pas
 def _judged(
     session: Session, text: str, passages: list[Passage], place: int, of: int
 ) -> list[dict[str, Any]]:
-    """The ranges that answer. Raises StoppedError."""
+    """Every range with its grade. Raises StoppedError."""
     ranges: dict[tuple[str, int, int], dict[str, Any]] = {}
     for number, passage in enumerate(passages, start=1):
         session.out.shown(f"\n{text}", style="bold")
@@ -126,8 +130,7 @@ def _judged(
         session.out.shown(head, style="dim")
         session.out.shown(passage.text.strip("\n"))
         found = _graded(session, passage)
-        if found["grade"] >= RELEVANT:
-            ranges[found["json_pointer"], found["char_start"], found["char_end"]] = found
+        ranges[found["json_pointer"], found["char_start"], found["char_end"]] = found
     return list(ranges.values())
 
 

@@ -184,7 +184,12 @@ def test_passages_are_judged_blind_and_measured(cli: CommandLine, table: int, to
     [judged] = read_judged(out)
     assert judged.text == "keeper clockwork lantern"
     again = cli.json(*words, stdin="1\n")
-    assert again == {"judged": 0, "without_answer": 1, "file": str(out)}
+    assert again == {"judged": 1, "without_answer": 1, "file": str(out)}
+    mentioned = json.loads(out.read_text().splitlines()[1])
+    assert (mentioned["relevant"], mentioned["others"][0]["grade"]) == ([], 1)
+    assert [each.text for each in read_judged(out)] == ["keeper clockwork lantern"]
+    cli.done("eval", "sets", "put", "mine", out)
+    assert "0 of 2 questions left" in cli.done(*words).err
     assert cli.json("eval", "run", out, "--tool", tool)["measures"]["recall@1"]["mean"] > 0
 
 

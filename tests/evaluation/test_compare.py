@@ -115,13 +115,19 @@ def test_what_cannot_be_measured_is_not_worse(
 
 
 @pytest.mark.parametrize(
-    "line", ["{}", '{"query": "x", "relevant": []}', "not JSON", '{"query": 1, "relevant": [{}]}']
+    "line", ["{}", '{"query": "x", "relevant": 5}', "not JSON", '{"query": 1, "relevant": [{}]}']
 )
 def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "judged.jsonl"
     path.write_text(f"{json.dumps(LINES[0])}\n{line}\n")
     with pytest.raises(UnreadableError, match="line 2"):
         read_judged(path)
+
+
+def test_a_question_that_nothing_answers_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "judged.jsonl"
+    path.write_text(f'{json.dumps(LINES[0])}\n{{"query": "x", "relevant": []}}\n')
+    assert read_judged(path) == QUESTIONS[:1]
 
 
 def test_a_file_without_questions_is_refused(tmp_path: Path) -> None:
