@@ -20,7 +20,7 @@ from context_search_cli.command import (
     confirmed,
     group,
 )
-from context_search_cli.failures import Code, EndedError, UsageError
+from context_search_cli.failures import Code, CommandError, EndedError, UsageError
 from context_search_cli.output import counted, number
 from context_search_cli.status import show_nodes, show_state, wait_until_settled
 
@@ -92,7 +92,11 @@ def create(
     made = session.client.create("/api/v1/tools/search", body)
     tool = int(made["tool_id"])
     if wait:
-        state = wait_until_settled(session, tool, timeout)
+        try:
+            state = wait_until_settled(session, tool, timeout)
+        except (KeyboardInterrupt, CommandError):
+            session.out.warn(f"tool {tool} is made and goes on: context-search status {tool}")
+            raise
         made = Answer(made.status, json.dumps(made.body | _settled(state.body)), made.etag)
     session.out.result(made, lambda: _show_made(session, made.body))
     _say_hint(session, made.body)

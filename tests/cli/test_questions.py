@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import httpx2
 import pytest
 
 from tests.builders import english
@@ -121,6 +122,22 @@ def test_the_state_of_an_index(cli: CommandLine, tool: int) -> None:
     assert cli.done("status", tool, "--exit-when-ready").code == 0
     assert cli.json("status")["tools"][0]["id"] == tool
     assert cli("status", "--watch").code == 2
+
+
+def test_a_tool_whose_maker_waits_no_longer_is_named(cli: CommandLine) -> None:
+    table = cli.table({"a": TEXT})
+
+    def stop(request: httpx2.Request) -> httpx2.Response | None:
+        if request.url.path.endswith("/search-index"):
+            raise KeyboardInterrupt
+        return None
+
+    cli.network.before.append(stop)
+    result = cli("tools", "create", table, "--wait", "--quiet")
+    cli.network.before.clear()
+    [tool] = cli.json("tools", "list")["tools"]
+    assert result.code == 130
+    assert f"context-search status {tool['id']}" in result.err
 
 
 def test_waiting_has_an_end(cli: CommandLine) -> None:
