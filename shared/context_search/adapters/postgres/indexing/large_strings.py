@@ -39,10 +39,10 @@ _CURRENT_SET = """
 
 # Functions of the owner: with the policy of ``node`` no range of pointers comes from an index.
 _ALL = """
-    strings_after(:generation, :table, :scope, :first, :last, :pointer, :id, :looked_at)
+    strings_after(:generation, :table, :scope, :last, :pointer, :id, :looked_at)
 """
 _UNFINISHED = """
-    unfinished_after(:generation, :table, :state, :scope, :first, :last, :pointer, :id, :looked_at)
+    unfinished_after(:generation, :table, :state, :scope, :last, :pointer, :id, :looked_at)
 """
 
 
@@ -65,6 +65,10 @@ class PostgresLargeStrings:
         # Strings that are not indexed are in an index by state; of all others each is looked at.
         which = _ALL if state in (None, "indexed") else _UNFINISHED
         looked_at = among if state == "indexed" else limit + 1
+        within = range_of(scope.json_pointer)
+        begin = StringPlace(within["first"], 0)
+        if after is not None and after.pointer >= begin.pointer:
+            begin = after
         rows = self.tx.run(
             f"""
             SELECT {_COLUMNS} FROM {which}
@@ -74,10 +78,11 @@ class PostgresLargeStrings:
             generation=index.generation.id,
             table=scope.table_id,
             state=state,
-            pointer=after.pointer if after else "",
-            id=after.id if after else 0,
+            scope=within["scope"],
+            last=within["last"],
+            pointer=begin.pointer,
+            id=begin.id,
             looked_at=looked_at,
-            **range_of(scope.json_pointer),
         )
         found = [_large_string(row) for row in rows]
         wanted = [each for each in found if state in (None, each.progress.state)]
