@@ -55,6 +55,10 @@ def operations(  # noqa: C901 - a list: one function an operation
         with grown.store.for_project(grown.owner.project_id) as work:
             work.large_strings.below(grown.index, grown.table.id, places, most=MOST_COUNTED)
 
+    def progress_of_one() -> None:
+        with grown.store.for_project(grown.owner.project_id) as work:
+            work.node_counts.progress(grown.index, "/strings/7", silent_s=SILENT_S)
+
     def chunks_of_one() -> None:
         strings.spans(grown.owner, grown.tool.id, "/strings/7", char=5, first=None, limit=100)
 
@@ -83,6 +87,7 @@ def operations(  # noqa: C901 - a list: one function an operation
         "a later page of strings": lambda: page_of_strings(None, cursor="1.L3N0cmluZ3MvNQ"),
         "a page of quarantined strings": lambda: page_of_strings("quarantined"),
         "strings below 101 places": count_below,
+        "progress of one string": progress_of_one,
         "chunks of one string": chunks_of_one,
         "a page of tools": lambda: statuses.page(grown.owner, after=0),
         "a page of tables": lambda: ListTables(grown.store, SILENT_S).page(grown.owner, after=0),

@@ -7,6 +7,7 @@ itself calls ``retryable``, and, of connections that broke, requests that are sa
 from __future__ import annotations
 
 import json
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +28,9 @@ TIMEOUT = httpx2.Timeout(40.0, connect=10.0)
 """A function answers within 29 s."""
 TRANSFER = httpx2.Timeout(300.0, connect=10.0)
 """Of a document that goes to the bucket."""
+MOST_BYTES = 16_000_000
+"""Of an answer; those of the API have 6 MB at most."""
+_SECONDS = re.compile("[0-9]{1,6}")
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 
 
@@ -47,11 +51,13 @@ class Answer:
             return None
         try:
             return json.loads(self.text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise UnreachableError("the answer is no JSON: is this address the API's?") from None
 
     def __getitem__(self, name: str) -> Any:
-        """A member of the body."""
+        """A member of the body. Raises UnreachableError where the API would have given one."""
+        if not isinstance(self.body, dict) or name not in self.body:
+            raise UnreachableError(f"the answer has no {name}: is this address the API's?")
         return self.body[name]
 
     @property
@@ -224,7 +230,11 @@ class Client:
         self, request: httpx2.Request, *, is_safe: bool
     ) -> tuple[Answer | None, ProblemError | UnreachableError | None]:
         try:
-            reply = self._http.send(request)
+            reply = self._http.send(request, stream=True)
+            try:
+                content = _content(reply)
+            finally:
+                reply.close()
         except httpx2.HTTPError as error:
             failure = UnreachableError(_unanswered(self._endpoint.url, error))
             failure.document["retryable"] = is_safe or isinstance(error, _NEVER_SENT)
@@ -234,9 +244,10 @@ class Client:
         if reply.is_redirect:
             raise UnreachableError("the answer is a redirection: give the API's own address")
         if not reply.is_success:
-            return None, _problem(reply)
+            return None, _problem(reply, content)
         names = ("ETag", "Date", "Content-Security-Policy")
-        return Answer(reply.status_code, reply.text, *map(reply.headers.get, names)), None
+        text = content.decode(errors="replace")
+        return Answer(reply.status_code, text, *map(reply.headers.get, names)), None
 
 
 def _rows(ask: Callable[[object], Answer], name: str, limit: int) -> tuple[list[Any], bool]:
@@ -251,15 +262,24 @@ def _rows(ask: Callable[[object], Answer], name: str, limit: int) -> tuple[list[
             return (rows[:limit] if is_cut else rows), cursor is not None or is_cut
 
 
-def _problem(reply: httpx2.Response) -> ProblemError:
+def _content(reply: httpx2.Response) -> bytes:
+    content = bytearray()
+    for piece in reply.iter_bytes():
+        content += piece
+        if len(content) > MOST_BYTES:
+            raise UnreachableError("the answer has no end: is this address the API's?")
+    return bytes(content)
+
+
+def _problem(reply: httpx2.Response, content: bytes) -> ProblemError:
     try:
-        problem = reply.json()
-    except ValueError:
+        problem = json.loads(content)
+    except (ValueError, RecursionError):
         problem = None
     if not isinstance(problem, dict):
         problem = {"message": f"{reply.status_code} {reply.reason_phrase}"}
     after = reply.headers.get("Retry-After", "")
-    if after.isdigit():
+    if _SECONDS.fullmatch(after):
         problem.setdefault("retryAfterMs", int(after) * 1000)
     return ProblemError(reply.status_code, problem)
 
@@ -273,7 +293,7 @@ def _wait(failure: ProblemError | UnreachableError, attempt: int) -> float | Non
         return None
     said = failure.problem.get("retryAfterMs")
     if isinstance(said, int | float):
-        return max(0.05, said / 1000)
+        return max(0.05, min(said, PATIENCE_S * 2000) / 1000)
     return min(2.0 ** (attempt - 1), 8.0)
 
 

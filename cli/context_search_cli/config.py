@@ -34,13 +34,17 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server and what opens it. ``source`` says in words where that was read."""
+    """A server and what opens it. ``source`` says in words where that was read.
+
+    ``is_found``: nobody has named it but a file in this folder or above.
+    """
 
     url: str
     source: str
     key: str | None = field(default=None, repr=False)
     secret: str | None = field(default=None, repr=False)
     project_id: int | None = None
+    is_found: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -94,9 +98,13 @@ class Configuration:
         )
 
     def secret(self, file: Path | None, endpoint: Endpoint) -> str:
-        """The internal secret: of a file, the environment or the local stack; never an option."""
-        named = file or _path(self.environment.get(SECRET_FILE))
-        found = read_secret(named) if named else self.environment.get(SECRET) or endpoint.secret
+        """The internal secret: of a file, the environment or the local stack; never an option.
+
+        That of the environment is not for a server that a folder names.
+        """
+        environment = {} if endpoint.is_found else self.environment
+        named = file or _path(environment.get(SECRET_FILE))
+        found = read_secret(named) if named else environment.get(SECRET) or endpoint.secret
         if not found:
             raise UsageError(
                 f"this needs the internal secret: --secret-file FILE, {SECRET_FILE} or {SECRET}"
@@ -164,6 +172,7 @@ class Configuration:
                     found.get("api_key"),
                     found.get("internal_secret"),
                     found.get("project_id"),
+                    is_found=True,
                 )
         return None
 

@@ -52,7 +52,11 @@ class ProblemError(CommandError):
         if status == 404 and "code" not in problem:
             detail = "the server has no such route: is it of another release?"
         message = f"{name}: {detail or 'no reason given'}"
-        for error in problem.get("errors") or []:
+        errors = problem.get("errors")
+        for error in errors if isinstance(errors, list) else []:
+            if not isinstance(error, dict):  # a gateway's own
+                message += f"\n  {error}"
+                continue
             message += f"\n  {error.get('field')}: {error.get('message')}"
         if problem.get("requestId"):
             message += f"\n  request {problem['requestId']}"

@@ -47,6 +47,7 @@ class MemoryOutlines:
         *,
         after: int,
         limit: int,
+        most_chars: int,
         part_of_key: str | None = None,
     ) -> Children | None:
         found = self._value(table_id, path)
@@ -58,13 +59,13 @@ class MemoryOutlines:
             for position, (key, child) in enumerate(_below(value))
             if position >= after and _is_wanted(value, key, part_of_key)
         ]
-        has_more = len(children) > limit
-        return Children(
+        return Children.page(
             revision,
             _kind(value),
             _length(value),
-            children[:limit],
-            children[limit].position if has_more else None,
+            children,
+            limit=limit,
+            most_chars=most_chars,
         )
 
     def _value(self, table_id: int, path: Sequence[str]) -> tuple[int, object] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import httpx2
 import pytest
@@ -86,6 +87,39 @@ def test_exit_codes(cli: CommandLine, reply: httpx2.Response, code: int) -> None
     assert result.document["error"]["exit"] == code
     assert "\x1b" not in result.err
     assert len(cli.network.requests) == 1
+
+
+def endless() -> Iterator[bytes]:
+    while True:
+        yield b" " * 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (httpx2.Response(400, json={"errors": ["a gateway's own"]}), 1),
+        (httpx2.Response(400, json={"errors": 5}), 1),
+        (httpx2.Response(429, json={}, headers=[(b"Retry-After", b"\xb2")]), 0),
+        (httpx2.Response(429, json={}, headers={"Retry-After": "9" * 5000}), 0),
+        (httpx2.Response(503, content=b'{"retryAfterMs": ' + b"9" * 4000 + b"}"), 5),
+        (httpx2.Response(200, text="[" * 200_000), 5),
+        (httpx2.Response(400, text="[" * 200_000), 1),
+        (httpx2.Response(200, json=[1]), 5),
+        (httpx2.Response(200, json=None), 5),
+        (httpx2.Response(200, json={}), 5),
+        (httpx2.Response(200, text=""), 5),
+        (httpx2.Response(200, text="{}", headers={"Content-Type": "text/x; charset=rot13"}), 5),
+        (httpx2.Response(200, content=endless()), 5),
+        (httpx2.Response(500, content=endless()), 5),
+    ],
+)
+def test_answers_of_something_else_than_the_api_end_a_command_in_order(
+    cli: CommandLine, reply: httpx2.Response, code: int
+) -> None:
+    cli.network.before += answering(reply, "/tables")  # type: ignore[arg-type]
+    result = cli("tables", "list")
+    assert result.code == code
+    assert code == 0 or "error: " in result.err
 
 
 def test_a_broken_connection_makes_nothing_twice(cli: CommandLine) -> None:

@@ -131,3 +131,28 @@ def test_login_without_a_key_asks_nobody_in_a_pipe(cli: CommandLine) -> None:
 def test_no_option_takes_a_key(cli: CommandLine) -> None:
     assert cli("whoami", "--key", "x").code == 2
     assert cli("ops", "integrity", "--secret", "x").code == 2
+
+
+@pytest.mark.parametrize("own", [{"internal_secret": "local"}, {}])
+def test_the_secret_of_the_environment_goes_to_no_server_that_a_folder_names(
+    tmp_path: Path, own: dict[str, str]
+) -> None:
+    stack = {"base_url": "https://elsewhere.test", "api_key": "l", **own}
+    (tmp_path / ".local").mkdir()
+    (tmp_path / ".local" / "endpoints.json").write_text(json.dumps(stack))
+    (tmp_path / "secret").write_text("of a file")
+    for variables in (
+        {"CONTEXT_SEARCH_SECRET": "production"},
+        {"CONTEXT_SEARCH_SECRET_FILE": str(tmp_path / "secret")},
+    ):
+        here = configuration(tmp_path, **variables)
+        found = here.endpoint(Wanted())
+        if own:
+            assert here.secret(None, found) == "local"
+        else:
+            with pytest.raises(UsageError, match="--secret-file"):
+                here.secret(None, found)
+    named = configuration(
+        tmp_path, CONTEXT_SEARCH_URL="https://e.test", CONTEXT_SEARCH_SECRET="production"
+    )
+    assert named.secret(None, named.endpoint(Wanted())) == "production"

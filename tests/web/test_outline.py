@@ -213,3 +213,15 @@ def test_a_page_of_long_keys_fits_into_an_answer(api: Api) -> None:
     huge = api.table({"章" * 300_000: 1})
     refused = api("POST", f"/api/v1/tables/{huge['id']}/outline", json={})
     problem(refused, 413, "DOCUMENT_TOO_LARGE")
+
+
+def test_of_long_keys_and_pointers_few_are_looked_at(api: Api) -> None:
+    keys_of_some_length = api.table({f"{n:02}" + "k" * 90_000: n for n in range(30)})
+    api.tool(keys_of_some_length)
+    pages = walked(api, keys_of_some_length, only="large")
+    assert pages == [[], []]
+    deep = "p" * 4_000
+    below = api.table({deep: {f"k{n:03}": n for n in range(600)}})
+    api.tool(below)
+    page = outline(api, below, json_pointer=f"/{deep}", only="large")
+    assert (keys(page), page["cursor"]) == ([], "499")

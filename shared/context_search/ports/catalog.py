@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from context_search.domain.config import SearchConfig
@@ -129,6 +130,27 @@ class Children:
     children: Sequence[ChildValue]
     next_after: int | None
 
+    @classmethod
+    def page(
+        cls,
+        revision: int,
+        kind: ValueKind,
+        length: int | None,
+        found: Sequence[ChildValue],
+        *,
+        limit: int,
+        most_chars: int,
+    ) -> Children:
+        """Returns the first of what was found: so many, with keys of so many characters together.
+
+        A key that is longer comes alone.
+        """
+        chars = accumulate(len(child.key) for child in found)
+        fitting = sum(upto <= most_chars for upto in chars)
+        kept = min(limit, max(fitting, 1))
+        behind = found[kept].position if kept < len(found) else None
+        return cls(revision, kind, length, found[:kept], behind)
+
 
 class Outlines(Protocol):
     """Documents of any size, piece by piece.
@@ -152,12 +174,15 @@ class Outlines(Protocol):
         *,
         after: int,
         limit: int,
+        most_chars: int,
         part_of_key: str | None = None,
     ) -> Children | None:
         """Returns what stands directly below an unescaped path, from position ``after`` on.
 
-        Members stand as Postgres has them. ``part_of_key``: only members whose key contains it,
-        whatever the case; of an array the element of that number. None when the path leads nowhere.
+        Not more than ``limit``, and their keys have at most ``most_chars`` characters together,
+        unless the first has more. Members stand as Postgres has them. ``part_of_key``: only members
+        whose key contains it, whatever the case; of an array the element of that number. None when
+        the path leads nowhere.
         """
         ...
 

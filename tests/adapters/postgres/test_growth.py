@@ -73,6 +73,7 @@ PIECES = [
     "a later page of strings",
     "a page of quarantined strings",
     "strings below 101 places",
+    "progress of one string",
     "chunks of one string",
 ]
 
@@ -89,7 +90,7 @@ def test_pieces_cost_no_more_for_a_role_that_policies_bind(databases: DatabaseFa
                 found[name].append(measured(application, bound[name]).blocks)
             application.close()
             grown.store.database.close()
-    assert {name: few for name, few in found.items() if few[1] > 1.5 * few[0]} == {}
+    assert {name: few for name, few in found.items() if few[1] > 1.2 * few[0]} == {}
 
 
 FEW_TABLES, MANY_TABLES = 200, 1_000

@@ -212,6 +212,28 @@ def test_a_search_held_to_another_project_reads_none_of_the_text(
         assert work.indexes.find(index.id) is None
 
 
+def test_functions_of_the_owner_tell_nothing_of_another_project(
+    application_database: Database, ours: tuple[Workbench, Index], theirs: tuple[Workbench, Index]
+) -> None:
+    bench, index = ours
+    [[table]] = bench.sql(
+        "SELECT table_id FROM node WHERE generation_id = :g", g=index.generation.id
+    )
+    calls = [
+        "strings_after(:g, :t, '', '', '0', '', 0, 9)",
+        "unfinished_after(:g, :t, 'queued', '', '', '0', '', 0, 9)",
+        "strings_below(:g, :t, ARRAY['/a'], ARRAY['/a'], ARRAY['/a0'], 9)",
+        "counts_below(:g, :t, '/a', '/a', '/a0')",
+    ]
+    for call in calls:
+        statement = f"SELECT FROM {call}"
+        with application_database.transaction(project_id=theirs[0].project.id) as tx:
+            assert tx.run(statement, g=index.generation.id, t=table) == []
+        if "unfinished" not in call:
+            with application_database.transaction(project_id=bench.project.id) as tx:
+                assert tx.run(statement, g=index.generation.id, t=table)
+
+
 def test_nothing_can_be_written_for_another_project(
     application_database: Database, ours: tuple[Workbench, Index], theirs: tuple[Workbench, Index]
 ) -> None:

@@ -47,7 +47,7 @@ def test_children_and_windows_are_those_of_the_document(bench: Bench, document: 
     table = bench.table(document)
     with bench.store.for_all("test") as work:
         for path, value in places(document):
-            found = work.outlines.children(table.id, path, after=0, limit=9)
+            found = work.outlines.children(table.id, path, after=0, limit=9, most_chars=10_000)
             window = work.outlines.window(table.id, path, start=1, length=3)
             assert found is not None
             assert window is not None
@@ -66,7 +66,7 @@ def test_children_and_windows_are_those_of_the_document(bench: Bench, document: 
 def test_a_number_is_shown_as_it_is_kept(bench: Bench) -> None:
     table = bench.table(parse_exact("[1.10, 9223372036854775807, -0.5, 1e3]"))
     with bench.store.for_all("test") as work:
-        found = work.outlines.children(table.id, [], after=0, limit=9)
+        found = work.outlines.children(table.id, [], after=0, limit=9, most_chars=99)
     assert found is not None
     shown = [child.text or "" for child in found.children]
     assert shown[:3] == ["1.10", "9223372036854775807", "-0.5"]
@@ -90,17 +90,40 @@ def test_a_page_of_members_says_where_to_go_on(
 ) -> None:
     table = bench.table({"abc": 1, "ab": 2, "b": 3, "a": 4})
     with bench.store.for_all("test") as work:
-        page = work.outlines.children(table.id, [], after=after, limit=limit, part_of_key=key)
+        page = work.outlines.children(
+            table.id, [], after=after, limit=limit, most_chars=99, part_of_key=key
+        )
     assert page is not None
     assert ([child.key for child in page.children], page.next_after) == (keys, next_after)
     assert (page.kind, page.length) == ("object", 4)
+
+
+@pytest.mark.parametrize(
+    ("after", "most_chars", "keys", "next_after"),
+    [
+        (0, 4, ["a", "bb"], 2),
+        (0, 6, ["a", "bb", "林林林"], 3),
+        (2, 2, ["林林林"], 3),
+        (3, 0, ["cccc" * 9], None),
+    ],
+)
+def test_a_page_of_long_keys_is_short(
+    bench: Bench, after: int, most_chars: int, keys: list[str], next_after: int | None
+) -> None:
+    table = bench.table({"a": 1, "bb": 2, "林林林": 3, "cccc" * 9: 4})
+    with bench.store.for_all("test") as work:
+        page = work.outlines.children(
+            table.id, [], after=after, limit=9, most_chars=most_chars, part_of_key=None
+        )
+    assert page is not None
+    assert ([child.key for child in page.children], page.next_after) == (keys, next_after)
 
 
 def test_a_path_that_leads_nowhere_has_neither(bench: Bench) -> None:
     table = bench.table({"a": ["x"]})
     with bench.store.for_all("test") as work:
         for path in (["b"], ["a", "1"], ["a", "00"], ["a", "-1"], ["a", "0", "0"]):
-            assert work.outlines.children(table.id, path, after=0, limit=9) is None
+            assert work.outlines.children(table.id, path, after=0, limit=9, most_chars=99) is None
             assert work.outlines.window(table.id, path, start=0, length=9) is None
 
 

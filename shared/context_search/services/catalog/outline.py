@@ -26,6 +26,8 @@ MOST_COUNTED = 100
 """Maximum number of strings that are counted below a child."""
 _PAGE_CHARS = 500_000
 """Of keys and pointers: an answer has 6 MB, and a character takes up to six bytes as JSON."""
+_LOOKED_AT_CHARS = 2_000_000
+"""Of keys and pointers that a request looks at; a key or a pointer may have 100,000 by itself."""
 Only = Literal["large", "problem"]
 
 
@@ -100,11 +102,15 @@ class ReadPieces:
         with self.store.for_project(principal.project_id) as work:
             live_table(work, principal, table_id)
             tool_id, index = _index_for(work, principal, table_id, wanted.tool_id)
+            most_chars = _LOOKED_AT_CHARS if wanted.only else _PAGE_CHARS
+            # Every child's pointer begins with that of the place.
+            most = max(1, most_chars // (len(wanted.pointer) + 1))
             found = work.outlines.children(
                 table_id,
                 path,
                 after=wanted.after,
-                limit=LOOKED_AT if wanted.only else wanted.limit,
+                limit=min(LOOKED_AT if wanted.only else wanted.limit, most),
+                most_chars=most_chars,
                 part_of_key=wanted.part_of_key,
             )
             if found is None:

@@ -35,14 +35,19 @@ _ELEMENTS = f"""
     WHERE jsonb_typeof(value) = 'array' AND CAST(:element AS bigint) >= {_AFTER}
       AND CAST(:element AS bigint) < jsonb_array_length(value)
 """
+# The last one is behind the page: it says where the next begins.
 _MEMBERS = f"""
     SELECT number - 1, key, value -> key FROM (
-        SELECT key, number FROM jsonb_object_keys(
-            CASE jsonb_typeof(value) WHEN 'object' THEN value ELSE '{{}}' END)
-            WITH ORDINALITY AS keys (key, number)
-        WHERE number > {_AFTER} AND (
-            CAST(:part AS text) IS NULL OR strpos(lower(key), lower(CAST(:part AS text))) > 0)
-        ORDER BY number LIMIT {_LIMIT} + 1) AS found
+        SELECT key, number, row_number() OVER (ORDER BY number) AS place,
+               sum(char_length(key)) OVER (ORDER BY number) - char_length(key) AS chars_before
+        FROM (
+            SELECT key, number FROM jsonb_object_keys(
+                CASE jsonb_typeof(value) WHEN 'object' THEN value ELSE '{{}}' END)
+                WITH ORDINALITY AS keys (key, number)
+            WHERE number > {_AFTER} AND (
+                CAST(:part AS text) IS NULL OR strpos(lower(key), lower(CAST(:part AS text))) > 0)
+            ORDER BY number LIMIT {_LIMIT} + 1) AS found) AS measured
+    WHERE chars_before <= CAST(:most_chars AS bigint) OR place = 2
 """
 _ELEMENT = re.compile(r"0|[1-9][0-9]{0,8}")
 
@@ -83,6 +88,7 @@ class PostgresOutlines:
         *,
         after: int,
         limit: int,
+        most_chars: int,
         part_of_key: str | None = None,
     ) -> Children | None:
         is_number = part_of_key is not None and _ELEMENT.fullmatch(part_of_key)
@@ -103,6 +109,7 @@ class PostgresOutlines:
             cuts=cuts_of(path),
             after=after,
             limit=limit,
+            most_chars=most_chars,
             part=part_of_key,
             element=int(str(part_of_key)) if is_number else None,
         )
@@ -110,7 +117,4 @@ class PostgresOutlines:
             return None
         [[revision, kind, length, found]] = rows
         children = [ChildValue(*each) for each in json.loads(found or "[]")]
-        has_more = len(children) > limit
-        return Children(
-            revision, kind, length, children[:limit], children[limit].position if has_more else None
-        )
+        return Children.page(revision, kind, length, children, limit=limit, most_chars=most_chars)

@@ -73,7 +73,9 @@ class PostgresLargeStrings:
             f"""
             SELECT {_COLUMNS} FROM {which}
                 WITH ORDINALITY AS found (id, number)
-            JOIN node ON node.id = found.id {_CURRENT_SET} ORDER BY found.number
+            CROSS JOIN LATERAL (  -- one by one: a merge would walk all ids up to the highest
+                SELECT * FROM node WHERE id = found.id OFFSET 0) AS node
+            {_CURRENT_SET} ORDER BY found.number
             """,
             generation=index.generation.id,
             table=scope.table_id,

@@ -62,24 +62,11 @@ _WHOLE = f"""
          WHERE generation_id = :generation AND last_error IS NOT NULL
          ORDER BY last_error ->> 'at' DESC NULLS LAST, id DESC LIMIT 1)
 """
-# Sets by the number that the node has: looked for node by node they were most of the work.
-_PART = f"""
-    WITH counted AS (
-        SELECT node.id, node.state, last_error, indexed_at, next_at, chunks_count, present_count
-        FROM node LEFT JOIN chunk_set ON chunk_set.id = active_set_id
-        WHERE generation_id = :generation AND active_set_id IS NOT NULL AND {_IN_SCOPE}
-        UNION ALL
-        SELECT node.id, node.state, last_error, indexed_at, next_at, chunks_count, present_count
-        FROM node LEFT JOIN chunk_set ON chunk_set.node_id = node.id
-                                     AND chunk_set.state IN ('building', 'partial')
-        WHERE generation_id = :generation AND active_set_id IS NULL AND {_IN_SCOPE})
-    SELECT state, count(*), bool_or({_WAITS_FOR_ROOM}),
-           CAST(COALESCE(sum(chunks_count), 0) AS bigint),
-           CAST(COALESCE(sum(present_count), 0) AS bigint), max(indexed_at),
-           min(next_at) FILTER (WHERE state = 'queued'),
-           (array_agg(last_error ORDER BY last_error ->> 'at' DESC NULLS LAST, id DESC)
-            FILTER (WHERE last_error IS NOT NULL))[1]
-    FROM counted AS node GROUP BY state
+# A function of the owner: with the policy of ``node`` no range of pointers comes from an index.
+_PART = """
+    SELECT of_state, nodes, is_full, chunks_made, chunks_present, latest_at, earliest_at,
+           latest_error
+    FROM counts_below(:generation, :table, :scope, :first, :last)
 """
 _WORK = f"""
     EXISTS (
