@@ -23,6 +23,11 @@ BEYOND_JSON_SCHEMA = {
     "the cursor is older": "a cursor comes from an earlier answer",
     "out of range": "a double that JSON can write and no double can hold",
     '"code":"FILTER_INVALID"': "a filter is of the tool's own fields, which are no keywords",
+    '"code":"CURSOR_INVALID"': "a cursor comes from an earlier answer, and is no number",
+    '"code":"NOT_A_STRING"': "what lies at a place is the document's",
+    '"code":"INDEX_SETTING_FIXED"': "settings that make an index are taken as the tool has them",
+    "characters behind start": "a bound that is another field's value",
+    '"detail":"line ': "lines of JSON in one text",
     "the reranking models of this deployment": "which there are is the deployment's",
 }
 

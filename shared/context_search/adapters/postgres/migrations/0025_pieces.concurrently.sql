@@ -16,12 +16,11 @@ DROP INDEX CONCURRENTLY IF EXISTS context_search.node_not_indexed;
 -- As the owner, who is bound by no policy: with one, Postgres takes no range of pointers from an
 -- index, because left() may tell what it sees. Whose generation it is is tested once. A page begins
 -- where the last one ended and the range of the scope is not asked for beside it: of two lower bounds
--- Postgres would begin at the first. ROWS: for the thousand that are guessed otherwise a page would be
--- joined with all of node.
+-- Postgres would begin at the first.
 CREATE FUNCTION context_search.strings_after(
     generation bigint, of_table bigint, scope text, last text, pointer text,
     node_id bigint, most bigint
-) RETURNS SETOF bigint LANGUAGE sql STABLE ROWS 50
+) RETURNS SETOF bigint LANGUAGE sql STABLE
     SECURITY DEFINER SET search_path = context_search, pg_temp AS $$
     SELECT node.id FROM node
     WHERE node.generation_id = generation AND node.table_id = of_table
@@ -39,7 +38,7 @@ COMMENT ON FUNCTION context_search.strings_after(
 CREATE FUNCTION context_search.unfinished_after(
     generation bigint, of_table bigint, wanted text, scope text, last text,
     pointer text, node_id bigint, most bigint
-) RETURNS SETOF bigint LANGUAGE sql STABLE ROWS 50
+) RETURNS SETOF bigint LANGUAGE sql STABLE
     SECURITY DEFINER SET search_path = context_search, pg_temp AS $$
     SELECT node.id FROM node
     WHERE node.generation_id = generation AND node.table_id = of_table

@@ -131,7 +131,7 @@ class ChangeSearchConfigBody(RankingBody):
     """
 
     model_config = example(top_k=10, fusion="linear")
-    top_k: Annotated[int | LeftOut, Field(ge=1, le=MAX_TOP_K), NotNull] = None
+    top_k: Annotated[Annotated[int, Field(ge=1, le=MAX_TOP_K)] | LeftOut, NotNull] = None
     include_metadata: Annotated[bool | LeftOut, NotNull] = None
     max_chunk_preview: Annotated[int, Field(ge=1, le=MAX_PREVIEW)] | None = None
     filterable: Annotated[Filterable | LeftOut, NotNull] = None

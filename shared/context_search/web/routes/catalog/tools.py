@@ -295,7 +295,7 @@ async def create_search_tool(
     return once.answer(caller.project_id, create)
 
 
-@router.get("/api/v1/tools")
+@router.get("/api/v1/tools", responses=refused(404))
 async def list_tools(
     caller: MayRead,
     use: Use,
