@@ -27,9 +27,7 @@ export const replaceTexts = dictionary(
     deselect: "All",
     include: "Replace this place",
     character: (at: number) => `character ${num(at)}`,
-    goThere: "Go there",
     done: (places: number) => `Replaced ${plural(places, "place", "places")}`,
-    executing: "A worker is replacing…",
     partial: "Some documents were left as they are:",
     undo: "Undo",
     undone: (places: number, kept: number) => `${plural(places, "place", "places")} taken back${kept ? `, ${num(kept)} kept because somebody has edited there since` : ""}`,
@@ -49,12 +47,6 @@ export const replaceTexts = dictionary(
     next: "Next place",
     skip: "Leave the place out",
     intro: "Nothing is replaced unseen: a preview shows every place, then exactly those are replaced, and one click takes them back.",
-    DELETES_TEXT: "Something becomes nothing.",
-    MATCHES_AGAIN: "The new text would be found once more.",
-    BREAKS_JSON: "A string that is JSON itself would not be any more.",
-    LOOKS_SENSITIVE: "A found text looks like a secret or personal data; versions keep it until they are erased.",
-    ASCII_CLASSES: "\\w, \\d, \\s and \\b know ASCII only, and there is other text.",
-    EMPTY_MATCHES: "The pattern also matches nothing; such places stay.",
   },
   {
     find: "查找",
@@ -81,9 +73,7 @@ export const replaceTexts = dictionary(
     deselect: "全选",
     include: "替换此处",
     character: (at) => `第 ${num(at)} 个字符`,
-    goThere: "前往",
     done: (places) => `已替换 ${num(places)} 处`,
-    executing: "后台正在替换…",
     partial: "以下文档保持原样：",
     undo: "撤销",
     undone: (places, kept) => `已撤销 ${num(places)} 处${kept ? `，${num(kept)} 处因已被修改而保留` : ""}`,
@@ -103,6 +93,20 @@ export const replaceTexts = dictionary(
     next: "下一处",
     skip: "排除此处",
     intro: "所有替换都先预览：逐处查看，只替换所见内容，并可一键撤销。",
+  },
+);
+
+/** What a plan warns of, by the codes of the API. */
+export const warningTexts = dictionary(
+  {
+    DELETES_TEXT: "Something becomes nothing.",
+    MATCHES_AGAIN: "The new text would be found once more.",
+    BREAKS_JSON: "A string that is JSON itself would not be any more.",
+    LOOKS_SENSITIVE: "A found text looks like a secret or personal data; versions keep it until they are erased.",
+    ASCII_CLASSES: "\\w, \\d, \\s and \\b know ASCII only, and there is other text.",
+    EMPTY_MATCHES: "The pattern also matches nothing; such places stay.",
+  },
+  {
     DELETES_TEXT: "部分文本将被删除。",
     MATCHES_AGAIN: "新文本会再次被匹配。",
     BREAKS_JSON: "某个本身为 JSON 的字符串将不再有效。",

@@ -1,4 +1,4 @@
-import { dictionary, num, plural } from "./language";
+import { dictionary, num } from "./language";
 
 export const textTexts = dictionary(
   {
@@ -18,7 +18,6 @@ export const textTexts = dictionary(
     chunkOf: (at: number, count: number) => `chunk ${num(at + 1)} of ${num(count)}`,
     chunk: (numbers: string) => `chunk ${numbers}`,
     range: (start: number, end: number) => `characters ${num(start)} to ${num(end)}`,
-    characters: (count: number) => plural(count, "character", "characters"),
     text: "Text of the document",
     legend: "overlap of two chunks",
   },
@@ -39,7 +38,6 @@ export const textTexts = dictionary(
     chunkOf: (at, count) => `第 ${num(at + 1)} / ${num(count)} 块`,
     chunk: (numbers) => `分块 ${numbers}`,
     range: (start, end) => `第 ${num(start)}–${num(end)} 个字符`,
-    characters: (count) => `${num(count)} 个字符`,
     text: "文档文本",
     legend: "两个分块的重叠",
   },

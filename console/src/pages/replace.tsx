@@ -3,7 +3,7 @@ import { batch, computed, signal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { get, post, Problem, type Schema } from "../api";
-import { replaceTexts as t } from "../i18n/replace";
+import { replaceTexts as t, warningTexts } from "../i18n/replace";
 import { bytes, num } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import { ensureLists, tables } from "../lists";
@@ -256,7 +256,7 @@ function grouped(all: readonly Place[]): Map<string, Place[]> {
 
 function Planned(): VNode {
   const now = plan.value!;
-  const words = t() as unknown as Record<string, string>;
+  const words = warningTexts() as unknown as Record<string, string>;
   const stays = Object.values(now.left_out).reduce((sum, count) => sum + count, 0);
   const groups = grouped(places.value);
   if (now.error) return <ProblemBox problem={new Problem({ status: 422, code: now.error.code, detail: now.error.message, retryable: false })} retry={() => void preview()} />;

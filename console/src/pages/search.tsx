@@ -180,7 +180,7 @@ function Options(): VNode {
       </label>
       <span class="tabs" role="group" aria-label={titles().search}>
         {(["hits", "retrieve"] as const).map((name) => (
-          <button key={name} type="button" aria-pressed={tab.value === name} onClick={() => change({ tab: name === "hits" ? null : name })}>{t()[name]}</button>
+          <button key={name} type="button" aria-pressed={tab.value === name} onClick={() => change({ tab: name === "hits" ? null : name })}>{name === "hits" ? t().hits : t().retrieve}</button>
         ))}
       </span>
       {tab.value === "hits" ? <HitOptions /> : (

@@ -3,17 +3,12 @@ import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t as common } from "../i18n/common";
-import { dictionary } from "../i18n/language";
+import { paletteTexts as t } from "../i18n/palette";
 import { ensureLists, tables, tools } from "../lists";
 import type { Page } from "../page";
 import { type Query, go, route } from "../router";
 import { isPointer } from "../rules/pointer";
 import { Dialog } from "./dialog";
-
-const t = dictionary(
-  { ask: "Ask", page: "page", table: "table", tool: "tool", pointer: "pointer in this table", nothing: "Nothing has this name" },
-  { ask: "提问", page: "页面", table: "表", tool: "工具", pointer: "此表中的位置", nothing: "没有此名称" },
-);
 
 interface Choice {
   readonly name: string;
