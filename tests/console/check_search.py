@@ -196,3 +196,55 @@ def test_all_tables_of_a_project_are_searched(visitor: Watched, own_tenant: Tena
         visitor.page.wait_for_timeout(100)
     visitor.page.get_by_role("button", name="Ask", exact=True).click()
     expect(visitor.page.locator(".hitcard").first).to_contain_text("comets")
+
+
+def test_a_passage_that_has_moved_is_found_again_in_the_whole_string(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    """250,000 characters stand before it meanwhile: it is in another window, behind 🐡."""
+    planted = "The lighthouse keeper counted nine comets over the bay. " * 250
+    table = own_tenant.table({"text": planted})
+    tool = own_tenant.tool(table, name="search_moved")
+    own_tenant.ready(tool)
+    before = "🐡" + "Nothing of this is about it. " * 9_000
+    visitor.sign_in(own_tenant.key)
+
+    def set_text(text: str) -> None:
+        path = f"/api/v1/tables/{table}/data?pointer=/text"
+        api(own_tenant, "PUT", path, json=text)
+
+    def old_answer(route: Route) -> None:
+        route.fulfill(json=answer)
+
+    with visitor.page.expect_response("**/search/explain") as told:
+        asked(visitor, "comets")
+    answer = told.value.json()
+    chunk = answer["results"][0]["chunk"]
+    visitor.page.route("**/search/explain", old_answer)
+    set_text(before + planted)
+    visitor.page.reload()
+    bar = visitor.page.locator(".pane .bar.warn")
+    expect(bar).to_contain_text("found again")
+    expect(visitor.page.locator(".text .hit").first).to_be_visible()
+    start, end, text = visitor.page.evaluate(_MARKED)
+    assert text == chunk["chunk_text"]
+    assert (start, end) == (len(before) + chunk["char_start"], len(before) + chunk["char_end"])
+    visitor.look("moved")
+    set_text(before * 2)
+    visitor.page.reload()
+    expect(visitor.page.locator(".pane .bar.warn")).to_contain_text("gone")
+
+
+def test_project_search_is_switched_on_where_it_is_missed(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    own_tenant.table({"text": "The lighthouse keeper counted nine comets. " * 30})
+    visitor.sign_in(own_tenant.key)
+    visitor.open("/search?tool=project&q=comets")
+    page = visitor.page
+    page.get_by_role("button", name="Switch on").wait_for()
+    visitor.look("project-off")
+    assert visitor.axe() == []
+    page.get_by_role("button", name="Switch on").click()
+    expect(page.locator(".hitcard").first).to_contain_text("comets", timeout=60_000)
+    assert not visitor.errors

@@ -6,7 +6,7 @@ export const paletteTexts = dictionary(
     page: "page",
     table: "table",
     tool: "tool",
-    pointer: "pointer in this table",
+    pointer: "pointer in",
     nothing: "Nothing has this name",
   },
   {
@@ -14,7 +14,7 @@ export const paletteTexts = dictionary(
     page: "页面",
     table: "表",
     tool: "工具",
-    pointer: "此表中的位置",
+    pointer: "位置，表",
     nothing: "没有此名称",
   },
 );

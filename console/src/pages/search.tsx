@@ -13,6 +13,7 @@ import type { Page } from "../page";
 import { Copy, copyText } from "../parts/copy";
 import { HitCard } from "../parts/hit";
 import { Passages } from "../parts/passages";
+import { ProjectIndexOff } from "../parts/projectindex";
 import { Degraded, Empty, Loading, ProblemBox } from "../parts/states";
 import { TextPane } from "../parts/textpane";
 import { go, href, numberOf, textOf } from "../router";
@@ -158,7 +159,7 @@ function Search(): VNode {
         </div>
         <Options />
       </form>
-      {problem.value ? <ProblemBox problem={problem.value} retry={() => void ask()} /> : null}
+      {problem.value?.fields.code === "PROJECT_INDEX_OFF" ? <ProjectIndexOff onReady={() => void ask()} /> : problem.value ? <ProblemBox problem={problem.value} retry={() => void ask()} /> : null}
       {tab.value === "retrieve" ? (
         passages.value && textOf("q") ? <Passages answer={passages.value} /> : asking.value ? <Loading stop={stop} /> : <Empty text={t().empty} />
       ) : (
