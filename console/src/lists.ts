@@ -25,8 +25,8 @@ export async function ensureLists(): Promise<void> {
 export async function refreshLists(): Promise<void> {
   of = session.value?.key ?? null;
   const [toolPages, tablePages] = await Promise.all([
-    all<ToolSummary>("/api/v1/tools", "tools"),
-    may("manage") ? all<TableSummary>("/api/v1/tables", "tables") : Promise.resolve({ items: [], cut: false }),
+    all<ToolSummary>("/api/v1/tools?limit=100", "tools"),
+    may("manage") ? all<TableSummary>("/api/v1/tables?limit=50", "tables") : Promise.resolve({ items: [], cut: false }),
   ]);
   cut.value = toolPages.cut || tablePages.cut;
   tools.value = toolPages.items;

@@ -9,8 +9,9 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Route, expect
 
+from tests.builders import english, planted
 from tests.console.conftest import Watched, api
-from tests.console.documents import PLACES
+from tests.console.documents import COMETS, PLACES
 from tests.e2e.running import Tenant
 
 # As code points, whatever the browser counts in.
@@ -202,16 +203,16 @@ def test_a_passage_that_has_moved_is_found_again_in_the_whole_string(
     visitor: Watched, own_tenant: Tenant
 ) -> None:
     """250,000 characters stand before it meanwhile: it is in another window, behind 🐡."""
-    planted = "The lighthouse keeper counted nine comets over the bay. " * 250
-    table = own_tenant.table({"text": planted})
+    text = planted(english(14_000, 9), COMETS, 7_000)
+    table = own_tenant.table({"text": text})
     tool = own_tenant.tool(table, name="search_moved")
     own_tenant.ready(tool)
     before = "🐡" + "Nothing of this is about it. " * 9_000
     visitor.sign_in(own_tenant.key)
 
-    def set_text(text: str) -> None:
+    def set_text(value: str) -> None:
         path = f"/api/v1/tables/{table}/data?pointer=/text"
-        api(own_tenant, "PUT", path, json=text)
+        api(own_tenant, "PUT", path, json=value)
 
     def old_answer(route: Route) -> None:
         route.fulfill(json=answer)
@@ -221,13 +222,13 @@ def test_a_passage_that_has_moved_is_found_again_in_the_whole_string(
     answer = told.value.json()
     chunk = answer["results"][0]["chunk"]
     visitor.page.route("**/search/explain", old_answer)
-    set_text(before + planted)
+    set_text(before + text)
     visitor.page.reload()
     bar = visitor.page.locator(".pane .bar.warn")
     expect(bar).to_contain_text("found again")
     expect(visitor.page.locator(".text .hit").first).to_be_visible()
-    start, end, text = visitor.page.evaluate(_MARKED)
-    assert text == chunk["chunk_text"]
+    start, end, marked = visitor.page.evaluate(_MARKED)
+    assert marked == chunk["chunk_text"]
     assert (start, end) == (len(before) + chunk["char_start"], len(before) + chunk["char_end"])
     visitor.look("moved")
     set_text(before * 2)

@@ -56,6 +56,12 @@ def test_from_signing_in_to_the_place_in_its_document_by_keyboard(
     assert not visitor.errors
 
 
+def typed_in_palette(page: Page, text: str) -> None:
+    page.keyboard.press("Control+k")
+    expect(page.locator("dialog input")).to_be_focused()
+    page.keyboard.insert_text(text)
+
+
 def test_a_pointer_a_table_and_a_tool_are_reached_by_the_palette(
     visitor: Watched, own_tenant: Tenant
 ) -> None:
@@ -66,9 +72,8 @@ def test_a_pointer_a_table_and_a_tool_are_reached_by_the_palette(
         ("/a/x~1y", "pointer in Library", f"/documents/{table}?p=%2Fa%2Fx%7E1y"),
         ("search_pal", "tool", f"/search?tool={tool['tool_id']}"),
     ]:
-        page.keyboard.press("Control+k")
-        page.keyboard.insert_text(typed)
-        expect(page.get_by_role("option").first).to_contain_text(kind)
+        typed_in_palette(page, typed)
+        expect(page.locator("#palette-list > *").first).to_contain_text(kind)
         page.keyboard.press("Enter")
         expect(page).to_have_url(re.compile(re.escape(at) + "$"))
 
@@ -77,18 +82,18 @@ def test_what_is_beyond_the_first_thousand_is_asked_for(
     visitor: Watched, own_tenant: Tenant
 ) -> None:
     """The last of 1,003 tables by its name, and its tool."""
-    last = own_tenant.table({"x": 1})
-    own_tenant.tool(last, name="search_far")
     own_tenant.stack.sql(
-        "WITH named AS (UPDATE context_table SET name = 'zz far away' WHERE id = :last) "
         "INSERT INTO context_table (project_id, name) "
         "SELECT :project, 'a' || n FROM generate_series(1, 1002) AS n",
         project=own_tenant.project_id,
-        last=last,
     )
+    last = own_tenant.table({"x": 1})
+    own_tenant.stack.sql(
+        "UPDATE context_table SET name = 'zz far away' WHERE id = :last", last=last
+    )
+    own_tenant.tool(last, name="search_far")
     page = visitor.sign_in(own_tenant.key)
-    page.keyboard.press("Control+k")
-    page.keyboard.insert_text("far away")
+    typed_in_palette(page, "far away")
     expect(page.get_by_role("option").filter(has_text="zz far away")).to_be_visible()
     expect(page.get_by_role("option").filter(has_text="search_far")).to_be_visible()
 

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { get, type Id, type Schema } from "../api";
+import { all, get, type Id } from "../api";
 import { t as common } from "../i18n/common";
 import { paletteTexts as t } from "../i18n/palette";
 import { cut, ensureLists, tableName, tables, type TableSummary, tools, type ToolSummary } from "../lists";
@@ -31,7 +31,8 @@ const NONE: Asked = { tables: [], tools: [] };
 
 /** Tables by a part of their name, and their tools. */
 async function askFor(wanted: string, signal: AbortSignal): Promise<Asked> {
-  const { tables } = await get<Schema<"TablesAnswer">>(`/api/v1/tables?limit=12&q=${encodeURIComponent(wanted)}`, { signal });
+  // A request looks at 2,000 names, so its page may be short though there are more.
+  const { items: tables } = await all<TableSummary>(`/api/v1/tables?limit=12&q=${encodeURIComponent(wanted)}`, "tables", { signal, most: 12 });
   const pages = await Promise.all(tables.slice(0, 4).map((table) => get<{ tools: ToolSummary[] }>(`/api/v1/tools?limit=12&table_id=${table.id}`, { signal })));
   return { tables, tools: pages.flatMap((page) => page.tools) };
 }
@@ -72,7 +73,7 @@ export function Palette({ pages, onClose }: { pages: readonly Page[]; onClose: (
     ensureLists().catch(() => undefined); // Pages can be reached without the lists.
   }, []);
   const wanted = typed.value.trim();
-  const more = useResource(cut.value && may("manage") && wanted && !wanted.startsWith("/") ? wanted : null, (signal) => askFor(wanted, signal));
+  const more = useResource((tables.value === null || cut.value) && may("manage") && wanted && !wanted.startsWith("/") ? wanted : null, (signal) => askFor(wanted, signal));
   const asked = more.data.value ?? NONE;
   const found = choices(typed.value, pages, asked);
   const take = (choice: Choice | undefined): void => {

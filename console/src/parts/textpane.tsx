@@ -11,7 +11,7 @@ import { useResource } from "../resource";
 import { CodePoints } from "../rules/offsets";
 import { may } from "../session";
 import { occurrences, type Range } from "../rules/segments";
-import { windowOf, windowsOf } from "../rules/windows";
+import { WINDOW, windowOf, windowsOf } from "../rules/windows";
 import { copyText } from "./copy";
 import { Minimap } from "./minimap";
 import { ProblemBox, Shown } from "./states";
@@ -44,8 +44,11 @@ export function TextPane(props: PaneProps): VNode {
     total.value = null;
   }, [table, pointer]);
   const known = tool === null ? NONE : chunks.data.value;
-  const wanted = windowOf(at.value, total.value ?? at.value + 1_000_000, (known ?? NONE) as never);
-  const ready = known !== null || chunks.problem.value !== null;
+  // Where a string ends is known when it is read, and makes its window no other one.
+  const beyond = total.value !== null && at.value >= total.value;
+  const wanted = windowOf(at.value, beyond ? total.value! : Infinity, (known ?? NONE) as never);
+  // The first window begins at 0, wherever chunks are: it need not wait for them.
+  const ready = at.value < WINDOW || known !== null || chunks.problem.value !== null;
   const window = useResource(ready ? `${table} ${pointer} ${wanted.start} ${wanted.end} ${may("manage") ? "" : props.place?.start}` : null, async (signal) => {
     const of = `${table} ${pointer}`;
     if (!may("manage")) return { ...readHit(props.place!), of };
