@@ -239,7 +239,8 @@ const placeOf = (hit: Hit): [string, Record<string, string | number>] => [
 
 function Hits({ listed }: { listed: { current: HTMLOListElement | null } }): VNode {
   const first = answer.value;
-  if (!first && problem.value) return <></>;
+  // What another tool has answered is no answer of the project.
+  if (problem.value && (!first || problem.value.fields.code === "PROJECT_INDEX_OFF")) return <></>;
   if (!first) return asking.value ? <Loading stop={stop} lines={6} /> : <Nothing />;
   const hit = current.value;
   const project = "hasMore" in first ? first : null;

@@ -74,7 +74,8 @@ export function Tree(props: TreeProps): VNode {
     void (async () => { for (const pointer of open.value) await load(pointer); })();
   }, [table, only.value, tool]);
   useEffect(() => {
-    for (const pointer of ancestors(parent(selected))) if (selected) toggle(pointer, true);
+    // What is open is read already, or is being read.
+    for (const pointer of ancestors(parent(selected))) if (!open.value.has(pointer)) toggle(pointer, true);
     focus.value = selected;
   }, [selected]);
   const childAt = (pointer: string): Child | undefined => branches.value.get(parent(pointer))?.children.find((child) => child.json_pointer === pointer);
