@@ -12,6 +12,8 @@ export interface TableSummary {
 
 export const tables = signal<readonly TableSummary[] | null>(null);
 export const tools = signal<readonly ToolSummary[] | null>(null);
+/** Whether there are more than are here. */
+export const cut = signal(false);
 let of: string | null = null;
 
 /** Reads both lists unless they are there for this session. */
@@ -23,9 +25,10 @@ export async function ensureLists(): Promise<void> {
 export async function refreshLists(): Promise<void> {
   of = session.value?.key ?? null;
   const [toolPages, tablePages] = await Promise.all([
-    all<ToolSummary>("/api/v1/tools", "tools"),
-    may("manage") ? all<TableSummary>("/api/v1/tables", "tables") : Promise.resolve({ items: [], cut: false }),
+    all<ToolSummary>("/api/v1/tools?limit=100", "tools"),
+    may("manage") ? all<TableSummary>("/api/v1/tables?limit=50", "tables") : Promise.resolve({ items: [], cut: false }),
   ]);
+  cut.value = toolPages.cut || tablePages.cut;
   tools.value = toolPages.items;
   tables.value = tablePages.items;
 }

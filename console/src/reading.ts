@@ -17,6 +17,23 @@ export async function readText(table: Id, pointer: string, start: number, end: n
   return { text: new CodePoints(answer.text), start: answer.start, total: answer.total, revision: answer.revision };
 }
 
+const MOST_READ = 100_000;
+
+/** Where a text is in a string that has changed: every window is read, the nearest to where it was
+ * first. Null when it is nowhere. */
+export async function findText(table: Id, pointer: string, wanted: string, near: number, total: number, signal: AbortSignal): Promise<number | null> {
+  const length = [...wanted].length;
+  const step = MOST_READ - length;
+  const starts = Array.from({ length: Math.ceil(total / step) }, (_, at) => at * step);
+  const distance = (start: number): number => Math.abs(start + step / 2 - near);
+  for (const start of starts.sort((a, b) => distance(a) - distance(b))) {
+    const { text } = await readText(table, pointer, start, Math.min(total, start + MOST_READ), signal);
+    const at = text.text.indexOf(wanted);
+    if (at >= 0) return start + text.fromUnits(at);
+  }
+  return null;
+}
+
 const MOST_CHUNKS = 5000;
 
 /** The chunks of a string in the index of a tool, in order; the first 5,000. */

@@ -50,7 +50,7 @@ export function SignIn(): VNode {
   return (
     <section class="signin">
       <h1 tabIndex={-1}>{t().title}</h1>
-      {reason ? <p class="bar note" role="status">{t()[reason]}</p> : null}
+      {reason ? <p class="bar note" role="status">{{ signedOut: t().signedOut, idle: t().idle, expired: t().expired }[reason]}</p> : null}
       <form class="stack" onSubmit={(event) => void send(event)}>
         <label class="stack">
           <span>{t().key}</span>

@@ -153,3 +153,74 @@ def test_a_large_file_is_uploaded_and_imported(
     path = f"/api/v1/tables/{table['id']}/data?pointer=/parts/79"
     assert own_tenant("GET", path).json() == document["parts"][79]
     assert not visitor.errors
+
+
+def test_keys_are_filtered_at_the_level_that_is_open(visitor: Watched, own_tenant: Tenant) -> None:
+    members = {f"key {number}": number for number in range(500)}
+    opened(visitor, own_tenant, {"first": members, "second": members})
+    page = visitor.page
+    page.get_by_role("treeitem").first.click()
+    field = page.get_by_role("searchbox", name="Filter by key in /first")
+    field.fill("499")
+    field.press("Enter")
+    expect(page.get_by_role("treeitem", level=2)).to_have_count(1)
+    expect(page.get_by_role("treeitem", level=2)).to_contain_text("key 499")
+    expect(page.get_by_role("treeitem", level=1)).to_have_count(2)
+    page.get_by_role("treeitem", level=1).last.click()
+    expect(page.get_by_role("treeitem", level=2)).to_have_count(201)
+    expect(page.get_by_role("searchbox", name="Filter by key in /second")).to_have_value("")
+    visitor.look("filtered")
+
+
+def test_only_large_strings_and_only_problems(visitor: Watched, own_tenant: Tenant) -> None:
+    data = {"a": {"long": english(12_000, 3), "short": "x"}, "b": {"short": "y"}}
+    table = own_tenant.table(data)
+    own_tenant.ready(own_tenant.tool(table, name="search_large"))
+    visitor.sign_in(own_tenant.key)
+    visitor.open(f"/documents/{table}?p=/a/long")
+    page = visitor.page
+    expect(page.get_by_role("treeitem")).to_have_count(4)
+    page.get_by_label("Show").select_option("large")
+    expect(page.get_by_role("treeitem")).to_have_count(2)
+    expect(page.get_by_role("treeitem").last).to_contain_text("long")
+    page.get_by_label("Show").select_option("problem")
+    expect(page.get_by_role("treeitem")).to_have_count(0)
+    expect(page.get_by_text("nothing of this here").first).to_be_visible()
+
+
+def test_chunks_are_walked_and_read_out(visitor: Watched, own_tenant: Tenant) -> None:
+    table = own_tenant.table({"text": english(12_000, 3)})
+    own_tenant.ready(own_tenant.tool(table, name="search_chunks"))
+    visitor.sign_in(own_tenant.key)
+    visitor.open(f"/documents/{table}?p=/text")
+    page = visitor.page
+    expect(page.locator(".text [data-chunk]").first).to_be_visible()
+    for _ in range(2):
+        page.keyboard.press("]")
+    focused = page.locator(".text :focus")
+    expect(focused).to_have_attribute("data-chunk", "2")
+    label = focused.get_attribute("aria-label") or ""
+    assert "chunk 2 begins at character" in label
+    assert "overlap with 1" in label
+    page.keyboard.press("[")
+    expect(focused).to_have_attribute("aria-label", "chunk 1 begins at character 1")
+    assert visitor.axe() == []
+
+
+def test_a_string_of_51_megabytes_is_read_in_windows(
+    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+) -> None:
+    text = "🐡" + "lighthouse " * 4_640_000 + "the end"
+    file = tmp_path / "huge.json"
+    file.write_text(json.dumps({"text": text}, ensure_ascii=False))
+    assert file.stat().st_size > 51_000_000
+    visitor.sign_in(own_tenant.key)
+    visitor.open("/documents")
+    visitor.page.locator("input[type=file]").set_input_files(file)
+    expect(visitor.page.locator(".bar.good")).to_be_visible(timeout=180_000)
+    [table] = api(own_tenant, "GET", "/api/v1/tables")["tables"]
+    visitor.open(f"/documents/{table['id']}?p=/text&a={len(text) - 7}&b={len(text)}")
+    expect(visitor.page.locator(".text .hit")).to_have_text("the end")
+    shown = visitor.page.evaluate("document.querySelector('.text').textContent.length")
+    assert shown <= 100_000
+    assert not visitor.errors

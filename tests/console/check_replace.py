@@ -70,3 +70,49 @@ def test_places_are_left_out_with_the_keyboard(visitor: Watched, own_tenant: Ten
     for key in ("n", "s", "s"):
         visitor.page.keyboard.press(key)
     expect(visitor.page.get_by_role("button", name="Replace 2")).to_be_visible()
+
+
+def test_one_place_at_a_time_and_what_is_left_out_stays_so(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    """The second scene has two places: the first of them is replaced, the other left out."""
+    chapter = {"scenes": [f"{OLD}的门", f"离开{OLD}，回到{OLD}"]}
+    table = own_tenant.table(chapter)
+    visitor.sign_in(own_tenant.key)
+    visitor.open(f"/replace?find={quote(OLD)}&by={quote('新' + OLD)}")
+    rows, page = visitor.page.locator(".match-row"), visitor.page
+    expect(rows).to_have_count(3)
+    rows.nth(2).locator("input").uncheck()
+    page.keyboard.press("n")
+    page.keyboard.press("r")
+    expect(page.locator(".bar.good")).to_contain_text("1 place")
+    once = {"scenes": [f"{OLD}的门", f"离开新{OLD}，回到{OLD}"]}
+    assert content(own_tenant, table) == once
+    expect(rows.nth(2).locator("input")).not_to_be_checked()  # has moved by a character
+    expect(rows.nth(1).locator("input")).to_be_checked()
+    visitor.look("replace-one")
+    page.locator(".bar.good").get_by_role("button", name="Undo").click()
+    expect(page.locator(".bar.good")).to_contain_text("taken back")
+    expect(rows.nth(2).locator("input")).not_to_be_checked()
+    assert content(own_tenant, table) == chapter
+
+
+def test_all_and_none_mean_also_what_is_not_loaded(visitor: Watched, own_tenant: Tenant) -> None:
+    table = own_tenant.table({"text": "ab " * 250})
+    visitor.sign_in(own_tenant.key)
+    visitor.open("/replace?find=ab&by=cd")
+    page = visitor.page
+    expect(page.locator(".match-row")).to_have_count(100)
+    page.get_by_label("All", exact=True).uncheck()
+    expect(page.get_by_text("250 left out by you")).to_be_visible()
+    expect(page.get_by_role("button", name="Replace 0")).to_be_disabled()
+    for at in (0, 99):
+        page.locator(".match-row input").nth(at).check()
+    page.get_by_role("button", name="More places").click()
+    expect(page.locator(".match-row")).to_have_count(200)
+    expect(page.locator(".match-row input").nth(150)).not_to_be_checked()
+    page.get_by_role("button", name="Replace 2").click()
+    page.locator("dialog button.primary").click()
+    expect(page.locator(".bar.good")).to_contain_text("2 places")
+    text = str(content(own_tenant, table))
+    assert (text.count("ab"), text.count("cd")) == (248, 2)

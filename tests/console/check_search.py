@@ -9,8 +9,9 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Route, expect
 
+from tests.builders import english, planted
 from tests.console.conftest import Watched, api
-from tests.console.documents import PLACES
+from tests.console.documents import COMETS, PLACES
 from tests.e2e.running import Tenant
 
 # As code points, whatever the browser counts in.
@@ -196,3 +197,55 @@ def test_all_tables_of_a_project_are_searched(visitor: Watched, own_tenant: Tena
         visitor.page.wait_for_timeout(100)
     visitor.page.get_by_role("button", name="Ask", exact=True).click()
     expect(visitor.page.locator(".hitcard").first).to_contain_text("comets")
+
+
+def test_a_passage_that_has_moved_is_found_again_in_the_whole_string(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    """250,000 characters stand before it meanwhile: it is in another window, behind 🐡."""
+    text = planted(english(14_000, 9), COMETS, 7_000)
+    table = own_tenant.table({"text": text})
+    tool = own_tenant.tool(table, name="search_moved")
+    own_tenant.ready(tool)
+    before = "🐡" + "Nothing of this is about it. " * 9_000
+    visitor.sign_in(own_tenant.key)
+
+    def set_text(value: str) -> None:
+        path = f"/api/v1/tables/{table}/data?pointer=/text"
+        api(own_tenant, "PUT", path, json=value)
+
+    def old_answer(route: Route) -> None:
+        route.fulfill(json=answer)
+
+    with visitor.page.expect_response("**/search/explain") as told:
+        asked(visitor, "comets")
+    answer = told.value.json()
+    chunk = answer["results"][0]["chunk"]
+    visitor.page.route("**/search/explain", old_answer)
+    set_text(before + text)
+    visitor.page.reload()
+    bar = visitor.page.locator(".pane .bar.warn")
+    expect(bar).to_contain_text("found again")
+    expect(visitor.page.locator(".text .hit").first).to_be_visible()
+    start, end, marked = visitor.page.evaluate(_MARKED)
+    assert marked == chunk["chunk_text"]
+    assert (start, end) == (len(before) + chunk["char_start"], len(before) + chunk["char_end"])
+    visitor.look("moved")
+    set_text(before * 2)
+    visitor.page.reload()
+    expect(visitor.page.locator(".pane .bar.warn")).to_contain_text("gone")
+
+
+def test_project_search_is_switched_on_where_it_is_missed(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    own_tenant.table({"text": "The lighthouse keeper counted nine comets. " * 30})
+    visitor.sign_in(own_tenant.key)
+    visitor.open("/search?tool=project&q=comets")
+    page = visitor.page
+    page.get_by_role("button", name="Switch on").wait_for()
+    visitor.look("project-off")
+    assert visitor.axe() == []
+    page.get_by_role("button", name="Switch on").click()
+    expect(page.locator(".hitcard").first).to_contain_text("comets", timeout=60_000)
+    assert not visitor.errors

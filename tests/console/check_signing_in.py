@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from playwright.sync_api import expect
+
 from tests.console.conftest import Watched, api
 from tests.e2e.running import Tenant
 
@@ -40,3 +42,56 @@ def test_a_second_tab_is_signed_in_and_both_are_signed_out(
     visitor.page.locator("[name=key]").wait_for()
     assert visitor.page.evaluate("sessionStorage.length") == 0
     assert console_keys(own_tenant) == []
+
+
+def test_a_key_that_is_refused_in_the_middle_leads_back_to_the_place(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    table = own_tenant.table({"text": "before"})
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open(f"/documents/{table}?p=/text")
+    expect(page.locator(".text")).to_have_text("before")
+    [made] = console_keys(own_tenant)
+    keys = f"/api/v1/projects/{own_tenant.project_id}/keys"
+    api(own_tenant, "DELETE", f"{keys}/{made['id']}")
+    page.get_by_role("button", name="Versions").click()
+    page.locator("[name=key]").wait_for()
+    expect(page.locator(".bar.note")).to_be_visible()
+    page.locator("[name=key]").fill(own_tenant.key)
+    page.locator("form button.primary").click()
+    expect(page.locator(".text")).to_have_text("before")
+    assert page.url.endswith(f"/documents/{table}?p=/text")
+
+
+def test_half_an_hour_without_a_touch_signs_out_and_revokes(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    visitor.page.clock.install()
+    page = visitor.sign_in(own_tenant.key)
+    page.clock.fast_forward("29:00")
+    page.keyboard.press("Shift")
+    page.clock.fast_forward("29:00")
+    expect(page.locator("nav")).to_be_visible()
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
+        page.clock.fast_forward("31:00")
+    page.locator("[name=key]").wait_for()
+    assert console_keys(own_tenant) == []
+
+
+def test_a_touch_in_one_tab_keeps_the_other_signed_in(
+    visitor: Watched, new_tab: Callable[[], Watched], own_tenant: Tenant
+) -> None:
+    visitor.page.clock.install()
+    visitor.sign_in(own_tenant.key)
+    second = new_tab()
+    second.open()
+    second.page.locator("nav").wait_for()
+    visitor.page.clock.fast_forward("29:00")
+    visitor.page.evaluate(
+        "() => { window.heard = new Promise(resolve =>"
+        " new BroadcastChannel('context-search').addEventListener('message', resolve)); }"
+    )
+    second.page.keyboard.press("Shift")
+    visitor.page.evaluate("window.heard.then(() => 1)")
+    visitor.page.clock.fast_forward("20:00")
+    expect(visitor.page.locator("nav")).to_be_visible()

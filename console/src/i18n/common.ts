@@ -1,12 +1,11 @@
 /** Texts of the frame, and of what every page has. */
-import { dictionary, plural } from "./language";
+import { dictionary } from "./language";
 
 export const t = dictionary(
   {
     skip: "Skip to the content",
     palette: "Go to a table, tool, page; ask",
     language: "中文",
-    languageName: "Language",
     theme: "Theme",
     theme_auto: "system",
     theme_light: "light",
@@ -18,7 +17,6 @@ export const t = dictionary(
     ends: (when: string) => `session ends ${when}`,
     loading: "Loading…",
     stop: "Stop",
-    stopped: "Stopped.",
     again: "Try again",
     againIn: (seconds: number) => `Try again in ${seconds} s`,
     reload: "Reload",
@@ -31,7 +29,6 @@ export const t = dictionary(
     delete: "Delete",
     more: "More",
     request: "Request",
-    needsScope: (scope: string) => `This needs a key with the scope ${scope}.`,
     notFound: "There is nothing at this address",
     notFoundText: "The page was renamed, or the address was typed by hand.",
     offline: "Nobody answers",
@@ -49,17 +46,12 @@ export const t = dictionary(
     shortcuts: "Keyboard shortcuts",
     letters: "Single letters work outside of fields",
     cut: (shown: number) => `Only the first ${shown} are shown.`,
-    chunks: (count: number) => plural(count, "chunk", "chunks"),
-    characters: (count: number) => plural(count, "character", "characters"),
-    places: (count: number) => plural(count, "place", "places"),
     stale: "changed since",
-    root: "(whole document)",
   },
   {
     skip: "跳到正文",
     palette: "前往表、工具、页面；提问",
     language: "English",
-    languageName: "语言",
     theme: "主题",
     theme_auto: "跟随系统",
     theme_light: "浅色",
@@ -71,7 +63,6 @@ export const t = dictionary(
     ends: (when) => `会话${when}结束`,
     loading: "加载中…",
     stop: "停止",
-    stopped: "已停止。",
     again: "重试",
     againIn: (seconds) => `${seconds} 秒后重试`,
     reload: "重新加载",
@@ -84,7 +75,6 @@ export const t = dictionary(
     delete: "删除",
     more: "更多",
     request: "请求",
-    needsScope: (scope) => `此操作需要具有 ${scope} 权限的密钥。`,
     notFound: "此地址没有内容",
     notFoundText: "页面可能已改名，或地址输入有误。",
     offline: "没有响应",
@@ -102,11 +92,7 @@ export const t = dictionary(
     shortcuts: "键盘快捷键",
     letters: "在输入框外启用单字母快捷键",
     cut: (shown) => `仅显示前 ${shown} 项。`,
-    chunks: (count) => `${count} 个分块`,
-    characters: (count) => `${count} 个字符`,
-    places: (count) => `${count} 处`,
     stale: "内容已变更",
-    root: "（整个文档）",
   },
 );
 

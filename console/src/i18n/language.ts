@@ -21,10 +21,11 @@ export function setLanguage(next: Language): void {
 }
 
 /** Texts of both languages. One that is missing in either is an error of the compiler. The build
- * makes a list of the second, in the order of the first. */
-export function dictionary<T extends Record<string, Text>>(en: T, zh: NoInfer<Same<T>>): () => Same<T> {
-  const named = Array.isArray(zh) ? Object.fromEntries(Object.keys(en).map((name, at) => [name, zh[at]])) : zh;
-  return () => (language.value === "zh" ? named : en) as Same<T>;
+ * makes lists of both, in one order, with their names beside them only where those are computed. */
+export function dictionary<T extends Record<string, Text>>(en: T, zh: NoInfer<Same<T>>, names?: readonly string[]): () => Same<T> {
+  const of = (texts: object): Same<T> => (names ? Object.fromEntries(names.map((name, at) => [name, (texts as Text[])[at]])) : texts) as Same<T>;
+  const [first, second] = [of(en), of(zh)];
+  return () => (language.value === "zh" ? second : first);
 }
 
 const locale = (): string => (language.value === "zh" ? "zh-CN" : "en");

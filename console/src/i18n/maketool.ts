@@ -34,3 +34,9 @@ export const makeToolTexts = dictionary(
     lower: (to) => `改为从 ${num(to)} 个字符起重新创建`,
   },
 );
+
+/** Why a tool has indexed nothing, by the hint of its index. */
+export function hintText(hint: "scope_missing" | "nothing_indexed" | "no_long_strings", longest: number): string {
+  if (hint === "scope_missing") return makeToolTexts().scope_missing;
+  return hint === "nothing_indexed" ? makeToolTexts().nothing_indexed : makeToolTexts().no_long_strings(longest);
+}

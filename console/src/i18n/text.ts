@@ -1,4 +1,4 @@
-import { dictionary, num, plural } from "./language";
+import { dictionary, num } from "./language";
 
 export const textTexts = dictionary(
   {
@@ -13,12 +13,15 @@ export const textTexts = dictionary(
     citation: "Copy citation",
     passage: "Copy passage",
     gone: "This text is gone: the string has changed since it was indexed.",
+    lost: "The string has changed since it was indexed; the passage is searched in all of it…",
     moved: "The string has changed since it was indexed; the passage was found again in the live text.",
     searching: "Where it is in the text",
     chunkOf: (at: number, count: number) => `chunk ${num(at + 1)} of ${num(count)}`,
     chunk: (numbers: string) => `chunk ${numbers}`,
+    chunkAt: (numbers: string, start: number, over: string) => `chunk ${numbers} begins at character ${num(start + 1)}${over ? `, overlap with ${over}` : ""}`,
+    nextChunk: "Next chunk of the text",
+    previousChunk: "Chunk before",
     range: (start: number, end: number) => `characters ${num(start)} to ${num(end)}`,
-    characters: (count: number) => plural(count, "character", "characters"),
     text: "Text of the document",
     legend: "overlap of two chunks",
   },
@@ -34,12 +37,15 @@ export const textTexts = dictionary(
     citation: "复制引用",
     passage: "复制段落",
     gone: "此文本已不存在：字符串在建立索引后已变更。",
+    lost: "字符串在建立索引后已变更；正在整个字符串中查找该段落…",
     moved: "字符串在建立索引后已变更；已在当前文本中重新定位该段落。",
     searching: "在文本中的位置",
     chunkOf: (at, count) => `第 ${num(at + 1)} / ${num(count)} 块`,
     chunk: (numbers) => `分块 ${numbers}`,
+    chunkAt: (numbers, start, over) => `分块 ${numbers} 始于第 ${num(start + 1)} 个字符${over ? `，与分块 ${over} 重叠` : ""}`,
+    nextChunk: "文本的下一分块",
+    previousChunk: "上一分块",
     range: (start, end) => `第 ${num(start)}–${num(end)} 个字符`,
-    characters: (count) => `${num(count)} 个字符`,
     text: "文档文本",
     legend: "两个分块的重叠",
   },

@@ -47,7 +47,7 @@ function List({ keep }: { keep: (mcp: Id, key: string) => void }): VNode {
             <tr key={String(mcp.id)}>
               <td><a href={href(`/agents/${mcp.id}`)}><bdi>{mcp.name}</bdi></a></td>
               <td><span class={mcp.status ? "badge good" : "badge"}><span aria-hidden="true">{mcp.status ? "●" : "○"}</span>{mcp.status ? t().on : t().off}</span></td>
-              <td class="dim">{t()[`replace_${mcp.replace}`]}</td>
+              <td class="dim">{{ off: t().replace_off, propose: t().replace_propose, execute: t().replace_execute }[mcp.replace]}</td>
               <td class="dim">{ago(mcp.created_at)}</td>
             </tr>
           ))}

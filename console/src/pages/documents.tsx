@@ -14,7 +14,7 @@ import { Copy } from "../parts/copy";
 import { Editor } from "../parts/editor";
 import { Empty, Shown, Stale } from "../parts/states";
 import { TextPane } from "../parts/textpane";
-import { Tree, type TreeFilter } from "../parts/tree";
+import { Tree } from "../parts/tree";
 import { FileButton, UploadState } from "../parts/upload";
 import { Versions } from "../parts/versions";
 import { useResource } from "../resource";
@@ -87,14 +87,11 @@ function TableRows({ answer }: { answer: TableList }): VNode {
 function Document({ table }: { table: Id }): VNode {
   const seen = useSignal<number | null>(null);
   const versionsOpen = useSignal(false);
-  const only = useSignal("");
-  const key = useSignal("");
   const generation = useSignal(0);
   const known = (tools.value ?? []).filter((tool) => String(tool.table_id) === String(table));
   const tool = textOf("tool") || String(known[0]?.id ?? "");
   const about = useResource(`table ${table} ${generation.value}`, (signal) => get<Schema<"TableAnswer">>(`/api/v1/tables/${table}`, { signal }));
   const pointer = textOf("p");
-  const filter: TreeFilter = { only: only.value, key: key.value, tool };
   const select = (next: string): void => go(`/documents/${table}`, { p: next, tool: textOf("tool") });
   const again = (): void => void (generation.value += 1);
   const live = about.data.value?.revision ?? null;
@@ -115,13 +112,7 @@ function Document({ table }: { table: Id }): VNode {
       {live !== null && seen.value !== null && live > seen.value ? <Stale text={common().changedBelow(seen.value, live)} reload={again} /> : null}
       <div class="split narrow">
         <section class="panel sticky" aria-label={t().outline}>
-          <div class="row treebar">
-            <select aria-label={t().only} value={only.value} onChange={(event) => (only.value = event.currentTarget.value)}>
-              <option value="">{t().everything}</option><option value="large">{t().large}</option><option value="problem">{t().problem}</option>
-            </select>
-            <input class="grow" type="search" aria-label={t().key} placeholder={t().key} onChange={(event) => (key.value = event.currentTarget.value)} />
-          </div>
-          <div class="treebox"><Tree key={generation.value} table={table} selected={pointer} filter={filter} onSelect={select} revision={seen} /></div>
+          <Tree key={generation.value} table={table} selected={pointer} tool={tool} onSelect={select} revision={seen} />
         </section>
         <section class="panel" aria-label={t().value}>
           <Crumbs table={table} pointer={pointer} />

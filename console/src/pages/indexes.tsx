@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { all, get, type Schema } from "../api";
 import { indexTexts as t } from "../i18n/indexes";
 import { ago, moment, num } from "../i18n/language";
-import { makeToolTexts } from "../i18n/maketool";
+import { hintText, makeToolTexts } from "../i18n/maketool";
 import { titles } from "../i18n/pages";
 import { statusTexts } from "../i18n/status";
 import { ensureLists, tableName, type ToolSummary, tools } from "../lists";
@@ -138,7 +138,7 @@ function State({ index }: { index: AnyIndex }): VNode {
       {status === "stalled" ? <p class="bar bad" role="alert"><span>{t().stalled(error ? moment(error.at) : "–")}</span></p> : moves(status) ? <span class="progress long"><span class="fill" style={{ width: `${all ? (done / all) * 100 : 0}%` }} /></span> : null}
       <p><Counts of={index.nodes} />{"next_attempt_at" in index && index.next_attempt_at ? <span class="dim"> · {t().next} {ago(index.next_attempt_at)}</span> : null}</p>
       {error ? <p class={status === "error" ? "bar bad" : "bar warn"}><span><code class="code">{error.code}</code> <bdi>{error.message}</bdi> <span class="dim">{moment(error.at)}</span></span></p> : null}
-      {"hint" in index && index.hint ? <p class="bar note"><span>{index.hint === "no_long_strings" ? makeToolTexts().no_long_strings(index.longest_string ?? 0) : makeToolTexts()[index.hint]} <code class="code">{index.hint}</code></span></p> : null}
+      {"hint" in index && index.hint ? <p class="bar note"><span>{hintText(index.hint, index.longest_string ?? 0)} <code class="code">{index.hint}</code></span></p> : null}
     </section>
   );
 }

@@ -2,8 +2,7 @@
 import { signal, useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
-import { useActing } from "../acting";
-import { all, type Id, post, request, type Schema } from "../api";
+import { all, type Id, type Schema } from "../api";
 import { t as common } from "../i18n/common";
 import { ago, bytes, num } from "../i18n/language";
 import { overviewTexts as t } from "../i18n/overview";
@@ -12,12 +11,12 @@ import { statusTexts } from "../i18n/status";
 import type { ToolSummary } from "../lists";
 import { usePace } from "../pacing";
 import type { Page } from "../page";
-import { Confirm } from "../parts/dialog";
 import { MakeTool } from "../parts/maketool";
-import { Empty, ProblemBox, Shown } from "../parts/states";
+import { ProjectIndexRow } from "../parts/projectindex";
+import { Empty, Shown } from "../parts/states";
 import { moves, Status } from "../parts/status";
 import { FileButton, UploadState } from "../parts/upload";
-import { type ProjectIndex, projectIndex, projectIndexPath, switched } from "../projectindex";
+import { type ProjectIndex, projectIndex, switched } from "../projectindex";
 import { useResource } from "../resource";
 import { go, href, textOf } from "../router";
 import { may } from "../session";
@@ -182,32 +181,6 @@ function ToolRow({ tool }: { tool: ToolSummary }): VNode {
       <td />
       <td class="num right dim">{at ? ago(at) : ""}</td>
     </tr>
-  );
-}
-
-function ProjectIndexRow({ index, reload }: { index: ProjectIndex | null; reload: () => void }): VNode {
-  const acting = useActing();
-  const asking = useSignal(false);
-  const change = (on: boolean): void => {
-    const act = on ? () => post(projectIndexPath(), undefined) : () => request("DELETE", projectIndexPath());
-    void acting.run<unknown>(act).then(() => { switched(on); reload(); });
-  };
-  return (
-    <section class="panel stack">
-      <div class="row">
-        <h2>{t().project}</h2>
-        <Status value={index ? index.status : "off"} />
-        {index ? <span class="num">{statusTexts().chunksOf(index.indexed_chunks_count, index.chunks_count)}</span> : null}
-        <span class="grow" />
-        {index ? <a href={href("/indexes/project")}>{t().details}</a> : null}
-        {!may("manage") ? null : index ? (
-          <button onClick={() => (asking.value = true)} disabled={acting.busy.value}>{t().switchOff}…</button>
-        ) : <button onClick={() => change(true)} disabled={acting.busy.value}>{t().switchOn}</button>}
-      </div>
-      {index ? null : <p class="dim">{t().projectOff}</p>}
-      {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
-      {asking.value ? <Confirm title={t().switchOff} text={t().switchOffText} act={t().switchOff} onClose={() => (asking.value = false)} onAct={() => change(false)} /> : null}
-    </section>
   );
 }
 

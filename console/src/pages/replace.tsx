@@ -1,9 +1,8 @@
 /** Search and replace in all documents: preview, leave out, execute, undo, history. */
-import { batch, computed, signal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { get, post, Problem, type Schema } from "../api";
-import { replaceTexts as t } from "../i18n/replace";
+import { Problem } from "../api";
+import { replaceTexts as t, warningTexts } from "../i18n/replace";
 import { bytes, num } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import { ensureLists, tables } from "../lists";
@@ -12,130 +11,12 @@ import { Confirm } from "../parts/dialog";
 import { History } from "../parts/history";
 import { Match } from "../parts/match";
 import { Empty, Loading, ProblemBox } from "../parts/states";
+import {
+  busy, changes, chooseAll, chosen, confirming, current, cursor, dry, execute, type Executed, isLeft, leftOut, more, nextPlace, outcome, type Place, places,
+  plan, preview, problem, replaceOne, settled, single, start, toggle, undo, undone,
+} from "../replacing";
 import { go, textOf } from "../router";
-import { session } from "../session";
 import { useShortcut } from "../shortcuts";
-
-type Plan = Schema<"PlanAnswer">;
-type Place = Schema<"MatchAnswer">;
-type Executed = Schema<"ExecutedAnswer">;
-type Undone = Schema<"UndoneAnswer">;
-
-const plan = signal<Plan | null>(null);
-const places = signal<readonly Place[]>([]);
-const cursor = signal<string | null>(null);
-const excepted = signal<ReadonlySet<number>>(new Set());
-const outcome = signal<Executed | null>(null);
-const undone = signal<Undone | null>(null);
-const problem = signal<Problem | null>(null);
-const busy = signal(false);
-const confirming = signal<"execute" | "undo" | null>(null);
-const dry = signal<Undone | null>(null);
-const current = signal(0);
-/** Raised when the history has changed. */
-const changes = signal(0);
-
-const chosen = computed(() => (plan.value?.matches_count ?? 0) - excepted.value.size);
-const base = (): string => `/api/v1/projects/${session.value?.projectId}/replace`;
-
-function start(): void {
-  batch(() => {
-    plan.value = null;
-    places.value = [];
-    cursor.value = null;
-    excepted.value = new Set();
-    outcome.value = null;
-    undone.value = null;
-    problem.value = null;
-    current.value = 0;
-  });
-}
-
-/** Runs one step; what is refused is shown. */
-async function step(run: () => Promise<void>): Promise<void> {
-  busy.value = true;
-  problem.value = null;
-  try {
-    await run();
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    problem.value = error;
-  } finally {
-    busy.value = false;
-  }
-}
-
-const settled = (state: string): boolean => state !== "previewing" && state !== "executing";
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 600));
-
-async function preview(): Promise<void> {
-  const [find, table] = [textOf("find"), textOf("table")];
-  if (!find) return;
-  start();
-  await step(async () => {
-    const body = {
-      find,
-      replace_with: textOf("by"),
-      case_sensitive: textOf("case") !== "0",
-      whole_word: textOf("word") === "1",
-      regex: textOf("regex") === "1",
-      samples: 100,
-      json_pointer: textOf("under"),
-      ...(table ? { tables: [Number(table)] } : {}),
-    };
-    let made = await post<Plan>(`${base()}/preview`, body);
-    while (!settled(made.state)) {
-      plan.value = made;
-      await pause();
-      made = await get<Plan>(`${base()}/${made.plan_id}`);
-    }
-    const first = made.matches.length ? made : await get<Schema<"MatchesAnswer">>(`${base()}/${made.plan_id}/matches?limit=100`);
-    batch(() => { plan.value = made; places.value = first.matches; cursor.value = first.cursor; });
-  });
-}
-
-async function more(): Promise<void> {
-  await step(async () => {
-    const page = await get<Schema<"MatchesAnswer">>(`${base()}/${plan.value!.plan_id}/matches?cursor=${cursor.value}&limit=100`);
-    batch(() => { places.value = [...places.value, ...page.matches]; cursor.value = page.cursor; });
-  });
-}
-
-async function execute(): Promise<void> {
-  const now = plan.value!;
-  await step(async () => {
-    const body = { plan_id: now.plan_id, digest: now.digest, ...(excepted.value.size ? { except: [...excepted.value].sort((a, b) => a - b) } : {}) };
-    let done = await post<Executed>(`${base()}/execute`, body);
-    while (!settled(done.state)) {
-      await pause();
-      const state = await get<Plan>(`${base()}/${now.plan_id}`);
-      if (settled(state.state)) done = await post<Executed>(`${base()}/execute`, body);
-    }
-    outcome.value = done;
-    changes.value += 1;
-  });
-}
-
-/** Takes a plan back; where places were edited since, asks first whether the others shall come. */
-async function undo(planId: number, onConflict: "abort" | "skip" = "abort"): Promise<void> {
-  await step(async () => {
-    const path = `${base()}/${planId}/undo`;
-    try {
-      undone.value = await post<Undone>(path, { on_conflict: onConflict }, { idempotent: true });
-      changes.value += 1;
-    } catch (error) {
-      if (!(error instanceof Problem) || error.fields.code !== "REPLACE_STALE") throw error;
-      dry.value = await post<Undone>(`${path}?dry_run=true`, { on_conflict: "skip" });
-      confirming.value = "undo";
-    }
-  });
-}
-
-function toggle(match: number): void {
-  const next = new Set(excepted.value);
-  if (!next.delete(match)) next.add(match);
-  excepted.value = next;
-}
 
 function Replace(): VNode {
   useEffect(() => {
@@ -143,12 +24,9 @@ function Replace(): VNode {
     if (textOf("find") && textOf("by")) void preview();
     return start;
   }, []);
-  useShortcut("n", () => t().next, () => (current.value = Math.min(places.value.length - 1, current.value + 1)));
-  useShortcut("s", () => t().skip, () => {
-    const place = places.value[current.value];
-    if (place && !outcome.value) toggle(place.match);
-    current.value = Math.min(places.value.length - 1, current.value + 1);
-  });
+  useShortcut("n", () => t().next, nextPlace);
+  useShortcut("r", () => t().one, () => void replaceOne());
+  useShortcut("s", () => t().skip, skip);
   const waiting = busy.value && !settled(plan.value?.state ?? "previewing");
   return (
     <>
@@ -156,7 +34,7 @@ function Replace(): VNode {
       <Asking />
       {problem.value ? <Refused /> : null}
       {waiting ? <p class="row"><Loading lines={1} /><span class="dim small" role="status">{plan.value ? t().previewing(bytes(plan.value.scanned.bytes)) : ""}</span></p> : null}
-      {outcome.value ? <Outcome /> : null}
+      {outcome.value ?? single.value ? <Outcome done={(outcome.value ?? single.value)!} /> : null}
       {plan.value && settled(plan.value.state) ? <Planned /> : plan.value || busy.value ? null : <p class="dim">{t().intro}</p>}
       <History changes={changes.value} onUndo={(id) => void undo(id)} />
       {confirming.value === "execute" && plan.value ? (
@@ -169,6 +47,12 @@ function Replace(): VNode {
       ) : null}
     </>
   );
+}
+
+function skip(): void {
+  const place = places.value[current.value];
+  if (place && !outcome.value) toggle(place.match);
+  nextPlace();
 }
 
 function Asking(): VNode {
@@ -226,8 +110,7 @@ function Refused(): VNode {
 
 const nameOf = (table: number): string => plan.value?.tables.find((one) => one.table_id === table)?.name ?? String(table);
 
-function Outcome(): VNode {
-  const done = outcome.value!;
+function Outcome({ done }: { done: Executed }): VNode {
   return (
     <div class={done.state === "done" ? "bar good" : "bar warn"} role="status">
       <div class="grow stack">
@@ -256,21 +139,21 @@ function grouped(all: readonly Place[]): Map<string, Place[]> {
 
 function Planned(): VNode {
   const now = plan.value!;
-  const words = t() as unknown as Record<string, string>;
+  const words = warningTexts() as unknown as Record<string, string>;
   const stays = Object.values(now.left_out).reduce((sum, count) => sum + count, 0);
   const groups = grouped(places.value);
   if (now.error) return <ProblemBox problem={new Problem({ status: 422, code: now.error.code, detail: now.error.message, retryable: false })} retry={() => void preview()} />;
   if (!now.matches_count) return <Empty text={t().none} />;
-  const all = excepted.value.size === 0;
+  const all = leftOut.value === 0;
   return (
     <section class="panel flush" aria-label={t().preview}>
       <header>
-        <label class="check"><input type="checkbox" checked={all} disabled={outcome.value !== null}
-          onChange={() => (excepted.value = all ? new Set(places.value.map((place) => place.match)) : new Set())} />{t().deselect}</label>
+        <label class="check"><input type="checkbox" checked={all} indeterminate={!all && chosen.value > 0} disabled={outcome.value !== null} onChange={() => chooseAll(!all)} />{t().deselect}</label>
         <strong class="num">{t().counts(now.tables_count, now.matches_count)}</strong>
-        {excepted.value.size ? <span class="badge">{t().left(excepted.value.size)}</span> : null}
+        {leftOut.value ? <span class="badge">{t().left(leftOut.value)}</span> : null}
         {stays ? <span class="badge" title={t().stayWhy}>{t().stay(stays)}</span> : null}
         <span class="grow" />
+        {outcome.value ? null : <Steps />}
         {outcome.value ? null : <button class="primary" disabled={busy.value || chosen.value < 1} onClick={() => (confirming.value = "execute")}>{t().execute(chosen.value)}</button>}
       </header>
       {now.warnings.length ? <ul class="bar warn plain">{now.warnings.map((warning) => <li key={warning}><code class="code">{warning}</code> {words[warning]}</li>)}</ul> : null}
@@ -279,14 +162,25 @@ function Planned(): VNode {
           <h2 class="row"><bdi>{nameOf(group[0]!.table_id)}</bdi> <code class="dim"><bdi>{group[0]!.json_pointer}</bdi></code> <span class="dim small num">{num(group.length)}</span></h2>
           <ul class="plain">
             {group.map((place) => (
-              <Match key={place.match} place={place} left={excepted.value.has(place.match)} fixed={outcome.value !== null}
-                current={places.value[current.value]?.match === place.match} onToggle={() => toggle(place.match)} />
+              <Match key={place.match} place={place} left={isLeft(place.match)} fixed={outcome.value !== null}
+                current={places.value[current.value] === place} onToggle={() => toggle(place.match)} />
             ))}
           </ul>
         </div>
       ))}
       {cursor.value === null ? null : <p class="row center"><button disabled={busy.value} onClick={() => void more()}>{t().more}</button></p>}
     </section>
+  );
+}
+
+/** The place that is marked: the same as the keys do. */
+function Steps(): VNode {
+  return (
+    <span class="row" role="group" aria-label={t().current}>
+      <button class="small" onClick={nextPlace}>{t().next} <kbd>n</kbd></button>
+      <button class="small" disabled={busy.value} onClick={() => void replaceOne()}>{t().one} <kbd>r</kbd></button>
+      <button class="small" onClick={skip}>{t().skip} <kbd>s</kbd></button>
+    </span>
   );
 }
 

@@ -13,6 +13,7 @@ import type { Page } from "../page";
 import { Copy, copyText } from "../parts/copy";
 import { HitCard } from "../parts/hit";
 import { Passages } from "../parts/passages";
+import { ProjectIndexOff } from "../parts/projectindex";
 import { Degraded, Empty, Loading, ProblemBox } from "../parts/states";
 import { TextPane } from "../parts/textpane";
 import { go, href, numberOf, textOf } from "../router";
@@ -158,7 +159,7 @@ function Search(): VNode {
         </div>
         <Options />
       </form>
-      {problem.value ? <ProblemBox problem={problem.value} retry={() => void ask()} /> : null}
+      {problem.value?.fields.code === "PROJECT_INDEX_OFF" ? <ProjectIndexOff onReady={() => void ask()} /> : problem.value ? <ProblemBox problem={problem.value} retry={() => void ask()} /> : null}
       {tab.value === "retrieve" ? (
         passages.value && textOf("q") ? <Passages answer={passages.value} /> : asking.value ? <Loading stop={stop} /> : <Empty text={t().empty} />
       ) : (
@@ -180,7 +181,7 @@ function Options(): VNode {
       </label>
       <span class="tabs" role="group" aria-label={titles().search}>
         {(["hits", "retrieve"] as const).map((name) => (
-          <button key={name} type="button" aria-pressed={tab.value === name} onClick={() => change({ tab: name === "hits" ? null : name })}>{t()[name]}</button>
+          <button key={name} type="button" aria-pressed={tab.value === name} onClick={() => change({ tab: name === "hits" ? null : name })}>{name === "hits" ? t().hits : t().retrieve}</button>
         ))}
       </span>
       {tab.value === "hits" ? <HitOptions /> : (
@@ -238,7 +239,8 @@ const placeOf = (hit: Hit): [string, Record<string, string | number>] => [
 
 function Hits({ listed }: { listed: { current: HTMLOListElement | null } }): VNode {
   const first = answer.value;
-  if (!first && problem.value) return <></>;
+  // What another tool has answered is no answer of the project.
+  if (problem.value && (!first || problem.value.fields.code === "PROJECT_INDEX_OFF")) return <></>;
   if (!first) return asking.value ? <Loading stop={stop} lines={6} /> : <Nothing />;
   const hit = current.value;
   const project = "hasMore" in first ? first : null;

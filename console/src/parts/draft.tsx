@@ -40,8 +40,8 @@ interface DraftFormProps {
 export function DraftForm({ tool, draft, onChange, onApplied }: DraftFormProps): VNode {
   const asking = useSignal(false);
   const acting = useActing();
-  const pick = <Name extends "strategy" | "fusion">(name: Name, of: readonly Draft[Name][]): VNode => (
-    <label class="row"><span class="dim small">{t()[name]}</span>
+  const pick = <Name extends "strategy" | "fusion">(name: Name, label: string, of: readonly Draft[Name][]): VNode => (
+    <label class="row"><span class="dim small">{label}</span>
       <select value={draft[name]} onChange={(event) => onChange({ ...draft, [name]: event.currentTarget.value })}>{of.map((one) => <option key={one}>{one}</option>)}</select>
     </label>
   );
@@ -58,8 +58,8 @@ export function DraftForm({ tool, draft, onChange, onApplied }: DraftFormProps):
   const problem = acting.problem.value;
   return (
     <>
-      {pick("strategy", ["hybrid", "semantic", "keyword"])}
-      {pick("fusion", ["convex", "rrf", "linear"])}
+      {pick("strategy", t().strategy, ["hybrid", "semantic", "keyword"])}
+      {pick("fusion", t().fusion, ["convex", "rrf", "linear"])}
       {weight("bm25_weight", searchTexts().keyword)}
       {weight("vector_weight", t().vector)}
       {draft.fusion === "linear" ? weight("recency_weight", t().recency) : null}

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { t as common } from "../i18n/common";
 import { num } from "../i18n/language";
-import { searchTexts as t } from "../i18n/search";
+import { partTexts, searchTexts as t } from "../i18n/search";
 import { textTexts } from "../i18n/text";
 import { tableName } from "../lists";
 import { type Candidate, excerpt, type Hit } from "../rules/hits";
@@ -62,7 +62,7 @@ const LEGS = ["keyword", "vector", "recency"] as const;
 
 /** Bars to scale: what each part has added; they sum to the score. */
 function Why({ candidate }: { candidate: Candidate }): VNode {
-  const names = t() as unknown as Record<string, string>;
+  const names = partTexts() as unknown as Record<string, string>;
   const parts = Object.entries(candidate.parts ?? {});
   const most = Math.max(0.0001, ...parts.map(([, value]) => Math.abs(value)));
   const sum = parts.reduce((total, [, value]) => total + value, 0);

@@ -13,6 +13,7 @@ import { useShortcut } from "../shortcuts";
 import { selectedRange, Text } from "./text";
 
 const GRADES: readonly Grade[] = [0, 1, 2, 3];
+const nameOf = (grade: (typeof GRADES)[number]): string => [t().grade0, t().grade1, t().grade2, t().grade3][grade]!;
 
 export function Judge({ query, a, b }: { query: string; a: readonly Hit[]; b: readonly Hit[] }): VNode | null {
   const blind = useSignal(true);
@@ -31,7 +32,7 @@ export function Judge({ query, a, b }: { query: string; a: readonly Hit[]; b: re
   };
   const latest = useRef(give);
   latest.current = give;
-  for (const grade of GRADES) useShortcut(String(grade), () => `${t().judge}: ${t()[`grade${grade}`]}`, () => latest.current(grade));
+  for (const grade of GRADES) useShortcut(String(grade), () => `${t().judge}: ${nameOf(grade)}`, () => latest.current(grade));
   if (!hit) return null;
   return (
     <section class="panel stack" aria-label={t().judge}>
@@ -45,7 +46,7 @@ export function Judge({ query, a, b }: { query: string; a: readonly Hit[]; b: re
       <p class="small row"><code><bdi>{hit.pointer || "/"}</bdi></code><span class="dim num">{num(hit.start)}–{num(hit.end)}</span></p>
       <div ref={box} class="scroller short"><Text text={useMemo(() => new CodePoints(hit.text), [hit])} start={hit.start} marked={NOTHING} showChunks={false} showInvisible={false} target={null} /></div>
       <div class="row">
-        {GRADES.map((grade) => <button key={grade} aria-pressed={gradeOf(judged, hit) === grade} onClick={() => give(grade)}>{t()[`grade${grade}`]} <kbd>{grade}</kbd></button>)}
+        {GRADES.map((grade) => <button key={grade} aria-pressed={gradeOf(judged, hit) === grade} onClick={() => give(grade)}>{nameOf(grade)} <kbd>{grade}</kbd></button>)}
         <span class="dim small">{t().howTo}</span>
       </div>
       {judged ? (

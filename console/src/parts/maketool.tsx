@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
 import { announce } from "../announce";
 import { type Id, post, request, type Schema } from "../api";
-import { makeToolTexts as t } from "../i18n/maketool";
+import { hintText, makeToolTexts as t } from "../i18n/maketool";
 import { ensureLists, refreshLists, tables } from "../lists";
 import { session } from "../session";
 import { FormDialog } from "./form";
@@ -64,7 +64,7 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
           <label class="stack">{t().overlap}<input name="overlap" type="number" min="0" max="4000" defaultValue="100" /></label>
         </div>
         {hinted.value?.hint ? (
-          <p class="bar warn" role="alert"><span>{hinted.value.hint === "no_long_strings" ? t().no_long_strings(longest) : t()[hinted.value.hint]} <code class="code">{hinted.value.hint}</code></span></p>
+          <p class="bar warn" role="alert"><span>{hintText(hinted.value.hint, longest)} <code class="code">{hinted.value.hint}</code></span></p>
         ) : null}
     </FormDialog>
   );

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import type { Id, Schema } from "../api";
 import { codeText } from "../i18n/common";
 import { num } from "../i18n/language";
-import { searchTexts as t } from "../i18n/search";
+import { partTexts, searchTexts as t } from "../i18n/search";
 import { tableName } from "../lists";
 import { href } from "../router";
 import { Copy } from "./copy";
@@ -14,7 +14,7 @@ type Retrieved = Schema<"RetrieveAnswer">;
 
 export function Passages({ answer }: { answer: Retrieved }): VNode {
   const { accounting, results } = answer;
-  const reasons = t() as unknown as Record<string, string>;
+  const reasons = partTexts() as unknown as Record<string, string>;
   return (
     <div class="stack">
       <Degraded codes={answer.retrieval.degraded} />

@@ -4,6 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { textTexts as t } from "../i18n/text";
 import { CodePoints } from "../rules/offsets";
+import { useShortcut } from "../shortcuts";
 import { codeOf, INVISIBLE, type Marked, type Range, type Segment, segments } from "../rules/segments";
 
 interface TextProps {
@@ -26,6 +27,9 @@ export function Text({ text, start, marked, showChunks, showInvisible, target }:
     if (!target || !box.current) return;
     reveal(box.current, target);
   }, [target, cut]);
+  const step = (by: number): void => stepChunk(box.current!, by);
+  useShortcut("]", () => t().nextChunk, () => step(1));
+  useShortcut("[", () => t().previousChunk, () => step(-1));
   return (
     <div ref={box} class="text" dir="auto" tabIndex={0} role="region" aria-label={t().text}>
       {cut.map((segment) => (
@@ -38,9 +42,10 @@ export function Text({ text, start, marked, showChunks, showInvisible, target }:
 function Piece({ segment, showInvisible }: { segment: Segment; showInvisible: boolean }): VNode {
   const classes = ["piece", segment.inside.length > 1 && "overlap", segment.hit && "hit", segment.match && "match"];
   const begins = segment.begins.length ? segment.begins.map((index) => index + 1).join(" ") : undefined;
+  const label = segment.begins.length ? t().chunkAt(begins!, segment.start, segment.inside.filter((index) => !segment.begins.includes(index)).map((index) => index + 1).join(" ")) : undefined;
   const Tag = segment.match ? "mark" : "span";
   return (
-    <Tag class={classes.filter(Boolean).join(" ")} data-start={segment.start} data-end={segment.end} data-chunk={begins}>
+    <Tag class={classes.filter(Boolean).join(" ")} data-start={segment.start} data-end={segment.end} data-chunk={begins} {...(label ? { tabIndex: -1, role: "group", "aria-label": label } : {})}>
       {showInvisible ? shownInvisible(segment.text) : segment.text}
     </Tag>
   );
@@ -56,6 +61,14 @@ function shownInvisible(text: string): (string | VNode)[] {
   }
   pieces.push(text.slice(at));
   return pieces;
+}
+
+/** Goes to where the next chunk begins, or the one before; what has the focus is read out. */
+function stepChunk(box: HTMLElement, by: number): void {
+  const marks = [...box.querySelectorAll<HTMLElement>("[data-chunk]")];
+  const at = marks.indexOf(document.activeElement as HTMLElement);
+  const seen = marks.findIndex((mark) => mark.getBoundingClientRect().top >= box.parentElement!.getBoundingClientRect().top);
+  marks[at < 0 ? Math.max(0, seen) : Math.max(0, Math.min(marks.length - 1, at + by))]?.focus();
 }
 
 /** Scrolls the text's own box, never the page, so that the place stands in its upper third. */

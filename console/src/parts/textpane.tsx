@@ -3,18 +3,18 @@ import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { announce } from "../announce";
-import type { Id } from "../api";
+import type { Id, Problem } from "../api";
 import { textTexts as t } from "../i18n/text";
 import { tableName } from "../lists";
-import { readChunks, readText, type TextWindow } from "../reading";
+import { findText, readChunks, readText, type TextWindow } from "../reading";
 import { useResource } from "../resource";
 import { CodePoints } from "../rules/offsets";
 import { may } from "../session";
 import { occurrences, type Range } from "../rules/segments";
-import { windowOf, windowsOf } from "../rules/windows";
+import { WINDOW, windowOf, windowsOf } from "../rules/windows";
 import { copyText } from "./copy";
 import { Minimap } from "./minimap";
-import { Shown } from "./states";
+import { ProblemBox, Shown } from "./states";
 import { selectedRange, Text } from "./text";
 
 export interface PaneProps {
@@ -44,13 +44,17 @@ export function TextPane(props: PaneProps): VNode {
     total.value = null;
   }, [table, pointer]);
   const known = tool === null ? NONE : chunks.data.value;
-  const wanted = windowOf(at.value, total.value ?? at.value + 1_000_000, (known ?? NONE) as never);
-  const ready = known !== null || chunks.problem.value !== null;
+  // Where a string ends is known when it is read, and makes its window no other one.
+  const beyond = total.value !== null && at.value >= total.value;
+  const wanted = windowOf(at.value, beyond ? total.value! : Infinity, (known ?? NONE) as never);
+  // The first window begins at 0, wherever chunks are: it need not wait for them.
+  const ready = at.value < WINDOW || known !== null || chunks.problem.value !== null;
   const window = useResource(ready ? `${table} ${pointer} ${wanted.start} ${wanted.end} ${may("manage") ? "" : props.place?.start}` : null, async (signal) => {
-    if (!may("manage")) return readHit(props.place!);
+    const of = `${table} ${pointer}`;
+    if (!may("manage")) return { ...readHit(props.place!), of };
     const read = await readText(table, pointer, wanted.start, wanted.end, signal);
     total.value = read.total;
-    return read;
+    return { ...read, of };
   });
   return (
     <Shown of={window} lines={8}>
@@ -68,21 +72,51 @@ function readHit(place: NonNullable<PaneProps["place"]>): TextWindow {
 }
 
 interface WindowProps extends PaneProps {
-  readonly window: { readonly text: CodePoints; readonly start: number; readonly total: number };
+  /** `of`: table and pointer of the string; the window of the one before is shown until it is there. */
+  readonly window: { readonly text: CodePoints; readonly start: number; readonly total: number; readonly of: string };
   readonly chunks: readonly { index: number; start: number; end: number }[];
   readonly onGo: (place: number) => void;
 }
 
-/** Where the passage is now: as it was indexed, found again, or gone. */
-function located(window: WindowProps["window"], place: PaneProps["place"]): { range: Range | null; state: "same" | "moved" | "gone" } {
-  if (!place) return { range: null, state: "same" };
-  if (place.text === undefined) return { range: place, state: "same" };
+interface Located {
+  readonly range: Range | null;
+  readonly state: "same" | "moved" | "gone" | "searching";
+  readonly problem?: Problem | null;
+}
+
+/** Where the passage is now: as it was indexed, or elsewhere in this window. */
+function located(window: WindowProps["window"], place: PaneProps["place"]): Located {
+  if (!place || place.text === undefined) return { range: place, state: "same" };
   const there = window.text.slice(place.start - window.start, place.end - window.start);
   if (there === place.text) return { range: place, state: "same" };
   const found = window.text.text.indexOf(place.text);
-  if (found < 0) return { range: null, state: "gone" };
-  const start = window.start + window.text.fromUnits(found);
-  return { range: { start, end: start + place.end - place.start }, state: "moved" };
+  return found < 0 ? { range: null, state: "gone" } : at(window.start + window.text.fromUnits(found), place);
+}
+
+const at = (start: number, place: Range): Located => ({ range: { start, end: start + place.end - place.start }, state: "moved" });
+
+/** The same, and what is not in this window is searched in the whole string, once. */
+function useLocated({ window, place, table, pointer, onGo }: WindowProps, key: string): Located {
+  const here = useMemo(() => located(window, place), [window, key]);
+  const asked = useSignal("");
+  const isOld = window.of !== `${table} ${pointer}`;
+  const near = Math.min(place?.start ?? 0, window.total - 1);
+  const isHere = near >= window.start && near < window.start + window.text.length;
+  useEffect(() => {
+    if (here.state === "gone" && isHere && !isOld) asked.value = key;
+  }, [here, isHere, isOld]);
+  const wanted = asked.value === key && may("manage");
+  const elsewhere = useResource(wanted ? key : null, async (signal) => ({ key, start: await findText(table, pointer, place!.text!, place!.start, window.total, signal) }));
+  // Undefined until it is known, null when it is nowhere.
+  const found = wanted && elsewhere.data.value?.key === key ? elsewhere.data.value.start : undefined;
+  useEffect(() => {
+    if (typeof found === "number") onGo(found);
+  }, [found]);
+  if (isOld) return { range: null, state: "same" };
+  if (here.state !== "gone") return here;
+  if (typeof found === "number") return at(found, place!);
+  if (found === null || !may("manage")) return here;
+  return { range: null, state: isHere ? "searching" : "same", problem: elsewhere.problem.value };
 }
 
 function Window(props: WindowProps): VNode {
@@ -93,17 +127,15 @@ function Window(props: WindowProps): VNode {
   const wanted = useSignal("");
   const current = useSignal(0);
   const target = useSignal<Range | null>(null);
-  const { range: hit, state } = useMemo(
-    () => located(window, props.place), [window, props.place?.start, props.place?.end, props.place?.text, pointer, table],
-  );
+  const { range: hit, state, problem } = useLocated(props, [table, pointer, props.place?.start, props.place?.end, props.place?.text].join("\n"));
   const found = useMemo(() => occurrences(window.text, window.start, wanted.value), [window, wanted.value]);
   const marked = useMemo(
     () => ({ chunks, hit, matches: wanted.value ? found : state === "same" ? props.matches : NONE }),
-    [chunks, hit, found, props.matches, wanted.value, state],
+    [chunks, hit?.start, hit?.end, found, props.matches, wanted.value, state],
   );
   useEffect(() => {
     target.value = hit ?? { start: window.start, end: window.start };
-  }, [hit, window]);
+  }, [hit?.start, hit?.end, window]);
   const step = (by: number): void => {
     if (!found.length) return;
     current.value = (current.value + by + found.length) % found.length;
@@ -152,7 +184,7 @@ function Window(props: WindowProps): VNode {
           ) : null}
         </form>
       </div>
-      {state === "same" ? null : <p class="bar warn" role="status"><span>{state === "gone" ? t().gone : t().moved}</span></p>}
+      {problem ? <ProblemBox problem={problem} /> : state === "same" ? null : <p class="bar warn" role="status"><span>{state === "gone" ? t().gone : state === "moved" ? t().moved : t().lost}</span></p>}
       <div class="reading">
         <div class="scroller">
           <Text text={window.text} start={window.start} marked={marked} showChunks={showChunks.value} showInvisible={showInvisible.value} target={own.value} />

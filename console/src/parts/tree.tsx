@@ -16,15 +16,11 @@ interface Branch {
   readonly cursor: string | null;
   readonly length: number;
 }
-export interface TreeFilter {
-  readonly only: string;
-  readonly key: string;
-  readonly tool: string;
-}
 interface TreeProps {
   readonly table: Id;
   readonly selected: string;
-  readonly filter: TreeFilter;
+  /** Whose chunks and problems are shown, and may be filtered by. */
+  readonly tool: string;
   readonly onSelect: (pointer: string) => void;
   /** Of the table as the outline shows it. */
   readonly revision: Signal<number | null>;
@@ -34,7 +30,10 @@ const PAGE = 200;
 const isBranch = (child: Child): boolean => child.type === "object" || child.type === "array";
 
 export function Tree(props: TreeProps): VNode {
-  const { table, selected, filter } = props;
+  const { table, selected, tool } = props;
+  const only = useSignal("");
+  /** What keys have to contain, by the place whose members they are. */
+  const keys = useSignal<ReadonlyMap<string, string>>(new Map());
   const branches = useSignal<ReadonlyMap<string, Branch>>(new Map());
   const open = useSignal<ReadonlySet<string>>(new Set([""]));
   const focus = useSignal(selected);
@@ -44,9 +43,9 @@ export function Tree(props: TreeProps): VNode {
     const body = {
       json_pointer: pointer, limit: PAGE,
       ...(cursor === null ? {} : { cursor }),
-      ...(filter.only ? { only: filter.only } : {}),
-      ...(filter.key && pointer === "" ? { key: filter.key } : {}),
-      ...(filter.tool ? { tool_id: Number(filter.tool) } : {}),
+      ...(only.value ? { only: only.value } : {}),
+      ...(keys.value.get(pointer) ? { key: keys.value.get(pointer) } : {}),
+      ...(tool ? { tool_id: Number(tool) } : {}),
     };
     try {
       const answer = await post<Outline>(`/api/v1/tables/${table}/outline`, body);
@@ -73,11 +72,21 @@ export function Tree(props: TreeProps): VNode {
     open.value = new Set(["", ...ancestors(parent(selected))]);
     // From the root inwards: what is deeper is there only if what holds it is.
     void (async () => { for (const pointer of open.value) await load(pointer); })();
-  }, [table, filter.only, filter.key, filter.tool]);
+  }, [table, only.value, tool]);
   useEffect(() => {
-    for (const pointer of ancestors(parent(selected))) if (selected) toggle(pointer, true);
+    // What is open is read already, or is being read.
+    for (const pointer of ancestors(parent(selected))) if (!open.value.has(pointer)) toggle(pointer, true);
     focus.value = selected;
   }, [selected]);
+  const childAt = (pointer: string): Child | undefined => branches.value.get(parent(pointer))?.children.find((child) => child.json_pointer === pointer);
+  /** The level that is open: what the chosen one holds, or else what holds it. */
+  const chosen = selected ? childAt(selected) : undefined;
+  const level = chosen && isBranch(chosen) ? selected : parent(selected);
+  const filterBy = (wanted: string): void => {
+    keys.value = new Map(keys.value).set(level, wanted);
+    toggle(level, true);
+    void load(level);
+  };
   const onKey = (event: KeyboardEvent): void => {
     const items = [...(box.current?.querySelectorAll<HTMLElement>("[role=treeitem]") ?? [])];
     const at = items.findIndex((one) => one === document.activeElement);
@@ -110,7 +119,7 @@ export function Tree(props: TreeProps): VNode {
       const opened = isBranch(child) ? open.value.has(child.json_pointer) : undefined;
       const row = (
         <li key={child.json_pointer} role="treeitem" aria-level={level} aria-expanded={opened} aria-selected={child.json_pointer === selected}
-          tabIndex={child.json_pointer === (known(focus.value) ? focus.value : root?.children[0]?.json_pointer) ? 0 : -1}
+          tabIndex={child.json_pointer === (childAt(focus.value) ? focus.value : root?.children[0]?.json_pointer) ? 0 : -1}
           data-pointer={child.json_pointer} style={{ paddingLeft: `${(level - 1) * 14 + 6}px` }}
           onClick={() => { focus.value = child.json_pointer; props.onSelect(child.json_pointer); if (isBranch(child)) toggle(child.json_pointer); }}>
           <Row child={child} opened={opened} />
@@ -118,6 +127,9 @@ export function Tree(props: TreeProps): VNode {
       );
       return opened ? [row, ...render(child.json_pointer, level + 1)] : [row];
     });
+    if (!branch.children.length && (only.value || keys.value.get(pointer))) {
+      rows.push(<li key={`${pointer} none`} role="none" class="dim small" style={{ paddingLeft: `${level * 14 + 6}px` }}>{t().noneHere}</li>);
+    }
     if (branch.cursor !== null) {
       rows.push(
         <li key={`${pointer} more`} role="none" style={{ paddingLeft: `${level * 14}px` }}>
@@ -127,11 +139,19 @@ export function Tree(props: TreeProps): VNode {
     }
     return rows;
   };
-  const known = (pointer: string): boolean => branches.value.get(parent(pointer))?.children.some((child) => child.json_pointer === pointer) ?? false;
   return (
     <>
-      {problem.value ? <ProblemBox problem={problem.value} retry={() => void load("")} /> : null}
-      {root ? <ul ref={box} class="tree plain" role="tree" aria-label={t().outline} onKeyDown={onKey}>{render("", 1)}</ul> : problem.value ? null : <Loading />}
+      <div class="row treebar">
+        <select aria-label={t().only} value={only.value} onChange={(event) => (only.value = event.currentTarget.value)}>
+          <option value="">{t().everything}</option><option value="large">{t().large}</option>{tool ? <option value="problem">{t().problem}</option> : null}
+        </select>
+        <input key={level} class="grow" type="search" aria-label={t().keyIn(level || "/")} placeholder={t().keyIn(level || "/")} title={t().keyIn(level || "/")}
+          defaultValue={keys.value.get(level) ?? ""} onChange={(event) => filterBy(event.currentTarget.value)} />
+      </div>
+      <div class="treebox">
+        {problem.value ? <ProblemBox problem={problem.value} retry={() => void load("")} /> : null}
+        {root ? <ul ref={box} class="tree plain" role="tree" aria-label={t().outline} onKeyDown={onKey}>{render("", 1)}</ul> : problem.value ? null : <Loading />}
+      </div>
     </>
   );
 }

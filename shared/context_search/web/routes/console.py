@@ -1,7 +1,7 @@
 """The console: one HTML file beside the API, a client of it like any other.
 
-``python -m console.build`` makes the file. It holds no data and no secret, and may run nothing but
-the script and the style that are in it: their hashes are computed from the file, at first use.
+``python -m console.build`` makes the file, gzipped. It holds no data and no secret, and may run
+nothing but the script and the style in it: their hashes are computed from it, at first use.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from context_search.web.callers import part
 
 router = APIRouter(tags=["console"])
 
-FILE = Path(__file__).resolve().parents[1] / "console.html"
+FILE = Path(__file__).resolve().parents[1] / "console.html.gz"
 _SCRIPT = re.compile(rb"<script[^>]*>(.*?)</script>", re.DOTALL)
 _STYLE = re.compile(rb"<style[^>]*>(.*?)</style>", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class ConsolePage:
-    """The file as it is served, and what a browser is told about it.
+    """The file as nearly every browser takes it, and what a browser is told about it.
 
     The page may send documents to where ``objects`` signs places of uploads.
     """
 
-    content: bytes
+    gzipped: bytes
     objects: Objects
 
     @cached_property
-    def gzipped(self) -> bytes:
-        """Returns the file as nearly every browser takes it."""
-        return gzip.compress(self.content, 9, mtime=0)
+    def content(self) -> bytes:
+        """Returns the page that is in the file."""
+        return gzip.decompress(self.gzipped)
 
     @cached_property
     def headers(self) -> dict[str, str]:
