@@ -19,7 +19,9 @@ HINTS = [*(hint for hint in get_args(Hint) if isinstance(hint, str)), *get_args(
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
-def kinds(base: type[ContextSearchError] = ContextSearchError) -> Iterator[type]:
+def kinds(
+    base: type[ContextSearchError] = ContextSearchError,
+) -> Iterator[type[ContextSearchError]]:
     yield base
     for kind in base.__subclasses__():
         yield from kinds(kind)
