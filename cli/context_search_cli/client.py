@@ -214,21 +214,20 @@ class Client:
     def _answered(self, request: httpx2.Request, *, is_safe: bool) -> Answer:
         waited = 0.0
         for attempt in range(1, TRIES + 1):
-            reply, failure = self._sent(request, is_safe=is_safe)
-            if failure is None:
-                assert reply is not None  # noqa: S101 - one of both is there
+            reply = self._sent(request, is_safe=is_safe)
+            if isinstance(reply, Answer):
                 return reply
-            wait = _wait(failure, attempt)
+            wait = _wait(reply, attempt)
             if wait is None or attempt == TRIES or waited + wait > PATIENCE_S:
-                raise failure
+                raise reply
             waited += wait
-            self._tell(f"{str(failure).splitlines()[0]} — trying again in {wait:g} s")
+            self._tell(f"{str(reply).splitlines()[0]} — trying again in {wait:g} s")
             self._sleep(wait)
         raise AssertionError("the last try returns or raises")
 
     def _sent(
         self, request: httpx2.Request, *, is_safe: bool
-    ) -> tuple[Answer | None, ProblemError | UnreachableError | None]:
+    ) -> Answer | ProblemError | UnreachableError:
         try:
             reply = self._http.send(request, stream=True)
             try:
@@ -238,16 +237,16 @@ class Client:
         except httpx2.HTTPError as error:
             failure = UnreachableError(_unanswered(self._endpoint.url, error))
             failure.document["retryable"] = is_safe or isinstance(error, _NEVER_SENT)
-            return None, failure
+            return failure
         except (httpx2.InvalidURL, UnicodeError):
             raise UsageError("this is no address that can be asked") from None
         if reply.is_redirect:
             raise UnreachableError("the answer is a redirection: give the API's own address")
         if not reply.is_success:
-            return None, _problem(reply, content)
+            return _problem(reply, content)
         names = ("ETag", "Date", "Content-Security-Policy")
         text = content.decode(errors="replace")
-        return Answer(reply.status_code, text, *map(reply.headers.get, names)), None
+        return Answer(reply.status_code, text, *map(reply.headers.get, names))
 
 
 def _rows(ask: Callable[[object], Answer], name: str, limit: int) -> tuple[list[Any], bool]:

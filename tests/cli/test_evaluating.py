@@ -6,12 +6,13 @@ import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from context_search_cli import measures as ours
+from context_search_cli.evaluating import Measure
 from evaluation import metrics as theirs
 from evaluation.compare import Outcome, read_judged
 from tests.builders import english
@@ -33,6 +34,10 @@ def lines(*rows: object) -> str:
 
 
 JUDGED = lines(line("keeper clockwork lantern", LIGHT), line("notice period lease", RENT))
+
+
+def test_every_measure_can_be_asked_for() -> None:
+    assert set(get_args(Measure)) == set(ours.MEASURES)
 
 
 @pytest.fixture
