@@ -220,8 +220,8 @@ def test_functions_of_the_owner_tell_nothing_of_another_project(
         "SELECT table_id FROM node WHERE generation_id = :g", g=index.generation.id
     )
     calls = [
-        "strings_after(:g, :t, '', '', '0', '', 0, 9)",
-        "unfinished_after(:g, :t, 'queued', '', '', '0', '', 0, 9)",
+        "strings_after(:g, :t, '', '0', '', 0, 9)",
+        "unfinished_after(:g, :t, 'queued', '', '0', '', 0, 9)",
         "strings_below(:g, :t, ARRAY['/a'], ARRAY['/a'], ARRAY['/a0'], 9)",
         "counts_below(:g, :t, '/a', '/a', '/a0')",
     ]
