@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.bootstrap import Parts
 from context_search.domain.config import IndexConfig
+from context_search.domain.errors import EmbeddingRejectedError
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.ports.outside import Deadline, Embedder, Message
 from context_search.ports.store import Store
@@ -29,6 +31,18 @@ SMALL = {"chunk_threshold": 20, "chunk_size": 100, "chunk_overlap": 10}
 PROBLEM = "application/problem+json"
 # They log what the test client asks, which no function ever does.
 _CLIENT_LOGGERS = ("httpx", "httpcore", "asyncio")
+
+
+class RefusingEmbedder(WordEmbedder):
+    """A provider that refuses every passage."""
+
+    def embed_passages(
+        self,
+        texts: Sequence[str],  # noqa: ARG002 - of the port
+        *,
+        timeout_s: float,  # noqa: ARG002 - of the port
+    ) -> list[list[float]]:
+        raise EmbeddingRejectedError("the provider refuses this")
 
 
 class LocalQueue(ListQueue):
@@ -62,6 +76,7 @@ class LocalParts(Parts):
         )
         self.settings = self.settings.model_copy(update={"rerank_models": ("in-memory/words",)})
         self._database = database
+        self._embedder: type[WordEmbedder] = WordEmbedder
 
     @cached_property
     def postgres(self) -> PostgresStore:
@@ -86,7 +101,16 @@ class LocalParts(Parts):
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """Vectors from words."""
-        return WordEmbedder(config.dimensions)
+        return self._embedder(config.dimensions)
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """The provider refuses every passage meanwhile."""
+        self._embedder = RefusingEmbedder
+        try:
+            yield
+        finally:
+            self._embedder = WordEmbedder
 
     def work(self) -> None:
         """Carries out every order that waits."""

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from context_search.domain.errors import EmbeddingRejectedError
-from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english
 from tests.web.api import SMALL, Api, answer, problem
 
@@ -70,15 +68,10 @@ def test_an_emptied_index_says_why_and_comes_back(api: Api) -> None:
 
 
 @pytest.fixture
-def quarantined(api: Api, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def quarantined(api: Api) -> dict[str, Any]:
     """A tool over ``/in`` none of whose strings could be embedded, beside one over all."""
-
-    def refuses(self: WordEmbedder, texts: object, *, timeout_s: float) -> None:
-        raise EmbeddingRejectedError("the provider refuses this")
-
     table = api.table(DOCUMENT)
-    with monkeypatch.context() as patched:
-        patched.setattr(WordEmbedder, "embed_passages", refuses)
+    with api.parts.refusing():
         api.tool(table)
         tool = api.tool(table, json_path="/in")
     assert {each["state"] for each in state(api, tool)["not_indexed"]} == {"quarantined"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_search.services.catalog import outline as pieces
+from context_search.services.catalog.outline import LOOKED_AT
 from tests.builders import english
 from tests.web.api import SMALL, Api, answer, problem
 
@@ -148,13 +148,11 @@ def test_children_with_large_strings_or_problems_only(api: Api) -> None:
     assert (text["state"], text["attempts"]) == ("quarantined", 8)
 
 
-def test_a_request_with_only_looks_at_so_many_children(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pieces, "LOOKED_AT", 10)
-    table = api.table([english(240) if n in (3, 25) else n for n in range(40)])
+def test_a_request_with_only_looks_at_so_many_children(api: Api) -> None:
+    large = (3, 2 * LOOKED_AT + 5)
+    table = api.table([english(240) if n in large else n for n in range(3 * LOOKED_AT + 9)])
     api.tool(table)
-    assert walked(api, table, only="large") == [["3"], [], ["25"], []]
+    assert walked(api, table, only="large") == [["3"], [], [str(large[1])], []]
 
 
 def test_without_a_tool_the_index_of_the_project_tells(api: Api) -> None:

@@ -5,12 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
-from context_search.domain.errors import EmbeddingRejectedError
 from context_search.ports.outside import Deadline
 from context_search.ports.upkeep import CleanupRun
-from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english
 from tests.web.api import Api, LocalParts, answer, problem
 
@@ -20,16 +16,6 @@ NOTHING = {"code": "DOCUMENT_TOO_LARGE", "message": "m", "retryable": False}
 
 def health(api: Api, **more: Any) -> dict[str, Any]:
     return answer(api("GET", f"/api/v1/projects/{api.project_id}/health", **more), 200)
-
-
-@pytest.fixture
-def failing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The provider refuses every text."""
-
-    def refuses(self: WordEmbedder, texts: object, *, timeout_s: float) -> None:
-        raise EmbeddingRejectedError("the provider refuses this")
-
-    monkeypatch.setattr(WordEmbedder, "embed_passages", refuses)
 
 
 def test_a_new_project_has_nothing(api: Api) -> None:
@@ -78,9 +64,9 @@ def test_an_order_that_is_not_in_the_queue_has_an_age(api: Api) -> None:
         tx.run("DELETE FROM outbox WHERE project_id = :project", project=api.project_id)
 
 
-@pytest.mark.usefixtures("failing")
 def test_errors_are_counted_by_their_code(api: Api) -> None:
-    tool = api.tool(api.table(DOCUMENT))
+    with api.parts.refusing():
+        tool = api.tool(api.table(DOCUMENT))
     told = health(api)
     assert told["nodes"] == {"quarantined": 2}
     [error] = told["errors"]
