@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from context_search.domain.documents import content_hash, parse_fielded
 from context_search.domain.filters import Filter, lets_through, matches, names_of, to_text
@@ -50,7 +50,7 @@ class MemoryLiveChunks:
                 hydrated = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
                 if hydrated.stale and reach.only_current:
                     continue
-                found[chunk.doc_id] = hydrated if texts else replace(hydrated, chunk_text="")
+                found[chunk.doc_id] = hydrated if texts else hydrated._replace(chunk_text="")
         return found
 
     def matching(

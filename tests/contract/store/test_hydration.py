@@ -177,7 +177,7 @@ def test_chunks_and_their_texts_can_be_read_apart(bench: Bench) -> None:
     assert texts.keys() == set(ids[1:])
     assert {chunk.chunk_text for chunk in bare.values()} == {""}
     texts |= {ids[0]: next(each.chunk_text for each in whole if each.turbopuffer_doc_id == ids[0])}
-    together = [replace(chunk, chunk_text=texts[name]) for name, chunk in bare.items()]
+    together = [chunk._replace(chunk_text=texts[name]) for name, chunk in bare.items()]
     assert sorted(together, key=lambda chunk: chunk.chunk_index) == whole
 
 

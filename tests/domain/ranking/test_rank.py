@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -14,7 +13,7 @@ from context_search.domain.ranking.rank import LOOKED_AT, Ranking, rank, relevan
 from context_search.domain.ranking.relevance import calibration_of
 from context_search.domain.ranking.reranking import SECOND_LOOK
 from context_search.domain.search import Found, Question, Target
-from context_search.domain.text.analysis import query_weights
+from context_search.domain.text.analysis import query_weights, with_name
 from tests.builders import an_index
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -100,9 +99,9 @@ def test_a_text_of_emoji_only_is_no_answer_to_a_question_without_a_word_that_any
     texts = {"d1": "🦜🎺🦜", "d2": "the old harbour"}
     search = SearchConfig(strategy=strategy, fusion=fusion)  # type: ignore[arg-type]
     question = Question("the", words, "hybrid", 3, NOW)
-    chunks = {name: replace(chunk(name), chunk_text=text) for name, text in texts.items()}
+    chunks = {name: chunk(name)._replace(chunk_text=text) for name, text in texts.items()}
     found = Found(vector={"d1": 0.5, "d2": 0.45, "d3": 0.1})
-    chunks["d3"] = replace(chunk("d3"), chunk_text="a quay")
+    chunks["d3"] = chunk("d3")._replace(chunk_text="a quay")
     hits = rank(Target(an_index(), Reach(), search, "ready"), question, found, chunks).hits
     assert [hit.chunk.turbopuffer_doc_id for hit in hits] == ["d2", "d1", "d3"]
     assert hits[1].relevance < 0.2
@@ -130,8 +129,8 @@ def test_equal_texts_are_in_the_order_of_their_documents(
     places = list(enumerate(TWINS))
     Random(7).shuffle(places)
     chunks = {
-        f"d{number}": replace(
-            chunk(f"d{9 - number}"), table_id=table, json_pointer=pointer, chunk_index=index
+        f"d{number}": chunk(f"d{9 - number}")._replace(
+            table_id=table, json_pointer=pointer, chunk_index=index
         )
         for number, (table, pointer, index) in places
     }
@@ -149,8 +148,8 @@ def test_equal_texts_are_in_the_order_of_their_documents(
 
 def test_of_equal_texts_the_newer_is_first() -> None:
     chunks = {name: chunk(name) for name in ("d1", "d2")}
-    chunks["d2"] = replace(chunks["d2"], changed_at=NOW + timedelta(days=-1))
-    chunks["d1"] = replace(chunks["d1"], changed_at=NOW + timedelta(days=-2))
+    chunks["d2"] = chunks["d2"]._replace(changed_at=NOW + timedelta(days=-1))
+    chunks["d1"] = chunks["d1"]._replace(changed_at=NOW + timedelta(days=-2))
     alike = dict.fromkeys(chunks, 0.5)
     question = Question("harbour", WORDS, "hybrid", 9, NOW)
     target = Target(an_index(), Reach(), SearchConfig(), "ready")
@@ -161,7 +160,7 @@ def test_of_equal_texts_the_newer_is_first() -> None:
 def test_the_keys_of_a_text_are_searched_as_titles_are() -> None:
     pointers = ("/licences/Apache-2.0", "/licences/MIT")
     chunks = {
-        pointer: replace(chunk(f"d{number}"), json_pointer=pointer)
+        pointer: chunk(f"d{number}")._replace(json_pointer=pointer)
         for number, pointer in enumerate(pointers)
     }
     question = "harbour under Apache 2.0"
@@ -187,8 +186,7 @@ def anything(random: Random, strategy: str) -> tuple[Found, dict[str, HydratedCh
     """Candidates as they may come, some of them not live."""
     names = [f"d{number}" for number in range(random.randrange(1, 30))]
     chunks = {
-        name: replace(
-            chunk(name),
+        name: chunk(name)._replace(
             json_pointer=f"/{random.randrange(4)}/{random.choice(['title', 'body', 'harbour'])}",
             chunk_index=(index := random.randrange(3)),
             total_chunks=random.randrange(index + 1, 4),
@@ -229,3 +227,32 @@ def test_the_parts_of_a_score_make_the_score(text: str, strategy: str, fusion: s
             seen |= parts.keys()
     if (fusion, strategy, text != "the") == ("convex", "hybrid", True):
         assert seen == {"vector", "keyword", *SECOND_LOOK, "language", "worth"}
+
+
+def test_a_name_of_three_characters_is_one_word() -> None:
+    """Persons called 林小 and 小雨 have all characters and pairs of 林小雨 between them."""
+    together = "林小 waited at the gate, and 小雨 came. " * 20
+    texts = {
+        "both": together,
+        "named": f"A letter of 林小雨. {'The harbour was calm. ' * 20}",
+        "one": f"小雨 alone. {'The harbour was calm. ' * 20}",
+    }
+    chunks = {
+        name: chunk("d0000")._replace(chunk_text=text, json_pointer=f"/{name}")
+        for name, text in texts.items()
+    }
+    query = "「林小雨」"
+    question = Question(query, query_weights(query), "keyword", 50, NOW)
+    found = Found(keyword={"both": 9.0, "named": 7.0, "one": 4.0}, legs=["keyword"])
+    target = Target(an_index(), Reach(), SearchConfig(strategy="keyword"), "ready")
+    named, both, _ = rank(target, question, found, chunks).hits
+    assert named.chunk.json_pointer == "/named"
+    assert named.evidence is not None
+    assert "林小雨" in named.evidence.matched
+    assert named.relevance > 0.9
+    assert both.relevance < 0.25
+
+
+@pytest.mark.parametrize("query", ["林远", "数据迁移", "林小雨在哪里", "カタカナ", "GPL", "the"])
+def test_what_is_no_name_of_three_characters_has_the_words_of_the_index(query: str) -> None:
+    assert with_name(query_weights(query), query) == query_weights(query)

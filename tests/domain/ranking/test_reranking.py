@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_search.domain.ranking.fusion import total
-from context_search.domain.ranking.reranking import CandidateText, proximity, rerank, word_weights
+from context_search.domain.ranking.reranking import (
+    CandidateText,
+    SecondLook,
+    proximity,
+    word_weights,
+)
 
 LONG = 1_000
 
@@ -25,13 +30,14 @@ def _passage(
     words: list[str], length: int, place: tuple[int, str] = (1, ""), index: int = 0
 ) -> CandidateText:
     is_whole = length < LONG
-    return CandidateText(list(enumerate(words)), frozenset(words), length, place, index, is_whole)
+    found = list(enumerate(words))
+    return CandidateText(lambda: found, frozenset(words), length, place, index, is_whole)
 
 
 def _asked(passage: CandidateText, words: Collection[str]) -> CandidateText:
     """What a term finder for these words finds in a passage."""
     seen = [occurrence for occurrence in passage.occurrences if occurrence[1] in words]
-    return replace(passage, occurrences=seen, vocabulary=passage.vocabulary.intersection(words))
+    return replace(passage, find=lambda: seen, vocabulary=passage.vocabulary.intersection(words))
 
 
 def reranked(
@@ -41,7 +47,7 @@ def reranked(
     texts: dict[str, CandidateText],
 ) -> dict[str, float]:
     """The scores after the second look."""
-    return total(rerank({"fused": fused}, keyword, words, texts).values())
+    return total(SecondLook({"fused": fused}, keyword, words, texts).parts().values())
 
 
 def best(
@@ -104,7 +110,7 @@ def test_a_text_whose_keys_name_what_is_asked_for_is_lifted() -> None:
     def passage(key: str, keys: set[str]) -> CandidateText:
         occurrences = list(enumerate(said))
         return CandidateText(
-            occurrences, frozenset(said), 900, (1, f"/{key}"), 3, False, frozenset(keys)
+            lambda: occurrences, frozenset(said), 900, (1, f"/{key}"), 3, False, frozenset(keys)
         )
 
     passages = {"apache": passage("Apache-2.0", {"apach", "2.0"}), "mit": passage("MIT", set())}
@@ -117,7 +123,7 @@ def test_a_text_whose_keys_name_what_is_asked_for_is_lifted() -> None:
 def test_a_key_that_all_have_lifts_all_alike() -> None:
     passages = {
         name: CandidateText(
-            [(0, "door")], frozenset({"door"}), 900, (1, f"/{name}/text"), 0, False, keys
+            lambda: [(0, "door")], frozenset({"door"}), 900, (1, f"/{name}/text"), 0, False, keys
         )
         for name in ("a", "b")
         for keys in [frozenset({"text"})]

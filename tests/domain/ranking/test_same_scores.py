@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -23,12 +24,13 @@ from context_search.domain.ranking.reranking import (
     SECOND_LOOK,
     TITLE_WEIGHT,
     CandidateText,
+    SecondLook,
+    close_weights,
     proximity,
-    rerank,
     word_weights,
 )
 from context_search.domain.search import Found, Question, Target
-from context_search.domain.text.analysis import Occurrence, query_weights, tokens
+from context_search.domain.text.analysis import Occurrence, query_weights, tokens, with_name
 from tests.builders import an_index
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -89,12 +91,34 @@ def test_the_second_look_adds_what_its_plain_form_adds(kind: str) -> None:
         _, question, found, chunks = candidates(kind, seed)
         texts = plain_texts(question, chunks)
         fused = {"vector": found.vector, "keyword": found.keyword}
-        given = (fused, found.keyword, question.words, texts)
-        assert repr(rerank(*given)) == repr(plain_rerank(*given))
-        weights = word_weights(question.words, [text.vocabulary for text in texts.values()])
+        words = with_name(question.words, question.text)
+        given = (fused, found.keyword, words, texts)
+        assert repr(SecondLook(*given).parts()) == repr(plain_rerank(*given))
+        weights = close_weights(words, [text.vocabulary for text in texts.values()])
         for text in texts.values():
             plain = plain_proximity(text.occurrences, weights)
             assert repr(proximity(text.occurrences, weights)) == repr(plain)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_best_at_the_second_look_are_the_best_of_all(kind: str) -> None:
+    spared = 0
+    for seed in range(100):
+        _, question, found, chunks = candidates(kind, seed)
+        texts = plain_texts(question, chunks)
+        words = with_name(question.words, question.text)
+        given = ({"keyword": found.keyword}, found.keyword, words, texts)
+        every, besides = SecondLook(*given).parts(), set(sorted(found.keyword)[:2])
+        some = SecondLook(*given).parts(3, besides)
+        right, seen = total(every.values()), total(some.values())
+        counted = sorted(right.keys() - besides, key=right.__getitem__, reverse=True)
+        for name in {*counted[:3], *besides}:
+            assert {part: one[name] for part, one in every.items() if name in one} == {
+                part: one[name] for part, one in some.items() if name in one
+            }
+        assert all(seen[name] <= right[counted[2]] for name in counted[3:])
+        spared += sum(seen[name] < right[name] for name in counted)
+    assert spared
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -115,30 +139,46 @@ def plain_texts(
     return {name: _plain_text(question, chunk) for name, chunk in chunks.items()}
 
 
-def _measured(texts: Mapping[str, CandidateText]) -> dict[str, CandidateText]:
-    """The same texts with distances from the first occurrence, which is all that positions say."""
+def _measured(texts: Mapping[str, CandidateText]) -> dict[str, tuple[object, ...]]:
+    """What the texts say, with distances from the first occurrence: all that positions say."""
     return {
-        name: replace(
-            text, occurrences=[(at - text.occurrences[0][0], word) for at, word in text.occurrences]
+        name: (
+            [(at - text.occurrences[0][0], word) for at, word in text.occurrences],
+            [getattr(text, each.name) for each in fields(text) if each.name != "find"],
         )
         for name, text in texts.items()
     }
 
 
 def _plain_text(question: Question, chunk: HydratedChunk) -> CandidateText:
-    words = question.words
-    keys = tokens("\n".join(last_keys(chunk.json_pointer)))
-    listed = enumerate(tokens(chunk.chunk_text))
-    occurrences = [(at, token) for at, token in listed if token in words]
+    words = with_name(question.words, question.text)
+    keys = plain_occurrences("\n".join(last_keys(chunk.json_pointer)), words)
+    occurrences = plain_occurrences(chunk.chunk_text, words)
     return CandidateText(
-        occurrences=occurrences,
+        find=lambda: occurrences,
         vocabulary=frozenset([token for _, token in occurrences]),
         length=len(chunk.chunk_text),
         place=(chunk.table_id, chunk.json_pointer),
         index=chunk.chunk_index,
         is_whole=chunk.total_chunks == 1,
-        keys=frozenset([key for key in keys if key in words]),
+        keys=frozenset([key for _, key in keys]),
     )
+
+
+def plain_occurrences(text: str, words: Collection[str]) -> list[Occurrence]:
+    """Tokens, and names: pairs of neighbours that follow each other."""
+    listed = tokens(text)
+    return [
+        (at, word)
+        for at, (token, after) in enumerate(pairwise([*listed, ""]))
+        for word in (token, _name(token, after))
+        if word in words
+    ]
+
+
+def _name(pair: str, after: str) -> str:
+    both_are_pairs = len(pair) == len(after) == 2 and not pair.isascii()
+    return pair[0] + after if both_are_pairs and pair[1] == after[0] else ""
 
 
 def plain_rerank(
@@ -147,9 +187,9 @@ def plain_rerank(
     words: Collection[str],
     texts: Mapping[str, CandidateText],
 ) -> dict[str, dict[str, float]]:
-    """``rerank`` with everything computed, used or not."""
+    """``SecondLook`` with everything computed, used or not."""
     whole = 1.0 + PROXIMITY_WEIGHT + NEIGHBOUR_WEIGHT + LENGTH_WEIGHT
-    weights = word_weights(words, [text.vocabulary for text in texts.values()])
+    weights = close_weights(words, [text.vocabulary for text in texts.values()])
     of_keys = word_weights(words, [text.vocabulary | text.keys for text in texts.values()])
     beside = {(p.place, p.index): keyword.get(name, 0.0) for name, p in texts.items()}
     titles: dict[tuple[int, str] | None, float] = {None: 0.0}

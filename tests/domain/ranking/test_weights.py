@@ -129,7 +129,7 @@ def test_what_follows_from_candidates_is_always_usable(cosines: list[float]) -> 
 
 def test_how_languages_compare_does_not_move_with_what_was_found_about_a_known_model() -> None:
     texts = {"own": "harbour", "zh": "港口在冬天关闭", "zh2": "别的文字"}
-    chunks = {name: replace(chunk(name), chunk_text=text) for name, text in texts.items()}
+    chunks = {name: chunk(name)._replace(chunk_text=text) for name, text in texts.items()}
     question = Question("harbour in winter", {"harbour": 1.0, "winter": 1.0}, "hybrid", 5, NOW)
     found = Found(
         vector={"zh": 0.4, "own": 0.3, "zh2": 0.1},

@@ -65,7 +65,7 @@ def test_a_long_linear_ranking_is_the_same_without_the_texts_behind(without: str
     expected = rank(target, asked, found, candidates.whole()).hits
     hits = rank(target, asked, found, candidates.read(candidates.chunks)).hits
     assert hits[:LOOKED_AT] == expected[:LOOKED_AT]
-    behind = [replace(hit, chunk=replace(hit.chunk, chunk_text="")) for hit in expected[LOOKED_AT:]]
+    behind = [replace(hit, chunk=hit.chunk._replace(chunk_text="")) for hit in expected[LOOKED_AT:]]
     assert hits[LOOKED_AT:] == behind
 
 

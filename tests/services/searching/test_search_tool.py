@@ -11,7 +11,6 @@ from context_search.domain.errors import (
     NotFoundError,
     QueryEmptyError,
 )
-from context_search.services.catalog.hints import MOST_READ
 from context_search.services.catalog.tools import ManageTools
 from context_search.services.indexing.enumeration import Limits
 from tests.services.system import SILENT_S, System, prose, search
@@ -46,10 +45,14 @@ def test_nothing_to_index_is_an_empty_answer() -> None:
     assert (answer.hits, answer.target.status, answer.degraded) == ([], "ready", [])
 
 
-def test_why_there_is_nothing_is_said_of_documents_up_to_a_size() -> None:
+def test_why_there_is_nothing_is_said_of_documents_of_any_size() -> None:
     system = System(threshold=1_000)
-    for count, expected in ((1, "no_long_strings"), (MOST_READ // 900, "no_match")):
-        tool_id = system.tool(system.table({"a": ["x" * 900] * count})).tool.id
+    for scope, expected in (
+        ("", "no_long_strings"),
+        ("/a", "no_long_strings"),
+        ("/b", "scope_missing"),
+    ):
+        tool_id = system.tool(system.table({"a": ["x" * 900] * 6_000}), scope=scope).tool.id
         system.work()
         assert system.search(tool_id, system.principal, "anything", 5).hint == expected
 
@@ -71,7 +74,7 @@ def test_strings_that_are_too_long_or_blank_are_nothing_to_find() -> None:
 def test_an_answer_stands_when_nobody_can_say_why_it_is_empty() -> None:
     system = System(threshold=1_000)
     table = system.table({"a": "short"})
-    tool_id = system.tool(table).tool.id
+    tool_id = system.tool(table, scope="/a").tool.id
     rows = system.memory.rows
     too_deep = "[" * 100_000 + "]" * 100_000  # as SQL may write it
     with system.store.for_all("test"):

@@ -85,7 +85,9 @@ def max_normalised(leg: Mapping[str, float]) -> dict[str, float]:
     {'a': 1.0, 'b': 0.25}
     """
     best = max(leg.values(), default=0.0)
-    return {name: max(0.0, score) / best if best > 0 else 0.0 for name, score in leg.items()}
+    if best <= 0.0:
+        return dict.fromkeys(leg, 0.0)
+    return {name: score / best if score > 0.0 else 0.0 for name, score in leg.items()}
 
 
 def recency(changed_at: datetime, now: datetime) -> float:

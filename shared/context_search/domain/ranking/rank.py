@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from functools import partial
+from itertools import groupby, repeat
 from typing import Any
 
 from context_search.domain.config import SearchConfig, Weights
@@ -32,7 +33,7 @@ from context_search.domain.ranking.relevance import (
     relevance,
     worth,
 )
-from context_search.domain.ranking.reranking import CandidateText, rerank
+from context_search.domain.ranking.reranking import CandidateText, SecondLook
 from context_search.domain.search import (
     Evidence,
     Found,
@@ -42,7 +43,7 @@ from context_search.domain.search import (
     Question,
     Target,
 )
-from context_search.domain.text.analysis import TermFinder
+from context_search.domain.text.analysis import TermFinder, with_name
 
 LOOKED_AT = 200
 """Maximum number of texts that a linear ranking reads. Its scores need no text, and fewer hits are
@@ -53,6 +54,9 @@ WEAK_COVERAGE = 0.4
 less is mostly noise (a question in another language). Its weight falls in proportion and goes to
 the vector leg.
 """
+
+_COMPARED = 3
+"""Number of the best scores that ``across_languages`` compares with others."""
 
 LEGS: tuple[LegName, LegName] = ("vector", "keyword")
 Scores = Mapping[str, float]
@@ -129,7 +133,8 @@ def rank(
         known = CALIBRATIONS.get(target.index.config.model, calibration)
         foreign = _relevances(known, live, chunks, others)
         is_by_rank = target.search.fusion == "rrf"
-        scored = _fused(weights, live, foreign, known.width, is_by_rank=is_by_rank)
+        low = [name for name, factor in worths.items() if factor < 1.0]
+        scored = _fused(weights, live, foreign, known.width, low, most, is_by_rank=is_by_rank)
         scores = {name: worths[name] * score for name, score in scored.scores.items()}
         scored = scored.then("worth", scores)
         order = _order(scores, live, chunks)
@@ -169,7 +174,7 @@ def first_look(target: Target, question: Question, found: Found, chunks: Chunks)
 
 def relevance_of(calibration: Calibration, words: Scores, cosine: float | None, text: str) -> float:
     """Returns the relevance of a text whose vector has this similarity to the question's."""
-    having = [word for _, word in TermFinder(words).find(text)]
+    having = TermFinder(words).words_in(text)
     return worth(text) * relevance(cosine, words, having, calibration)
 
 
@@ -226,7 +231,7 @@ def _live(question: Question, found: Found, chunks: Chunks) -> _Live:
         vector={name: score for name, score in found.vector.items() if name in chunks},
         keyword={name: score for name, score in found.keyword.items() if name in chunks},
         recency={name: shares[chunk.changed_at] for name, chunk in chunks.items()},
-        words=question.words,
+        words=with_name(question.words, question.text),
     )
 
 
@@ -246,14 +251,16 @@ def _in_order(scores: Mapping[str, Any], chunks: Chunks) -> list[str]:
         return chunk.table_id, order, chunk.chunk_index, name
 
     ranked = sorted(scores, key=scores.__getitem__, reverse=True)
-    equals = (list(equal) for _, equal in groupby(ranked, scores.__getitem__))
     # Places cost much more than scores, and most scores are nobody else's.
-    return [name for equal in equals for name in (sorted(equal, key=place) if equal[1:] else equal)]
+    if len(set(scores.values())) < len(scores):
+        equals = (list(equal) for _, equal in groupby(ranked, scores.__getitem__))
+        ranked = [n for equal in equals for n in (sorted(equal, key=place) if equal[1:] else equal)]
+    return ranked
 
 
 def candidate_texts(question: Question, chunks: Chunks) -> dict[str, CandidateText]:
     """Returns what the second look needs to know of each text."""
-    finder = TermFinder(question.words)
+    finder = TermFinder(with_name(question.words, question.text))
     in_keys = _words_in_keys(finder, {chunk.json_pointer for chunk in chunks.values()})
     return {
         name: _candidate_text(chunk, finder, in_keys[chunk.json_pointer])
@@ -263,19 +270,15 @@ def candidate_texts(question: Question, chunks: Chunks) -> dict[str, CandidateTe
 
 def _words_in_keys(finder: TermFinder, pointers: Iterable[str]) -> dict[str, frozenset[str]]:
     """Returns which words of the question are in the last keys of each pointer."""
-    return {
-        pointer: frozenset([word for _, word in finder.find("\n".join(last_keys(pointer)))])
-        for pointer in pointers
-    }
+    return {pointer: finder.words_in("\n".join(last_keys(pointer))) for pointer in pointers}
 
 
 def _candidate_text(
     chunk: HydratedChunk, finder: TermFinder, in_keys: frozenset[str]
 ) -> CandidateText:
-    occurrences = finder.find(chunk.chunk_text)
     return CandidateText(
-        occurrences=occurrences,
-        vocabulary=frozenset([word for _, word in occurrences]),
+        find=partial(finder.find, chunk.chunk_text),
+        vocabulary=finder.words_in(chunk.chunk_text),
         length=len(chunk.chunk_text),
         place=(chunk.table_id, chunk.json_pointer),
         index=chunk.chunk_index,
@@ -304,11 +307,18 @@ def _linear(weights: Weights, live: _Live) -> Scored:
 
 
 def _fused(
-    weights: Weights, live: _Live, foreign: Scores, width: float, *, is_by_rank: bool
+    weights: Weights,
+    live: _Live,
+    foreign: Scores,
+    width: float,
+    low: Collection[str],
+    most: int | None,
+    *,
+    is_by_rank: bool,
 ) -> Scored:
-    """Returns the scores after convex or rank fusion.
+    """Returns the scores after convex or rank fusion: of all, or right for the ``most`` best.
 
-    ``foreign`` and ``width``: see ``across_languages``.
+    ``foreign`` and ``width``: see ``across_languages``. ``low`` will count less than they do here.
     """
     if not live.keyword:
         return Scored.of(["vector"], [min_max(live.vector)])
@@ -320,7 +330,10 @@ def _fused(
     keyword = min_max(live.keyword)
     mixed = _convex(weights, live, trust) if live.vector else Scored.of(["keyword"], [keyword])
     trusted = {name: trust * score for name, score in keyword.items()}
-    parts = rerank(mixed.parts, trusted, live.words, live.texts)
+    # Where the best has no word of the question, all scores become 0, and any may be shown.
+    most = max(most, _COMPARED) if most is not None and best_coverage else None
+    look = SecondLook(mixed.parts, trusted, live.words, live.texts)
+    parts = look.parts(most, besides={*foreign, *low})
     seen = replace(mixed, scores=total(parts.values()), parts=parts)
     if not foreign:
         return seen
@@ -336,7 +349,7 @@ def _convex(weights: Weights, live: _Live, trust: float) -> Scored:
 
 def _cosines(leg: Scores) -> dict[str, float]:
     """Returns the similarities, those below 0 as 0."""
-    return {name: min(1.0, max(0.0, score)) for name, score in leg.items()}
+    return {n: s if 0.0 < s < 1.0 else min(1.0, max(0.0, s)) for n, s in leg.items()}
 
 
 def _weighed(live: _Live, *, is_linear: bool) -> tuple[Scores, Scores]:
@@ -376,14 +389,7 @@ def _further(
     live: _Live, scores: Scores, weighed: tuple[Scores, Scores], names: Sequence[str]
 ) -> list[FurtherHit]:
     semantic, bm25 = weighed
-    return [
-        FurtherHit(
-            name,
-            scores[name],
-            live.vector.get(name),
-            bm25.get(name, 0.0),
-            semantic.get(name, 0.0),
-            live.recency[name],
-        )
-        for name in names
-    ]
+    none = repeat(0.0)
+    legs = (map(scores.__getitem__, names), map(live.vector.get, names), map(bm25.get, names, none))
+    others = (map(semantic.get, names, none), map(live.recency.__getitem__, names))
+    return list(map(FurtherHit, names, *legs, *others))  # thousands

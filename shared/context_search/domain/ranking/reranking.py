@@ -12,13 +12,15 @@ has what each gains.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from heapq import heappush, heappushpop
 from itertools import chain
 
 from context_search.domain.ranking.bm25 import idf
 from context_search.domain.ranking.fusion import total
-from context_search.domain.text.analysis import Occurrence
+from context_search.domain.text.analysis import Occurrence, is_name
 
 PROXIMITY_WEIGHT = 0.5
 NEIGHBOUR_WEIGHT = 0.2
@@ -27,28 +29,36 @@ TITLE_WEIGHT = 0.8
 SECOND_LOOK = ("proximity", "neighbour", "length", "title")
 """What the second look adds to a score."""
 _WHOLE = 1.0 + PROXIMITY_WEIGHT + NEIGHBOUR_WEIGHT + LENGTH_WEIGHT
+_ROUNDING = 1e-9
+"""Scores that differ by less may come in another order when they are computed otherwise."""
 PROXIMITY_TOKENS = 40
 """Size of the stretch in which words count as close: two or three sentences, in tokens."""
 FULL_LENGTH = 300
 """Number of code points from which a text is long enough to answer and is no title."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CandidateText:
-    """A candidate: where it has words of the question, and which; its length in code points.
+    """A candidate: which words of the question it has, and where; its length in code points.
 
-    ``occurrences`` are in the order of its tokens. ``place`` names its string, ``index`` its number
+    ``find`` returns the ``occurrences``, in the order of its tokens. It costs more than all else
+    here, and most texts are not asked for them. ``place`` names its string, ``index`` its number
     among the chunks there; ``is_whole`` when it is the only one. ``keys`` are the words of the
     question in the last keys of its pointer.
     """
 
-    occurrences: Sequence[Occurrence]
+    find: Callable[[], Sequence[Occurrence]]
     vocabulary: frozenset[str]
     length: int
     place: tuple[int, str]
     index: int
     is_whole: bool
     keys: frozenset[str] = frozenset()
+
+    @cached_property
+    def occurrences(self) -> Sequence[Occurrence]:
+        """Where it has words of the question, and which."""
+        return self.find()
 
     @property
     def is_title(self) -> bool:
@@ -63,45 +73,83 @@ class CandidateText:
         return None if key.isdecimal() else (table_id, parent)
 
 
-def rerank(
-    fused: Mapping[str, Mapping[str, float]],
-    keyword: Mapping[str, float],
-    words: Collection[str],
-    texts: Mapping[str, CandidateText],
-) -> dict[str, dict[str, float]]:
-    """Returns the shares in the scores (0..1) after the second look, by part and id.
+class SecondLook:
+    """What is added to the scores of candidates.
 
-    ``fused`` has the shares in those before (0..1), by leg. They count less now, and to them come
-    ``proximity``, ``neighbour``, ``length`` and ``title``. ``keyword`` has normalised scores of the
-    keyword leg (0..1), ``words`` the distinct tokens of the question, ``texts`` every id of both
-    with occurrences of these.
+    It is linear in them, but for the positions of words in texts, which cost more than all else.
     """
-    weights = word_weights(words, [text.vocabulary for text in texts.values()])
-    named = _named(words, texts)
-    beside = {(p.place, p.index): keyword.get(name, 0.0) for name, p in texts.items()}
-    titles = _titles(keyword, texts)
-    parts = {
-        leg: {name: share / _WHOLE for name, share in shares.items()}
-        for leg, shares in fused.items()
-    }
-    looks: dict[str, dict[str, float]] = {part: {} for part in SECOND_LOOK}
-    for name, seen in total(parts.values()).items():
-        text, index = texts[name], texts[name].index
-        best_beside = max(
-            beside.get((text.place, index - 1), 0.0), beside.get((text.place, index + 1), 0.0)
-        )
-        fullness = min(1.0, text.length / FULL_LENGTH)
-        added = (
-            PROXIMITY_WEIGHT * proximity(text.occurrences, weights) / _WHOLE,
-            NEIGHBOUR_WEIGHT * best_beside / _WHOLE,
-            LENGTH_WEIGHT * fullness / _WHOLE,
-        )
-        looks["proximity"][name], looks["neighbour"][name], looks["length"][name] = added
-        score = seen + sum(added)
-        # Most objects have no title, and to ask whose a string is takes longer than to see that.
-        title = titles.get(text.owner, 0.0) if len(titles) > 1 and not text.is_title else 0.0
-        looks["title"][name] = (1.0 - score) * TITLE_WEIGHT * max(title, named[name])
-    return parts | looks
+
+    def __init__(
+        self,
+        fused: Mapping[str, Mapping[str, float]],
+        keyword: Mapping[str, float],
+        words: Collection[str],
+        texts: Mapping[str, CandidateText],
+    ) -> None:
+        """``fused`` has the shares in the scores before (0..1), by leg.
+
+        ``keyword`` has normalised scores of the keyword leg (0..1), ``words`` the distinct tokens
+        of the question, ``texts`` every id of both with occurrences of these.
+        """
+        self._weights = close_weights(words, [text.vocabulary for text in texts.values()])
+        self._fused = {
+            leg: {name: share / _WHOLE for name, share in shares.items()}
+            for leg, shares in fused.items()
+        }
+        self._seen = total(self._fused.values())
+        self._texts = {name: texts[name] for name in self._seen}
+        self._looks: dict[str, dict[str, float]] = {part: {} for part in SECOND_LOOK}
+        self._named = _named(words, texts)
+        titles = _titles(keyword, texts)
+        beside = {(p.place, p.index): keyword.get(name, 0.0) for name, p in texts.items()}
+        for name, text in self._texts.items():
+            place, index = text.place, text.index
+            best = max(beside.get((place, index - 1), 0.0), beside.get((place, index + 1), 0.0))
+            fullness = min(1.0, text.length / FULL_LENGTH)
+            self._looks["neighbour"][name] = NEIGHBOUR_WEIGHT * best / _WHOLE
+            self._looks["length"][name] = LENGTH_WEIGHT * fullness / _WHOLE
+            # Most objects have no title, and to ask whose a string is takes longer than to see it.
+            title = titles.get(text.owner, 0.0) if len(titles) > 1 and not text.is_title else 0.0
+            self._named[name] = max(title, self._named[name])
+
+    def parts(
+        self, most: int | None = None, besides: Collection[str] = ()
+    ) -> dict[str, dict[str, float]]:
+        """Returns the shares in the scores (0..1) after the second look, by part and id.
+
+        Those before count less now, and to them come ``proximity``, ``neighbour``, ``length`` and
+        ``title``. With ``most`` only the so many best, and those ``besides``, which do not count
+        among them, have these shares; the scores of all others are lower than they would be.
+        """
+        if most is None:
+            for name, text in self._texts.items():
+                self._score(name, proximity(text.occurrences, self._weights))
+            return self._fused | self._looks
+        highest = {name: self._score(name, self._closest(name)) for name in self._texts}
+        best: list[float] = []
+        for name in sorted(highest, key=highest.__getitem__, reverse=True):
+            score, is_counted = highest[name], name not in besides
+            if is_counted and len(best) == most and score < best[0] - _ROUNDING:
+                self._score(name, 0.0)
+                continue
+            text = self._texts[name]
+            if len(text.vocabulary) > 1:  # of one word the highest is what it is
+                score = self._score(name, proximity(text.occurrences, self._weights))
+            if is_counted:
+                heappush(best, score) if len(best) < most else heappushpop(best, score)
+        return self._fused | self._looks
+
+    def _closest(self, name: str) -> float:
+        """Returns the proximity of a text if all that it has of the question is in one stretch."""
+        return min(1.0, sum(map(self._weights.__getitem__, self._texts[name].vocabulary)))
+
+    def _score(self, name: str, closest: float) -> float:
+        """Returns the score of a text with this proximity, and notes the shares of it."""
+        looks, near = self._looks, PROXIMITY_WEIGHT * closest / _WHOLE
+        score = self._seen[name] + sum((near, looks["neighbour"][name], looks["length"][name]))
+        looks["proximity"][name] = near
+        looks["title"][name] = lift = (1.0 - score) * TITLE_WEIGHT * self._named[name]
+        return score + lift
 
 
 def _titles(
@@ -134,6 +182,17 @@ def word_weights(words: Collection[str], texts: Collection[frozenset[str]]) -> d
     found = {word: idf(counts[word], len(texts)) for word in words if counts[word]}
     total = sum(found.values()) or 1.0
     return {word: weight / total for word, weight in found.items()}
+
+
+def close_weights(words: Collection[str], texts: Collection[frozenset[str]]) -> dict[str, float]:
+    """Returns what each word weighs where it stands close to others: ``word_weights``.
+
+    Of a question that is a name only the whole counts: its parts make other names.
+    """
+    names = [word for word in words if is_name(word)]
+    if not names:
+        return word_weights(words, texts)
+    return dict.fromkeys(words, 0.0) | word_weights(names, texts)
 
 
 def proximity(occurrences: Sequence[Occurrence], weights: Mapping[str, float]) -> float:

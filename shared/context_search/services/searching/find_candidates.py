@@ -249,4 +249,4 @@ def _weightiest(words: Mapping[str, float]) -> dict[str, float]:
 
 
 def _scores(leg: Sequence[Ranked] | None) -> dict[str, float]:
-    return {row.doc_id: row.score for row in leg or ()}
+    return dict(leg or ())

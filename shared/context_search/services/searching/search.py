@@ -280,7 +280,7 @@ def read_candidates(
         # Another version took their place meanwhile: one statement sees one state.
         return Candidates(rows.hydrate(index, target.reach, ids))
     for name, text in texts.items():
-        chunks[name] = replace(chunks[name], chunk_text=text)
+        chunks[name] = chunks[name]._replace(chunk_text=text)
     return Candidates(chunks, look)
 
 

@@ -28,7 +28,7 @@ from context_search.domain.search import (
     QuestionLimits,
     Target,
 )
-from context_search.domain.text.analysis import query_weights
+from context_search.domain.text.analysis import query_weights, with_name
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.searching.targets import SearchedProject, Searches, read_target
 
@@ -367,7 +367,7 @@ def _kept(
 def _hits(
     calibration: Calibration, query: str, rows: Sequence[Row], chunks: Mapping[str, HydratedChunk]
 ) -> list[Hit]:
-    words = query_weights(query)
+    words = with_name(query_weights(query), query)
     found = [(row, living) for row in rows if (living := row.living(chunks))]
     return [
         row.hit(living, relevance_of(calibration, words, row.cosine, living[0].chunk_text))

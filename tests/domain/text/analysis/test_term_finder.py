@@ -34,6 +34,7 @@ def test_what_is_found_are_the_tokens_that_are_words_of_the_question(pair: tuple
     words = query_tokens(question)
     seen = [(at, token) for at, token in enumerate(tokens(text)) if token in words]
     assert from_the_first(TermFinder(words).find(text)) == from_the_first(seen)
+    assert TermFinder(words).words_in(text) == {token for _, token in seen}
 
 
 @settings(deadline=None)
@@ -42,6 +43,7 @@ def test_a_long_question_is_found_as_well(text: str) -> None:
     words = [*query_tokens(text), *(f"q{number}" for number in range(100))]
     seen = [(at, token) for at, token in enumerate(tokens(text)) if token in words]
     assert from_the_first(TermFinder(words).find(text)) == from_the_first(seen)
+    assert TermFinder(words).words_in(text) == {token for _, token in seen}
 
 
 def test_a_question_of_stop_words_is_found_nowhere() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
@@ -301,7 +301,7 @@ class PostgresLiveChunks:
         pointers = sorted({chunk.json_pointer for chunk in chunks})
         live = self._live_hashes(table_id, pointers, wanted)
         return [
-            replace(chunk, stale=live[chunk.json_pointer] != chunk.content_hash)
+            chunk._replace(stale=live[chunk.json_pointer] != chunk.content_hash)
             for chunk in chunks
             if live[chunk.json_pointer] is not None
         ]

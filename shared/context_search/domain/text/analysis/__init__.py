@@ -9,17 +9,21 @@ from __future__ import annotations
 from context_search.domain.text.analysis.matches import Occurrence, TermFinder, match_spans
 from context_search.domain.text.analysis.terms import (
     has_searchable_character,
+    is_name,
     query_tokens,
     query_weights,
     tokens,
+    with_name,
 )
 
 __all__ = [
     "Occurrence",
     "TermFinder",
     "has_searchable_character",
+    "is_name",
     "match_spans",
     "query_tokens",
     "query_weights",
     "tokens",
+    "with_name",
 ]

@@ -6,7 +6,6 @@ results shows the part of a passage with the most matches (``snippet``).
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ Occurrence = tuple[int, str]
 counted from somewhere before the first one that was found: only their distances say something.
 """
 _STEM_ENDING = 2
+_OF_NEIGHBOURS = (2, 3)  # characters of a run that are a word of a question: a pair, and a name
 _MOST_LOOKED_FOR = 64
 """Maximum number of word beginnings that are looked for. Each takes a pass over the text; so many
 passes cost about as much as all tokens.
@@ -60,9 +60,28 @@ class TermFinder:
 
     def __init__(self, words: Collection[str]) -> None:
         self._words = frozenset(words)
-        self._pairs = frozenset(word for word in words if len(word) == 2)
-        self._beginnings = sorted({beginning(word) for word in words}, key=len)
-        self._first = re.compile("|".join(map(re.escape, sorted({word[0] for word in words}))))
+        self._longer = [
+            (size, wanted)
+            for size in _OF_NEIGHBOURS
+            if (wanted := frozenset(word for word in words if len(word) == size))
+        ]
+        self._beginning_of = {word: beginning(word) for word in words}
+        self._beginnings = sorted(set(self._beginning_of.values()), key=len)
+        self._unspaced = [word for word in words if is_unspaced(word)]
+        self._other_beginnings = [each for each in self._beginnings if not is_unspaced(each)]
+        self._firsts = frozenset(word[0] for word in words)
+
+    def words_in(self, text: str) -> frozenset[str]:
+        """Returns those words of the question that ``find`` finds, for much less."""
+        normalized = text if text.isascii() else _normalized[text]
+        if not has_unspaced(normalized):
+            return self._words.intersection(self._near_beginnings(normalized))
+        # Each character of a run is a token of its own, and so are any two neighbours.
+        found = [word for word in self._unspaced if word in normalized]
+        if self._other_beginnings and self._may_have(self._other_beginnings, normalized):
+            pieces = (match.group() for match in RUN_OR_WORDS.finditer(normalized) if not match[1])
+            found += self._words.intersection(chain.from_iterable(map(piece_tokens, pieces)))
+        return frozenset(found)
 
     def find(self, text: str) -> list[Occurrence]:
         """Returns those of ``tokens(text)`` that are words of the question, in their order."""
@@ -70,15 +89,33 @@ class TermFinder:
             return []
         normalized = text if text.isascii() else _normalized[text]
         if has_unspaced(normalized):
-            return self._in_mixed(normalized) if self._may_be_in(normalized) else []
+            may_be = self._may_have(self._beginnings, normalized)
+            return self._in_mixed(normalized) if may_be else []
         segments = self._between(normalized).split()
         return self._among(list(chain.from_iterable(map(_segment_tokens, segments))), 0)
 
-    def _may_be_in(self, normalized: str) -> bool:
-        if len(self._beginnings) > _MOST_LOOKED_FOR:
+    def _near_beginnings(self, normalized: str) -> Collection[str]:
+        """Returns the tokens of what stands between spaces where words of the question may begin,
+        as far as it takes to see which of these are there.
+        """
+        folded = normalized.casefold()
+        if len(self._words) > _MOST_LOOKED_FOR or len(folded) != len(normalized):
+            return set(chain.from_iterable(map(_segment_tokens, normalized.split())))
+        near: set[str] = set()
+        for word, each in self._beginning_of.items():
+            at = folded.find(each)
+            while at >= 0 and word not in near:
+                end = normalized.find(" ", at)
+                around = normalized[normalized.rfind(" ", 0, at) + 1 : end if end >= 0 else None]
+                near.update(*map(_segment_tokens, around.split()))
+                at = folded.find(each, end) if end >= 0 else -1
+        return near
+
+    def _may_have(self, beginnings: Sequence[str], normalized: str) -> bool:
+        if len(beginnings) > _MOST_LOOKED_FOR:
             return True
         folded = normalized.casefold()
-        return any(each in folded for each in self._beginnings)
+        return any(each in folded for each in beginnings)
 
     def _between(self, normalized: str) -> str:
         """Returns the part of a text from the first beginning of a word to the last one, as far as
@@ -98,10 +135,12 @@ class TermFinder:
     def _in_mixed(self, normalized: str) -> list[Occurrence]:
         """Looks for the first characters of words in the whole text: most of its runs have none.
 
-        A run has the tokens of ``characters_and_bigrams``. Words that begin in it end in it.
+        A run has the tokens of ``characters_and_bigrams``, and a name (``with_name``) begins with a
+        pair. Words that begin in a run end in it.
         """
-        words, pairs = self._words, self._pairs
-        starts = [match.start() for match in self._first.finditer(normalized)]
+        words, longer = self._words, self._longer
+        firsts = self._firsts
+        starts = [i for i, character in enumerate(normalized) if character in firsts]
         found: list[Occurrence] = []
         at, passed, count = 0, 0, len(starts)
         for match in RUN_OR_WORDS.finditer(normalized):
@@ -123,7 +162,10 @@ class TermFinder:
                 found += [(before + i, one) for i in here if (one := normalized[i]) in words]
                 before += end - begin
                 found += [
-                    (before + i, two) for i in here if (two := normalized[i : i + 2]) in pairs
+                    (before + i, word)
+                    for i in here
+                    for size, wanted in longer
+                    if (word := normalized[i : i + size]) in wanted
                 ]
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from operator import add
 
@@ -63,6 +63,28 @@ def query_weights(text: str) -> dict[str, float]:
         for name, share in zip(names, shares, strict=True):
             weights[name] = max(share, weights.get(name, 0.0))
     return weights
+
+
+def with_name(words: Mapping[str, float], query: str) -> Mapping[str, float]:
+    """Returns the query's words; of a name, also the whole, which counts as much as all of them.
+
+    A query of three Han characters and nothing else is a name or a term, and no sentence. A text
+    with the first two somewhere and the last two elsewhere has all of its tokens, but not the name.
+    No index has the whole as a token: it is looked for in texts.
+
+    >>> with_name(query_weights("水位计"), "水位计？")["水位计"]
+    2.3333333333333335
+    """
+    pieces = PIECE.findall(topic(query))
+    if len(pieces) != 1 or not is_name(pieces[0]):
+        return words
+    whole = sum(weight * len(word) for word, weight in words.items()) / len(pieces[0])
+    return {**words, pieces[0]: whole}
+
+
+def is_name(word: str) -> bool:
+    """Says whether a word of a question is a name as ``with_name`` has it; no token is one."""
+    return _NAME.fullmatch(word) is not None
 
 
 def _shares(names: list[str]) -> list[float]:
@@ -184,6 +206,7 @@ def _parts(piece: str, start: int, end: int, level: int) -> list[tuple[int, int]
 
 # ---- Where one piece of text that is analysed on its own ends and the next begins.
 
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # ideographs
 # Scripts written without spaces between words, and Hangul, whose particles stick to the word.
 _UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0edf"  # Thai, Lao
@@ -191,8 +214,7 @@ _UNSPACED = (
     "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb"  # Hangul
     "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\U0001aff0-\U0001b16f"  # kana
     "\u3105-\u312f\u31a0-\u31bf"  # bopomofo
-    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b"  # Han: radicals, signs, numerals
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han: ideographs
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b" + _HAN  # Han: radicals, signs, numerals
 )
 _BLOCKS_WITH_VOWEL_MARKS = (
     range(0x0900, 0x0E00),  # Devanagari to Sinhala
@@ -219,6 +241,7 @@ PIECE = re.compile(f"{_RUN}|{_WORDS}")
 RUN_OR_WORDS = re.compile(f"({_RUN})|{_WORDS}")
 """``PIECE``; a run is the group."""
 
+_NAME = re.compile(f"[{_HAN}]{{3}}")
 _UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
 
 
