@@ -13,7 +13,7 @@ import argparse
 import random
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from statistics import quantiles
 
@@ -22,7 +22,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.url import DatabaseUrl
 from local.postgres.server import PostgresServer
 from testing.grown_index import GrownIndex
-from testing.grown_operations import operations
+from testing.grown_operations import operations, operations_of_a_part
 from testing.grown_rows import write_words
 from testing.grown_searches import ask, is_full, searches
 from testing.postgres_cost import Cost, measured
@@ -47,16 +47,23 @@ def at(size: int, left_out: Collection[str] = ()) -> dict[str, Cost]:
         print(f"{size:,} strings made in {time.perf_counter() - began:.0f} s", flush=True)
         write_words(database, grown.index, grown.table.id)
         costs = {}
-        for name, operation in {**searches(grown), **operations(grown)}.items():
-            if name in left_out:
-                continue
-            for _ in range(ROUNDS):
-                costs[name] = measured(database, operation)
-            print(f"  {name}: {costs[name]}", flush=True)
+        for together in _all_operations(grown):
+            for name, operation in together.items():
+                if name in left_out:
+                    continue
+                for _ in range(ROUNDS):
+                    costs[name] = measured(database, operation)
+                print(f"  {name}: {costs[name]}", flush=True)
         _ask(grown)
         print(f"  the project is {'full' if is_full(grown) else 'not full'}", flush=True)
         database.close()
     return costs
+
+
+def _all_operations(grown: GrownIndex) -> Iterator[Mapping[str, Callable[[], object]]]:
+    yield searches(grown)
+    yield operations(grown)
+    yield operations_of_a_part(grown)  # asked for when the others are done: it changes the index
 
 
 def _ask(grown: GrownIndex) -> None:

@@ -108,10 +108,33 @@ def operations(  # noqa: C901 - a list: one function an operation
     }
 
 
+def operations_of_a_part(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
+    """Makes the tool's strings a part of the index, and returns operations by name.
+
+    A tool over a place beside them is made, and cleanup enters and sums the part.
+    """
+    statuses = ToolStatuses(grown.store, SILENT_S, SystemClock(), time.sleep)
+    settler = Settler(grown.store, SILENT_S, None)
+    comparer = Comparer(grown.store, settler, Limits())
+    grown.tools.create(wanted_tool(grown.owner, grown.table, "/beside"))
+    comparer.compare(grown.index.id, grown.table.id)
+    is_going_on = True
+    while is_going_on:
+        with grown.store.for_all("upkeep") as work:
+            is_going_on = work.quotas.count_parts()
+    return {
+        "status of a tool over a part": lambda: statuses.read(grown.tool.id, grown.owner),
+        "settle of tools over parts": lambda: settler.settle(grown.index.id),
+        "cleanup's steps with nothing to do for parts": lambda: idle(grown),
+    }
+
+
 def idle(grown: GrownIndex) -> None:
     """Takes each step of ``cleanup`` that looks for work, in one transaction."""
     limits = ProjectLimits()
     with grown.store.for_all("upkeep") as work:
+        work.quotas.count_parts()  # before anything is written
+        work.quotas.compact()
         work.nodes.abandoned(silent_s=SILENT_S, limit=200)
         work.comparisons.behind(silent_s=SILENT_S, limit=200)
         work.rebuilds.promote(at_once=2)
@@ -123,7 +146,6 @@ def idle(grown: GrownIndex) -> None:
         work.deletions.tombstones(older_than_s=1_800, limit=PAGE)
         work.deletions.retired(older_than_s=1_800, limit=1)
         work.indexes.with_unsettled_tools(limit=200)
-        work.quotas.compact()
         work.gauges.read()
         work.removals.due(limit=200)
         work.nodes.requeue_quarantined(limit=200)

@@ -33,6 +33,14 @@ class MemoryIndexes:
         is_taken = any(name == row.namespace for row in self.rows.generations.values())
         return self._add(project_id, table_id, config, None if is_taken else name)
 
+    def page(self, *, after: int, limit: int) -> list[Index]:
+        there = [
+            self._index(row)
+            for _, row in sorted(self.rows.indexes.items())
+            if row.id > after and row.project_id not in self.rows.project_removals
+        ]
+        return there[:limit]
+
     def of_project(self, project_id: int) -> Index | None:
         for row in self.rows.indexes.values():
             if row.project_id == project_id and row.table_id is None:

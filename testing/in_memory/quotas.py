@@ -88,6 +88,9 @@ class MemoryQuotas:
     def compact(self) -> None:
         """Rows are counted one by one anyway."""
 
+    def count_parts(self) -> bool:
+        return False
+
 
 def counted(rows: Rows, project_id: int) -> list[GenerationRow]:
     """Returns the generations of a project that are not retired."""

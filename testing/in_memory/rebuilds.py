@@ -9,7 +9,7 @@ from datetime import timedelta
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace
 from context_search.domain.model import Index
-from context_search.ports.indexing import Size
+from context_search.ports.indexing import Size, UnderWay
 from context_search.ports.outside import Clock
 from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.indexes import view
@@ -102,6 +102,10 @@ class MemoryRebuilds:
                 self.rows.change(self.rows.generations, row.id, state="building")
                 promoted.append(row.index_id)
         return promoted
+
+    def under_way(self) -> UnderWay:
+        states = [row.state for row in self.rows.generations.values() if row.index_id is not None]
+        return UnderWay(states.count("building"), states.count("queued"))
 
     def building(self, *, limit: int) -> list[int]:
         rows = self.rows.generations.values()

@@ -88,8 +88,7 @@ def remove_project(rows: Rows, project_id: int) -> None:
         del rows.bindings[binding]
     for mcp_id in instances:
         del rows.mcps[mcp_id]
-    for key in [row.key for row in rows.keys.values() if row.owner.project_id == project_id]:
-        del rows.keys[key.id]
+    _remove_keys(rows, project_id)
     for order in [row for row in rows.outbox.values() if row.project_id == project_id]:
         del rows.outbox[order.id]
     for kept in [key for key in rows.idempotency if key[0] == project_id]:
@@ -101,6 +100,14 @@ def remove_project(rows: Rows, project_id: int) -> None:
     del rows.project_removals[project_id]
     rows.history_settings.pop(project_id, None)
     del rows.projects[project_id]
+
+
+def _remove_keys(rows: Rows, project_id: int) -> None:
+    for key in [row.key for row in rows.keys.values() if row.owner.project_id == project_id]:
+        del rows.keys[key.id]
+    for code, made in list(rows.sign_in_codes.items()):
+        if made.maker.project_id == project_id:
+            del rows.sign_in_codes[code]
 
 
 def remove_sets_of(rows: Rows, clock: Clock, node_ids: Collection[int]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance
+from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance, ProjectKey
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
 from context_search.domain.filters import Fields
@@ -135,6 +135,7 @@ class Rows:
         self.cleanup_runs: Journaled[int, CleanupRun] = Journaled(journal)
         self.project_removals: Journaled[int, datetime] = Journaled(journal)
         self.keys: Journaled[int, KeyRow] = Journaled(journal)
+        self.sign_in_codes: Journaled[bytes, SignInCodeRow] = Journaled(journal)
         self.mcps: Journaled[int, McpInstance] = Journaled(journal)
         self.bindings: Journaled[tuple[int, int], Binding] = Journaled(journal)
         self.tables: Journaled[int, TableRow] = Journaled(journal)
@@ -253,6 +254,12 @@ class KeyRow:
     owner: KeyOwner
     key_hash: bytes
     key: ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class SignInCodeRow:
+    maker: ProjectKey
+    expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import struct
 import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, starmap
 from typing import Any
 
 import httpx2
@@ -335,10 +335,9 @@ def _by_words(tokens: Mapping[str, float]) -> tuple[object, ...]:
 def _best(rows: Sequence[Mapping[str, Any]], *, sign: float, offset: float) -> list[Ranked]:
     """Returns one row per chunk, that of its best window, in the order of the leg."""
     best: dict[str, float] = {}
-    for row in rows:
-        score = offset + sign * float(row["$dist"])
-        best.setdefault(first_row_id(str(row["id"])), score)
-    return [Ranked(doc_id, score) for doc_id, score in best.items()]
+    for row in rows:  # thousands
+        best.setdefault(first_row_id(row["id"]), offset + sign * row["$dist"])
+    return list(starmap(Ranked, best.items()))
 
 
 def _floats(vector: object) -> Sequence[float]:

@@ -361,6 +361,10 @@ class Indexes(Protocol):
         """Returns an index, seen through its active generation."""
         ...
 
+    def page(self, *, after: int, limit: int) -> list[Index]:
+        """Returns indexes of all projects that are there with ids above ``after``, ascending."""
+        ...
+
     def of_project(self, project_id: int) -> Index | None:
         """Returns the index over all tables of a project, if it has one."""
         ...
@@ -571,6 +575,14 @@ class Size:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """How many generations are being built, and how many wait until their project has room."""
+
+    building: int
+    queued: int
+
+
 class Rebuilds(Protocol):
     """What happens to generations. The caller holds the index' lock."""
 
@@ -606,6 +618,10 @@ class Rebuilds(Protocol):
 
     def promote(self, *, at_once: int) -> list[int]:
         """Lets queued generations begin where the project has room; returns their indexes."""
+        ...
+
+    def under_way(self) -> UnderWay:
+        """Returns how many generations of all projects are not finished."""
         ...
 
     def building(self, *, limit: int) -> list[int]:
@@ -706,6 +722,13 @@ class Quotas(Protocol):
 
     def compact(self) -> None:
         """Keeps counting cheap."""
+        ...
+
+    def count_parts(self) -> bool:
+        """Has parts of indexes counted apart, a step at a time, each first in its transaction.
+
+        Returns whether another step can follow at once.
+        """
         ...
 
 

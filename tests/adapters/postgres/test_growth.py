@@ -15,7 +15,14 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.services.indexing.wanted import read_ahead
 from testing.grown_index import GrownIndex
-from testing.grown_operations import COMPARE, EDIT, PAGE, edit_one, operations
+from testing.grown_operations import (
+    COMPARE,
+    EDIT,
+    PAGE,
+    edit_one,
+    operations,
+    operations_of_a_part,
+)
 from testing.postgres_cost import Cost, measured
 from tests.builders import Workbench
 from tests.steps import SMALL as SMALL_CHUNKS
@@ -39,6 +46,9 @@ def costs(databases: DatabaseFactory, count: int) -> tuple[dict[str, Cost], int]
             found[name] = measured(database, operation)
         edit_one(grown, count)
         strings = compared_strings(grown)
+        for name, operation in operations_of_a_part(grown).items():
+            operation()
+            found[name] = measured(database, operation)
         database.close()
     return found, strings
 

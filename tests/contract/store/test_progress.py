@@ -111,6 +111,32 @@ def test_counters_are_those_of_a_scope(bench: Bench) -> None:
     assert progress(bench, index.id, "/nowhere").nodes_count == 0
 
 
+def test_counters_of_parts_are_the_same_when_cleanup_counts_them_apart(bench: Bench) -> None:
+    table = bench.table({"a": {"b": TEXT, "c": OTHER}, "d": OTHER})
+    for scope in ("/a", "/d"):
+        _, index = bench.tool(table, scope)
+    bench.enumerate(index)
+    bench.finish(bench.node_at(index, "/a/b"))
+
+    def parts() -> list[Progress]:
+        return [progress(bench, index.id, scope) for scope in ("/a", "/d")]
+
+    before = parts()
+    assert [part.states for part in before] == [{"indexed": 1, "queued": 1}, {"queued": 1}]
+    is_going_on = True
+    while is_going_on:
+        with bench.store.for_all("test") as work:
+            is_going_on = work.quotas.count_parts()
+    assert parts() == before
+    bench.change(table, {"a": {"b": TEXT}, "d": {"e": TEXT, "f": OTHER}})
+    for node_id in bench.enumerate(index):
+        bench.finish(node_id)
+    assert [part.states for part in parts()] == [{"indexed": 1}, {"indexed": 2}]
+    assert [(part.chunks_count, part.indexed_chunks_count) for part in parts()] == [(3, 3), (5, 5)]
+    bench.delete_by_hand(bench.node_at(index, "/d/f"))
+    assert [part.chunks_count for part in parts()] == [3, 3]
+
+
 def test_chunks_count_from_the_rows_and_present_ones_from_the_acknowledgement(
     bench: Bench,
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import table_namespace
 from context_search.domain.model import Index, Project
-from context_search.ports.indexing import Size
+from context_search.ports.indexing import Size, UnderWay
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 
@@ -197,3 +197,34 @@ def test_a_generation_holds_its_active_chunks(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         size = work.rebuilds.size(index)
     assert size == Size(nodes=2, chunks=2, characters=150, bytes=450)
+
+
+def test_indexes_of_all_projects_come_in_pages(bench: Bench) -> None:
+    first, second = indexes(bench, 2)
+    [other] = indexes(bench, 1)
+    gone = indexes(bench, 1, project := bench.project())[0]
+    with bench.store.for_project(project.id) as work:
+        assert work.projects.mark_deleted(project.id)
+    start(bench, second, LARGER)
+    rebuilding = bench.index(second.id)
+    with bench.store.for_all("test") as work:
+        page = work.indexes.page(after=0, limit=99)
+        assert [index.id for index in page] == [first.id, second.id, other.id]
+        assert page[1] == rebuilding
+        assert work.indexes.page(after=first.id, limit=1) == [page[1]]
+        assert work.indexes.page(after=other.id, limit=9) == []
+    assert gone.id > other.id
+
+
+def test_what_is_under_way_is_counted_over_all_projects(bench: Bench) -> None:
+    project = bench.project()
+    for index in indexes(bench, 3, project):
+        start(bench, index, LARGER)
+    building = start(bench, indexes(bench, 1)[0], LARGER)
+    with bench.store.for_all("test") as work:
+        assert work.rebuilds.under_way() == UnderWay(building=3, queued=1)
+        listed = {one.project_id: one.building for one in work.projects.page(after=0, limit=9)}
+    assert listed == {project.id: 3, building.project_id: 1}
+    switch(bench, building)
+    with bench.store.for_all("test") as work:
+        assert work.rebuilds.under_way() == UnderWay(building=2, queued=1)

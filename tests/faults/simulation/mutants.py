@@ -107,7 +107,9 @@ MUTANTS = [
     Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst),
     Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=3_000),
     Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly)),
-    Mutation("tools deleted unseen", unit_of_work=work_with(comparisons=rows.ToolsUnseen), seed=22),
+    Mutation(
+        "tools deleted unseen", unit_of_work=work_with(comparisons=rows.ToolsUnseen), seed=1242
+    ),
     Mutation("switch without a look", settler=steps.SwitchesUnseen),
     Mutation(
         "evicts what is in use",

@@ -11,7 +11,8 @@ from tests.faults.simulation.mutation import Mutation
 from tests.faults.simulation.sightings import Sightings
 
 pytestmark = pytest.mark.slow
-SEEDS = 360
+SEEDS = [*range(360), 5205]
+"""The last one meets what is rare: a document of a plan whose matches are others by then."""
 SITUATIONS = {
     "cleanup: rested",
     "chunk: several windows",
@@ -100,7 +101,7 @@ Seen = tuple[Counter[str], set[str], set[str]]
 @pytest.fixture(scope="module")
 def seen() -> Seen:
     total, paused, killed = Counter[str](), set[str](), set[str]()
-    for seed in range(SEEDS):
+    for seed in SEEDS:
         world = watched(seed, Mutation())
         sightings = Sightings(world)
         live(world)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.errors import VectorStoreRejectedError
-from context_search.services.upkeep.cleanup import (
+from context_search.services.upkeep.cleanup import CleanupLimits
+from context_search.services.upkeep.cleanup_report import CleanupReport
+from context_search.services.upkeep.unknown_namespaces import (
     NAMESPACES_PER_STEP,
-    CleanupLimits,
     FindUnknownNamespaces,
 )
-from context_search.services.upkeep.cleanup_report import CleanupReport
 from testing.in_memory.vectors import DictVectors
 from tests.services.system import SILENT_S, System, prose
 

@@ -5,16 +5,12 @@ Every step is bounded, safe to repeat, and goes on where the last run stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from context_search.domain.errors import (
-    ContextSearchError,
-    VectorStoreError,
-    VectorStoreRejectedError,
-)
-from context_search.domain.ids import is_generation_namespace, window_ids
+from context_search.domain.errors import ContextSearchError, VectorStoreError
+from context_search.domain.ids import window_ids
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.orders import CompareIndex
 from context_search.ports.outside import Deadline, VectorStore
@@ -39,6 +35,7 @@ from context_search.services.searching.search_project import RANKING_AGE_S
 from context_search.services.upkeep.cleanup_report import CleanupReport
 from context_search.services.upkeep.sweep import Sweep
 from context_search.services.upkeep.sweep_round import PAGES_PER_RUN, SweepRounds
+from context_search.services.upkeep.unknown_namespaces import FindUnknownNamespaces
 
 NODES_PER_STEP = 200
 CHUNKS_PER_STEP = 500
@@ -54,11 +51,6 @@ CONSOLE_KEY_KEPT_S = 86_400.0
 """Seconds for which a key of the console is listed after its end."""
 SOON_S = 60.0
 MOST_WAITS = 3
-NAMESPACE_PREFIX = "project_"
-NAMESPACES_PER_PAGE = 1_000
-NAMESPACE_PAGES = 5
-EXAMPLES = 10
-NAMESPACES_PER_STEP = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +114,7 @@ class Cleanup:
             self._keep_plans,
             self._prune_versions,
             self._summarise,
+            self._compact,
             self._measure,
             self._find_unknown,
             self._remove_rows,  # last: it may wait for locks of the database's owner
@@ -287,9 +280,14 @@ class Cleanup:
                 report.errors.append(f"summarise: {error.code}")
         return False
 
-    def _measure(self, report: CleanupReport) -> bool:
+    def _compact(self, _: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:
             work.quotas.compact()
+        with self.store.for_all("upkeep") as work:
+            return work.quotas.count_parts()
+
+    def _measure(self, report: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
             work.rankings.forget_old(older_than_s=RANKING_AGE_S)
             work.permits.forget_unused(unused_s=UNUSED_S, limit=PERMITS_PER_STEP)
             report.readings = work.gauges.read()
@@ -348,51 +346,3 @@ class RemoveDeleted:
 def _reason(error: ContextSearchError) -> str:
     """The code, and the message: names of the schema, never a value of a row."""
     return f"{error.code} ({error.message})"
-
-
-@dataclass(frozen=True, slots=True)
-class FindUnknownNamespaces:
-    """Looks for namespaces of turbopuffer that no generation knows.
-
-    A restored database has forgotten some, and a turbopuffer account may be shared: what is
-    unknown here may be another deployment's, so it is counted, and deleted only where that is
-    allowed. Compares the first ``page`` × ``NAMESPACE_PAGES`` names.
-    """
-
-    store: Store
-    vectors: VectorStore
-    deletes: bool = False
-    page: int = NAMESPACES_PER_PAGE
-
-    def run(self, report: CleanupReport) -> None:
-        """Writes what was found into the report; a key that may not list finds nothing out."""
-        try:
-            unknown = [name for page in self._pages() for name in self._unknown(page)]
-        except VectorStoreRejectedError:
-            return
-        report.unknown_namespaces = len(unknown)
-        report.unknown_examples = unknown[:EXAMPLES]
-        if not self.deletes:
-            return
-        for name in unknown[:NAMESPACES_PER_STEP]:
-            self.vectors.delete_namespace(name)
-            report.namespaces_deleted += 1
-
-    def _pages(self) -> Iterator[list[str]]:
-        after = ""
-        for _ in range(NAMESPACE_PAGES):
-            names = self.vectors.namespaces_after(NAMESPACE_PREFIX, after, self.page)
-            yield names
-            if len(names) < self.page:
-                return
-            after = names[-1]
-
-    def _unknown(self, names: list[str]) -> list[str]:
-        """Returns unknown names.
-
-        Names are listed before rows are read, so a namespace being created is never unknown: its
-        generation is committed before its first document is written.
-        """
-        ours = [name for name in names if is_generation_namespace(name)]
-        with self.store.for_all("upkeep") as work:
-            return work.sweeps.unknown(ours)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from context_search.domain.access import Caller
 from context_search.domain.errors import ConflictError, NotFoundError
+from context_search.domain.json_pointer import split
 from context_search.domain.orders import ORDER_ID
 from context_search.ports.indexing import NodeSelection
 from context_search.ports.outside import DeadLetters, Message
@@ -92,8 +93,9 @@ class Operate:
         """Lets quarantined strings of a tool be tried again: one, or 1,000 of all in its scope.
 
         Those of a generation that is being built, too. Doing it again changes nothing. Raises
-        NotFoundError.
+        InvalidPointerError and NotFoundError.
         """
+        split(json_pointer or "")
         with opened_for(self.store, caller) as work:
             tool = live_tool(work, tool_id, caller)
             live = [index.generation.id for index in work.indexes.live(tool.index_id)]

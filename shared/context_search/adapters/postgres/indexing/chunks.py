@@ -228,14 +228,18 @@ class PostgresChunks:
             """,
             sets=swapped["sets"],
         )
-        self.tx.run(
+        rows = self.tx.run(
             f"""
             UPDATE node SET state = 'indexed', active_set_id = swapped.set, content = NULL,
                 attempt = 0, lease_until = NULL, last_error = NULL, indexed_at = clock_timestamp()
             FROM {_SWAPPED} WHERE node.id = swapped.node
+            RETURNING EXISTS (
+                SELECT FROM counted_part WHERE counted_part.generation_id = node.generation_id)
             """,
             **swapped,
         )
+        if [True] in rows:
+            self.tx.run("SELECT note_indexed(CAST(:nodes AS bigint[]))", nodes=swapped["nodes"])
         return set(swapped["nodes"])
 
     def _ready(

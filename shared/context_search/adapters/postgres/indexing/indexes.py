@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_search.adapters.postgres.catalog.presence import TOOL_IS_THERE
+from context_search.adapters.postgres.catalog.presence import TOOL_IS_THERE, project_is_there
 from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.session import Statement
@@ -37,6 +37,13 @@ _OF_PROJECT = f"""
 """
 
 
+_PAGE = f"""
+    {INDEX} WHERE {ACTIVE} AND search_index.id > :after
+      AND {project_is_there("search_index.project_id")}
+    ORDER BY search_index.id LIMIT :limit
+"""
+
+
 def project_statement(project_id: int) -> Statement:
     """Returns the statement of ``Indexes.of_project``."""
     return _OF_PROJECT, {"project": project_id}
@@ -56,6 +63,10 @@ class PostgresIndexes:
         name = table_namespace(project_id=project_id, table_id=table_id)
         is_taken = self.tx.run("SELECT FROM index_generation WHERE namespace = :name", name=name)
         return self._add(project_id, table_id, config, None if is_taken else name)
+
+    def page(self, *, after: int, limit: int) -> list[Index]:
+        rows = self.tx.run(_PAGE, after=after, limit=limit)
+        return [index_of_row(row) for row in rows]
 
     def of_project(self, project_id: int) -> Index | None:
         sql, parameters = project_statement(project_id)

@@ -66,7 +66,7 @@ _WHOLE = f"""
 _PART = """
     SELECT of_state, nodes, is_full, chunks_made, chunks_present, latest_at, earliest_at,
            latest_error
-    FROM counts_below(:generation, :table, :scope, :first, :last)
+    FROM counts_of_scope(:generation, :table, :scope, :first, :last)
 """
 _WORK = f"""
     EXISTS (
@@ -314,8 +314,8 @@ class _Counts:
 def _count_nodes(tx: Transaction, index: Index, scope: str) -> _Counts:
     """Returns the sums of a scope.
 
-    Where all strings of the index lie in it, they cost what is under way, whatever there is; else
-    they cost the strings of the scope.
+    They cost what is under way, whatever there is: where all strings of the index lie in it, and
+    where it is counted apart (``part_tallies.py``). Until then they cost the strings of the scope.
     """
     return _whole(tx, index) if _is_whole(tx, index, scope) else _part(tx, index, scope)
 
@@ -352,7 +352,7 @@ def _part(tx: Transaction, index: Index, scope: str) -> _Counts:
     rows = tx.run(_PART, generation=index.generation.id, table=index.table_id, **range_of(scope))
     errors = [json.loads(row[7]) for row in rows if row[7]]
     return _Counts(
-        states={row[0]: row[1] for row in rows},
+        states={row[0]: row[1] for row in rows if row[1]},
         full=any(row[2] for row in rows),
         chunks=sum(row[3] for row in rows),
         present=sum(row[4] for row in rows),

@@ -130,8 +130,15 @@ class PostgresQuotas:
         )
         return sorted(node_id for [node_id] in rows)
 
+    def count_parts(self) -> bool:
+        from context_search.adapters.postgres.indexing import part_tallies  # noqa: PLC0415 - not for searches
+
+        return part_tallies.advance(self.tx)
+
     def compact(self) -> None:
-        """Adds up the rows of a namespace or a generation; those written meanwhile are left."""
+        """Adds up the rows of a namespace, a generation or a part, not those written meanwhile."""
+        from context_search.adapters.postgres.indexing import part_tallies  # noqa: PLC0415 - not for searches
+
         self.tx.run(
             """
             WITH many AS (
@@ -154,6 +161,7 @@ class PostgresQuotas:
             SELECT generation_id, sum(nodes) FROM gone GROUP BY generation_id
             """
         )
+        part_tallies.compact(self.tx)
 
 
 def _values(limits: ProjectLimits) -> dict[str, object]:

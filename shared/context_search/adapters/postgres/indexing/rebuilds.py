@@ -9,7 +9,7 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace
 from context_search.domain.model import Index
-from context_search.ports.indexing import Size
+from context_search.ports.indexing import Size, UnderWay
 
 _ROOM = """
     (SELECT count(*) FROM index_generation AS other
@@ -202,6 +202,17 @@ class PostgresRebuilds:
             )
             promoted += [index_id for [index_id] in rows]
         return promoted
+
+    def under_way(self) -> UnderWay:
+        [[building, queued]] = self.tx.run(
+            """
+            SELECT count(*) FILTER (WHERE state = 'building'),
+                   count(*) FILTER (WHERE state = 'queued')
+            FROM index_generation
+            WHERE state IN ('building', 'queued') AND index_id IS NOT NULL
+            """
+        )
+        return UnderWay(building, queued)
 
     def building(self, *, limit: int) -> list[int]:
         rows = self.tx.run(

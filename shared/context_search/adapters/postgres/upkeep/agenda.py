@@ -29,6 +29,11 @@ _UNDER_WAY = f"""
     UNION ALL SELECT now() WHERE EXISTS (SELECT FROM table_history WHERE due_at <= now())
     UNION ALL SELECT now() WHERE EXISTS (SELECT FROM upload WHERE state = 'importing')
     UNION ALL SELECT now() WHERE EXISTS (SELECT {LAGGING})
+    UNION ALL SELECT now() WHERE EXISTS (SELECT FROM counted_part WHERE is_due)
+    UNION ALL SELECT now() WHERE EXISTS (
+        SELECT FROM needed_part WHERE NOT EXISTS (
+            SELECT FROM counted_part WHERE counted_part.generation_id = needed_part.generation_id
+                                       AND counted_part.scope = needed_part.scope))
     UNION ALL SELECT now() WHERE EXISTS (
         SELECT FROM generation_usage GROUP BY project_id
         HAVING sum(chunks) > :chunks OR sum(vector_bytes) > :bytes)

@@ -118,6 +118,10 @@ class PostgresSweeps:
         )
         if not after:
             self.tx.run("SELECT mend_node_tally(:generation)", generation=cursor.generation_id)
+            self.tx.run(
+                "UPDATE counted_part SET is_due = true WHERE generation_id = :generation",
+                generation=cursor.generation_id,
+            )
 
     def order(self, generation_id: int) -> None:
         """Longest ago of all is ``-infinity``, before those that were never swept.
