@@ -140,5 +140,6 @@ def listen(port: int) -> socket.socket:
         listener.close()
         raise StackBusyError(
             f"port {port} of 127.0.0.1 is not free ({error.strerror}); choose another with --port"
+            "; with make: PORT="
         ) from None
     return listener

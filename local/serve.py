@@ -20,6 +20,7 @@ from context_search.domain.errors import UnauthenticatedError
 from context_search.services.access.authenticate import KeyAuthenticator
 from context_search.services.catalog.tables import ManageTables
 from local.options import DEFAULT_SCHEDULE_EVERY_S, DEFAULT_WORKERS, ROOT, StackOptions
+from local.sign_in import console_address
 from local.stack import Stack
 from local.state import (
     DEFAULT_STATE,
@@ -76,33 +77,45 @@ def _serve(arguments: argparse.Namespace) -> None:
         arguments.port, arguments.template, arguments.workers, arguments.schedule_every
     )
     user = dict(os.environ)  # noqa: TID251  the one place where the local stack reads it
+    project: dict[str, Any] = {}
     with ExitStack() as leaving:
 
         def tell(stack: Stack) -> None:
             """The file is there before the first answer: who waits for /healthz may read it."""
-            project = _default_project(stack.endpoints.database_url, state.project)
+            project.update(_default_project(stack.endpoints.database_url, state.project))
             leaving.callback(state.endpoints.unlink, missing_ok=True)
             write_private(state.endpoints, _endpoints(stack, project))
 
         with Stack(state, user, options, before_serving=tell) as stack:
-            _announce(stack, state, time.monotonic() - started)
+            _announce(stack, state, project["api_key"], time.monotonic() - started)
             stack.wait(threading.Event())
 
 
 def _default_project(database_url: str, remembered: Path) -> dict[str, Any]:
-    """``{project_id, api_key}`` of the default project, created unless ``remembered`` still holds.
+    """``{project_id, api_key}`` of the default project: the first remembered one, else a new one.
 
-    By the use case itself and not over HTTP: it has to be there before the first request.
+    A key is never forgotten, as the database that knows it may come back: those that are not in
+    use stay below ``earlier``. By the use case itself and not over HTTP: the project has to be
+    there before the first request.
     """
     database = Database(DatabaseUrl.parse(database_url))
     try:
         store = PostgresStore(database)
-        known = read_json(remembered)
-        if known and _is_valid(store, known["api_key"]):
-            return known
-        created, key = ManageTables(store).create_project("default")
-        project = {"project_id": created.id, "api_key": key.text}
-        write_private(remembered, project)
+        kept = read_json(remembered) or {}
+        earlier = kept.pop("earlier", [])
+        known = [kept, *earlier] if kept else earlier
+        project = next((each for each in known if _is_valid(store, each["api_key"])), None)
+        if project is None:
+            created, key = ManageTables(store).create_project("default")
+            project = {"project_id": created.id, "api_key": key.text}
+            if known:
+                print(
+                    "the remembered key is not known to this database: made project"
+                    f" {created.id}; it stays in {remembered.name}"
+                )
+        if project is not kept:
+            others = [each for each in known if each is not project]
+            write_private(remembered, {**project, "earlier": others} if others else project)
         return project
     finally:
         database.close()
@@ -130,11 +143,12 @@ def _endpoints(stack: Stack, project: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _announce(stack: Stack, state: State, seconds: float) -> None:
+def _announce(stack: Stack, state: State, api_key: str, seconds: float) -> None:
     print(f"context-search serves, {seconds:.1f} s after the start")
     print(f"  API   {stack.base_url}/api/v1")
     print(f"  MCP   {stack.base_url}/mcp")
-    print(f"  page  {stack.base_url}/console   (sign in with the api_key of the file of keys)")
+    print(f"  page  {console_address(stack.base_url, api_key)}")
+    print("        (signs in once, within five minutes; later: context-search console)")
     print(f"  keys  {state.endpoints}")
     print(f"  logs  {state.logs}")
     print("Ctrl-C stops it", flush=True)

@@ -2,7 +2,7 @@
 
 ``lock``            held by the running stack, holds its pid
 ``secrets.json``    internal secret and query hash key, made once (0600)
-``project.json``    the default project and its key (0600)
+``project.json``    the default project and its key, and those of other databases (0600)
 ``endpoints.json``  where everything is, only while the stack serves (0600)
 ``logs/``           one file a part, of the last run
 ``postgres/ turbopuffer/ s3/``  data; ``tmp/`` of the running stack
@@ -61,7 +61,8 @@ class State:
             raise StackError(f"{error.filename} belongs to another user; try --state") from None
         except DirectoryInUseError as error:
             message = f"a stack already runs on {self.root} (pid {error.owner})"
-            raise StackBusyError(message) from None
+            where = (read_json(self.endpoints) or {}).get("base_url")
+            raise StackBusyError(f"{message}: {where}" if where else message) from None
         with lock:
             yield
 

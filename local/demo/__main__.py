@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from local.demo.client import Api, ApiError, ask, create_project
 from local.demo.documents import read_document, sample_document, sizes
 from local.demo.replacing import replace_and_undo
 from local.demo.show import nothing_to_find, show_answer, show_progress
+from local.sign_in import console_address
 from local.stack import Stack
 from local.state import DEFAULT_STATE, StackError, State
 
@@ -55,14 +57,17 @@ def main() -> int:
             state.wipe()
         with Stack(state, dict(os.environ), report=console.print) as stack:  # noqa: TID251 - handed on
             console.print(f"the stack serves after {time.monotonic() - started:.1f} s")
-            _take(walk, console, stack.base_url, stack.internal_secret)
+            api_key = _take(walk, console, stack.base_url, stack.internal_secret)
+            seconds = time.monotonic() - started
+            if sys.stdin.isatty():
+                _let_look(console, stack.base_url, api_key)
     except (StackError, ApiError) as error:
         console.print(f"error: {error}", style="red", markup=False)
         return 1
     except KeyboardInterrupt:
         console.print("stopped")
         return 1
-    _say_what_next(console, time.monotonic() - started)
+    _say_what_next(console, seconds)
     return 0
 
 
@@ -85,7 +90,8 @@ def walk_of(arguments: argparse.Namespace) -> Walk:
     return Walk(read_document(arguments.file), arguments.ask, arguments.threshold)
 
 
-def _take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> None:
+def _take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> str:
+    """Returns the project's key."""
     strings, long_strings, longest = sizes(walk.document)
     console.print(
         f"  document: {len(json.dumps(walk.document, ensure_ascii=False).encode()) / 1e6:.1f} MB,"
@@ -116,6 +122,15 @@ def _take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> 
         replace_and_undo(
             console, api, project["id"], table["id"], find=find, replace_with=replace_with
         )
+    return str(project["api_key"])
+
+
+def _let_look(console: Console, base_url: str, api_key: str) -> None:
+    """Whoever sits there may look at all of it in a browser before it stops."""
+    console.print("\nin a browser (signs in once, within five minutes):")
+    console.print(console_address(base_url, api_key), markup=False, soft_wrap=True)
+    with suppress(EOFError):
+        console.input("Enter stops it ")
 
 
 def _wanted(walk: Walk, project_id: int, table_id: int) -> dict[str, Any]:

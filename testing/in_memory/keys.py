@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from context_search.domain.access import ApiKey, KeyKind, KeyOwner, McpKey, NewApiKey, ProjectKey
+from context_search.domain.access import (
+    ApiKey,
+    KeyKind,
+    KeyOwner,
+    McpKey,
+    NewApiKey,
+    Principal,
+    ProjectKey,
+)
+from context_search.domain.errors import UnauthenticatedError
 from context_search.ports.outside import Clock
-from testing.in_memory.rows import KeyRow, Rows
+from testing.in_memory.rows import KeyRow, Rows, SignInCodeRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +31,9 @@ class MemoryKeys:
         now = self.clock.now()
         wanted = None if new.lifetime_s is None else now + timedelta(seconds=new.lifetime_s)
         expires_at = min((end for end in (wanted, new.ends_by) if end), default=None)
+        maker = self.rows.keys.get(new.made_by) if new.made_by is not None else None
+        if new.made_by is not None and not (maker and self._is_live(maker.key)):
+            raise UnauthenticatedError("the key that asks is good no more")
         key = ApiKey(
             self.rows.new_id(),
             new.name,
@@ -30,6 +42,7 @@ class MemoryKeys:
             now,
             expires_at=expires_at,
             kind=new.kind,
+            made_by=new.made_by,
         )
         self.rows.keys[key.id] = KeyRow(owner, new.key_hash, key)
         return key
@@ -50,6 +63,28 @@ class MemoryKeys:
         if owner.mcp_id is not None:
             return McpKey(owner.project_id, owner.mcp_id, key.permissions)
         return ProjectKey(owner.project_id, key.permissions, key.expires_at, key.id)
+
+    def add_code(self, maker: Principal, code_hash: bytes, *, lifetime_s: float) -> datetime:
+        now, codes = self.clock.now(), self.rows.sign_in_codes
+        for known, row in list(codes.items()):
+            if row.maker.project_id == maker.project_id and row.expires_at <= now:
+                del codes[known]
+        key_id = maker.key_id if isinstance(maker, ProjectKey) else None
+        by = ProjectKey(maker.project_id, maker.permissions, key_id=key_id)
+        codes[code_hash] = SignInCodeRow(by, now + timedelta(seconds=lifetime_s))
+        return codes[code_hash].expires_at
+
+    def use_code(self, code_hash: bytes) -> ProjectKey | None:
+        row = self.rows.sign_in_codes.get(code_hash)
+        if row is None or row.expires_at <= self.clock.now():
+            return None
+        maker = row.maker
+        key = None if maker.key_id is None else self.rows.keys.get(maker.key_id)
+        is_dead = maker.key_id is not None and not (key and self._is_live(key.key))
+        if is_dead or maker.project_id in self.rows.project_removals:
+            return None
+        del self.rows.sign_in_codes[code_hash]
+        return replace(maker, expires_at=key.key.expires_at if key else None)
 
     def page(
         self, owner: KeyOwner, *, after: int, limit: int, kind: KeyKind | None = None
@@ -75,12 +110,26 @@ class MemoryKeys:
         row = self.rows.keys.get(key_id)
         return row.key if row and row.owner == owner and self._is_live(row.key) else None
 
-    def revoke(self, key_id: int) -> None:
-        self._change(key_id, replace(self.rows.keys[key_id].key, revoked_at=self.clock.now()))
+    def revoke(self, key_id: int, *, asked_by: int | None = None) -> None:
+        if self.rows.keys[key_id].key.revoked_at is None:
+            self._change(key_id, replace(self.rows.keys[key_id].key, revoked_at=self.clock.now()))
+        asking = self._line(asked_by)
+        for row in [*self.rows.keys.values()]:
+            if row.key.made_by == key_id and row.key.id not in asking:
+                self.revoke(row.key.id, asked_by=asked_by)
 
     def expire_within(self, key_id: int, seconds: float) -> None:
         key, then = self.rows.keys[key_id].key, self.clock.now() + timedelta(seconds=seconds)
         self._change(key_id, replace(key, expires_at=min(key.expires_at or then, then)))
+
+    def _line(self, key_id: int | None) -> set[int]:
+        """A key, the one that it was made with, and so on."""
+        line = set[int]()
+        while key_id is not None:
+            line.add(key_id)
+            row = self.rows.keys.get(key_id)
+            key_id = row.key.made_by if row else None
+        return line
 
     def _is_live(self, key: ApiKey) -> bool:
         expires_at = key.expires_at

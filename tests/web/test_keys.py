@@ -111,7 +111,10 @@ def test_a_revoked_key_is_worthless_at_once(api: Api, kind: str) -> None:
     path = f"/api/v1/{owner}/keys/{made['id']}"
     assert api("DELETE", path).status_code == 204
     assert not is_good(api, made["api_key"])
-    problem(api("DELETE", path), 404, "NOT_FOUND")
+    [revoked_at] = [key["revoked_at"] for key in keys_of(api, owner) if key["id"] == made["id"]]
+    assert api("DELETE", path).status_code == 204  # again, for what it has made
+    [again] = [key["revoked_at"] for key in keys_of(api, owner) if key["id"] == made["id"]]
+    assert again == revoked_at
     problem(api("POST", f"{path}/rotate"), 404, "NOT_FOUND")
     assert keys_of(api, owner)[-1]["revoked_at"] is not None
 
@@ -250,3 +253,67 @@ def test_cleanup_forgets_keys_of_the_console_a_day_after_their_end(
             )
         assert parts.cleanup.run(deadline).errors == []
         assert listed(api, kind="console") == left
+
+
+def revoke(api: Api, key_id: int, key: str | None = None) -> None:
+    path = f"/api/v1/projects/{api.project_id}/keys/{key_id}"
+    assert api("DELETE", path, key=key).status_code == 204
+
+
+def made_with(api: Api, key: dict[str, Any], **body: Any) -> dict[str, Any]:
+    path = f"/api/v1/projects/{api.project_id}/keys"
+    made: dict[str, Any] = answer(api("POST", path, key=key["api_key"], json=body), 201)
+    assert made["made_by"] == key["id"]
+    return made
+
+
+def test_nothing_is_left_of_a_key_that_leaked(api: Api) -> None:
+    leaked = api.new_key()
+    theirs = made_with(api, made_with(api, leaked, kind="console"))
+    body = {"project_id": api.project_id, "name": "theirs"}
+    mcp = answer(api("POST", "/api/v1/mcps", key=leaked["api_key"], json=body), 201)
+    [of_mcp] = keys_of(api, f"mcps/{mcp['id']}")
+    itself = f"/api/v1/projects/{api.project_id}/keys/{leaked['id']}/rotate"
+    successor = answer(api("POST", itself, key=leaked["api_key"]), 201)
+    assert {of_mcp["made_by"], successor["made_by"]} == {leaked["id"]}
+    revoke(api, leaked["id"])
+    assert not any(is_good(api, key["api_key"]) for key in (leaked, theirs, successor))
+    assert keys_of(api, f"mcps/{mcp['id']}")[0]["revoked_at"] is not None
+    assert is_good(api, api.key)
+
+
+def test_a_rotated_key_ends_and_leaves_what_it_made(api: Api) -> None:
+    old = api.new_key()
+    child = made_with(api, old)
+    rotation = f"/api/v1/projects/{api.project_id}/keys/{old['id']}/rotate"
+    new = answer(api("POST", rotation, json={"old_expires_in": 0}), 201)
+    later = made_with(api, new)
+    assert [is_good(api, key["api_key"]) for key in (old, child, new, later)] == [
+        False,
+        True,
+        True,
+        True,
+    ]
+    revoke(api, old["id"])
+    assert [is_good(api, key["api_key"]) for key in (child, new, later)] == [False, True, True]
+
+
+def test_a_key_that_revoked_its_maker_goes_when_the_owner_revokes_that_again(api: Api) -> None:
+    leaked = api.new_key()
+    kept = answer(
+        api("POST", f"/api/v1/projects/{api.project_id}/keys", json={}, key=leaked["api_key"]), 201
+    )
+    revoke(api, leaked["id"], key=kept["api_key"])
+    assert is_good(api, kept["api_key"])
+    revoke(api, leaked["id"])
+    assert not is_good(api, kept["api_key"])
+
+
+def test_who_rotated_a_key_with_itself_revokes_the_old_one_with_the_new_one(api: Api) -> None:
+    old = api.new_key()
+    rotation = f"/api/v1/projects/{api.project_id}/keys/{old['id']}/rotate"
+    new = answer(api("POST", rotation, key=old["api_key"]), 201)
+    child, others = made_with(api, new), made_with(api, old)
+    revoke(api, old["id"], key=new["api_key"])
+    good = [is_good(api, key["api_key"]) for key in (old, new, child, others)]
+    assert good == [False, True, True, False]

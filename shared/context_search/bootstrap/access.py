@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from context_search.ports.outside import AccessTokens
     from context_search.services.access.keys import ManageKeys
     from context_search.services.access.mcp_instances import ManageBindings, ManageMcps
+    from context_search.services.access.sign_in import SignIn
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,13 @@ class AccessParts:
         from context_search.services.access.keys import ManageKeys  # noqa: PLC0415
 
         return ManageKeys(self.store)
+
+    @cached_property
+    def sign_in(self) -> SignIn:
+        """Browsers that sign in to the console without a key."""
+        from context_search.services.access.sign_in import SignIn  # noqa: PLC0415
+
+        return SignIn(self.store)
 
     @cached_property
     def mcps(self) -> ManageMcps:

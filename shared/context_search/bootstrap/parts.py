@@ -358,6 +358,8 @@ class Parts(LiveSettings):
     @cached_property
     def operations(self) -> OperationUseCases:
         """The use cases of operators."""
+        from context_search.services.catalog.list_projects import ListProjects  # noqa: PLC0415
+        from context_search.services.indexing.rebuild_all import RebuildAll  # noqa: PLC0415
         from context_search.services.upkeep.operations import Operate, Redrive  # noqa: PLC0415
         from context_search.web.routes.upkeep.rebuilds import OperationUseCases  # noqa: PLC0415
 
@@ -365,6 +367,8 @@ class Parts(LiveSettings):
             rebuilds=self._rebuilds,
             operate=Operate(self.store, self.settings.silent_after_s, self._sweep_rounds),
             redrive=Redrive(self.store, self.queue),
+            projects=ListProjects(self.store),
+            everywhere=RebuildAll(self.store, self._rebuilds),
         )
 
     def hash_of(self, query: str) -> str:

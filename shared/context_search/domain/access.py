@@ -29,6 +29,10 @@ CONSOLE_KEY_S = 28_800
 """Maximum life of a key of the console, in seconds: a working day."""
 
 
+SIGN_IN_CODE_S = 300
+"""How long a code is good for that signs a browser in, in seconds: the way from a terminal."""
+
+
 def in_order(permissions: frozenset[Permission]) -> list[Permission]:
     """Returns permissions as they are always written: search, manage, replace."""
     every: Sequence[Permission] = get_args(Permission)
@@ -118,6 +122,7 @@ class NewApiKey:
     """A key before it is stored.
 
     ``lifetime_s`` None: it does not expire by itself. ``ends_by``: it ends then at the latest.
+    ``made_by``: the key that asks for it; None: an operator or a token does.
     """
 
     name: str | None
@@ -127,11 +132,15 @@ class NewApiKey:
     lifetime_s: float | None = None
     ends_by: datetime | None = None
     kind: KeyKind = "standard"
+    made_by: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A stored key, of which only the first characters are known."""
+    """A stored key, of which only the first characters are known.
+
+    ``made_by``: the key that it was made with; None: an operator's, a token's, or nobody noted it.
+    """
 
     id: int
     name: str | None
@@ -142,6 +151,7 @@ class ApiKey:
     last_used_at: datetime | None = None
     revoked_at: datetime | None = None
     kind: KeyKind = "standard"
+    made_by: int | None = None
 
     @property
     def lifetime_s(self) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from context_search.domain.access import (
@@ -16,6 +17,7 @@ from context_search.domain.access import (
     McpInstance,
     McpKey,
     NewApiKey,
+    Principal,
     ProjectKey,
     Replacing,
 )
@@ -26,7 +28,11 @@ class Keys(Protocol):
     """API keys, by their hash. Those of a deleted MCP instance are gone with it."""
 
     def add(self, owner: KeyOwner, new: NewApiKey) -> ApiKey:
-        """Stores a key; it expires after its lifetime or at ``ends_by``, whichever comes first."""
+        """Stores a key; it expires after its lifetime or at ``ends_by``, whichever comes first.
+
+        Raises UnauthenticatedError where the key that makes it is good no more; whoever revokes
+        that one waits until this transaction has ended.
+        """
         ...
 
     def caller_of(self, key_hash: bytes, *, noted_every_s: float) -> ProjectKey | McpKey | None:
@@ -35,6 +41,20 @@ class Keys(Protocol):
         The key of an MCP instance counts only while the instance is enabled. That it was used is
         remembered at most once in ``noted_every_s``; nobody waits for that. A transaction by
         itself: nothing else may run in it.
+        """
+        ...
+
+    def add_code(self, maker: Principal, code_hash: bytes, *, lifetime_s: float) -> datetime:
+        """Stores a code that signs in once, with what its maker may do; returns when it ends.
+
+        Codes of the project that have ended are forgotten.
+        """
+        ...
+
+    def use_code(self, code_hash: bytes) -> ProjectKey | None:
+        """Returns who made a code, and forgets it: of two at the same moment one gets it.
+
+        None for one that has ended, is used, or whose maker's key is revoked or has ended.
         """
         ...
 
@@ -62,8 +82,12 @@ class Keys(Protocol):
         """
         ...
 
-    def revoke(self, key_id: int) -> None:
-        """Makes a key worthless at once."""
+    def revoke(self, key_id: int, *, asked_by: int | None = None) -> None:
+        """Makes a key worthless at once, with those made with it, and with these, of all owners.
+
+        Of these the branch stays on which ``asked_by`` is, the key that asks for it: who was made
+        with the revoked key does not end its own work.
+        """
         ...
 
     def expire_within(self, key_id: int, seconds: float) -> None:

@@ -10,7 +10,7 @@ from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.errors import StatementRejectedError
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
-from context_search.domain.access import KeyOwner, NewApiKey
+from context_search.domain.access import ALL_PERMISSIONS, KeyOwner, NewApiKey, Token
 from context_search.domain.editing.plans import (
     NewPlan,
     PlannedString,
@@ -34,6 +34,7 @@ SECURED = [
     "chunk_set",
     "chunks",
     "comparison",
+    "counted_part",
     "coverage",
     "history_settings",
     "idempotency_key",
@@ -49,6 +50,7 @@ SECURED = [
     "replace_table",
     "retrieval_settings",
     "search_index",
+    "sign_in_code",
     "table_history",
     "table_version",
     "upload",
@@ -61,6 +63,7 @@ OPEN = {
     "chunk_words": "a policy would keep Postgres from using its index; holds no text",
     "migration": "names of migrations",
     "node_tally": "counts by generation, written by a trigger",
+    "part_tally": "counts by part, written by a trigger",
     "cleanup_run": "one row, without ids and counts, that every project may read",
     "compared_section": "digests only, read by trusted work",
     "context_table": "an adopter's",
@@ -104,6 +107,10 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
             table=tool.scope.table_id,
         )
         tx.run(
+            "INSERT INTO counted_part (generation_id, scope, is_summed) VALUES (:g, '/a', true)",
+            g=index.generation.id,
+        )
+        tx.run(
             "INSERT INTO ranking (name, project_id, body) VALUES (:name, :project, '{}')",
             name=f"of {bench.project.id}",
             project=bench.project.id,
@@ -118,6 +125,7 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
     with store.for_all("test") as work:
         key = str(bench.project.id).encode()
         work.keys.add(KeyOwner(bench.project.id), NewApiKey(None, "cs_", key))
+        work.keys.add_code(Token(bench.project.id, ALL_PERMISSIONS), key, lifetime_s=60)
         work.uploads.add(NewUpload(bench.project.id, tool.scope.table_id, "json"))
         table = work.tables.find(tool.scope.table_id, project_id=bench.project.id)
         assert table is not None
@@ -224,6 +232,8 @@ def test_functions_of_the_owner_tell_nothing_of_another_project(
         "unfinished_after(:g, :t, 'queued', '', '0', '', 0, 9)",
         "strings_below(:g, :t, ARRAY['/a'], ARRAY['/a'], ARRAY['/a0'], 9)",
         "counts_below(:g, :t, '/a', '/a', '/a0')",
+        "counts_of_scope(:g, :t, '', '', '0')",
+        "counts_of_scope(:g, :t, '/a', '/a', '/a0')",  # a part that is summed
     ]
     for call in calls:
         statement = f"SELECT FROM {call}"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+import pytest
+
 from context_search.domain.access import (
     ALL_PERMISSIONS,
     MCP_PERMISSIONS,
@@ -12,7 +16,9 @@ from context_search.domain.access import (
     NewApiKey,
     Principal,
     ProjectKey,
+    Token,
 )
+from context_search.domain.errors import UnauthenticatedError
 from tests.contract.store.bench import Bench
 
 EVERY_S = 60.0
@@ -160,6 +166,52 @@ def test_a_key_ends_after_its_lifetime_or_when_it_has_to(bench: Bench) -> None:
     )
 
 
+def code(bench: Bench, maker: Principal, code_hash: bytes) -> datetime:
+    with bench.store.for_project(maker.project_id) as work:
+        return work.keys.add_code(maker, code_hash, lifetime_s=90.0)
+
+
+def used(bench: Bench, code_hash: bytes) -> ProjectKey | None:
+    with bench.store.for_all("test") as work:
+        return work.keys.use_code(code_hash)
+
+
+def test_a_code_tells_once_who_has_made_it(bench: Bench) -> None:
+    project_id = bench.project().id
+    key = add(bench, KeyOwner(project_id), b"k", lifetime_s=900.0)
+    maker = ProjectKey(project_id, frozenset({"manage"}), key.expires_at, key.id)
+    token = Token(bench.project().id, ALL_PERMISSIONS)
+    code(bench, maker, b"one")
+    code(bench, token, b"other")
+    assert used(bench, b"neither") is None
+    assert [used(bench, b"one"), used(bench, b"one")] == [maker, None]
+    assert used(bench, b"other") == ProjectKey(token.project_id)
+
+
+def test_a_code_that_has_ended_opens_nothing_and_goes_with_the_next(bench: Bench) -> None:
+    maker = Token(bench.project().id, ALL_PERMISSIONS)
+    code(bench, maker, b"old")
+    bench.pass_time(60)
+    code(bench, maker, b"new")
+    bench.pass_time(60)
+    assert used(bench, b"old") is None
+    code(bench, maker, b"third")
+    code(bench, maker, b"old")  # there is room for it again: the row is gone
+    assert [used(bench, b"old"), used(bench, b"new")] == [ProjectKey(maker.project_id)] * 2
+
+
+def test_a_code_opens_nothing_without_its_makers_key(bench: Bench) -> None:
+    owner = KeyOwner(bench.project().id)
+    revoked = add(bench, owner, b"r")
+    ended = add(bench, owner, b"e", lifetime_s=10.0)
+    code(bench, ProjectKey(owner.project_id, key_id=revoked.id), b"of revoked")
+    code(bench, ProjectKey(owner.project_id, key_id=ended.id), b"of ended")
+    with bench.store.for_all("test") as work:
+        work.keys.revoke(revoked.id)
+    bench.pass_time(20)
+    assert [used(bench, b"of revoked"), used(bench, b"of ended")] == [None, None]
+
+
 def test_keys_of_the_console_are_forgotten_some_time_after_their_end(bench: Bench) -> None:
     owner = KeyOwner(bench.project().id)
     others = add(bench, owner, b"o", lifetime_s=10.0)
@@ -176,3 +228,77 @@ def test_keys_of_the_console_are_forgotten_some_time_after_their_end(bench: Benc
         assert work.keys.forget_console(older_than_s=40, limit=1) == 1
         assert work.keys.forget_console(older_than_s=40, limit=9) == 1
     assert [key.id for key in listed(bench, owner)] == [others.id, living.id]
+
+
+class Family:
+    """Keys of a project and of its instance by name, each made with another."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench, self.of_mcp = bench, mcp_owner(bench)
+        self.of_project = KeyOwner(self.of_mcp.project_id)
+        self.keys: dict[str, ApiKey] = {}
+
+    def add(self, name: str, made_by: str | None = None, *, mcp: bool = False) -> None:
+        maker = self.keys[made_by].id if made_by else None
+        owner = self.of_mcp if mcp else self.of_project
+        self.keys[name] = add(self.bench, owner, name.encode(), made_by=maker)
+
+    def revoke(self, name: str, asked_by: str | None = None) -> None:
+        with self.bench.store.for_all("test") as work:
+            asking = self.keys[asked_by].id if asked_by else None
+            work.keys.revoke(self.keys[name].id, asked_by=asking)
+
+    def good(self) -> set[str]:
+        """The names of those that open something."""
+        return {name for name in self.keys if principal_of(self.bench, name.encode())}
+
+
+def test_a_revoked_key_takes_along_what_was_made_with_it_and_with_that(bench: Bench) -> None:
+    family = Family(bench)
+    family.add("first")
+    for name, maker in (("leaked", "first"), ("child", "leaked"), ("grandchild", "child")):
+        family.add(name, maker)
+    family.add("agents", "child", mcp=True)
+    family.add("sibling", "first")
+    assert family.keys["agents"].made_by == family.keys["child"].id
+    family.revoke("leaked")
+    assert family.good() == {"first", "sibling"}
+
+
+def test_what_an_ended_key_made_is_revoked_with_it(bench: Bench) -> None:
+    family = Family(bench)
+    family.add("leaked")
+    family.add("middle", "leaked")
+    family.add("left", "middle")
+    with bench.store.for_all("test") as work:
+        work.keys.expire_within(family.keys["leaked"].id, 0.0)
+        work.keys.expire_within(family.keys["middle"].id, 0.0)
+    assert family.good() == {"left"}
+    family.revoke("leaked")
+    assert family.good() == set()
+
+
+def test_the_branch_of_the_key_that_asks_stays(bench: Bench) -> None:
+    family = Family(bench)
+    family.add("old")
+    family.add("successor", "old")
+    for name in ("session", "theirs"):
+        family.add(name, "successor")
+    family.add("others", "old")
+    family.revoke("old", asked_by="session")
+    assert family.good() == {"successor", "session", "theirs"}
+    family.revoke("successor", asked_by="successor")
+    assert family.good() == set()
+
+
+def test_a_key_that_is_good_no_more_makes_none(bench: Bench) -> None:
+    family = Family(bench)
+    family.add("first")
+    family.revoke("first")
+    with pytest.raises(UnauthenticatedError):
+        family.add("late", "first")
+    family.add("other")
+    with bench.store.for_all("test") as work:
+        work.keys.expire_within(family.keys["other"].id, 0.0)
+    with pytest.raises(UnauthenticatedError):
+        family.add("late", "other")

@@ -195,6 +195,9 @@ ROWS: Mapping[Operation, Row] = {
     ("GET", f"{_PROJECTS}/keys"): Row(MANAGE, 200, query=_KEYS, looks=_OWN_PAGE),
     ("DELETE", f"{_PROJECTS}/keys/{{key_id}}"): Row(MANAGE, 204),
     ("POST", f"{_PROJECTS}/keys/{{key_id}}/rotate"): Row(MANAGE, 201, {}),
+    ("POST", "/api/v1/console/codes"): Row(MANAGE, 201),
+    # Nobody has made this code.
+    ("POST", "/api/v1/console/sign-in"): Row(OPEN, 401, {"code": "x"}),
     ("POST", "/api/v1/mcps"): Row(MANAGE, 201, {**_IN_PROJECT, "bindings": [_BINDING]}),
     ("GET", "/api/v1/mcps"): Row(MANAGE, 200, query={"cursor": "{after_mcp}"}, looks=_OWN_PAGE),
     ("GET", _MCPS): Row(MANAGE, 200),
@@ -222,6 +225,9 @@ ROWS: Mapping[Operation, Row] = {
     ("DELETE", f"{_INTERNAL_TOOL}/chunks"): Row(TRUSTED, 200, query={"shared": "true"}),
     ("POST", f"{_INTERNAL_TOOL}/chunks/rebuild"): Row(TRUSTED, 202),
     # Nothing has been rebuilt yet that one could go back from.
+    ("GET", "/internal/projects"): Row(TRUSTED, 200, query={"cursor": "{after_project}"}),
+    ("POST", "/internal/rebuild"): Row(TRUSTED, 202, query={"cursor": "{after_index}"}),
+    ("GET", "/internal/rebuild"): Row(TRUSTED, 200),
     ("POST", f"{_INTERNAL_TOOL}/chunks/rollback"): Row(TRUSTED, 409),
     ("POST", f"{_INTERNAL_INDEX}/rebuild"): Row(TRUSTED, 202, looks=_NO_INDEX),
     ("POST", f"{_INTERNAL_INDEX}/rollback"): Row(TRUSTED, 409, looks=_NO_INDEX),

@@ -18,7 +18,7 @@ MISSING: Ids = {
     **dict.fromkeys(["upload_id", "mcp_id", "key_id", "mcp_key_id", "revision"], NOWHERE),
     # A page after a number begins with the next id, so only 0 is like a number of somebody else's.
     **dict.fromkeys(["after_tool", "after_key", "after_mcp_key", "after_mcp", "after_binding"], 0),
-    "after_table": 0,
+    **dict.fromkeys(["after_table", "after_project", "after_index"], 0),
     **dict.fromkeys(["after_child", "after_chunk"], "0"),
     "after_string": "1.",
     "below_revision": NOWHERE,
@@ -81,6 +81,8 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
         "key_id": key["id"],
         "mcp_key_id": keys[0]["id"],
         "after_table": table["id"],
+        "after_project": api.project_id,
+        "after_index": 0,
         "after_child": "0",
         "after_chunk": "0",
         "after_string": "1.",

@@ -117,21 +117,26 @@ class ManageKeys:
             return page_of(keys, lambda key: key.id)
 
     def revoke(self, caller: Principal, mcp_id: int | None, key_id: int) -> None:
-        """Makes a key worthless at once.
+        """Makes a key worthless at once, with all that were made with it, and with those.
 
-        Raises NotFoundError, also for a key that is revoked or expired already.
+        All but the branch that the caller's own key is on: a successor that ends the key that it
+        came of goes on. An expired key can be revoked, too, and a revoked one again, for what it
+        has made. Raises NotFoundError.
         """
         with self.store.for_project(caller.project_id) as work:
-            work.keys.revoke(_live_key(work, owner_of(work, caller, mcp_id), key_id).id)
+            key = work.keys.find(owner_of(work, caller, mcp_id), key_id)
+            if key is None:
+                raise NotFoundError("there is no such key")
+            work.keys.revoke(key.id, asked_by=_key_of(caller))
 
     def rotate(
         self, caller: Principal, mcp_id: int | None, key_id: int, *, old_expires_in_s: float
     ) -> ShownKey:
         """Makes a key like an old one, which goes on for a while, so that callers can change over.
 
-        Same name, permissions and lifetime, up to the end of the caller's. Raises NotFoundError
-        for a key that is not good any more, and PermissionDeniedError for one that may do more
-        than the caller's.
+        What the old one made stays when it ends so; the new one is the caller's making. Same name,
+        permissions and lifetime, up to the end of the caller's. Raises NotFoundError for a key that
+        is not good any more, and PermissionDeniedError for one that may do more than the caller's.
         """
         with self.store.for_project(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
@@ -153,7 +158,8 @@ def add_key(work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Calle
     """Stores a new key; one of an MCP instance may search and nothing else.
 
     A key never may do more than its ``maker``, nor open more through its instance. A key that a
-    project key makes ends with that key at the latest. Raises PermissionDeniedError.
+    project key makes ends with that key at the latest, and is revoked with it. Raises
+    PermissionDeniedError, and UnauthenticatedError where that key was revoked meanwhile.
     """
     made = new_key(PROJECT_PREFIX if owner.mcp_id is None else MCP_PREFIX)
     permissions = MCP_PERMISSIONS if owner.mcp_id else options.permissions or ALL_PERMISSIONS
@@ -167,8 +173,13 @@ def add_key(work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Calle
         options.lifetime_s,
         ends_by,
         options.kind,
+        _key_of(maker),
     )
     return ShownKey(work.keys.add(owner, new), made.text)
+
+
+def _key_of(caller: Caller) -> int | None:
+    return caller.key_id if isinstance(caller, ProjectKey) else None
 
 
 def _opened_by(work: UnitOfWork, owner: KeyOwner) -> frozenset[Permission]:

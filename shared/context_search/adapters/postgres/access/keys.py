@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from context_search.adapters.postgres.catalog.presence import project_is_there
@@ -14,11 +15,15 @@ from context_search.domain.access import (
     KeyOwner,
     McpKey,
     NewApiKey,
+    Principal,
     ProjectKey,
     in_order,
 )
+from context_search.domain.errors import UnauthenticatedError
 
-_KEY = "id, name, prefix, permissions, created_at, expires_at, last_used_at, revoked_at, kind"
+_KEY = """
+    id, name, prefix, permissions, created_at, expires_at, last_used_at, revoked_at, kind, made_by
+"""
 _OWNED = "project_id = :project AND mcp_id IS NOT DISTINCT FROM CAST(:mcp AS bigint)"
 _LIVE = """
     api_key.revoked_at IS NULL
@@ -39,6 +44,35 @@ _PRINCIPAL = f"""
             FOR NO KEY UPDATE OF api_key SKIP LOCKED))
     SELECT id, project_id, mcp_id, permissions, expires_at FROM found
 """
+# Who locks several keys of a project does so alone: two could wait for each other for ever.
+_TAKE_TURN = """
+    SELECT pg_advisory_xact_lock(hashtextextended('context_search.keys', project_id))
+    FROM api_key WHERE id = :id
+"""
+# Also through keys that are revoked or over: what they made may be good yet.
+_REVOKE = """
+    WITH RECURSIVE asking AS (
+        SELECT id, made_by FROM api_key WHERE id = :asked_by
+        UNION SELECT api_key.id, api_key.made_by
+        FROM api_key JOIN asking ON api_key.id = asking.made_by),
+    family AS (
+        SELECT id, project_id FROM api_key WHERE id = :id
+        UNION SELECT api_key.id, api_key.project_id
+        FROM api_key JOIN family
+          ON api_key.project_id = family.project_id AND api_key.made_by = family.id
+        WHERE NOT EXISTS (SELECT FROM asking WHERE asking.id = api_key.id))
+    UPDATE api_key SET revoked_at = clock_timestamp()
+    WHERE id IN (SELECT id FROM family) AND revoked_at IS NULL
+"""
+
+_USE_CODE = f"""
+    DELETE FROM sign_in_code AS code
+    WHERE code_hash = :hash AND code.expires_at > clock_timestamp()
+      AND {project_is_there("code.project_id")}
+      AND (key_id IS NULL OR EXISTS (SELECT FROM api_key WHERE api_key.id = key_id AND {_LIVE}))
+    RETURNING project_id, permissions, key_id,
+        (SELECT api_key.expires_at FROM api_key WHERE api_key.id = key_id)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +82,18 @@ class PostgresKeys:
     tx: Transaction
 
     def add(self, owner: KeyOwner, new: NewApiKey) -> ApiKey:
-        [row] = self.tx.run(
+        rows = self.tx.run(
             f"""
             INSERT INTO api_key
-                (project_id, mcp_id, name, prefix, key_hash, permissions, kind, created_at,
-                 expires_at)
-            SELECT :project, :mcp, :name, :prefix, :hash, :permissions, :kind, at,
+                (project_id, mcp_id, name, prefix, key_hash, permissions, kind, made_by,
+                 created_at, expires_at)
+            SELECT :project, :mcp, :name, :prefix, :hash, :permissions, :kind, :made_by, at,
                    LEAST(at + make_interval(secs => CAST(:lifetime AS double precision)),
                          CAST(:ends_by AS timestamptz))
-            FROM clock_timestamp() AS at RETURNING {_KEY}
+            FROM clock_timestamp() AS at
+            WHERE CAST(:made_by AS bigint) IS NULL OR EXISTS (
+                SELECT FROM api_key WHERE api_key.id = :made_by AND {_LIVE} FOR SHARE)
+            RETURNING {_KEY}
             """,
             project=owner.project_id,
             mcp=owner.mcp_id,
@@ -67,8 +104,11 @@ class PostgresKeys:
             kind=new.kind,
             lifetime=new.lifetime_s,
             ends_by=new.ends_by,
+            made_by=new.made_by,
         )
-        return _key(row)
+        if not rows:
+            raise UnauthenticatedError("the key that asks is good no more")
+        return _key(rows[0])
 
     def caller_of(self, key_hash: bytes, *, noted_every_s: float) -> ProjectKey | McpKey | None:
         rows = self.tx.run_and_commit(_PRINCIPAL, hash=key_hash, every=noted_every_s)
@@ -78,6 +118,33 @@ class PostgresKeys:
         if mcp_id is not None:
             return McpKey(project_id, mcp_id, frozenset(permissions))
         return ProjectKey(project_id, frozenset(permissions), expires_at, key_id)
+
+    def add_code(self, maker: Principal, code_hash: bytes, *, lifetime_s: float) -> datetime:
+        [[ends]] = self.tx.run(
+            """
+            WITH ended AS (
+                DELETE FROM sign_in_code
+                WHERE project_id = :project AND expires_at <= clock_timestamp())
+            INSERT INTO sign_in_code (code_hash, project_id, key_id, permissions, expires_at)
+            VALUES (:hash, :project, :key, :permissions,
+                    clock_timestamp() + make_interval(secs => :lifetime))
+            RETURNING expires_at
+            """,
+            hash=code_hash,
+            project=maker.project_id,
+            key=maker.key_id if isinstance(maker, ProjectKey) else None,
+            permissions=in_order(maker.permissions),
+            lifetime=lifetime_s,
+        )
+        at: datetime = ends
+        return at
+
+    def use_code(self, code_hash: bytes) -> ProjectKey | None:
+        rows = self.tx.run(_USE_CODE, hash=code_hash)
+        if not rows:
+            return None
+        [[project_id, permissions, key_id, ends]] = rows
+        return ProjectKey(project_id, frozenset(permissions), ends, key_id)
 
     def page(
         self, owner: KeyOwner, *, after: int, limit: int, kind: KeyKind | None = None
@@ -118,16 +185,19 @@ class PostgresKeys:
         )
 
     def find_live(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
+        named = {"id": key_id, "project": owner.project_id, "mcp": owner.mcp_id}
+        self.tx.run(f"{_TAKE_TURN} AND {_OWNED}", **named)
         rows = self.tx.run(
             f"SELECT {_KEY} FROM api_key WHERE id = :id AND {_OWNED} AND {_LIVE} FOR NO KEY UPDATE",
-            id=key_id,
-            project=owner.project_id,
-            mcp=owner.mcp_id,
+            **named,
         )
         return _key(rows[0]) if rows else None
 
-    def revoke(self, key_id: int) -> None:
-        self.tx.run("UPDATE api_key SET revoked_at = clock_timestamp() WHERE id = :id", id=key_id)
+    def revoke(self, key_id: int, *, asked_by: int | None = None) -> None:
+        self.tx.run(_TAKE_TURN, id=key_id)
+        # Until nothing is found: one of them may have made another while we waited for it.
+        while self.tx.execute(_REVOKE, id=key_id, asked_by=asked_by):
+            pass
 
     def expire_within(self, key_id: int, seconds: float) -> None:
         self.tx.run(

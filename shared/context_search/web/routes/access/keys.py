@@ -85,11 +85,12 @@ class RotateKeyBody(Body):
 
 
 class KeyAnswer(Answer):
-    """A key without its text."""
+    """A key without its text. ``made_by``: the key that it was made with, if that is known."""
 
     id: KnownId
     name: str | None
     kind: KeyKind
+    made_by: KnownId | None
     prefix: str
     scopes: list[Permission]
     created_at: Time
@@ -104,6 +105,7 @@ class KeyAnswer(Answer):
             id=key.id,
             name=key.name,
             kind=key.kind,
+            made_by=key.made_by,
             prefix=key.prefix,
             scopes=in_order(key.permissions),
             created_at=key.created_at,
@@ -209,7 +211,7 @@ async def list_keys(
 
 @router.delete("/projects/{project_id}/keys/{key_id}", status_code=204, responses=refused(409))
 async def revoke_key(keys: ProjectKeys, key_id: KeyId) -> Response:
-    """Revokes a key: the next request with it is answered 401."""
+    """Revokes a key and those made with it: the next request with one is answered 401."""
     return keys.revoke(key_id)
 
 

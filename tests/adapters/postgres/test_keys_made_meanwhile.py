@@ -1,0 +1,133 @@
+"""A key that is revoked, while others are made with it, and with the longest line behind it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.domain.access import ApiKey, KeyOwner, NewApiKey
+from context_search.domain.errors import UnauthenticatedError
+from context_search.ports.store import UnitOfWork
+from testing.postgres_cost import measured
+from tests.builders import Workbench
+from tests.stack import DatabaseFactory, eventually
+
+_LINE, _OTHERS = 200, 20_000
+_MADE = """
+    INSERT INTO api_key (id, project_id, prefix, key_hash, permissions, created_at, made_by)
+        OVERRIDING SYSTEM VALUE
+    SELECT number, :project, 'cs_', sha256(CAST(CAST(number AS text) AS bytea)), '{search}', now(),
+           CASE WHEN number BETWEEN 2 AND :line THEN number - 1 END
+    FROM generate_series(1, :every) AS number
+"""
+
+
+@pytest.fixture
+def bench(module_database: Database) -> Workbench:
+    return Workbench.of(PostgresStore(module_database))
+
+
+def add(work: UnitOfWork, bench: Workbench, made_by: ApiKey | None = None) -> ApiKey:
+    owner, name = KeyOwner(bench.project.id), f"{bench.project.id}-{made_by and made_by.id}"
+    maker = made_by.id if made_by else None
+    return work.keys.add(owner, NewApiKey(None, "cs_", name.encode(), made_by=maker))
+
+
+def waits(bench: Workbench, what: str) -> bool:
+    """Whether somebody waits for a lock with such a statement."""
+    return bool(
+        bench.sql(
+            "SELECT FROM pg_stat_activity WHERE datname = current_database()"
+            " AND wait_event_type = 'Lock' AND query LIKE :query",
+            query=f"%{what}%",
+        )
+    )
+
+
+def test_a_key_that_a_descendant_makes_meanwhile_is_revoked_too(bench: Workbench) -> None:
+    with bench.store.for_all("test") as work:
+        first = add(work, bench)
+        child = add(work, bench, first)
+
+    def revoke() -> None:
+        with bench.store.for_all("test") as work:
+            work.keys.revoke(first.id)
+
+    with ThreadPoolExecutor(2) as threads:
+        with bench.store.for_all("test") as work:
+            grandchild = add(work, bench, child)
+            revoked = threads.submit(revoke)
+            waiting = threads.submit(eventually, lambda: waits(bench, "UPDATE api_key SET rev"))
+            assert waiting.result()
+        revoked.result()
+    with bench.store.for_all("test") as work:
+        keys = work.keys.page(KeyOwner(bench.project.id), after=0, limit=9)
+    assert [key.id for key in keys if key.revoked_at] == [first.id, child.id, grandchild.id]
+
+
+def test_who_makes_a_key_waits_for_who_revokes_the_maker_and_makes_none(bench: Workbench) -> None:
+    with bench.store.for_all("test") as work:
+        first = add(work, bench)
+
+    def make() -> bool:
+        try:
+            with bench.store.for_all("test") as work:
+                add(work, bench, first)
+        except UnauthenticatedError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as threads:
+        with bench.store.for_all("test") as work:
+            work.keys.revoke(first.id)
+            is_made = threads.submit(make)
+            waiting = threads.submit(eventually, lambda: waits(bench, "INSERT INTO api_key"))
+            assert waiting.result()
+        assert not is_made.result()
+
+
+def test_who_rotates_a_key_and_who_revokes_its_maker_never_wait_for_each_other(
+    bench: Workbench,
+) -> None:
+    owner = KeyOwner(bench.project.id)
+    with bench.store.for_all("test") as work:
+        first = add(work, bench)
+        child = add(work, bench, first)
+
+    def revoke() -> None:
+        with bench.store.for_all("test") as work:
+            work.keys.revoke(first.id)
+
+    with ThreadPoolExecutor(2) as threads:
+        with bench.store.for_all("test") as work:
+            assert work.keys.find_live(owner, child.id)
+            revoked = threads.submit(revoke)
+            waiting = threads.submit(eventually, lambda: waits(bench, "api_key"))
+            assert waiting.result()
+            successor = work.keys.add(owner, NewApiKey(None, "cs_", b"new", made_by=first.id))
+        revoked.result()
+    with bench.store.for_all("test") as work:
+        keys = work.keys.page(owner, after=0, limit=9)
+    assert [key.id for key in keys if key.revoked_at] == [first.id, child.id, successor.id]
+
+
+def test_each_key_of_a_long_line_is_found_without_looking_at_all(
+    databases: DatabaseFactory,
+) -> None:
+    with databases.migrated() as url, closing(Database(url)) as database:
+        bench = Workbench.of(PostgresStore(database))
+
+        def revoke() -> None:
+            with bench.store.for_all("test") as work:
+                work.keys.revoke(1)
+
+        bench.sql(_MADE, project=bench.project.id, line=_LINE, every=_LINE + _OTHERS)
+        bench.sql("ANALYZE api_key")
+        cost = measured(database, revoke)
+        [[revoked]] = bench.sql("SELECT count(*) FROM api_key WHERE revoked_at IS NOT NULL")
+    assert revoked == _LINE
+    assert cost.blocks < 100 * _LINE
