@@ -10,7 +10,7 @@ from context_search.web.app import LambdaHandler, counting_requests, http_app, l
 from context_search.web.logs import function_logger
 from context_search.web.openapi import contract
 from context_search.web.routes import console, health
-from context_search.web.routes.access import keys, whoami
+from context_search.web.routes.access import keys, sign_in, whoami
 from context_search.web.routes.catalog import adopt, judged_sets, outline, tables, tools, uploads
 from context_search.web.routes.editing import (
     executing,
@@ -21,7 +21,7 @@ from context_search.web.routes.editing import (
 )
 from context_search.web.routes.indexing import project_index, search_index, strings
 from context_search.web.routes.searching import retrieval_settings
-from context_search.web.routes.upkeep import project_health, rebuilds
+from context_search.web.routes.upkeep import deployment, project_health, rebuilds
 
 logger = function_logger("create-tool")
 
@@ -30,11 +30,11 @@ logger = function_logger("create-tool")
 def _handler() -> LambdaHandler:
     catalog = [health, tables, outline, uploads, tools, judged_sets, adopt]
     editing = [versions, history_settings, replacing, matches, executing]
-    indexing = [search_index, strings, project_index, rebuilds, project_health]
+    indexing = [search_index, strings, project_index, rebuilds, project_health, deployment]
     access = [keys, whoami]
     modules = [*catalog, *editing, *indexing, *access, retrieval_settings]
     if parts().settings.console:
-        modules.append(console)
+        modules += [console, sign_in]
     app = http_app([module.router for module in modules], parts(), contract=contract, log=logger)
     return counting_requests(lambda_handler_of(app), parts().clock)
 

@@ -14,12 +14,20 @@ from context_search.domain.json_text import to_json
 from context_search.domain.model import Project, Table
 from context_search.domain.orders import CompareIndex
 from context_search.domain.versions import BY_SQL, Origin
-from context_search.ports.catalog import ListedTable, Part, StringsAt, TablePage
+from context_search.ports.catalog import (
+    MOST_COUNTED,
+    ListedProject,
+    ListedTable,
+    Part,
+    StringsAt,
+    TablePage,
+)
 from context_search.ports.outside import Clock
 from testing.in_memory.comparisons import tables_of
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.removals import mark_table
 from testing.in_memory.rows import Rows, TableRow
+from testing.in_memory.tools import MemoryTools
 from testing.in_memory.versions import add_version
 
 
@@ -41,6 +49,26 @@ class MemoryProjects:
 
     def name(self, project_id: int) -> str | None:
         return self.rows.projects.get(project_id)
+
+    def page(self, *, after: int, limit: int) -> list[ListedProject]:
+        found = [each for each in sorted(self.rows.projects) if each > after and self.exists(each)]
+        return [self._listed(each) for each in found[:limit]]
+
+    def _listed(self, project_id: int) -> ListedProject:
+        rows, tools = self.rows, MemoryTools(self.rows, self.clock)
+        tables = MemoryTables(rows, self.clock).count(project_id)
+        shown = tools.page(project_id, after=0, limit=MOST_COUNTED)
+        building = [
+            row
+            for row in rows.generations.values()
+            if row.state in ("building", "queued")
+            and row.index_id is not None
+            and rows.indexes[row.index_id].project_id == project_id
+        ]
+        counted = min(tables, MOST_COUNTED)
+        return ListedProject(
+            project_id, rows.projects[project_id], counted, len(shown), len(building)
+        )
 
     def lock(self, project_id: int) -> bool:
         """A transaction is alone anyway."""

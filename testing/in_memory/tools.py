@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
-from context_search.ports.catalog import Unowned, UnservedTool
+from context_search.ports.catalog import ToolPage, Unowned, UnservedTool
 from context_search.ports.outside import Clock
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.removals import mark_unsettled
@@ -75,6 +75,22 @@ class MemoryTools:
             pairs = zip(shown, bindings, strict=True)
             shown = [tool for tool, binding in pairs if binding and binding.status]
         return shown[:limit]
+
+    def named(
+        self,
+        project_id: int,
+        part_of_name: str,
+        *,
+        table_id: int | None = None,
+        after: int,
+        limit: int,
+        among: int,
+    ) -> ToolPage:
+        tools = self.page(project_id, table_id=table_id, after=after, limit=among)
+        found = [tool for tool in tools if part_of_name.lower() in tool.name.lower()]
+        if len(found) > limit:
+            return ToolPage(found[:limit], found[limit - 1].id)
+        return ToolPage(found, tools[-1].id if len(tools) == among else None)
 
     def first_of_names(self, project_id: int, names: Sequence[str]) -> dict[str, int]:
         first: dict[str, int] = {}

@@ -77,6 +77,25 @@ def test_the_recorded_search_finds_the_sentence(deployed: Deployment, tool: dict
     assert (len(found["results"]), found["retrieval"]["degraded"]) == (2, [])
 
 
+@pytest.mark.parametrize("host", ["[::1]:8787", "[::1]", "[::1", "a:b:c", "a:", "", "x y", None])
+def test_a_request_is_answered_whatever_its_host(deployed: Deployment, host: str | None) -> None:
+    request = event("create_tool")
+    request["headers"] |= {"host": host, "idempotency-key": "one"}
+    if host is None:
+        del request["headers"]["host"]
+    problem(deployed.functions["create_tool"].invoke(request), 401, "UNAUTHENTICATED")
+    request["rawPath"] = request["requestContext"]["http"]["path"] = "/api/v1/nowhere"
+    problem(deployed.functions["create_tool"].invoke(request), 404, "NOT_FOUND")
+
+
+def test_mcp_judges_the_host_as_it_came(deployed: Deployment) -> None:
+    page = "https://[::1]:8443"
+    for host, status in (("[::1]:8443", 401), ("[::1]:1", 403), ("a:b:c", 403)):
+        request = event("mcp")
+        request["headers"] |= {"host": host, "origin": page}
+        assert deployed.functions["search"].invoke(request)["statusCode"] == status
+
+
 def test_the_recorded_mcp_request_lists_the_tool(
     deployed: Deployment, tool: dict[str, Any]
 ) -> None:

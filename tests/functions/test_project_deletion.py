@@ -11,7 +11,7 @@ import pytest
 from context_search.adapters.postgres.connection import quoted
 from context_search.bootstrap import parts
 from tests.builders import english, planted
-from tests.functions.deployment import SECRET, Deployment
+from tests.functions.deployment import SECRET, SMALL, Deployment
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "uploads")]
 
@@ -24,6 +24,7 @@ HAS_ROWS = {
     *("idempotency_key", "index_generation", "mcp", "mcp_binding", "node", "outbox", "permit"),
     *("project_removal", "ranking", "retrieval_settings", "search_index", "upload"),
     *("table_history", "table_version", "version_piece", "node_tally"),
+    *("counted_part", "part_tally"),
     *("context_table", "project", "tool", "words_backlog"),
 }
 """Of a project that has used everything; its tombstones come later."""
@@ -58,7 +59,11 @@ def use_everything(deployed: Deployment) -> dict[str, Any]:
         assert answer["statusCode"] < 300, answer
         return answer["json"]
 
+    part = {name: tool[name] for name in ("project_id", "table_id")} | {"name": "part"}
+    config = {"search_config": {**SMALL, "storage": "lean"}, "json_path": "/0"}
+    ask("POST", "/api/v1/tools/search", {**part, **config})
     deployed.drain()
+    deployed.functions["cleanup"].invoke({})  # counts the part
     ask("POST", f"{project}/search-index", {})
     deployed.drain()
     ask("PATCH", f"{project}/retrieval-settings", {"topK": 7})

@@ -130,7 +130,8 @@ def test_a_second_stack_on_the_same_folder_is_refused_in_one_line(running: Runni
     with serve.start() as second:
         output, error = second.communicate(timeout=20)
     assert (second.returncode, output) == (2, "")
-    assert error == f"error: a stack already runs on {serve.state} (pid {process.pid})\n"
+    where = f"(pid {process.pid}): {serve.endpoints()['base_url']}"
+    assert error == f"error: a stack already runs on {serve.state} {where}\n"
 
 
 @pytest.mark.parametrize("folder", ["state", "."])
@@ -180,6 +181,33 @@ def test_ctrl_c_stops_every_child_and_removes_the_endpoints(serve: TinyServe) ->
     assert process.returncode == 0
     assert serve.reset().returncode == 0
     assert [path.name for path in serve.state.iterdir()] == ["lock"]
+
+
+def test_the_key_of_a_database_that_was_taken_away_is_kept_and_works_again(
+    serve: TinyServe,
+) -> None:
+    def served() -> tuple[str, str]:
+        with serve.serving() as process:
+            key = str(serve.endpoints()["api_key"])
+            process.send_signal(signal.SIGTERM)
+            output, _ = process.communicate(timeout=20)
+        assert process.returncode == 0
+        return key, output
+
+    database, aside = serve.state / "postgres", serve.state / "aside"
+    first, told = served()
+    assert "remembered" not in told
+    database.rename(aside)
+    second, told = served()
+    line = "the remembered key is not known to this database: made project 1; it stays in"
+    assert f"{line} project.json\n" in told
+    assert second != first
+    database.rename(serve.state / "newer")
+    aside.rename(database)
+    again, told = served()
+    assert (again, "remembered" in told) == (first, False)
+    kept = json.loads((serve.state / "project.json").read_text())
+    assert (kept["api_key"], [each["api_key"] for each in kept["earlier"]]) == (first, [second])
 
 
 def test_a_killed_stack_leaves_no_process_and_the_next_one_goes_on() -> None:

@@ -12,6 +12,7 @@ UNWRITTEN: dict[str, str] = {
     "mcp.replacing": "the walk lets no agent replace",
     "node.fields": "the walk filters nothing: an index with fields waits for a worker of today's",
     "search_index.filterable": "as node.fields",
+    "sign_in_code": "the walk opens no browser; 0.1.0 knows no console",
     "upload.from_revision": "only of a restored document of over 6 MB",
     "project_removal": "has a row between a deletion and its end only; 0.1.0 knows neither",
 }

@@ -153,7 +153,7 @@ def test_a_hint_where_to_read_on_is_there_on_request() -> None:
 
 
 def test_stale_is_said_only_when_it_is_so() -> None:
-    stale = replace(ANSWER.hits[0], chunk=replace(CHUNK, stale=True))
+    stale = replace(ANSWER.hits[0], chunk=CHUNK._replace(stale=True))
     assert the_result(replace(ANSWER, hits=[stale]))["stale"] is True
     assert "stale" not in the_result(ANSWER)
 

@@ -199,3 +199,15 @@ def test_cleanup_forgets_answers_after_a_day(api: Api) -> None:
         [[rows]] = tx.run("SELECT count(*) FROM idempotency_key")
     with api.parts.store.for_all("test") as work:
         assert work.idempotency_keys.forget(older_than_s=86_400, limit=10_000) == rows
+
+
+def test_another_query_is_another_request(api: Api) -> None:
+    table = api.table({"a": english(200)})
+    tool = api.tool(table)
+    api.tool(table)  # needs the same chunks
+    clear = f"/api/v1/tools/{tool['tool_id']}/search-index/clear?shared"
+    first = post(api, f"{clear}=true", None)
+    assert len(answer(first, 200)["tools"]) == 2
+    problem(post(api, f"{clear}=false", None), 422, "IDEMPOTENCY_KEY_REUSED")
+    again = post(api, f"{clear}=true", None)
+    assert (again.content, again.headers[REPLAYED]) == (first.content, "true")

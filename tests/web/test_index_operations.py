@@ -103,6 +103,13 @@ def test_one_string_is_tried_again(api: Api, quarantined: dict[str, Any]) -> Non
         assert again == {"nodes": 0, "left": 0}
 
 
+@pytest.mark.parametrize("pointer", ["in/b", "#/in/b", "/in/~2"])
+def test_a_string_at_no_pointer_is_not_tried_again(api: Api, pointer: str) -> None:
+    tool = api.unindexed_tool(api.table(DOCUMENT), SMALL)
+    body = {"json_pointer": pointer}
+    problem(api("POST", path_of(tool, "/retry"), json=body), 422, "INVALID_POINTER")
+
+
 def test_a_stranger_sees_no_tool(api: Api, quarantined: dict[str, Any]) -> None:
     stranger = api.stranger()
     for end in ("/rebuild", "/rebuild?dry_run=true", "/rollback", "/clear?shared=true", "/retry"):

@@ -126,6 +126,13 @@ def test_a_scope_that_does_not_exist_is_told(api: Api) -> None:
     assert "hint" not in api.tool(table, json_path="/a")
 
 
+def test_a_scope_that_a_large_document_does_not_have_is_told(api: Api) -> None:
+    table = api.table({"a": ["x" * 900] * 5_800})  # over 5,000,000 bytes, which nobody measures
+    for scope, hint in (("/zz", "scope_missing"), ("/a", "no_long_strings")):
+        tool = api.tool(table, {"chunk_threshold": 1_000}, json_path=scope)
+        assert hints(api, tool)["hint"] == hint
+
+
 def test_strings_that_are_too_short_are_told_with_the_longest(api: Api) -> None:
     table = api.table({"short": ["x" * 7, "\U0001f600" * 9], "none": [1, {}]})
     tool = api.tool(table)

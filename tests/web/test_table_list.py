@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_search.services.catalog.list_tables import LOOKED_AT
+from context_search.services.pages import NAMES_LOOKED_AT
 from tests.builders import english
 from tests.web.api import SMALL, Api, answer, problem
 
@@ -103,7 +103,7 @@ def test_a_request_looks_at_so_many_names_and_says_where_to_go_on(api: Api) -> N
             "INSERT INTO context_table (project_id, name, data)"
             " SELECT :project, 'hay', '0' FROM generate_series(1, :hay)",
             project=api.project_id,
-            hay=LOOKED_AT,
+            hay=NAMES_LOOKED_AT,
         )
     wanted = [api.table(0, name=name)["id"] for name in ("needle", "hay", "needle")]
     pages, cursor = [], "0"

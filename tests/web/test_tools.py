@@ -196,7 +196,28 @@ def test_the_tools_of_one_table_are_listed(api: Api) -> None:
     problem(api.stranger()("GET", where), 404, "NOT_FOUND")
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "cursor=-1", "table_id=0"])
+def test_tools_are_found_by_a_part_of_their_name(api: Api) -> None:
+    table, other = api.table(DOCUMENT), api.table(DOCUMENT)
+    letters = api.unindexed_tool(table, name="search_Letters")["tool_id"]
+    api.unindexed_tool(table, name="search_notes")
+    theirs = api.unindexed_tool(other, name="letters2")["tool_id"]
+    for query, found in (
+        ("q=LETTERS", [letters, theirs]),
+        ("q=search_l", [letters]),
+        (f"q=letters&table_id={other['id']}", [theirs]),
+        ("q=%25", []),
+    ):
+        page = answer(api("GET", f"/api/v1/tools?{query}"), 200)
+        assert ([tool["id"] for tool in page["tools"]], page["cursor"]) == (found, None)
+    first = answer(api("GET", "/api/v1/tools?q=letters&limit=1"), 200)
+    then = answer(api("GET", f"/api/v1/tools?q=letters&cursor={first['cursor']}"), 200)
+    assert [tool["id"] for page in (first, then) for tool in page["tools"]] == [letters, theirs]
+    assert answer(api.stranger()("GET", "/api/v1/tools?q=letters"), 200)["tools"] == []
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=101", "limit=x", "cursor=-1", "table_id=0", "q=", f"q={'x' * 201}"]
+)
 def test_a_list_with_a_broken_query_is_refused(reader: Api, query: str) -> None:
     problem(reader("GET", f"/api/v1/tools?{query}"), 422, "INVALID_INPUT")
 

@@ -58,6 +58,18 @@ def test_a_document_goes_the_whole_way_and_is_found(api: Api) -> None:
     assert api.search(tool, "harbour winter")["results"]
 
 
+def test_what_was_said_of_a_document_is_shown_before_it_is_there(api: Api) -> None:
+    table = api.table({})
+    said = {"size": 12, "sha256": "AB" * 32}
+    made = api("POST", uploads(table), json={"format": "json", **said}, headers={"if-match": '"1"'})
+    upload = answer(made, 201)
+    for shown in (upload, state(api, table, upload)):
+        assert (shown["size"], shown["sha256"], shown["if_revision"]) == (12, "ab" * 32, 1)
+        assert shown["bytes"] is None
+    unsaid = begin(api, table)
+    assert [unsaid[name] for name in ("size", "sha256", "if_revision")] == [None] * 3
+
+
 def test_a_url_is_not_to_be_kept_by_caches(api: Api) -> None:
     made = api("POST", uploads(api.table({})), json={"format": "jsonl"})
     assert made.headers["cache-control"] == "no-store"

@@ -8,7 +8,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.filters import Fields, Filter
@@ -299,9 +299,12 @@ def kept_chunks(
     return kept if len(kept) <= MOST_KEPT else []
 
 
-@dataclass(frozen=True, slots=True)
-class HydratedChunk:
-    """A chunk as search returns it, read from Postgres: live, active and in scope."""
+class HydratedChunk(NamedTuple):
+    """A chunk as search returns it, read from Postgres: live, active and in scope.
+
+    A tuple, because a search reads up to 10,000, and a frozen dataclass takes three times as long
+    to make.
+    """
 
     id: int
     table_id: int

@@ -187,6 +187,24 @@ class Outlines(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ListedProject:
+    """A project in a list. Tables and Search Tools are counted to MOST_COUNTED.
+
+    ``building``: generations of its indexes that are being built or wait for it.
+    """
+
+    project_id: int
+    name: str | None
+    tables_count: int
+    tools_count: int
+    building: int
+
+
+MOST_COUNTED = 1_000
+"""Maximum number of tables, and of tools, of a project that a list counts."""
+
+
 class Projects(Protocol):
     """Tenants. Deleted ones are not there."""
 
@@ -200,6 +218,10 @@ class Projects(Protocol):
 
     def name(self, project_id: int) -> str | None:
         """Returns what a project is called; None also where another program gave no name."""
+        ...
+
+    def page(self, *, after: int, limit: int) -> list[ListedProject]:
+        """Returns projects with ids above ``after``, ascending."""
         ...
 
     def lock(self, project_id: int) -> bool:
@@ -347,6 +369,14 @@ class Tables(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ToolPage:
+    """Search Tools by id, and the id to go on after when there are more to look at."""
+
+    rows: Sequence[SearchTool]
+    next_after: int | None
+
+
 class Tools(Protocol):
     """Search Tools.
 
@@ -392,6 +422,22 @@ class Tools(Protocol):
         """Returns live Search Tools with ids above ``after``, ascending.
 
         Of an MCP, those bound; of one table, if it is named.
+        """
+        ...
+
+    def named(
+        self,
+        project_id: int,
+        part_of_name: str,
+        *,
+        table_id: int | None = None,
+        after: int,
+        limit: int,
+        among: int,
+    ) -> ToolPage:
+        """Returns those of ``page`` whose names hold a text, in upper or lower case.
+
+        Looks at ``among`` names at most, so a page may be short or empty while there is more.
         """
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from context_search.domain.config import IndexConfig
 
@@ -236,8 +236,7 @@ class VectorQuery:
         return max(self.limit, min(self.limit * self.windows, MAX_QUERY_ROWS))
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """One row of a leg: ``score`` is cosine similarity or BM25, higher is better."""
 
     doc_id: str

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 PAGE = 100
+NAMES_LOOKED_AT = 2_000
+"""Maximum number of rows whose names a request looks at for a part of one."""
 T = TypeVar("T")
 
 

@@ -14,8 +14,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from mangum import Mangum
+from mangum.types import ASGI
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from context_search import __version__
 from context_search.domain.errors import ContextSearchError
@@ -35,6 +37,7 @@ from context_search.web.query_parameters import KnownParameters
 # Mangum logs the path of every request, and a key may travel in it.
 logging.getLogger("mangum").setLevel(logging.CRITICAL)
 
+_HOST = "context_search.host"
 LambdaHandler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
@@ -77,7 +80,7 @@ def http_app(
 def lambda_handler_of(app: FastAPI) -> LambdaHandler:
     """Returns a Lambda handler for API Gateway's HTTP events."""
     adapter = Mangum(
-        app, lifespan="off", text_mime_types=["text/", "application/json", PROBLEM_JSON]
+        _with_host(app), lifespan="off", text_mime_types=["text/", "application/json", PROBLEM_JSON]
     )
 
     def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -85,12 +88,31 @@ def lambda_handler_of(app: FastAPI) -> LambdaHandler:
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         try:
-            return adapter(event, context)
+            others = {name: text for name, text in event["headers"].items() if name != "host"}
+            return adapter(
+                {**event, "headers": others, _HOST: event["headers"].get("host")}, context
+            )
         finally:
             asyncio.set_event_loop(None)
             loop.close()
 
     return handler
+
+
+def _with_host(app: ASGIApp) -> ASGI:
+    """Returns ``app`` with the ``Host`` that a request brought, as it came.
+
+    Mangum takes it apart at each colon, so an IPv6 address and a port that is no number ended it.
+    Who may call is the business of those who judge a ``Host``.
+    """
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        host = scope["aws.event"][_HOST]
+        if host is not None:
+            scope["headers"].append([b"host", host.encode()])
+        await app(scope, receive, send)
+
+    return serve
 
 
 def counting_requests(

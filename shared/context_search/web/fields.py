@@ -193,6 +193,8 @@ Cursor = Annotated[int, Query(ge=0, le=2**63 - 1), Decimal]
 """Where to go on in a list, in an address."""
 OfTable = Annotated[int | None, Query(alias="table_id", ge=1, le=2**63 - 1), Decimal]
 """Which table a list is about, in an address."""
+PartOfName = Annotated[str | None, Query(alias="q", min_length=1, max_length=200)]
+"""What the names in a list hold, in upper or lower case, in an address."""
 
 
 Weight = Annotated[float, Field(ge=0, le=1)]

@@ -92,9 +92,16 @@ async def _repeatable(
         access_of(request).idempotency,
         lambda: _secret_of_caller(request),
         key,
-        f"{request.method} {request.url.path} {request.headers.get('if-match', '')}".rstrip(),
+        _route_of(request),
         b"" if key is None else await request.body(),
     )
+
+
+def _route_of(request: Request) -> str:
+    """What is asked for beside the body: another query is another request."""
+    query = request.scope["query_string"].decode("latin-1")
+    path = f"{request.scope['path']}?{query}".rstrip("?")
+    return f"{request.method} {path} {request.headers.get('if-match', '')}".rstrip()
 
 
 def _secret_of_caller(request: Request) -> str:

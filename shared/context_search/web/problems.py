@@ -178,7 +178,7 @@ def misses_method(request: Request) -> bool:
 
 
 def _methods(request: Request) -> set[str]:
-    contract, path = request.app.state.contract, request.url.path
+    contract, path = request.app.state.contract, request.scope["path"]
     paths = {} if contract is None else contract()["paths"]
     if path in paths:  # OpenAPI: comes before one with variables
         return {method.upper() for method in paths[path]}

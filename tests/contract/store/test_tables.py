@@ -15,7 +15,7 @@ from context_search.domain.errors import NotFoundError
 from context_search.domain.json_text import to_json
 from context_search.domain.model import Project, Table
 from context_search.domain.orders import CompareIndex
-from context_search.ports.catalog import StringsAt
+from context_search.ports.catalog import ListedProject, StringsAt
 from context_search.services.editing.find_edits import json_pieces
 from tests.contract.store.bench import Bench
 
@@ -300,3 +300,22 @@ def test_the_tables_of_a_project_come_by_their_ids(bench: Bench) -> None:
     with bench.store.for_project(project.id) as work:
         assert work.tables.ids(project.id, after=0, limit=10) == ids[1:]
         assert work.tables.count(project.id) == 2
+
+
+def test_projects_are_listed_with_what_they_have(bench: Bench) -> None:
+    first, empty, gone = bench.project(), bench.project(), bench.project()
+    table = bench.table({}, first)
+    deleted = bench.table({}, first)
+    for scope in ("/a", "/b"):
+        bench.tool(table, scope)
+    bench.delete(deleted)
+    with bench.store.for_all("test") as work:
+        assert work.projects.mark_deleted(gone.id)
+    with bench.store.for_all("test") as work:
+        page = work.projects.page(after=0, limit=9)
+        assert page == [
+            ListedProject(first.id, first.name, tables_count=1, tools_count=2, building=0),
+            ListedProject(empty.id, empty.name, tables_count=0, tools_count=0, building=0),
+        ]
+        assert work.projects.page(after=0, limit=1) == page[:1]
+        assert work.projects.page(after=first.id, limit=9) == page[1:]

@@ -117,6 +117,25 @@ def test_pages_go_up_by_id_and_begin_after_the_one_before(bench: Bench) -> None:
         assert work.tools.page(caller.project_id, after=tools[-1].id, limit=3) == []
 
 
+def test_a_page_of_names_looks_at_so_many_and_says_where_to_go_on(bench: Bench) -> None:
+    table = bench.table({})
+    names = ["Needle", "hay", "hay", "a needle", "needles"]
+    tools = [bench.tool(table, f"/{at}", name=name)[0] for at, name in enumerate(names)]
+    project = table.project_id
+
+    def named(after: int, *, limit: int = 9, among: int = 9) -> tuple[list[object], int | None]:
+        page = work.tools.named(project, "NEEDLE", after=after, limit=limit, among=among)
+        return [*page.rows], page.next_after
+
+    with bench.store.for_all("test") as work:
+        assert named(0) == ([tools[0], *tools[3:]], None)
+        assert named(0, limit=2) == ([tools[0], tools[3]], tools[3].id)
+        assert named(tools[0].id, among=2) == ([], tools[2].id)
+        assert named(tools[2].id, among=3) == (tools[3:], None)
+        page = work.tools.named(project, "a", table_id=table.id + 1, after=0, limit=9, among=9)
+        assert (list(page.rows), page.next_after) == ([], None)
+
+
 def test_the_first_of_a_name_is_that_with_the_lowest_id(bench: Bench) -> None:
     table = bench.table({})
     first, _ = bench.tool(table, name="a")

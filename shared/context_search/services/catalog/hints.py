@@ -9,9 +9,6 @@ from context_search.domain.model import Index, Scope
 from context_search.domain.search import EmptyHint
 from context_search.ports.store import UnitOfWork
 
-MOST_READ = 5_000_000
-"""Size in bytes of the largest document that a search reads to say why it found nothing."""
-
 
 @dataclass(frozen=True, slots=True)
 class EmptyScope:
@@ -31,17 +28,17 @@ def empty_scope(
 ) -> EmptyScope | None:
     """Returns why a compared index has nothing in a scope, None if it has something.
 
-    Reads the document only if the scope has no node: to see whether the place exists, and with
-    ``measured`` how long its strings are. Without ``measured`` also None for a document of over
-    5,000,000 bytes: each empty search would unpack it.
+    Reads the document only if the scope has no node: to see whether the place exists, which costs
+    PostgreSQL one unpacking of it, and with ``measured`` how long its strings are.
     """
     if work.node_counts.has_any(index, scope.json_pointer):
         return None
     if work.node_counts.in_scope(index, scope.json_pointer, limit=1):
         return EmptyScope("nothing_indexed")
-    if not measured and work.tables.size(scope.table_id) > MOST_READ:
-        return None
-    found = work.tables.strings_at(scope.table_id, split(scope.json_pointer), measured=measured)
+    path = split(scope.json_pointer)
+    if not path and not measured:
+        return EmptyScope("no_long_strings")  # a whole document is there
+    found = work.tables.strings_at(scope.table_id, path, measured=measured)
     if found is None:
         return EmptyScope("scope_missing")
     return EmptyScope("no_long_strings", found.longest)

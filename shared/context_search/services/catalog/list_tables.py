@@ -9,13 +9,11 @@ from context_search.domain.access import Principal
 from context_search.domain.progress import IndexStatus, Progress, worst_status
 from context_search.ports.catalog import ListedTable
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.pages import Page
+from context_search.services.pages import NAMES_LOOKED_AT, Page
 
 LISTED_TABLES = 20
 """Number of tables on a page, usually. Each may have indexes of its own to be asked."""
 MOST_LISTED_TABLES = 50
-LOOKED_AT = 2_000
-"""Maximum number of tables whose names a request looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ class ListTables:
                 principal.project_id,
                 after=after,
                 limit=limit,
-                among=LOOKED_AT,
+                among=NAMES_LOOKED_AT,
                 part_of_name=part_of_name,
             )
             rows = [self._overview(work, listed) for listed in page.rows]

@@ -57,6 +57,10 @@ class Rebuilds:
         """Does what ``start`` does, for the index of a project. Raises ProjectIndexOffError."""
         return self._start(lambda work: project_index(work, principal))
 
+    def start_of_index(self, index_id: int) -> Index:
+        """Does what ``start`` does, for an index of any project."""
+        return self._start(lambda work: _found(work.indexes.find(index_id)))
+
     def _start(self, find: Callable[[UnitOfWork], Index]) -> Index:
         with self.store.for_all("change a generation") as work:
             index = find(work)
@@ -127,6 +131,11 @@ class Rebuilds:
         """Counts what the index holds now: the dry run. Raises NotFoundError."""
         with opened_for(self.store, caller) as work:
             index = index_of(work, live_tool(work, tool_id, caller))
+        return self.estimate_of(index)
+
+    def estimate_of(self, index: Index) -> Estimate:
+        """Counts what an index holds now."""
+        with self.store.for_project(index.project_id) as work:
             size = work.rebuilds.size(index)
         texts = _tokens(size)
         calibration = estimated_cost(size, texts)
@@ -140,6 +149,12 @@ class Rebuilds:
             cost=None if price is None else round(embedded * price / 1e6, 6),
             seconds=math.ceil(size.chunks / CHUNKS_PER_SECOND),
         )
+
+
+def _found(index: Index | None) -> Index:
+    if index is None:
+        raise NotFoundError("the index went away")
+    return index
 
 
 def current_config(index: Index, model: Model) -> IndexConfig:

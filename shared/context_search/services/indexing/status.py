@@ -13,7 +13,7 @@ from context_search.ports.outside import Clock
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import index_of, live_table, live_tool, opened_for
 from context_search.services.catalog.hints import EmptyScope, empty_scope
-from context_search.services.pages import Page, page_of
+from context_search.services.pages import NAMES_LOOKED_AT, Page, page_of
 
 POLL_S = 0.2
 LISTED_NODES = 200
@@ -142,18 +142,29 @@ class ToolStatuses:
         after: int,
         table_id: int | None = None,
         limit: int = LISTED_TOOLS,
+        part_of_name: str | None = None,
     ) -> Page[ListedTool]:
         """Returns Search Tools of the caller's project by id; of one table, if it is named.
 
-        Raises NotFoundError for a table that is not the caller's.
+        A page with a name may be short. Raises NotFoundError for a table that is not the caller's.
         """
         with self.store.for_project(caller.project_id) as work:
             if table_id is not None:
                 live_table(work, caller, table_id)
-            tools = work.tools.page(
-                caller.project_id, table_id=table_id, after=after, limit=limit + 1
-            )
-            page = page_of(tools, lambda tool: tool.id, limit)
+            project_id = caller.project_id
+            if part_of_name is None:
+                tools = work.tools.page(project_id, table_id=table_id, after=after, limit=limit + 1)
+                page = page_of(tools, lambda tool: tool.id, limit)
+            else:
+                named = work.tools.named(
+                    project_id,
+                    part_of_name,
+                    table_id=table_id,
+                    after=after,
+                    limit=limit,
+                    among=NAMES_LOOKED_AT,
+                )
+                page = Page([*named.rows], named.next_after)
             progress = self._progress(work, page.rows)
         rows = [ListedTool(tool, progress[tool.id]) for tool in page.rows if tool.id in progress]
         return Page(rows, page.next_after)

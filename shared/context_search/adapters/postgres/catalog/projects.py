@@ -4,11 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.catalog.presence import project_is_there
+from context_search.adapters.postgres.catalog.presence import (
+    LIVE,
+    TABLE_IS_THERE,
+    project_is_there,
+)
+from context_search.adapters.postgres.catalog.tools import TOOL_TABLES
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.model import Project
+from context_search.ports.catalog import MOST_COUNTED, ListedProject
 
 _PRESENT = f"SELECT FROM project WHERE id = :project AND {project_is_there('project.id')}"
+
+_PAGE = f"""
+    SELECT listed.id, listed.name,
+           (SELECT count(*) FROM (
+                SELECT FROM context_table
+                WHERE context_table.project_id = listed.id AND {TABLE_IS_THERE}
+                LIMIT {MOST_COUNTED}) AS few),
+           (SELECT count(*) FROM (
+                SELECT FROM {TOOL_TABLES}
+                WHERE tool.project_id = listed.id AND {LIVE} LIMIT {MOST_COUNTED}) AS few),
+           (SELECT count(*) FROM index_generation
+            JOIN search_index ON search_index.id = index_generation.index_id
+            WHERE search_index.project_id = listed.id AND state IN ('building', 'queued'))
+    FROM (SELECT id, name FROM project WHERE id > :after AND {project_is_there("project.id")}
+          ORDER BY id LIMIT :limit) AS listed
+    ORDER BY listed.id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +52,10 @@ class PostgresProjects:
     def name(self, project_id: int) -> str | None:
         rows = self.tx.run("SELECT name FROM project WHERE id = :project", project=project_id)
         return rows[0][0] if rows else None
+
+    def page(self, *, after: int, limit: int) -> list[ListedProject]:
+        rows = self.tx.run(_PAGE, after=after, limit=limit)
+        return [ListedProject(*row) for row in rows]
 
     def lock(self, project_id: int) -> bool:
         """The trigger on new tables takes the lock that this one waits for.

@@ -144,8 +144,8 @@ class PostgresTables:
         [[looked_at, last, wanted]] = self.tx.run(
             f"""
             SELECT count(*), max(id), array_agg(id ORDER BY id) FILTER (
-                WHERE CAST(:part AS text) IS NULL
-                   OR strpos(lower(name), lower(CAST(:part AS text))) > 0)
+                WHERE CAST(:q AS text) IS NULL
+                   OR strpos(lower(name), lower(CAST(:q AS text))) > 0)
             FROM (SELECT context_table.id, context_table.name FROM context_table
                   WHERE context_table.project_id = :project AND context_table.id > :after
                     AND {TABLE_IS_THERE}
@@ -154,7 +154,7 @@ class PostgresTables:
             project=project_id,
             after=after,
             among=among if part_of_name is not None else limit + 1,
-            part=part_of_name,
+            q=part_of_name,
         )
         found = list(wanted or [])
         shown = found[:limit]

@@ -14,7 +14,7 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.session import Statement
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
-from context_search.ports.catalog import Unowned, UnservedTool
+from context_search.ports.catalog import ToolPage, Unowned, UnservedTool
 
 _UNSERVED = "NOT EXISTS (SELECT FROM coverage WHERE tool_id = tool.id)"
 
@@ -148,6 +148,40 @@ class PostgresTools:
             limit=limit,
         )
         return [tool_of(row) for row in rows]
+
+    def named(
+        self,
+        project_id: int,
+        part_of_name: str,
+        *,
+        table_id: int | None = None,
+        after: int,
+        limit: int,
+        among: int,
+    ) -> ToolPage:
+        [[looked_at, last, wanted]] = self.tx.run(
+            f"""
+            SELECT count(*), max(id), array_agg(id ORDER BY id) FILTER (
+                WHERE strpos(lower(name), lower(CAST(:q AS text))) > 0)
+            FROM (SELECT tool.id, {_NAME} AS name FROM {TOOL_TABLES}
+                  WHERE {LIVE} AND tool.project_id = :project AND tool.id > :after
+                    AND (CAST(:table AS bigint) IS NULL OR tool.table_id = :table)
+                  ORDER BY tool.id LIMIT :among) AS looked_at
+            """,
+            q=part_of_name,
+            project=project_id,
+            table=table_id,
+            after=after,
+            among=among,
+        )
+        found = list(wanted or [])
+        rows = self.tx.run(
+            f"{_TOOL} WHERE {LIVE} AND tool.id = ANY(CAST(:tools AS bigint[])) ORDER BY tool.id",
+            tools=found[:limit],
+        )
+        if len(found) > limit:
+            return ToolPage([tool_of(row) for row in rows], found[limit - 1])
+        return ToolPage([tool_of(row) for row in rows], last if looked_at == among else None)
 
     def first_of_names(self, project_id: int, names: Sequence[str]) -> dict[str, int]:
         rows = self.tx.run(

@@ -39,6 +39,7 @@ from context_search.web.fields import (
     KnownId,
     Name,
     NextCursor,
+    PartOfName,
     PartPointer,
     PartPointerInUrl,
     PointerInUrl,
@@ -47,6 +48,7 @@ from context_search.web.fields import (
     next_cursor,
 )
 from context_search.web.idempotency import OPERATORS, Once
+from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
 from context_search.web.revisions import IfMatch, etag
@@ -179,7 +181,6 @@ class DocumentAnswer(RootModel[Any]):
 
 Use = Annotated[ManageTables, part("tables")]
 UseList = Annotated[ListTables, part("reading.tables")]
-PartOfName = Annotated[str | None, Query(min_length=1, max_length=200)]
 Limit = Annotated[int, Query(ge=1, le=MOST_LISTED_TABLES), Decimal]
 
 
@@ -249,18 +250,19 @@ async def create_table(body: CreateTableBody, caller: MayManage, use: Use, once:
     return once.answer(caller.project_id, create)
 
 
-@router.get("/tables")
+@router.get("/tables", response_model=TablesAnswer, responses=NOT_MODIFIED)
 async def list_tables(
     caller: MayManage,
     use: UseList,
+    polled: IfNoneMatch,
     cursor: Cursor = 0,
     limit: Limit = LISTED_TABLES,
     q: PartOfName = None,
-) -> TablesAnswer:
+) -> Response:
     """Returns the project's tables with the state of their indexes; ``q`` is part of the name."""
     page = use.page(caller, after=cursor, limit=limit, part_of_name=q)
     tables = [ListedTableAnswer.of(overview) for overview in page.rows]
-    return TablesAnswer(tables=tables, cursor=next_cursor(page.next_after))
+    return polled.response(TablesAnswer(tables=tables, cursor=next_cursor(page.next_after)))
 
 
 @router.get("/tables/{table_id}", response_model=TableAnswer)

@@ -39,6 +39,7 @@ from context_search.web.fields import (
     NextCursor,
     NotNull,
     OfTable,
+    PartOfName,
     RerankBody,
     Time,
     ToolName,
@@ -47,6 +48,7 @@ from context_search.web.fields import (
 )
 from context_search.web.idempotency import Once
 from context_search.web.metrics import emit_created
+from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
 from context_search.web.revisions import IfMatch, etag
@@ -295,18 +297,23 @@ async def create_search_tool(
     return once.answer(caller.project_id, create)
 
 
-@router.get("/api/v1/tools", responses=refused(404))
+@router.get("/api/v1/tools", response_model=ToolsAnswer, responses={**NOT_MODIFIED, **refused(404)})
 async def list_tools(
     caller: MayRead,
     use: Use,
+    polled: IfNoneMatch,
     cursor: Cursor = 0,
     table_id: OfTable = None,
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED_TOOLS), Decimal] = LISTED_TOOLS,
-) -> ToolsAnswer:
-    """Returns the project's Search Tools with the summaries of their indexes, 20 a page."""
-    page = use.statuses.page(caller, after=cursor, table_id=table_id, limit=limit)
+    q: PartOfName = None,
+) -> Response:
+    """Returns the project's Search Tools with the summaries of their indexes, 20 a page.
+
+    ``q`` is part of the name.
+    """
+    page = use.statuses.page(caller, after=cursor, table_id=table_id, limit=limit, part_of_name=q)
     tools = [ListedToolAnswer.of(listed) for listed in page.rows]
-    return ToolsAnswer(tools=tools, cursor=next_cursor(page.next_after))
+    return polled.response(ToolsAnswer(tools=tools, cursor=next_cursor(page.next_after)))
 
 
 @router.get("/api/v1/tools/{tool_id}", response_model=SearchToolAnswer)

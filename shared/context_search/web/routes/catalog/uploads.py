@@ -72,6 +72,7 @@ class UploadErrorAnswer(Answer):
 class UploadAnswer(Answer):
     """The state of an upload; ``revision`` is the table's after the import.
 
+    ``size``, ``sha256`` and ``if_revision`` are what was said of it before, ``bytes`` its length.
     ``from_revision``: the document is a version of the table.
     """
 
@@ -79,6 +80,9 @@ class UploadAnswer(Answer):
     table_id: KnownId | LeftOut
     format: UploadFormat
     status: UploadState
+    size: Count | None
+    sha256: str | None
+    if_revision: Count | None
     bytes: Count | None
     revision: Count | None
     last_error: UploadErrorAnswer | None
@@ -94,6 +98,9 @@ class UploadAnswer(Answer):
             table_id=upload.table_id,
             format=upload.format,
             status=upload.state,
+            size=upload.size,
+            sha256=upload.sha256,
+            if_revision=upload.if_revision,
             bytes=upload.bytes,
             revision=upload.revision,
             last_error=None if error is None else UploadErrorAnswer.stored(error),

@@ -26,6 +26,7 @@ from context_search.web.fields import (
     TimeText,
     example,
 )
+from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
 from context_search.web.routes.indexing.search_index import (
     CalibrationAnswer,
@@ -108,10 +109,14 @@ async def switch_on(
     return ProjectIndexAnswer.of(use.indexes.switch_on(owner, named))
 
 
-@router.get("/api/v1/projects/{project_id}/search-index", responses=refused(409))
-async def read(owner: ReadOwner, use: Use) -> ProjectIndexAnswer:
+@router.get(
+    "/api/v1/projects/{project_id}/search-index",
+    response_model=ProjectIndexAnswer,
+    responses={**NOT_MODIFIED, **refused(409)},
+)
+async def read(owner: ReadOwner, use: Use, polled: IfNoneMatch) -> Response:
     """Returns the state of the index; 409 ``PROJECT_INDEX_OFF`` while there is none."""
-    return ProjectIndexAnswer.of(use.indexes.read(owner))
+    return polled.response(ProjectIndexAnswer.of(use.indexes.read(owner)))
 
 
 @router.delete(

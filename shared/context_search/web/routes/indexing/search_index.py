@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from context_search.domain.access import Internal
 from context_search.domain.config import SearchConfig, WeightsFrom
@@ -26,6 +26,7 @@ from context_search.web.fields import (
     Time,
     TimeText,
 )
+from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
 
@@ -224,12 +225,16 @@ class SearchIndexAnswer(Answer):
 Statuses = Annotated[ToolStatuses, part("tools.statuses")]
 
 
-@router.get("/api/v1/tools/{tool_id}/search-index")
+@router.get(
+    "/api/v1/tools/{tool_id}/search-index",
+    response_model=SearchIndexAnswer,
+    responses=NOT_MODIFIED,
+)
 async def read_search_index(
-    tool_id: ToolId, caller: MayRead, statuses: Statuses
-) -> SearchIndexAnswer:
+    tool_id: ToolId, caller: MayRead, statuses: Statuses, polled: IfNoneMatch
+) -> Response:
     """Returns the counters, errors and skipped strings of a tool's index."""
-    return SearchIndexAnswer.of(statuses.read(tool_id, caller))
+    return polled.response(SearchIndexAnswer.of(statuses.read(tool_id, caller)))
 
 
 @router.get("/internal/tools/{tool_id}/chunks/stats", dependencies=[InternalOnly])

@@ -15,6 +15,8 @@ from pydantic import Field
 
 from context_search.domain.access import Caller, Internal
 from context_search.domain.model import GenerationState, Index
+from context_search.services.catalog.list_projects import ListProjects
+from context_search.services.indexing.rebuild_all import RebuildAll
 from context_search.services.indexing.rebuilds import Rebuilds
 from context_search.services.upkeep.operations import Operate, Redrive
 from context_search.web.border import StrictJsonRoute
@@ -129,11 +131,13 @@ class RedrivenAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class OperationUseCases:
-    """What the routes of this file call."""
+    """What the routes of this file and of ``deployment.py`` call."""
 
     rebuilds: Rebuilds
     operate: Operate
     redrive: Redrive
+    projects: ListProjects
+    everywhere: RebuildAll
 
 
 Use = Annotated[OperationUseCases, part("operations")]
