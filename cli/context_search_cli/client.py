@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,8 @@ TRANSFER = httpx2.Timeout(300.0, connect=10.0)
 """Of a document that goes to the bucket."""
 MOST_BYTES = 16_000_000
 """Of an answer; those of the API have 6 MB at most."""
+MOST_PAGES = 10_000
+"""Of a list; a page has 50 rows and more."""
 _SECONDS = re.compile("[0-9]{1,6}")
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 
@@ -67,7 +70,10 @@ class Answer:
 
 
 class Client:
-    """Asks one endpoint."""
+    """Asks one endpoint; several threads may ask at the same time.
+
+    Where one of them is told to wait, what the others would send next waits with it.
+    """
 
     def __init__(
         self,
@@ -76,17 +82,17 @@ class Client:
         transport: httpx2.BaseTransport | None = None,
         tell: Callable[[str], None] = lambda _: None,
         sleep: Callable[[float], None] = time.sleep,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._endpoint = endpoint
         self._transport = transport
         self._tell = tell
         self._sleep = sleep
-
-    @cached_property
-    def _http(self) -> httpx2.Client:
-        return httpx2.Client(
-            base_url=self._endpoint.url,
-            transport=self._transport,
+        self._monotonic = monotonic
+        self._resting = threading.Lock()
+        self._http = httpx2.Client(
+            base_url=endpoint.url,
+            transport=transport,
             timeout=TIMEOUT,
             headers={"User-Agent": "context-search-cli"},
         )
@@ -214,6 +220,8 @@ class Client:
     def _answered(self, request: httpx2.Request, *, is_safe: bool) -> Answer:
         waited = 0.0
         for attempt in range(1, TRIES + 1):
+            with self._resting:
+                pass
             reply = self._sent(request, is_safe=is_safe)
             if isinstance(reply, Answer):
                 return reply
@@ -222,8 +230,14 @@ class Client:
                 raise reply
             waited += wait
             self._tell(f"{str(reply).splitlines()[0]} — trying again in {wait:g} s")
-            self._sleep(wait)
+            self._rest(wait)
         raise AssertionError("the last try returns or raises")
+
+    def _rest(self, wait_s: float) -> None:
+        """Waits; who was told so together with others waits together with them."""
+        began = self._monotonic()
+        with self._resting:
+            self._sleep(max(0.0, wait_s - (self._monotonic() - began)))
 
     def _sent(
         self, request: httpx2.Request, *, is_safe: bool
@@ -250,15 +264,27 @@ class Client:
 
 
 def _rows(ask: Callable[[object], Answer], name: str, limit: int) -> tuple[list[Any], bool]:
+    """Raises UnreachableError where the pages would go on for ever."""
     rows: list[Any] = []
     cursor: object = None
-    while True:
+    seen: set[str] = set()
+    while len(seen) < MOST_PAGES:
         page = ask(cursor)
-        rows += page[name]
+        rows += _list(page[name], name)
         cursor = page.body.get("cursor")
         if cursor is None or 0 < limit <= len(rows):
             is_cut = 0 < limit < len(rows)
             return (rows[:limit] if is_cut else rows), cursor is not None or is_cut
+        if not isinstance(cursor, str) or cursor in seen:
+            raise UnreachableError("the list names a page that was there: is this the API?")
+        seen.add(cursor)
+    raise UnreachableError(f"the list has over {MOST_PAGES:,} pages: give a --limit")
+
+
+def _list(value: object, name: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise UnreachableError(f"the answer's {name} is no list: is this address the API's?")
+    return value
 
 
 def _content(reply: httpx2.Response) -> bytes:

@@ -86,6 +86,7 @@ class Session:
             transport=self.world.transport,
             tell=self.out.note,
             sleep=self.world.sleep,
+            monotonic=self.world.monotonic,
         )
 
     def internal(self, secret_file: Path | None) -> Client:

@@ -29,6 +29,7 @@ from context_search_cli.output import Output, counted, number, visible
 app = typer.Typer()
 State = Literal["ok", "look", "wrong", "skipped"]
 _STYLES = {"ok": "green", "look": "yellow", "wrong": "red", "skipped": "dim"}
+_UNWELL = {"degraded", "error", "stalled"}
 SKEW_S = 60
 CLEANUP_S = 300
 SOON_DAYS = 7
@@ -120,6 +121,7 @@ class Examination:
                 "docs/mcp.md says what each refusal means; the key needs the scope search",
             )
         yield Check("cleanup", self._cleanup, "docs/operations.md: cleanup")
+        yield Check("tools", self._tools, "docs/operations.md: nothing moves")
         yield Check("search", self._search, "docs/operations.md: the model, turbopuffer")
         yield Check(
             "upload",
@@ -201,6 +203,20 @@ class Examination:
         if quarantined:
             return Finding("look", f"{counted(quarantined, 'string')} in quarantine", "tools retry")
         return Finding("ok", f"last ran {number(int(age))} s ago")
+
+    def _tools(self) -> Finding:
+        """What is to be said of the first hundred tools; an index that is being built is well."""
+        tools = self.session.client.get("/api/v1/tools", limit=100)["tools"]
+        unwell = [(tool["id"], tool["status"]) for tool in tools if tool["status"] in _UNWELL]
+        unwell += [
+            (tool["id"], "empty")
+            for tool in tools
+            if tool["status"] == "ready" and not tool["search_index"]["chunks_count"]
+        ]
+        if unwell:
+            detail = ", ".join(f"tool {tool} is {state}" for tool, state in sorted(unwell))
+            return Finding("look", detail, "context-search status TOOL says why")
+        return Finding("ok", f"{counted(len(tools), 'tool')}, each index as it should be")
 
     def _search(self) -> Finding:
         tools = self.session.client.get("/api/v1/tools")["tools"]

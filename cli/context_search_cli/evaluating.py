@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from context_search_cli import judging
+from context_search_cli.abreast import abreast
+from context_search_cli.client import Client
 from context_search_cli.command import Session, command, group
 from context_search_cli.failures import Code, CommandError, EndedError, UsageError
 from context_search_cli.judged import Question, questions_of, sets
@@ -38,13 +40,13 @@ class Configuration:
     tool: int
     draft: dict[str, object]
 
-    def ask(self, session: Session, question: str) -> list[Span]:
+    def ask(self, client: Client, question: str) -> list[Span]:
         """Where the first hits stand. Raises CommandError where they would say nothing."""
         body: dict[str, Any] = {"query": question, "top_k": DEPTH}
         path = f"/api/v1/tools/{self.tool}/search"
         if self.draft:
             path, body = f"{path}/explain", body | {"config": self.draft}
-        answer = session.client.ask(path, body)
+        answer = client.ask(path, body)
         if degraded := answer["retrieval"]["degraded"]:
             raise CommandError(
                 f"not measured: tool {self.tool} answered degraded: {', '.join(degraded)}",
@@ -54,6 +56,33 @@ class Configuration:
             )
         chunks = [hit["chunk"] for hit in answer["results"]]
         return [Span(c["json_pointer"], c["char_start"], c["char_end"]) for c in chunks]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two configurations in one measure."""
+
+    base: float
+    candidate: float
+    difference: Interval
+
+    @classmethod
+    def of(cls, before: Sequence[float], after: Sequence[float]) -> Compared:
+        """What one value a question says of each, question by question."""
+        differences = [new - old for old, new in zip(before, after, strict=True)]
+        return cls(_mean(before), _mean(after), interval(differences))
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """As JSON says it."""
+        difference = _document(self.difference)
+        return {"base": self.base, "candidate": self.candidate, "difference": difference}
+
+    @property
+    def cells(self) -> list[str]:
+        """As a row says it."""
+        both = f"{self.base:.3f}", f"{self.candidate:.3f}"
+        return [*both, f"{self.difference.mean:+.3f}", *_ends(self.difference, "+")]
 
 
 @command(app, "run")
@@ -105,42 +134,23 @@ def compare(
     pair = [Configuration(base, {}), Configuration(candidate or base, draft_of(draft))]
     questions = questions_of(session, queries)
     before, after = _measured(session, questions, pair)
-    differences = {
-        name: interval([new - old for old, new in zip(before[name], after[name], strict=True)])
-        for name in MEASURES
-    }
-    is_worse = differences[measure].high < 0
+    found = {name: Compared.of(before[name], after[name]) for name in MEASURES}
+    is_worse = found[measure].difference.high < 0
+    verdict = "worse" if is_worse else "not worse"
     document = {
         "base": base,
         "candidate": pair[1].tool,
         "draft": pair[1].draft or None,
         "questions": len(questions),
         "measure": measure,
-        "verdict": "worse" if is_worse else "not worse",
-        "measures": {
-            name: {
-                "base": _mean(before[name]),
-                "candidate": _mean(after[name]),
-                "difference": _document(differences[name]),
-            }
-            for name in MEASURES
-        },
+        "verdict": verdict,
+        "measures": {name: each.document for name, each in found.items()},
     }
 
     def show() -> None:
-        rows = [
-            [
-                name,
-                f"{_mean(before[name]):.3f}",
-                f"{_mean(after[name]):.3f}",
-                f"{each.mean:+.3f}",
-                *_ends(each, "+"),
-            ]
-            for name, each in differences.items()
-        ]
         columns = ("measure", "base", "candidate", "difference", "from", "to")
-        session.out.rows(columns, rows, "")
-        session.out.line(f"candidate is {document['verdict']} in {measure}")
+        session.out.rows(columns, [[name, *each.cells] for name, each in found.items()], "")
+        session.out.line(f"candidate is {verdict} in {measure}")
 
     session.out.result(document, show)
     session.out.note(f"{counted(len(questions), 'question')}; from and to: 95 % bootstrap interval")
@@ -152,15 +162,23 @@ def _measured(
     session: Session, questions: Sequence[Question], asked: Sequence[Configuration]
 ) -> list[Measures]:
     """Each configuration's values, one a question; every question is asked of all in turn."""
-    values: list[Measures] = [{name: [] for name in MEASURES} for _ in asked]
+    client = session.client
     with session.out.progress("asking") as tell:
-        for place, question in enumerate(questions):
-            tell(f"asking: {place} of {counted(len(questions), 'question')}")
-            for measures, one in zip(values, asked, strict=True):
-                for name, value in score(question.gold, one.ask(session, question.text)).items():
-                    measures[name].append(value)
-        tell("drawing samples")
-    return values
+        answers = abreast(
+            lambda question: [one.ask(client, question.text) for one in asked],
+            questions,
+            told=lambda done: tell(
+                f"asked: {done} of {counted(len(questions), 'question')}", done / len(questions)
+            ),
+        )
+    scored = [
+        [score(question.gold, spans) for spans in found]
+        for question, found in zip(questions, answers, strict=True)
+    ]
+    return [
+        {name: [scores[place][name] for scores in scored] for name in MEASURES}
+        for place in range(len(asked))
+    ]
 
 
 def _mean(values: Sequence[float]) -> float:

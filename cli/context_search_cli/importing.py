@@ -175,7 +175,7 @@ def _upload(session: Session, source: Source, table_id: int, revision: int | Non
             for piece in source.pieces():
                 yield piece
                 sent += len(piece)
-                tell(f"uploading: {sent:,} of {source.size:,} bytes")
+                tell(f"uploading: {sent:,} of {source.size:,} bytes", sent / source.size)
 
         session.client.put_document(begun["url"], begun["headers"], source.size, pieces)
     return session.client.ask(f"{path}/{begun['upload_id']}/complete")
@@ -208,5 +208,7 @@ def _check(content: bytes, where: str = "") -> None:
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise UsageError(f"{where}this is no JSON: {error.msg}, {place}") from None
-    except (UnicodeDecodeError, RecursionError, ValueError) as error:
+    except RecursionError:
+        raise UsageError(f"{where}this is over 256 levels deep") from None
+    except (UnicodeDecodeError, ValueError) as error:
         raise UsageError(f"{where}this is no JSON in UTF-8: {type(error).__name__}") from None

@@ -95,8 +95,9 @@ def rotate(
 
 @command(app, "revoke")
 def revoke(session: Session, *, key: KeyId, yes: Yes = False) -> None:
-    """End a key at once."""
-    confirmed(session, f"Revoke key {key}? Who uses it is refused from now on.", yes=yes)
+    """End a key at once, with the keys that were made with it."""
+    question = f"Revoke key {key}, and those made with it? Who uses one is refused from now on."
+    confirmed(session, question, yes=yes)
     session.client.delete(f"{session.project}/keys/{key}")
     session.out.result({"revoked": key}, lambda: session.out.made(key, f"key {key} is revoked"))
 

@@ -11,7 +11,7 @@ import typer
 
 from context_search_cli.command import Session, command
 from context_search_cli.config import Endpoint, Wanted, checked_secret, checked_url, read_secret
-from context_search_cli.failures import UsageError
+from context_search_cli.failures import ProblemError, UsageError
 
 app = typer.Typer()
 DEFAULT_PROFILE = "default"
@@ -86,9 +86,17 @@ def console(
     *,
     opens: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
 ) -> None:
-    """Open the web console. It asks for the key itself: no key is in the address."""
+    """Open the web console, signed in by a code that is good once, for five minutes.
+
+    No key is in the address. With one that may not manage, the page asks for the key.
+    """
     endpoint = session.configuration.endpoint(session.wanted)
     address = f"{endpoint.url}/console"
+    if endpoint.key is not None:
+        try:
+            address += f"#/once/{session.client.ask('/api/v1/console/codes')['code']}"
+        except ProblemError as refused:
+            session.out.note(f"sign in there with the key: {refused}")
     session.out.result({"url": address}, lambda: session.out.line(address))
     if opens and session.out.is_terminal:
         webbrowser.open(address)

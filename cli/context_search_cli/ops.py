@@ -6,9 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
-from context_search_cli.command import SecretFile, Session, ToolId, Yes, command, confirmed, group
+from context_search_cli.client import Client
+from context_search_cli.command import (
+    Limit,
+    SecretFile,
+    Session,
+    Timeout,
+    ToolId,
+    Wait,
+    Yes,
+    command,
+    confirmed,
+    group,
+)
 from context_search_cli.keys import Output, hand_over
 from context_search_cli.output import counted, number
+from context_search_cli.waiting import wait_for
 
 app = group("ops", "Operator's work, with the internal secret.")
 projects = group("projects", "Projects.")
@@ -26,6 +39,75 @@ def create_project(
     """Make a project; its first key is shown this once."""
     made = session.internal(secret_file).create("/api/v1/projects", {"name": name})
     hand_over(session, made, output, "project")
+
+
+@command(projects, "list")
+def list_projects(session: Session, *, limit: Limit = 100, secret_file: SecretFile = None) -> None:
+    """List the projects of the deployment."""
+    client = session.internal(secret_file)
+    rows, has_more = client.pages("/internal/projects", "projects", limit=limit)
+    columns = ("id", "name", "tables_count", "tools_count", "building")
+
+    def show() -> None:
+        session.out.rows(
+            ("id", "name", "tables", "tools", "building"),
+            [[row[name] for name in columns] for row in rows],
+            "no project yet: context-search ops projects create NAME",
+        )
+
+    session.out.result({"projects": rows, "has_more": has_more}, show)
+    if has_more:
+        session.out.note(f"there are more than {limit}: --limit 0")
+
+
+@command(app, "rebuild")
+def rebuild(
+    session: Session,
+    *,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also what is built as today's settings say.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it takes.")] = False,
+    wait: Wait = False,
+    timeout: Timeout = 86_400,
+    yes: Yes = False,
+    secret_file: SecretFile = None,
+) -> None:
+    """Build the indexes of all projects anew beside those that answer, and switch."""
+    client = session.internal(secret_file)
+    if dry_run:
+        estimate = _summed(session, client, every=every, dry_run=True)
+        session.out.result(estimate, lambda: session.out.fields(estimate))
+        return
+    which = "every index" if every else "every index that is out of date"
+    confirmed(session, f"Rebuild {which}, of all projects?", yes=yes)
+    done = _summed(session, client, every=every, dry_run=False)
+    if wait:
+        wait_for(
+            session,
+            lambda: client.get("/internal/rebuild").body,
+            is_over=lambda left: not left["building"] + left["queued"],
+            told=lambda left: f"{left['building']} being built, {left['queued']} waiting",
+            timeout_s=timeout,
+        )
+    session.out.result(done, lambda: session.out.fields(done))
+
+
+def _summed(session: Session, client: Client, *, every: bool, dry_run: bool) -> dict[str, Any]:
+    """Goes through all pages, each of which may be asked for again, and adds them up."""
+    total: dict[str, Any] = {}
+    cursor: str | None = "0"
+    with session.out.progress("0 indexes") as tell:
+        while cursor is not None:
+            page = client.ask(
+                "/internal/rebuild", outdated=not every, dry_run=dry_run, cursor=cursor
+            ).body
+            cursor = page.pop("cursor")
+            for name, value in page.items():
+                amount = len(value) if isinstance(value, list) else value
+                total[name] = None if amount is None else total.get(name, 0) + amount
+            tell(f"{total['indexes' if dry_run else 'generations']} indexes")
+    return total
 
 
 @command(app, "integrity")

@@ -11,15 +11,15 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from context_search_cli.client import Answer
 
-Tell = Callable[[str], None]
 Cell = object
 # Controls (but line break and tab), and what turns the direction of writing or is not seen.
 _UNSEEN = re.compile(
@@ -28,6 +28,13 @@ _UNSEEN = re.compile(
 
 # 2026-11-23T19:08:06.498075+00:00, of which a person in a list needs the first sixteen.
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?\+00:00$")
+
+
+class Tell(Protocol):
+    """Says how far something is: in words, and as a share of all where that is known."""
+
+    def __call__(self, text: str, share: float | None = None) -> None:
+        """``share``: 0..1; without it the bar only moves."""
 
 
 def visible(text: str) -> str:
@@ -171,12 +178,23 @@ class Output:
 
     @contextmanager
     def progress(self, first: str) -> Iterator[Tell]:
-        """Gives a function that says how far something is: one line that changes, on stderr."""
+        """Gives a function that says how far something is: a line with a bar, on stderr.
+
+        It is seen in a terminal only, and gone when it is over.
+        """
         if self.quiet or not self.stderr.is_terminal:
-            yield lambda _: None
+            yield lambda text, share=None: None  # noqa: ARG005 - nobody looks
             return
-        with self.stderr.status(Text(visible(first))) as status:
-            yield lambda text: status.update(Text(visible(text)))
+        words = TextColumn("{task.description}", markup=False)
+        columns = SpinnerColumn(), BarColumn(bar_width=24), words
+        with Progress(*columns, console=self.stderr, transient=True) as shown:
+            bar = shown.add_task(visible(first), total=None)
+
+            def tell(text: str, share: float | None = None) -> None:
+                total = None if share is None else 1.0
+                shown.update(bar, description=visible(text), completed=share or 0.0, total=total)
+
+            yield tell
 
     def _table(
         self, columns: Sequence[str], rows: Sequence[Sequence[Cell]], texts: list[list[str]]

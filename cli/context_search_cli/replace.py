@@ -47,6 +47,7 @@ def replace(
     """Replace a text everywhere: shows every place first, then changes exactly these."""
     if dry_run and yes:
         raise UsageError("--dry-run or --yes, not both")
+    left = sorted(set(leave or []))
     asked = {
         "find": find,
         "replace_with": by,
@@ -68,17 +69,11 @@ def replace(
             return
         if not (session.out.as_json or session.out.quiet):
             _show_plan(session.out, plan.body)
-        chosen = plan["matches_count"] - len(set(leave or []))
-        confirmed(
-            session, f"Replace {chosen} in {counted(plan['tables_count'], 'table')}?", yes=yes
-        )
+        chosen, tables = plan["matches_count"] - len(left), counted(plan["tables_count"], "table")
+        confirmed(session, f"Replace {chosen} in {tables}?", yes=yes)
         is_used = True
-        body = {
-            "plan_id": plan["plan_id"],
-            "digest": plan["digest"],
-            "on_conflict": "skip" if skip_changed else "abort",
-        }
-        body |= {"except": sorted(set(leave))} if leave else {}
+        body = {"plan_id": plan["plan_id"], "digest": plan["digest"], **_conflict(skip_changed)}
+        body |= {"except": left} if left else {}
         done = session.client.ask(f"{path}/execute", body)
         done = _executed(session, done, plan["plan_id"], timeout)
     finally:
@@ -99,7 +94,7 @@ def undo(
 ) -> None:
     """Take a replacement back. What somebody has edited since is never overwritten."""
     path = f"{session.project}/replace/{plan}/undo"
-    body = {"on_conflict": "skip" if skip_changed else "abort"}
+    body = _conflict(skip_changed)
     if dry_run:
         done = session.client.ask(path, body, dry_run=True)
     else:
@@ -122,6 +117,10 @@ def plans(session: Session, *, limit: Limit = 20) -> None:
         session.out.rows(columns, [[row[name] for name in columns] for row in rows], "no plan yet")
 
     session.out.result({"plans": rows, "has_more": has_more}, show)
+
+
+def _conflict(skip_changed: bool) -> dict[str, str]:  # noqa: FBT001 - the option as it is given
+    return {"on_conflict": "skip" if skip_changed else "abort"}
 
 
 def _previewed(session: Session, plan: Answer, samples: int, timeout_s: float) -> Answer:
@@ -155,8 +154,13 @@ def _settled(session: Session, path: str, timeout_s: float) -> Answer:
         lambda: session.client.get(path),
         is_over=lambda plan: plan["state"] not in _GOING_ON,
         told=lambda plan: f"plan {plan['plan_id']} is {plan['state']}{_far(plan.body)}",
+        share=lambda plan: _share(plan.body.get("progress")),
         timeout_s=timeout_s,
     )
+
+
+def _share(progress: dict[str, int] | None) -> float | None:
+    return progress["tables_done"] / progress["tables"] if progress and progress["tables"] else None
 
 
 def _far(plan: dict[str, Any]) -> str:

@@ -65,6 +65,7 @@ def on(
             lambda: session.client.get(path),
             is_over=lambda found: found["status"] in SETTLED,
             told=lambda found: far(found.body),
+            share=lambda found: indexed_share(found.body),
             timeout_s=timeout,
         )
     session.out.result(state, lambda: show_state(session.out, state.body))
@@ -92,8 +93,15 @@ def wait_until_settled(session: Session, tool: int, timeout_s: float) -> Answer:
         lambda: session.client.get(_path(tool)),
         is_over=lambda state: state["status"] in SETTLED,
         told=lambda state: far(state.body),
+        share=lambda state: indexed_share(state.body),
         timeout_s=timeout_s,
     )
+
+
+def indexed_share(state: dict[str, Any]) -> float | None:
+    """The same as a number, 0..1; None before anybody knows how much there is."""
+    count = state["chunks_count"]
+    return state["indexed_chunks_count"] / count if count else None
 
 
 def far(state: dict[str, Any]) -> str:
@@ -108,7 +116,7 @@ def far(state: dict[str, Any]) -> str:
 
 
 def show_state(out: Output, state: dict[str, Any]) -> None:
-    """Prints an index, and of what is not indexed the reasons."""
+    """Prints an index, and why strings are not in it; those on their way are only counted."""
     error = state["last_error"]
     out.fields(
         {
@@ -123,17 +131,35 @@ def show_state(out: Output, state: dict[str, Any]) -> None:
             "hint": state.get("hint"),
         }
     )
-    waiting = state.get("not_indexed") or []
+    waiting = [each for each in state.get("not_indexed") or [] if not _is_on_its_way(each)]
     if waiting:
         out.line()
         show_nodes(out, waiting)
+    tool = state.get("tool_id")
     hidden = state.get("not_indexed_count", 0) - len(waiting)
     if hidden > 0:
-        out.note(f"and {number(hidden)} more")
-    if state["nodes"].get("quarantined") and (tool := state.get("tool_id")):
+        which = f": context-search tools nodes {tool}" if tool else ""
+        out.note(f"and {number(hidden)} more that are not indexed{which}")
+    if state["nodes"].get("quarantined") and tool:
         out.note(f"when that is mended: context-search tools retry {tool}")
+        if any(_is_of_model(each) for each in waiting):
+            out.note(
+                "an index keeps the model that it was made with: if the deployment has another one"
+                f" now, context-search tools rebuild {tool}"
+            )
     for refused in state.get("refused") or []:
         out.line(f"table {refused['table_id']}: {refused['code']}: {refused['message']}")
+
+
+def _is_on_its_way(node: dict[str, Any]) -> bool:
+    """Whether a string waits for its turn, or is worked on, and has never failed."""
+    return node["state"] in {"queued", "claimed"} and not node["attempts"]
+
+
+def _is_of_model(node: dict[str, Any]) -> bool:
+    """Whether a string was given up because of the embedding model."""
+    code = (node.get("last_error") or {}).get("code")
+    return node["state"] == "quarantined" and str(code).startswith("EMBEDDING_")
 
 
 def show_nodes(out: Output, nodes: list[dict[str, Any]]) -> None:

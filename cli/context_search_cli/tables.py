@@ -21,7 +21,13 @@ from context_search_cli.command import (
     group,
 )
 from context_search_cli.config import write_private
-from context_search_cli.failures import Code, CommandError, ProblemError, UsageError
+from context_search_cli.failures import (
+    Code,
+    CommandError,
+    ProblemError,
+    UnreachableError,
+    UsageError,
+)
 from context_search_cli.importing import Source, Target, bring, finished, opened
 from context_search_cli.output import one_line
 
@@ -270,11 +276,14 @@ def _string(session: Session, table: int, pointer: str) -> str:
                 raise CommandError(
                     "the string was changed meanwhile: ask again", Code.CONFLICT, code="CONFLICT"
                 )
-            digest, at = window["hash"], window["end"]
             pieces.append(window["text"])
-            tell(f"{at:,} of {window['total']:,} characters")
-            if at >= window["total"]:
+            end, total = window["end"], window["total"]
+            tell(f"{end:,} of {total:,} characters", end / total if total else None)
+            if end >= total:
                 return "".join(pieces)
+            if end <= at:
+                raise UnreachableError("the string does not go on: is this address the API's?")
+            digest, at = window["hash"], end
 
 
 def _told(session: Session, table: Answer | dict[str, Any], done: str) -> None:

@@ -50,7 +50,9 @@ def create(
     table: TableId,
     name: Name = None,
     description: Description = None,
-    path: Annotated[str, typer.Option(help="Scope: only strings at this pointer and below.")] = "",
+    scope: Annotated[
+        str, typer.Option("--scope", "--path", help="Only strings at this pointer and below.")
+    ] = "",
     strategy: StrategyOption = None,
     fusion: FusionOption = None,
     top_k: TopK = None,
@@ -85,7 +87,7 @@ def create(
         "project_id": session.project_id,
         "table_id": table,
         "name": name or f"search_{table}",
-        "json_path": path,
+        "json_path": scope,
     }
     body |= {"description": description} if description is not None else {}
     body |= {"search_config": settings} if settings else {}

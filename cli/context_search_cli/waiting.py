@@ -20,8 +20,9 @@ def wait_for(
     is_over: Callable[[T], bool],
     told: Callable[[T], str],
     timeout_s: float,
+    share: Callable[[T], float | None] = lambda _: None,
 ) -> T:
-    """Looks again and again until it is over; ``told`` says how far it is.
+    """Looks again and again until it is over; ``told`` and ``share`` say how far it is.
 
     Raises CommandError with the code of what may be tried again when the time is over: what goes
     on there goes on. Ctrl-C stops the waiting alone, too.
@@ -31,7 +32,7 @@ def wait_for(
     state = look()
     with session.out.progress(told(state)) as tell:
         while not is_over(state):
-            tell(told(state))
+            tell(told(state), share(state))
             if session.world.monotonic() > ends:
                 raise CommandError(
                     f"not finished after {timeout_s:g} s, it goes on: {told(state)}",

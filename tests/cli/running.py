@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass, field, replace
@@ -59,6 +60,8 @@ class Network(httpx2.BaseTransport):
         self.requests: list[httpx2.Request] = []
         self.before: list[Before] = []
         self.lose_next_reply: str | None = None
+        self.working = threading.Lock()
+        """Who serves: one request after the other, also where several are sent at once."""
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """One exchange."""
@@ -70,7 +73,7 @@ class Network(httpx2.BaseTransport):
                 return reply
         if str(request.url).startswith(BUCKET):
             return self._kept(request)
-        with elsewhere():
+        with self.working, elsewhere():
             reply = self.inside.handle_request(request)
         if self.lose_next_reply and self.lose_next_reply in request.url.path:
             self.lose_next_reply = None
@@ -181,5 +184,5 @@ class CommandLine:
 
     def _pause(self, seconds: float) -> None:
         self.pauses.append(seconds)
-        with elsewhere():
+        with self.network.working, elsewhere():
             self.parts.work()

@@ -172,6 +172,28 @@ def test_operators_look_and_mend(operator: CommandLine) -> None:
     assert operator.json("ops", "clear", tool, "--yes")["tools"] == [tool]
 
 
+def test_operators_see_all_projects(operator: CommandLine) -> None:
+    made = operator.json("ops", "projects", "create", "acme")
+    listed = operator.json("ops", "projects", "list", "--limit", 0)
+    assert listed["has_more"] is False
+    assert {"id": made["id"], "name": "acme"}.items() <= listed["projects"][-1].items()
+    assert "acme" in operator.done("ops", "projects", "list").out
+    assert operator.json("ops", "projects", "list", "--limit", 1)["has_more"] is True
+
+
+def test_operators_rebuild_all_projects(operator: CommandLine) -> None:
+    operator.tool(operator.table({"a": "x " * 40}))
+    told = operator.json("ops", "rebuild", "--dry-run", "--all")
+    assert told["indexes"] >= 1
+    assert operator("ops", "rebuild").code == 2
+    nothing = operator.json("ops", "rebuild", "--yes", "--wait")
+    assert (nothing["generations"], nothing["up_to_date"]) == (0, told["indexes"])
+    begun = operator.json("ops", "rebuild", "--all", "--yes")
+    assert begun["generations"] == told["indexes"]
+    assert operator("ops", "rebuild", "--yes", "--wait", "--timeout", 0).code == 5
+    assert "generations" in operator.done("ops", "rebuild", "--all", "--yes").out
+
+
 def test_the_secret_travels_without_the_key(operator: CommandLine) -> None:
     operator.done("ops", "integrity")
     [request] = operator.network.requests

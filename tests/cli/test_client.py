@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 
 import httpx2
 import pytest
 
-from tests.cli.running import CommandLine
+from context_search_cli.client import MOST_PAGES, Client
+from context_search_cli.config import Endpoint
+from context_search_cli.failures import UnreachableError
+from tests.cli.running import URL, CommandLine
 
 
 def problem(status: int, **members: object) -> httpx2.Response:
@@ -28,7 +34,7 @@ def test_a_retryable_problem_is_tried_again_as_the_server_says(cli: CommandLine)
     busy = problem(503, code="DATABASE_UNAVAILABLE", retryable=True, retryAfterMs=1500)
     cli.network.before += answering(busy, "/tables", times=2)  # type: ignore[arg-type]
     result = cli.done("tables", "import", cli.file("a.json", {"a": 1}))
-    assert cli.pauses == [1.5, 1.5]
+    assert cli.pauses == pytest.approx([1.5, 1.5], abs=0.5)
     assert "DATABASE_UNAVAILABLE" in result.err
     keys = [
         each.headers["idempotency-key"] for each in cli.network.requests if each.method == "POST"
@@ -43,7 +49,7 @@ def test_retry_after_counts_where_a_gateway_answers(cli: CommandLine) -> None:
     )
     cli.network.before += answering(refused, "/whoami")  # type: ignore[arg-type]
     cli.done("whoami")
-    assert cli.pauses == [7.0]
+    assert cli.pauses == pytest.approx([7.0], abs=0.5)
 
 
 def test_patience_has_an_end(cli: CommandLine) -> None:
@@ -153,3 +159,76 @@ def test_a_body_that_is_refused_is_explained_field_by_field(cli: CommandLine) ->
     assert result.code == 1
     assert "chunk_sise" in result.err
     assert "request " in result.err
+
+
+def client_of(
+    handle: Callable[[httpx2.Request], httpx2.Response],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Client:
+    return Client(Endpoint(URL, "a test"), transport=httpx2.MockTransport(handle), sleep=sleep)
+
+
+@pytest.mark.parametrize("cursors", [["a", "a"], ["a", "b", "a"], [5], [["a"]]])
+def test_a_list_whose_pages_go_in_circles_ends(cli: CommandLine, cursors: list[object]) -> None:
+    for cursor in cursors:
+        page = httpx2.Response(200, json={"tables": [], "cursor": cursor})
+        cli.network.before += answering(page, "/tables")  # type: ignore[arg-type]
+    result = cli("tables", "list", "--limit", 0, "--json")
+    assert (result.code, result.document["error"]["code"]) == (5, "UNREACHABLE")
+    assert len(cli.network.requests) == len(cursors)
+
+
+@pytest.mark.slow
+def test_a_list_of_which_every_page_names_another_ends() -> None:
+    names = itertools.count()
+
+    def next_page(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, json={"rows": [], "cursor": str(next(names))})
+
+    with pytest.raises(UnreachableError, match="10,000 pages"):
+        client_of(next_page).pages("/api/v1/rows", "rows", limit=0)
+    assert next(names) == MOST_PAGES
+
+
+def test_rows_that_are_no_list_end_a_command_in_order(cli: CommandLine) -> None:
+    cli.network.before += answering(  # type: ignore[arg-type]
+        httpx2.Response(200, json={"tables": 5, "cursor": None}), "/tables"
+    )
+    assert cli("tables", "list").code == 5
+
+
+def test_a_string_that_does_not_go_on_ends(cli: CommandLine) -> None:
+    window = {"text": "", "hash": "h", "end": 0, "total": 5}
+    stuck = httpx2.Response(200, json=window)
+    cli.network.before += answering(stuck, "/text", times=9)  # type: ignore[arg-type]
+    assert cli("tables", "get", 1, "/a", "--text").code == 5
+    assert len(cli.network.requests) == 1
+
+
+def test_who_is_told_to_wait_stops_what_others_would_send() -> None:
+    """Without it three threads would go on asking a server that has said stop."""
+    rests, goes_on = threading.Event(), threading.Event()
+    asked: list[str] = []
+
+    def once_busy(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url.path)
+        is_first = asked == ["/first"]
+        return problem(429, retryAfterMs=1000) if is_first else httpx2.Response(200, json={})
+
+    def sleep(seconds: float) -> None:
+        asked.append("rest")
+        rests.set()
+        assert goes_on.wait(10)
+        asked.append("up again")
+
+    client = client_of(once_busy, sleep)
+    one = threading.Thread(target=client.get, args=["/first"])
+    other = threading.Thread(target=client.get, args=["/second"])
+    one.start()
+    assert rests.wait(10)
+    other.start()
+    goes_on.set()
+    one.join(10)
+    other.join(10)
+    assert asked[:3] == ["/first", "rest", "up again"]
+    assert sorted(asked[3:]) == ["/first", "/second"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from context_search_cli.config import Configuration, Endpoint, Wanted, checked_url, read_secret
@@ -111,9 +112,27 @@ def test_login_tries_the_key_and_keeps_it(cli: CommandLine) -> None:
     assert f"project {cli.project_id}" in told.out
     whoami = cli.json("whoami")
     assert whoami["project"]["id"] == cli.project_id
-    assert cli.done("console").out == f"{URL}/console\n"
     cli.done("logout")
     assert cli("whoami").code == 2
+
+
+def test_the_console_opens_signed_in_by_a_code(cli: CommandLine) -> None:
+    address, code = cli.json("console")["url"].split("#/once/")
+    assert address == f"{URL}/console"
+    assert cli.key not in code
+    used = httpx2.Request("POST", f"{URL}/api/v1/console/sign-in", json={"code": code})
+    reply = cli.network.inside.handle_request(used)
+    reply.read()
+    assert reply.json()["kind"] == "console"
+
+
+def test_the_console_asks_for_a_key_that_may_not_manage(cli: CommandLine) -> None:
+    made = cli.json("keys", "create", "--scope", "search")
+    cli.environment["CONTEXT_SEARCH_KEY"] = made["api_key"]
+    told = cli.done("console")
+    assert told.out == f"{URL}/console\n"
+    assert "sign in there" in told.err
+    assert made["api_key"] not in told.out + told.err
 
 
 def test_login_with_a_wrong_key_keeps_nothing(cli: CommandLine) -> None:

@@ -42,6 +42,17 @@ def test_a_doctor_finds_what_is_not_well(cli: CommandLine, tool: int) -> None:
     assert "→ is its schedule on?" in told.out
 
 
+def test_a_doctor_names_every_tool_that_finds_nothing(cli: CommandLine, tool: int) -> None:
+    def found() -> dict[str, str]:
+        checks = cli("doctor", "--json").document["checks"]
+        return next(each for each in checks if each["check"] == "tools")
+
+    assert (found()["state"], found()["detail"]) == ("ok", "1 tool, each index as it should be")
+    table = cli.json("tools", "show", tool)["table_id"]
+    blind = cli.tool(table, "--path", "/nowhere")
+    assert (found()["state"], found()["detail"]) == ("look", f"tool {blind} is empty")
+
+
 def test_a_doctor_looks_at_the_script_of_the_console(cli: CommandLine) -> None:
     page = cli.network.inside.handle_request(httpx2.Request("GET", f"{URL}/console"))
     policy = page.headers["Content-Security-Policy"]

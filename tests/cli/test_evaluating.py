@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+import httpx2
 import numpy as np
 import pytest
 
 from context_search_cli import measures as ours
+from context_search_cli.abreast import abreast
 from context_search_cli.evaluating import Measure
 from evaluation import metrics as theirs
 from evaluation.compare import Outcome, read_judged
@@ -115,7 +118,7 @@ def test_a_tool_is_measured(cli: CommandLine, tool: int, judged: Path) -> None:
 def test_a_tool_that_finds_less_is_worse(
     cli: CommandLine, table: int, tool: int, judged: Path
 ) -> None:
-    blind = cli.tool(table, "--path", "/nowhere")
+    blind = cli.tool(table, "--scope", "/nowhere")
     pair = ("eval", "compare", "--queries", judged)
     worse = cli(*pair, "--base", tool, "--candidate", blind, "--json")
     assert (worse.code, worse.document["verdict"]) == (1, "worse")
@@ -135,6 +138,67 @@ def test_a_draft_is_compared_with_the_tool(cli: CommandLine, tool: int, judged: 
     for wrong in ("top_k=5", "vector", "vector=", "vector=much"):
         assert cli(*pair, "--draft", wrong).code == 2
     assert cli(*pair, "--draft", "fusion=nonsense").code == 1
+
+
+def test_four_questions_are_asked_at_once_and_counted_in_order(
+    cli: CommandLine, table: int, tool: int
+) -> None:
+    blind = cli.tool(table, "--path", "/nowhere")
+    half = [line("keeper clockwork lantern", LIGHT), line("keeper clockwork lantern", RENT)] * 4
+    judged = cli.file("judged.jsonl", lines(*half))
+    four = threading.Barrier(4)
+
+    def together(request: httpx2.Request) -> httpx2.Response | None:
+        if request.url.path.endswith(f"/{tool}/search"):
+            four.wait(30)  # breaks where fewer than four are under way
+        return None
+
+    cli.network.before.append(together)
+    pair = ("eval", "compare", "--queries", judged, "--base", tool, "--candidate", blind)
+    result = cli(*pair, "--json")
+    found = result.document
+    assert result.code == 1
+    assert found["questions"] == 8
+    assert found["measures"]["recall@1"]["base"] == 0.5
+    assert found["measures"]["recall@1"]["difference"]["mean"] == -0.5
+    assert len([path for path in cli.paths("POST") if path.endswith("/search")]) == 2 * 8 + 2
+
+
+def test_answers_come_in_the_order_of_their_questions() -> None:
+    """The first answer comes last."""
+    is_last = threading.Semaphore(0)
+
+    def work(item: int) -> int:
+        if item == 0:
+            for _ in range(9):
+                assert is_last.acquire(timeout=30)
+        is_last.release()
+        return item
+
+    counts: list[int] = []
+    assert abreast(work, range(10), told=counts.append) == list(range(10))
+    assert counts == list(range(1, 11))
+    assert abreast(work, [], told=counts.append) == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, httpx2.ReadError("gone")])
+def test_a_run_that_is_stopped_asks_no_more_and_prints_no_figure(
+    cli: CommandLine, tool: int, error: type[BaseException] | BaseException
+) -> None:
+    judged = cli.file("judged.jsonl", JUDGED * 50)
+
+    def stop(request: httpx2.Request) -> httpx2.Response | None:
+        if request.url.path.endswith("/search"):
+            raise error
+        return None
+
+    cli.network.before.append(stop)
+    result = cli("eval", "run", judged, "--tool", tool)
+    assert (result.code, result.out) == (130 if error is KeyboardInterrupt else 5, "")
+    asked = len(cli.network.requests)
+    assert asked < 50
+    cli.network.before.clear()
+    assert cli.json("eval", "run", judged, "--tool", tool)["questions"] == 100
 
 
 def test_a_degraded_answer_measures_nothing(cli: CommandLine, tool: int, judged: Path) -> None:

@@ -89,12 +89,23 @@ def test_a_string_that_the_model_refuses_is_told_and_tried_again(
     assert result.code == 1
     assert "EMBEDDING_REJECTED" in result.out
     assert f"tools retry {tool}" in result.err
+    assert f"tools rebuild {tool}" in result.err  # after a wrong EMBEDDING_MODEL
     [row] = cli.done("tools", "nodes", tool, "--state", "quarantined").lines
     assert (row[0], row[2], row[4]) == ("/notes", "quarantined", "EMBEDDING_REJECTED")
     told = cli.done("tools", "retry", tool, "/notes")
     assert "1 string" in told.out
     assert "--watch" in told.err
     assert cli.done("status", tool, "--exit-when-ready").code == 0
+
+
+def test_strings_that_wait_for_their_turn_are_counted_and_not_listed(cli: CommandLine) -> None:
+    table = cli.table({"notes": [f"{TEXT} {number}" for number in range(3)]})
+    tool = cli.done("tools", "create", table, "--chunk-threshold", 20, "-q").out.strip()
+    told = cli.done("status", tool)
+    assert "3 queued" in told.out
+    assert "/notes/" not in told.out
+    assert f"3 more that are not indexed: context-search tools nodes {tool}" in told.err
+    assert len(cli.done("tools", "nodes", tool, "--state", "queued").lines) == 3
 
 
 def test_a_string_is_read_in_windows(cli: CommandLine) -> None:

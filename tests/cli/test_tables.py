@@ -46,6 +46,7 @@ def test_stdin_and_json_lines(cli: CommandLine) -> None:
         (b"\xff\xfe", "UTF-8"),
         (b'{"a": 1}, {"x": 2}', "no JSON"),
         (b"", "no JSON"),
+        (b"[" * 10_000 + b"]" * 10_000, "over 256 levels deep"),
     ],
 )
 def test_what_is_no_json_is_told_before_anything_is_sent(

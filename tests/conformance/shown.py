@@ -4,6 +4,9 @@ Everything is to be equal, but: times, secrets and what else is new each time ar
 kind, and so are numbers that follow from the texts, which are those of the Python that runs the
 walk. ``…`` in a text stands for any text; as a value, a member or an element, for all that was
 left out.
+
+Below a block of sh stands one of json, or one of text: lines, of which figures and times are
+compared by kind; ``…`` alone in a line stands for all that follow.
 """
 
 from __future__ import annotations
@@ -11,10 +14,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 WIDTH = 130
-BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```json\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```(json|text)\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
 _LEFT_OUT = "…"
@@ -24,11 +27,30 @@ _VARYING = re.compile(
     r"|\w*chunks?(_\w+)?|tokens|used|seconds|bytes|char_\w+|start|end|text_start|text_end|checked"
     r"|(chunks?|dropped)(/\d+)?/id|rank)$"
 )
+_FIGURE = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(\+00:00)?|(?<!exit code )\d+([.,]\d+)*"
+)
 
 
-def blocks(page: str) -> list[tuple[str, str]]:
-    """(commands, the answers shown below them or "") of the whole page."""
-    return BLOCK.findall(page)
+class Block(NamedTuple):
+    """Commands, the kind of what is shown below them (json, text or ""), and that."""
+
+    commands: str
+    kind: str
+    shown: str
+
+    def differences(self, printed: str) -> Iterator[str]:
+        """What is shown that was not printed, and the reverse."""
+        if self.kind == "text":
+            yield from text_differences(self.shown, printed)
+        elif self.shown:
+            for one, other in zip(values(self.shown), values(printed), strict=True):
+                yield from differences(one, other)
+
+
+def blocks(page: str) -> list[Block]:
+    """Those of the whole page."""
+    return [Block(*found) for found in BLOCK.findall(page)]
 
 
 def rewritten(page: str, printed: list[str]) -> str:
@@ -39,8 +61,10 @@ def rewritten(page: str, printed: list[str]) -> str:
         text = next(remaining)
         if found[2] is None:
             return found[0]
+        if found[2] == "text":
+            return f"```sh\n{found[1]}```\n```text\n{_text_again(found[3], text)}```\n"
         answers = values(text)
-        known = [*values(found[2]), *answers]  # a block that shows nothing yet gets all of them
+        known = [*values(found[3]), *answers]  # a block that shows nothing yet gets all of them
         again = [shown_again(one, other) for one, other in zip(known, answers, strict=False)]
         shown = "".join(f"{laid_out(answer)}\n" for answer in again)
         return f"```sh\n{found[1]}```\n```json\n{shown}```\n"
@@ -56,6 +80,41 @@ def values(text: str) -> list[Any]:
         found.append(value)
         text = text[end:].lstrip()
     return found
+
+
+def text_differences(shown: str, given: str) -> Iterator[str]:
+    """The same of lines, each by its number."""
+    wanted, lines = shown.splitlines(), given.strip("\n").splitlines()
+    is_whole = _LEFT_OUT not in wanted
+    if not is_whole:
+        wanted = wanted[: wanted.index(_LEFT_OUT)]
+    if len(wanted) > len(lines) or (is_whole and len(wanted) < len(lines)):
+        yield f"{len(wanted)} lines are shown, {len(lines)} were given"
+    for place, (one, other) in enumerate(zip(wanted, lines, strict=False), start=1):
+        if not _same_line(one, other):
+            yield f"line {place}: {one!r} is shown, {other!r} was given"
+
+
+def _same_line(shown: str, given: str) -> bool:
+    parts = (re.escape(_FIGURE.sub("0", part)) for part in shown.split(_LEFT_OUT))
+    return re.fullmatch(".*".join(parts), _FIGURE.sub("0", given)) is not None
+
+
+def _text_again(shown: str, given: str) -> str:
+    """The lines that were given, with the same things left out."""
+    known, lines = shown.splitlines(), given.strip("\n").splitlines()
+    is_whole = _LEFT_OUT not in known
+    if not is_whole:
+        lines = [*lines[: known.index(_LEFT_OUT)], _LEFT_OUT]
+    again = [
+        known[place] if place < len(known) and _is_cut(known[place], line) else line
+        for place, line in enumerate(lines)
+    ]
+    return "".join(f"{line}\n" for line in again)
+
+
+def _is_cut(shown: str, given: str) -> bool:
+    return _LEFT_OUT in shown and _same_line(shown, given)
 
 
 def differences(shown: Any, given: Any, where: str = "") -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -15,11 +16,14 @@ import pytest
 from local.options import ROOT
 from tests.builders import english
 from tests.e2e.running import Tenant, user_environment
+from tests.e2e.terminal import in_terminal
 
 LARGE = {
     "notes": f"The keeper wound the clockwork. {english(20_000)}",
     "padding": ["x" * 1_000] * 6_500,
 }
+ROWS = range(100_000)
+_UPLOADING = re.compile(rb"uploading: [1-9][0-9,]* of 100,000,000 bytes")
 COMMAND = [sys.executable, "-m", "context_search_cli"]
 
 
@@ -111,19 +115,57 @@ def test_a_person_is_asked_in_a_terminal(
 ) -> None:
     table = tenant.table({"t": "a"})
     environment |= {"NO_COLOR": "1"}
-    terminal, end = pty.openpty()
     words = [*COMMAND, "replace", "a", "b"]
-    process = subprocess.Popen(words, env=environment, stdin=end, stdout=end, stderr=end)
-    os.close(end)
-    os.write(terminal, said)
-    printed = b""
-    while piece := _read(terminal):
-        printed += piece
-    os.close(terminal)
-    assert process.wait(60) == code, printed
+    ended, printed = in_terminal(words, environment, said)
+    assert ended == code, printed
     assert b"Replace 1 in 1 table?" in printed
     assert b"\x1b[3" not in printed  # no colour
     assert tenant("GET", f"/api/v1/tables/{table}/data").json() == {"t": text}
+
+
+@pytest.mark.slow
+def test_an_import_of_100_mb_is_interrupted_and_repeated(
+    environment: dict[str, str], tenant: Tenant, tmp_path: Path
+) -> None:
+    path = tmp_path / "hundred.jsonl"
+    row = "x" * (1_000 - 27)
+    with path.open("w") as lines:
+        lines.writelines(f'{{"id": {1_000_000 + number}, "row": "{row}"}}\n' for number in ROWS)
+    assert path.stat().st_size == 100_000_000
+    words = ["tables", "import", str(path)]
+
+    terminal, end = pty.openpty()
+    heeds = ["env", "--default-signal=INT"]
+    process = subprocess.Popen([*heeds, *COMMAND, *words], env=environment, stdout=end, stderr=end)
+    os.close(end)
+    printed, is_stopped = b"", False
+    while piece := _read(terminal):
+        printed += piece
+        if not is_stopped and _UPLOADING.search(printed):
+            process.send_signal(signal.SIGINT)
+            is_stopped = True
+    os.close(terminal)
+    assert process.wait(60) == 130, printed[-2000:]
+    assert "━" in printed.decode()  # the bar
+    assert b"Traceback" not in printed
+    assert _tables(environment) == []
+
+    whole = run(environment, *words)
+    assert whole.returncode == 0, whole.stderr
+    assert "uploading:" not in whole.stderr
+    assert "\x1b" not in whole.stderr
+    [table] = _tables(environment)
+    assert (table["name"], table["revision"]) == ("hundred", 2)
+    read = [run(environment, "tables", "get", table["id"], f"/{at}/id") for at in (0, 99_999)]
+    assert [each.stdout for each in read] == ["1000000\n", "1099999\n"]
+    assert run(environment, "tables", "get", table["id"], "/100000").returncode == 3
+
+
+def _tables(environment: dict[str, str]) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(
+        done(environment, "tables", "list", "--filter", "hundred", "--json")
+    )["tables"]
+    return found
 
 
 def _read(terminal: int) -> bytes:

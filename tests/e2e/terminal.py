@@ -1,0 +1,32 @@
+"""A program in a terminal of its own."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+from collections.abc import Mapping, Sequence
+
+
+def in_terminal(
+    words: Sequence[str], environment: Mapping[str, str], said: bytes = b"", within_s: float = 60
+) -> tuple[int, bytes]:
+    """Returns the exit code of a program and all that it printed, colours and all."""
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(  # noqa: S603 - what the test has put together
+        [*words], env=dict(environment), stdin=end, stdout=end, stderr=end
+    )
+    os.close(end)
+    os.write(terminal, said)
+    printed = b""
+    while piece := _read(terminal):
+        printed += piece
+    os.close(terminal)
+    return process.wait(within_s), printed
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # what Linux says when the other end is closed
+        return b""
