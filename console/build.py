@@ -26,8 +26,9 @@ BUILT = HERE.parent / "shared/context_search/web/console.html.gz"
 MAX_BYTES = 60 * 1024
 """What the file may have; it is gzip, as it is served."""
 _INSTALL_WITHIN_S = 600
-_ESBUILD = ("--bundle", "--minify", "--charset=utf8", "--legal-comments=none", "--log-level=error")
+_ESBUILD = ("--bundle", "--charset=utf8", "--legal-comments=none", "--log-level=error")
 _SCRIPT = (
+    "--minify-syntax",
     "--format=esm",
     "--target=es2022",
     "--inject:made/packed/src/h.ts",
@@ -38,7 +39,7 @@ const { gzip } = require("@gfx/zopfli");
 const page = require("fs").readFileSync(0);
 gzip(page, { numiterations: 15 }, (_, made) => console.log(Buffer.from(made).toString("base64")));
 """
-_TERSER = ("--ecma", "2022", "-c", "passes=3,pure_getters,unsafe_arrows", "-m")
+_TERSER = ("--ecma", "2022", "-c", "passes=3,pure_getters,unsafe_arrows,inline=1", "-m")
 
 
 class BuildError(Exception):
@@ -86,7 +87,7 @@ def built() -> bytes:
         raise BuildError(str(error)) from error
     script = _named(_bundled("made/packed/src/main.tsx", *_SCRIPT))
     script = script.replace("</script", "<\\/script")
-    style = _bundled("src/style.css")
+    style = _bundled("src/style.css", "--minify")
     page = (HERE / "src/index.html").read_text(encoding="utf-8")
     page = page.replace("/*STYLE*/", style.strip()).replace("/*SCRIPT*/", script.strip())
     made = _gzipped(page)

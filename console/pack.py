@@ -20,6 +20,11 @@ _DICTIONARY = re.compile(
 _NAME = re.compile(r"^    (\w+):", re.MULTILINE)
 _IMPORTED = re.compile(r"^import \{([^}]*)\} from \"\.[./]*/(?:i18n/)?\w+\";$", re.MULTILINE)
 
+SECOND = Path("i18n/second.ts")
+"""Where the texts of the second language stand, all beside each other: packed so, its script takes
+half a kilobyte less than between texts of the first."""
+_LISTS = 'import {{ bytes, num, plural }} from "./language";\nexport const second = [\n{}\n];\n'
+
 
 class TextsError(Exception):
     """The texts cannot be packed; the message says which."""
@@ -33,11 +38,13 @@ def packed(sources: Path, target: Path) -> None:
     texts = _texts(files)
     by_name = {name for name in texts if any(_computed(text, name) for text in files.values())}
     read: set[tuple[str, str]] = set()
+    second: list[str] = []
     for path, text in files.items():
         for name, called in _called(text).items():
             if name in texts and name not in by_name:
                 text = _numbered(text, name, called, texts[name], read)  # noqa: PLW2901
-        path.write_text(_DICTIONARY.sub(_shorter(by_name), text), encoding="utf-8")
+        path.write_text(_DICTIONARY.sub(_shorter(by_name, second), text), encoding="utf-8")
+    (target / SECOND).write_text(_LISTS.format(",\n".join(second)), encoding="utf-8")
     unread = {(name, key) for name in texts.keys() - by_name for key in texts[name]} - read
     if unread:
         raise TextsError(f"nobody reads {', '.join(f'{a}.{b}' for a, b in sorted(unread))}")
@@ -78,11 +85,15 @@ def _numbered(
     return re.sub(rf"(?<![\w.]){called}\(\)\.(\w+)", number, text)
 
 
-def _shorter(by_name: set[str]) -> Callable[[re.Match[str]], str]:
+def _shorter(by_name: set[str], second: list[str]) -> Callable[[re.Match[str]], str]:
+    """Puts lists in the place of names; those of the second language go to ``second``."""
+
     def shorter(found: re.Match[str]) -> str:
-        name, first, second = found.groups()
-        lists = [f"[\n{_NAME.sub('   ', part)}  ]" for part in (first, second)]
-        named = f", {_NAME.findall(first)}" if name in by_name else ""
-        return f"export const {name} = dictionary(\n  {lists[0]},\n  {lists[1]}{named},\n);"
+        name, *parts = found.groups()
+        first, other = (f"[\n{_NAME.sub('   ', part)}  ]" for part in parts)
+        named = f", {_NAME.findall(parts[0])}" if name in by_name else ""
+        second.append(other)
+        take = f'import {{ second }} from "./{SECOND.stem}";\n'
+        return f"{take}export const {name} = dictionary({first}, second[{len(second) - 1}]{named});"
 
     return shorter

@@ -12,6 +12,15 @@ set -eu
 cd "$(dirname "$0")/.."
 : "${DATABASE_URL:?}" "${TURBOPUFFER_API_KEY:?}" "${EMBEDDING_API_KEY:?}"
 STACK=${STACK:-context-search}
+case "$DATABASE_URL" in
+*.proxy-*) ;; # RDS Proxy's certificate is one of the system's
+*.rds.amazonaws.com*)
+    [ -e shared/global-bundle.pem ] || {
+        echo "RDS and Aurora need shared/global-bundle.pem before the build: docs/deploy.md" >&2
+        exit 2
+    }
+    ;;
+esac
 
 echo "== 1. whose account, and where"
 aws sts get-caller-identity
@@ -40,10 +49,13 @@ print(json.dumps({
     "query_hash_key": given["QUERY_HASH_KEY"],
 }))
 PYTHON
-arn=$(aws secretsmanager describe-secret --secret-id "$STACK" \
-    --query ARN --output text 2>/dev/null) ||
+if arn=$(aws secretsmanager describe-secret --secret-id "$STACK" --query ARN --output text 2>/dev/null); then
+    echo "the secret $STACK is there already and keeps its values, whatever the environment says now;"
+    echo "docs/operations.md#rotating-secrets changes them"
+else
     arn=$(aws secretsmanager create-secret --name "$STACK" --secret-string "file://$secrets" \
         --query ARN --output text)
+fi
 
 echo "== 5. the stack; SAM shows what it will make and asks"
 # shellcheck disable=SC2086  # several words

@@ -43,6 +43,10 @@ export interface Reply<T> {
   readonly raw: string;
 }
 
+/** How long the questions of this tab have taken, in milliseconds, as a person waits for them. */
+export const asked: number[] = [];
+const QUESTION = /\/(search(\/explain)?|retrieve)$/;
+
 /** JSON whose integers beyond 2^53 are texts of all their digits. */
 export function exactJson(text: string): unknown {
   const keep = (_: string, value: unknown, context?: { source?: string }): unknown =>
@@ -51,6 +55,11 @@ export function exactJson(text: string): unknown {
       : value;
   return JSON.parse(text, keep as (key: string, value: unknown) => unknown);
 }
+
+/** The last answers of what is polled, by path; of one key. */
+const kept = new Map<string, Reply<unknown>>();
+let keptFor: string | null = null;
+const MOST_KEPT = 20;
 
 /** One request. Throws Problem, also when nobody answers; an AbortError when it was stopped. */
 export async function request<T>(method: string, path: string, call: Call = {}): Promise<Reply<T>> {
@@ -61,8 +70,13 @@ export async function request<T>(method: string, path: string, call: Call = {}):
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (call.ifMatch !== undefined) headers["If-Match"] = `"${String(call.ifMatch).replaceAll('"', "")}"`;
   if (call.idempotent) headers["Idempotency-Key"] = crypto.randomUUID();
+  if (key !== keptFor || kept.size > MOST_KEPT) kept.clear();
+  keptFor = key;
+  const last = method === "GET" ? kept.get(path) : undefined;
+  if (last?.etag) headers["If-None-Match"] = last.etag;
   let response: Response;
   let raw: string;
+  const began = performance.now();
   try {
     response = await fetch(path, {
       method,
@@ -78,9 +92,13 @@ export async function request<T>(method: string, path: string, call: Call = {}):
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new Problem({ status: 0, code: "OFFLINE", detail: "", retryable: true });
   }
+  if (last && response.status === 304) return last as Reply<T>;
+  if (response.ok && QUESTION.test(path)) asked.push(performance.now() - began);
   if (!response.ok) throw refused(response, raw, call.key === undefined);
   const data = (raw && response.headers.get("content-type")?.includes("json") ? exactJson(raw) : undefined) as T;
-  return { data, status: response.status, etag: response.headers.get("etag"), raw };
+  const reply = { data, status: response.status, etag: response.headers.get("etag"), raw };
+  if (reply.etag?.startsWith("W/")) kept.set(path, reply);
+  return reply;
 }
 
 function refused(response: Response, raw: string, ofSession: boolean): Problem {

@@ -4,12 +4,13 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { pages } from "../made/pages";
 import { said } from "./announce";
+import { mayDrop } from "./drafts";
 import { t } from "./i18n/common";
 import { ago, language, setLanguage } from "./i18n/language";
+import { titles } from "./i18n/pages";
 import type { Page } from "./page";
 import { Dialog } from "./parts/dialog";
 import { Palette } from "./parts/palette";
-import { Empty } from "./parts/states";
 import { go, href, pageId } from "./router";
 import { may, session, signOut } from "./session";
 import { lettersOn, setLetters, shortcuts, useShortcut } from "./shortcuts";
@@ -40,6 +41,7 @@ export function Frame(): VNode {
   const content = useRef<HTMLElement>(null);
   const first = useRef(true);
   useShortcut("Ctrl K", () => t().palette, () => (paletteOpen.value = true));
+  useShortcut("Ctrl H", () => titles().replace, () => { if (may("replace")) go("/replace"); });
   useShortcut("?", () => t().help, () => (helpOpen.value = true));
   useEffect(() => {
     document.title = `${page?.title() ?? t().notFound} · context-search`;
@@ -50,21 +52,28 @@ export function Frame(): VNode {
     first.current = false;
   }, [pageId.value, session.value === null]);
   useEffect(() => {
-    if (session.value && pageId.value === "") go(`/${inNavigation()[0]?.id ?? ""}`, {}, true);
+    // An address that was set a moment ago is not known to the router yet.
+    if (session.value && pageId.value === "" && !location.hash[2]) go(`/${inNavigation()[0]?.id ?? ""}`, {}, true);
   }, [pageId.value, session.value]);
-  const open = session.value !== null || pageId.value === "states";
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); content.current?.focus(); }}>{t().skip}</a>
       <Top />
       <main id="content" ref={content} tabIndex={-1}>
-        {!open ? <SignIn /> : page ? <page.View key={page.id} /> : pageId.value === "" ? null : <NotFound />}
+        <Content />
       </main>
       <div class={said.value ? "said on" : "said"} role="status">{said.value}</div>
       {paletteOpen.value && session.value ? <Palette pages={inNavigation()} onClose={() => (paletteOpen.value = false)} /> : null}
       {helpOpen.value ? <Help /> : null}
     </>
   );
+}
+
+/** Of its own: `main` would hold the page as it was first rendered, and with it every one since. */
+function Content(): VNode | null {
+  const page = shown();
+  if (session.value === null && pageId.value !== "states") return <SignIn />;
+  return page ? <page.View key={page.id} /> : pageId.value === "" ? null : <NotFound />;
 }
 
 function Top(): VNode {
@@ -88,7 +97,7 @@ function Top(): VNode {
           <ThemeButton />
           <button class="quiet" onClick={() => (helpOpen.value = true)} aria-label={t().help} title={t().help}><kbd>?</kbd></button>
           {now ? (
-            <button class="quiet" onClick={() => void signOut()} title={now.endsAt ? t().ends(ago(now.endsAt)) : ""}>{t().signOut}</button>
+            <button class="quiet" onClick={() => { if (mayDrop()) void signOut(); }} title={now.endsAt ? t().ends(ago(now.endsAt)) : ""}>{t().signOut}</button>
           ) : null}
         </div>
       </div>
@@ -126,12 +135,7 @@ function ThemeButton(): VNode {
 }
 
 function NotFound(): VNode {
-  return (
-    <>
-      <h1 tabIndex={-1}>{t().notFound}</h1>
-      <Empty text={t().notFoundText} />
-    </>
-  );
+  return <h1 tabIndex={-1}>{t().notFound}</h1>;
 }
 
 function Help(): VNode {

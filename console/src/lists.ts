@@ -4,11 +4,7 @@ import { all, type Id, type Schema } from "./api";
 import { may, session } from "./session";
 
 export type ToolSummary = Schema<"ListedToolAnswer">;
-export interface TableSummary {
-  readonly id: Id;
-  readonly name: string | null;
-  readonly revision: number;
-}
+export type TableSummary = Schema<"ListedTableAnswer">;
 
 export const tables = signal<readonly TableSummary[] | null>(null);
 export const tools = signal<readonly ToolSummary[] | null>(null);
@@ -22,15 +18,32 @@ export async function ensureLists(): Promise<void> {
   if (key !== null && key !== of) await refreshLists();
 }
 
-export async function refreshLists(): Promise<void> {
-  of = session.value?.key ?? null;
+export interface Lists {
+  readonly tables: readonly TableSummary[];
+  readonly tools: readonly ToolSummary[];
+  readonly cut: boolean;
+}
+
+export async function refreshLists(signal?: AbortSignal): Promise<Lists> {
+  const options = signal ? { signal } : {};
+  const key = session.value?.key ?? null;
   const [toolPages, tablePages] = await Promise.all([
-    all<ToolSummary>("/api/v1/tools?limit=100", "tools"),
-    may("manage") ? all<TableSummary>("/api/v1/tables?limit=50", "tables") : Promise.resolve({ items: [], cut: false }),
+    all<ToolSummary>("/api/v1/tools?limit=100", "tools", options),
+    may("manage") ? all<TableSummary>("/api/v1/tables?limit=50", "tables", options) : { items: [], cut: false },
   ]);
   cut.value = toolPages.cut || tablePages.cut;
   tools.value = toolPages.items;
   tables.value = tablePages.items;
+  // Only now: who leaves the page that reads them has stopped it.
+  of = key;
+  return { tables: tables.value, tools: tools.value, cut: cut.value };
+}
+
+/** With what tells it from another of the same name: its id, and its scope where that differs. */
+export function toolName({ id, name, json_pointer: scope }: ToolSummary): string {
+  const same = tools.value?.filter((one) => one.name === name) ?? [];
+  if (same.length < 2) return name;
+  return `${name} · ${id}${same.some((one) => one.json_pointer !== scope) ? ` · ${scope || "/"}` : ""}`;
 }
 
 export const tableName = (id: Id): string => tables.value?.find((table) => String(table.id) === String(id))?.name ?? `table ${id}`;

@@ -1,7 +1,7 @@
 /** A replacement step by step: preview, what is left out, executing all or one place, undo. */
 import { batch, computed, signal } from "@preact/signals";
 import { get, post, Problem, type Schema } from "./api";
-import { textOf } from "./router";
+import { go, route, textOf } from "./router";
 import { session } from "./session";
 
 export type Plan = Schema<"PlanAnswer">;
@@ -22,6 +22,10 @@ export const busy = signal(false);
 export const confirming = signal<"execute" | "undo" | null>(null);
 export const dry = signal<Undone | null>(null);
 export const current = signal(0);
+/** Whether the fields say something else than what was looked for. */
+export const edited = signal(false);
+/** The project and the words of the plan, which stays while other pages are shown. */
+let asked = "";
 /** Raised when the history has changed. */
 export const changes = signal(0);
 
@@ -33,7 +37,7 @@ export const isLeft = (match: number): boolean => marked.value.has(match) !== on
 export const single = signal<(Executed & { readonly place: Place }) | null>(null);
 const base = (): string => `/api/v1/projects/${session.value?.projectId}/replace`;
 
-export function start(): void {
+function start(): void {
   batch(() => {
     plan.value = null;
     places.value = [];
@@ -45,6 +49,7 @@ export function start(): void {
     problem.value = null;
     single.value = null;
     current.value = 0;
+    confirming.value = null;
   });
 }
 
@@ -65,11 +70,21 @@ async function step(run: () => Promise<void>): Promise<void> {
 export const settled = (state: string): boolean => state !== "previewing" && state !== "executing";
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 600));
 
-/** Looks for what the address says. */
+/** Follows the address: to other words, or back to those of the plan with what was chosen. */
+export async function follow(): Promise<void> {
+  const [query, words] = [String(route.value.query), addressed()];
+  if (!query && asked.startsWith(words)) go("/replace", Object.fromEntries(new URLSearchParams(asked.slice(words.length))), true);
+  else if (words !== asked) await preview();
+}
+const addressed = (): string => `${session.value?.projectId}?${route.value.query}`;
+
+/** Looks for what the address says; once more for the same words, what was left out stays so. */
 export async function preview(): Promise<void> {
-  if (!textOf("find")) return;
-  start();
-  await step(look);
+  const again = addressed() === asked && plan.value && !outcome.value;
+  asked = addressed();
+  edited.value = false;
+  if (!again) start();
+  if (textOf("find")) await step(again ? lookAgain : look);
 }
 
 async function look(): Promise<void> {
@@ -84,14 +99,16 @@ async function look(): Promise<void> {
     json_pointer: textOf("under"),
     ...(table ? { tables: [Number(table)] } : {}),
   };
+  const mine = asked;
   let made = await post<Plan>(`${base()}/preview`, body);
   while (!settled(made.state)) {
+    if (mine !== asked) return;
     plan.value = made;
     await pause();
     made = await get<Plan>(`${base()}/${made.plan_id}`);
   }
   const first = made.matches.length ? made : await get<Schema<"MatchesAnswer">>(`${base()}/${made.plan_id}/matches?limit=100`);
-  batch(() => { plan.value = made; places.value = first.matches; cursor.value = first.cursor; });
+  if (mine === asked) batch(() => { plan.value = made; places.value = first.matches; cursor.value = first.cursor; });
 }
 
 export async function more(): Promise<void> {
@@ -126,7 +143,7 @@ export async function execute(): Promise<void> {
 /** Replaces the current place alone, and looks again: what was left out stays left out. */
 export async function replaceOne(): Promise<void> {
   const place = places.value[current.value];
-  if (!place || busy.value || outcome.value) return;
+  if (!place || busy.value || edited.value || outcome.value) return;
   await step(async () => {
     single.value = { ...(await executed({ only: [place.match] })), place };
     undone.value = null;
@@ -142,33 +159,41 @@ const within = (one: Place | undefined, other: Place): boolean =>
   beside(one, other) && one!.char_start >= other.char_start && one!.char_start < other.char_start + lengthOf(other, "becomes");
 
 /** A plan is done once. The next has the places that are left; those behind a place whose length has
- * changed have moved by so many characters. */
-async function lookAgain(changed: Place, moved: number): Promise<void> {
+ * changed have moved by so many characters. Where a string was edited, a place is known by what
+ * stands around it. */
+async function lookAgain(changed?: Place, moved = 0): Promise<void> {
   const named = (place: Place, by = 0): string => `${place.table_id} ${place.json_pointer} ${place.char_start + by}`;
-  const shift = (place: Place): number => (beside(place, changed) && place.char_start > changed.char_start ? moved : 0);
-  const kept = new Set(places.value.filter((place) => marked.value.has(place.match) && place !== changed).map((place) => named(place, shift(place))));
+  const around = (place: Place): string => `${place.table_id} ${place.json_pointer} ${place.before.slice(-3)}|${place.after.slice(0, 3)}`;
+  const shift = (place: Place): number => (changed && beside(place, changed) && place.char_start > changed.char_start ? moved : 0);
+  const kept = places.value.filter((place) => marked.value.has(place.match) && place !== changed).map((place) => [named(place, shift(place)), around(place)]);
   const [at, seen] = [current.value, places.value.length];
   await look();
-  while (cursor.value !== null && places.value.length < seen + 1) await moreOf();
-  marked.value = new Set(places.value.filter((place) => kept.has(named(place))).map((place) => place.match));
-  current.value = Math.max(0, Math.min(at, places.value.length - 1));
+  try {
+    while (cursor.value !== null && places.value.length < seen + 1) await moreOf();
+  } finally {
+    const there = new Set(places.value.map((place) => named(place)));
+    const left = new Set(kept.map(([name, words]) => (there.has(name!) ? name : words)));
+    marked.value = new Set(places.value.filter((place) => left.has(named(place)) || left.has(around(place))).map((place) => place.match));
+    current.value = Math.max(0, Math.min(at, places.value.length - 1));
+  }
 }
 
-/** Takes a plan back; where places were edited since, asks first whether the others shall come. */
-export async function undo(planId: number, onConflict: "abort" | "skip" = "abort"): Promise<void> {
+/** Asks before a plan is taken back: how many places come, how many were edited since and stay. */
+export async function askUndo(planId: number): Promise<void> {
   await step(async () => {
-    const path = `${base()}/${planId}/undo`;
-    try {
-      undone.value = await post<Undone>(path, { on_conflict: onConflict }, { idempotent: true });
-      changes.value += 1;
-      if (single.value?.plan_id === planId) {
-        const { place } = single.value;
-        await lookAgain(place, lengthOf(place, "found") - lengthOf(place, "becomes"));
-      }
-    } catch (error) {
-      if (!(error instanceof Problem) || error.fields.code !== "REPLACE_STALE") throw error;
-      dry.value = await post<Undone>(`${path}?dry_run=true`, { on_conflict: "skip" });
-      confirming.value = "undo";
+    dry.value = await post<Undone>(`${base()}/${planId}/undo?dry_run=true`, { on_conflict: "skip" });
+    confirming.value = "undo";
+  });
+}
+
+export async function undo(): Promise<void> {
+  const planId = dry.value!.undoes;
+  await step(async () => {
+    undone.value = await post<Undone>(`${base()}/${planId}/undo`, { on_conflict: "skip" }, { idempotent: true });
+    changes.value += 1;
+    if (single.value?.plan_id === planId) {
+      const { place } = single.value;
+      await lookAgain(place, lengthOf(place, "found") - lengthOf(place, "becomes"));
     }
   });
 }

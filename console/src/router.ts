@@ -1,5 +1,6 @@
 /** Addresses live after `#`: they are never sent and never logged. No key is ever in one. */
 import { computed, signal } from "@preact/signals";
+import { mayDrop } from "./drafts";
 
 export interface Route {
   readonly path: readonly string[];
@@ -21,7 +22,11 @@ function safelyDecoded(part: string): string {
 }
 
 const hash = signal(location.hash);
-addEventListener("hashchange", () => (hash.value = location.hash));
+addEventListener("hashchange", () => {
+  if (location.hash === hash.value) return;
+  if (mayDrop()) hash.value = location.hash;
+  else history.pushState(null, "", hash.value);
+});
 
 export const route = computed(() => parsed(hash.value));
 export const pageId = computed(() => route.value.path[0] ?? "");
@@ -36,7 +41,7 @@ export function href(path: string, query: Query = {}): string {
 /** Goes to a place; `replace` leaves no step for the back button. */
 export function go(path: string, query: Query = {}, replace = false): void {
   const next = href(path, query);
-  if (next === location.hash) return;
+  if (next === location.hash || !mayDrop()) return;
   history[replace ? "replaceState" : "pushState"](null, "", next);
   hash.value = location.hash;
 }

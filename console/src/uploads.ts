@@ -1,6 +1,7 @@
 /** Files into tables: small ones in one request, others by the bucket, without the session's key. */
 import { signal } from "@preact/signals";
 import { get, type Id, Problem, request, type Schema } from "./api";
+import { t } from "./i18n/common";
 import { session } from "./session";
 
 /** A body of the API has 6 MB; quotes and line breaks count twice on their way. */
@@ -43,6 +44,7 @@ async function told(file: File, run: () => Promise<{ id: Id; revision: number }>
   const began: Sending = { name: file.name, size: file.size, state: "sending", table: null, revision: null, problem: null };
   sending.value = began;
   try {
+    if (!/\.(json|jsonl|ndjson)$/i.test(file.name)) throw new Problem({ status: 415, code: "NOT_JSON", detail: t().notJson, retryable: false });
     const { id, revision } = await run();
     sending.value = { ...began, state: "done", table: id, revision };
   } catch (error) {

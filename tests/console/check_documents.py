@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from urllib.parse import quote
 
-from playwright.sync_api import expect
+from playwright.sync_api import Dialog, expect
 
-from tests.builders import chinese, english
+from tests.builders import chinese, english, until
 from tests.console.conftest import Watched, api
 from tests.console.documents import HOSTILE_TEXT
-from tests.e2e.running import Tenant
+from tests.e2e.running import Running, Tenant
 
 
 def opened(watched: Watched, tenant: Tenant, data: object, pointer: str = "") -> int:
@@ -82,7 +82,9 @@ def test_who_was_slower_sees_both_and_loses_nothing(visitor: Watched, own_tenant
         json="theirs",
     )
     page.get_by_role("button", name="Save").click()
-    expect(page.locator("pre").filter(has_text="theirs")).to_be_visible()
+    expect(page.locator("pre ins")).to_have_text("theirs")
+    expect(page.locator("pre del")).to_have_text("before")
+    expect(page.get_by_role("button", name="Save mine over it")).to_be_in_viewport()
     expect(page.get_by_role("textbox", name="Text")).to_have_value("mine")
     assert api(own_tenant, "GET", f"/api/v1/tables/{table}/data") == {"text": "theirs"}
     visitor.look("conflict")
@@ -90,13 +92,87 @@ def test_who_was_slower_sees_both_and_loses_nothing(visitor: Watched, own_tenant
     expect(page.locator(".text")).to_have_text("mine")
 
 
+def test_a_change_of_another_part_is_no_conflict(visitor: Watched, own_tenant: Tenant) -> None:
+    table = opened(visitor, own_tenant, {"text": "before", "other": 1}, "/text")
+    page = visitor.page
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_role("textbox", name="Text").fill("mine")
+    path = f"/api/v1/tables/{table}/data"
+    api(own_tenant, "PUT", path, params={"pointer": "/other"}, json=2)
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".text")).to_have_text("mine")
+    assert api(own_tenant, "GET", path) == {"text": "mine", "other": 2}
+
+
+def test_unsaved_writing_is_dropped_only_after_a_question(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    opened(visitor, own_tenant, {"text": "before", "other": "else"}, "/text")
+    page, answers = visitor.page, iter([False, False, False, True])
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        (dialog.accept if next(answers) else dialog.dismiss)()
+
+    page.on("dialog", answer)
+    field = page.get_by_role("textbox", name="Text")
+    page.get_by_role("button", name="Edit").click()
+    expect(field).to_be_focused()
+    field.fill("an hour of writing")
+    address = page.url
+    page.get_by_role("treeitem").filter(has_text="other").click()
+    page.evaluate("history.back()")
+    page.wait_for_url(address)
+    page.get_by_role("button", name="Cancel").click()
+    expect(field).to_have_value("an hour of writing")
+    assert (len(asked), page.url) == (3, address)
+    page.get_by_role("treeitem").filter(has_text="other").click()
+    expect(page.locator(".text")).to_have_text("else")
+    page.get_by_role("treeitem").filter(has_text="text").click()
+    expect(page.locator(".text")).to_have_text("before")
+    page.get_by_role("button", name="Edit").click()
+    expect(field).to_have_value("before")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("button", name="Edit")).to_be_focused()
+    assert asked == ["confirm"] * 4
+
+
+def test_a_reload_asks_and_a_new_version_keeps_what_is_written(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    opened(visitor, own_tenant, {"text": "before"}, "/text")
+    page, asked = visitor.page, []
+    page.get_by_role("button", name="Edit").click()
+    field = page.get_by_role("textbox", name="Text")
+    field.fill("an hour of writing")
+    new = {"name": "n.json", "mimeType": "application/json", "buffer": b'{"text": "theirs"}'}
+    page.locator("input[type=file]").set_input_files(new)
+    expect(page.locator(".bar.good")).to_contain_text("Imported as revision 2")
+    expect(field).to_have_value("an hour of writing")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("pre ins")).to_have_text("theirs")
+
+    def leave(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", leave)
+    page.reload()
+    expect(page.locator(".text")).to_have_text("theirs")
+    assert asked == ["beforeunload"]
+    expect(page.locator(".bar.good")).to_have_count(0)
+
+
 def test_a_version_comes_back(visitor: Watched, own_tenant: Tenant) -> None:
     table = opened(visitor, own_tenant, {"text": "first"}, "/text")
     api(own_tenant, "PUT", f"/api/v1/tables/{table}/data", json={"text": "second"})
     visitor.page.reload()
     visitor.page.get_by_role("button", name="Versions").click()
+    expect(visitor.page.locator("dialog")).to_contain_text("edited Key ")
     visitor.look("versions")
     visitor.page.get_by_role("button", name="Restore").click()
+    expect(visitor.page.locator("dialog dialog, dialog").last).to_contain_text("whole document")
     visitor.page.locator("dialog button.primary").click()
     expect(visitor.page.locator(".text")).to_have_text("first")
 
@@ -223,4 +299,46 @@ def test_a_string_of_51_megabytes_is_read_in_windows(
     expect(visitor.page.locator(".text .hit")).to_have_text("the end")
     shown = visitor.page.evaluate("document.querySelector('.text').textContent.length")
     assert shown <= 100_000
+    assert not visitor.errors
+
+
+def test_a_string_of_a_document_opens_with_three_requests(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    table = own_tenant.table({"text": english(12_000, 3)})
+    own_tenant.ready(own_tenant.tool(table))
+    page = visitor.sign_in(own_tenant.key)
+    page.get_by_role("row", name="search_library").wait_for()
+    page.wait_for_load_state("networkidle")
+    asked = len(visitor.requests)
+    page.evaluate("table => { location.hash = `/documents/${table}?p=/text`; }", table)
+    expect(page.get_by_label("chunks")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    kinds = [url.rsplit("/", 1)[1] for url in visitor.requests[asked:]]
+    assert sorted(kinds) == ["chunks", "outline", "text"]
+
+
+def test_a_string_of_61_million_characters_is_read_in_windows_and_skipped(
+    visitor: Watched, own_tenant: Tenant, stack: Running
+) -> None:
+    """As another program of the database writes it: uploads of large files are tried above."""
+    table = own_tenant.table({"x": 1})
+    stack.sql(
+        "UPDATE context_table SET data = jsonb_build_object('blob',"
+        " repeat('0123456789', 6100000)) WHERE id = :id",
+        id=table,
+    )
+    tool = own_tenant.tool(table)
+    until(lambda: own_tenant.state(tool)["nodes_count"] == 1, 60)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open(f"/indexes/{tool['tool_id']}")
+    row = page.get_by_role("row", name="/blob")
+    for said in ("61,000,000", "skipped", "NODE_TOO_LARGE", "split the string", "you"):
+        expect(row).to_contain_text(said)
+    visitor.look("skipped")
+    visitor.open(f"/documents/{table}?p=/blob&a=60999990&b=61000000&tool={tool['tool_id']}")
+    expect(page.locator(".text .hit")).to_have_text("0123456789", timeout=30_000)
+    expect(page.locator(".bar.warn")).to_contain_text("split the string")
+    assert page.evaluate("document.querySelector('.text').textContent.length") == 40_000
+    visitor.look("skipped-document")
     assert not visitor.errors

@@ -16,14 +16,24 @@ from tests.e2e.running import Tenant
 PAGES = sorted(path.stem for path in (ROOT / "console/src/pages").glob("*.tsx"))
 QUESTION = quote(next(iter(PLACES)))
 ADDRESSES = {"search": f"/search?q={QUESTION}"}
-SHOWN = {"search": ".text .hit", "documents": "tbody tr", "replace": "form", "states": ".bone"}
+SHOWN = {
+    "agents": "table, .empty",
+    "documents": "tbody tr",
+    "evaluate": ".panel",
+    "health": "dl.facts",
+    "indexes": "tbody tr",
+    "keys": "tbody tr",
+    "overview": "tbody tr",
+    "replace": "form",
+    "search": ".text .hit",
+    "states": ".bone",
+}
 
 
 def settled(watched: Watched, page: str) -> None:
     """Opens a page and waits until what it asks for is there."""
     watched.open(ADDRESSES.get(page, f"/{page}"))
-    if page in SHOWN:
-        expect(watched.page.locator(SHOWN[page]).first).to_be_visible()
+    expect(watched.page.locator(SHOWN[page]).first).to_be_visible()
     watched.page.wait_for_load_state("networkidle")
 
 
@@ -54,6 +64,29 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(signed_in: Watched, languag
         settled(signed_in, page)
         signed_in.look(f"{page}-{language}-320")
         assert signed_in.fits(), page
+
+
+# Headings of more than two lines, and times of more than one.
+_BROKEN = """() => [...document.querySelectorAll('h1, td.dim')].filter(each => {
+  const range = document.createRange();
+  range.selectNodeContents(each);
+  const line = parseFloat(getComputedStyle(each).lineHeight);
+  const lines = range.getBoundingClientRect().height / line;
+  return !each.matches('.sr') && lines > (each.matches('h1') ? 2.5 : 1.5);
+}).map(each => each.textContent)"""
+
+
+@pytest.mark.parametrize("width", [320, 360])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_headings_and_times_are_not_broken_into_letters(
+    signed_in: Watched, language: str, width: int
+) -> None:
+    signed_in.set(language, "light")
+    signed_in.page.set_viewport_size({"width": width, "height": 700})
+    for page in PAGES:
+        settled(signed_in, page)
+        assert signed_in.page.evaluate(_BROKEN) == [], page
+        signed_in.look(f"{page}-{language}-{width}")
 
 
 def test_nothing_of_a_hostile_document_runs_or_is_fetched(

@@ -87,7 +87,7 @@ def test_a_tool_that_found_nothing_is_made_again(visitor: Watched, own_tenant: T
     expect(page).to_have_url(re.compile(r"#/indexes/\d+"))
     [tool] = api(own_tenant, "GET", "/api/v1/tools")["tools"]
     assert tool["name"] == "search_notes"
-    expect(page.locator("main")).to_contain_text("1 of 1 chunk", timeout=60_000)
+    expect(page.locator("main")).to_contain_text("1 of 1 string · 1 chunk", timeout=60_000)
 
 
 def test_an_index_is_followed_rebuilt_rolled_back_and_emptied(
@@ -145,11 +145,13 @@ def test_a_key_is_made_shown_once_rotated_and_revoked(visitor: Watched, own_tena
     visitor.open("/keys")
     page.get_by_role("button", name="Make a key").click()
     field(page, "name").fill("agent builder")
-    page.locator("dialog[open] button.primary").click()
-    # The session's own key ends in eight hours, and makes none that lives longer.
-    expect(page.locator("dialog[open] [role=alert]")).to_contain_text("PERMISSION_DENIED")
+    expect(page.locator("dialog[open] .bar.warn")).to_be_visible()
     field(page, "authority").fill(own_tenant.key)
+    expect(page.locator("dialog[open] .bar.warn")).to_have_count(0)
+    expect(field(page, "lasting")).to_have_value(str(90 * 86_400))
     page.locator("dialog[open] button.primary").click()
+    expect(page.locator(".bar.good")).to_be_visible()
+    expect(page.locator(".bar.warn")).to_have_count(0)
     page.get_by_role("button", name="Reveal").click()
     shown = page.locator("code.secret").inner_text()
     scopes = own_tenant.stack.http.get(
@@ -175,6 +177,31 @@ def test_a_key_is_made_shown_once_rotated_and_revoked(visitor: Watched, own_tena
     assert own_tenant.key not in kept
     assert shown not in kept
     assert not any(own_tenant.key in url or shown in url for url in visitor.requests)
+
+
+def test_a_key_of_the_session_says_when_it_ends(visitor: Watched, own_tenant: Tenant) -> None:
+    page = visitor.sign_in(own_tenant.key)
+    ends = re.compile(
+        r"^This key ends at \d+:\d\d.[AP]M, with your session\. Paste your project key"
+    )
+    visitor.open("/keys")
+    page.get_by_role("button", name="Make a key").click()
+    expect(page.locator("dialog[open]").get_by_text(ends)).to_be_visible()
+    expect(field(page, "lasting")).to_have_count(0)  # nothing to choose that it will not have
+    assert visitor.axe() == []
+    field(page, "name").fill("short")
+    page.locator("dialog[open] button.primary").click()
+    expect(page.locator(".bar.good").get_by_text(ends)).to_be_visible()
+    expect(page.locator("tr", has_text="short")).to_contain_text(re.compile("in [78] hr"))
+    visitor.look("keys-short")
+    assert visitor.axe() == []
+    visitor.open("/agents")
+    page.get_by_role("button", name="Make an MCP instance").click()
+    expect(page.locator("dialog[open]").get_by_text(ends)).to_be_visible()
+    field(page, "name").fill("support")
+    page.locator("dialog[open] button.primary").click()
+    expect(page.locator(".bar.good").get_by_text(ends)).to_be_visible()
+    visitor.look("agents-short")
 
 
 def pasted(name: str, text: str) -> tuple[str, str]:
@@ -205,6 +232,8 @@ def test_an_instance_is_made_connected_and_tried(visitor: Watched, own_tenant: T
     field(page, "name").fill('support "eu"')
     field(page, "authority").fill(own_tenant.key)
     page.locator("dialog[open] button.primary").click()
+    expect(page.locator(".bar.good")).to_be_visible()
+    expect(page.locator(".bar.warn")).to_have_count(0)
     page.get_by_role("button", name="Reveal").click()
     secret = page.locator("code.secret").inner_text()
     clients = page.get_by_role("group", name="Client").get_by_role("button")
@@ -220,7 +249,8 @@ def test_an_instance_is_made_connected_and_tried(visitor: Watched, own_tenant: T
     page.get_by_role("button", name="Try it").click()
     expect(page.locator("main")).to_contain_text("tools/list: 1 tool")
     expect(page.locator("main")).to_contain_text("search_melons")
-    page.locator("label", has_text="search_melons").locator("input").click()
+    with page.expect_response(lambda response: "/bindings/" in response.url):
+        page.locator("label", has_text="search_melons").locator("input").click()
     page.get_by_role("button", name="Try it").click()
     expect(page.locator("main")).to_contain_text("tools/list: 0 tools")
     visitor.look("agents-connected")
@@ -236,17 +266,107 @@ def test_what_stands_says_so_in_the_place_of_the_bar(signed_in: Watched, tenant:
     [tool] = api(tenant, "GET", "/api/v1/tools")["tools"]
     path = f"/api/v1/tools/{tool['id']}/search-index"
     known = api(tenant, "GET", path)
-    told = {**known, "status": "indexing", "indexed_chunks_count": 100}
+    states = {"indexed": 383, "queued": 157}
+    counts = {"nodes": states, "nodes_count": 540, "next_attempt_at": "2026-01-01T00:00:00Z"}
+    told = {**known, **counts, "status": "indexing", "indexed_chunks_count": 100}
     signed_in.page.route(f"**{path}", lambda route: route.fulfill(json=told))
     page = signed_in.open(f"/indexes/{tool['id']}")
     expect(page.locator(".progress")).to_be_visible()
-    expect(page.locator("main")).to_contain_text("100 of 152 chunks")
+    expect(page.locator("main")).to_contain_text("383 of 540 strings · 100 chunks")
+    expect(page.locator("main")).to_contain_text("Next attempt now")
+    assert fill(page) == pytest.approx(383 / 540, abs=0.01)
+    states |= {"indexed": 0, "queued": 540}
+    expect(page.locator("main")).to_contain_text("0 of 540 strings")
+    assert fill(page) == 0
     assert "%" not in page.locator("main").inner_text()
     error = {"code": "EMBEDDING_UNAVAILABLE", "message": "it throttles", "retryable": True}
     told |= {"status": "stalled", "last_error": {**error, "at": "2026-11-22T10:14:02Z"}}
     expect(page.get_by_role("alert")).to_contain_text("Nothing has moved since")
     expect(page.locator(".progress")).to_have_count(0)
     expect(page.locator("main")).to_contain_text("EMBEDDING_UNAVAILABLE")
+
+
+def fill(page: Page) -> float:
+    """How much of the bar is full."""
+    bar, full = page.locator(".progress"), page.locator(".progress .fill")
+    return float(full.evaluate("e => e.offsetWidth") / bar.evaluate("e => e.offsetWidth"))
+
+
+def test_lists_show_strings_in_their_bars(signed_in: Watched, tenant: Tenant) -> None:
+    told = api(tenant, "GET", "/api/v1/tools?limit=100")
+    told["tools"][0]["status"] = "indexing"
+    told["tools"][0]["search_index"] |= {
+        "nodes": {"indexed": 1, "queued": 3},
+        "chunks_count": 152,
+        "indexed_chunks_count": 151,
+    }
+    signed_in.page.route("**/api/v1/tools?*", lambda route: route.fulfill(json=told))
+    signed_in.page.reload()
+    for name in ("overview", "indexes"):
+        page = signed_in.open(f"/{name}")
+        row = page.locator("tr", has_text="search_novel")
+        expect(row).to_contain_text("1 indexed · 3 queued")
+        expect(row.get_by_text("151", exact=True)).to_be_visible()
+        assert fill(page) == pytest.approx(1 / 4, abs=0.02)
+        signed_in.look(f"{name}-indexing")
+
+
+def test_tools_of_one_name_are_told_apart(signed_in: Watched, tenant: Tenant) -> None:
+    told = api(tenant, "GET", "/api/v1/tools?limit=100")
+    [tool] = told["tools"]
+    told["tools"] += [{**tool, "id": tool["id"] + 1000, "json_pointer": "/books"}]
+    told["tools"] += [{**tool, "id": tool["id"] + 2000, "name": "another"}]
+    page = signed_in.page
+    page.route("**/api/v1/tools?*", lambda route: route.fulfill(json=told))
+    page.reload()
+    both = [f"search_novel · {tool['id']} · /", f"search_novel · {tool['id'] + 1000} · /books"]
+    signed_in.open("/search")
+    for where in ("/search", "/evaluate"):
+        signed_in.open(where)
+        options = page.locator("select").first.locator("option")
+        expect(options.nth(2)).to_have_text("another")
+        assert options.all_inner_texts()[:2] == both
+    signed_in.open("/indexes")
+    for name in both:
+        expect(page.get_by_role("link", name=name, exact=False).first).to_be_visible()
+    signed_in.open("/agents")
+    page.get_by_role("button", name="Make an MCP instance").click()
+    names = page.locator("dialog[open] fieldset bdi")
+    expect(names).to_have_text([*both, "another"])
+
+
+def test_who_leaves_while_the_lists_are_read_has_them_elsewhere(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    table = own_tenant.table(DOCUMENT)
+    held: list[Any] = []
+    page = visitor.page
+
+    def hold_first(route: Any) -> None:
+        if held:
+            route.continue_()
+        held.append(route)
+
+    page.route("**/api/v1/tools?*", hold_first)
+    with page.expect_request("**/api/v1/tools?*"):
+        visitor.sign_in(own_tenant.key)
+    visitor.open(f"/documents/{table}")
+    expect(page.get_by_role("treeitem").first).to_be_visible()
+
+
+def test_a_file_that_is_no_json_says_so(visitor: Watched, own_tenant: Tenant) -> None:
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/overview")
+    page.locator("input[type=file]").first.set_input_files(
+        {"name": "novel.txt", "mimeType": "text/plain", "buffer": "第一章".encode()}
+    )
+    expect(page.get_by_role("alert")).to_contain_text("Only JSON is taken")
+    visitor.set("zh", "light")
+    page.locator("input[type=file]").first.set_input_files(
+        {"name": "novel.txt", "mimeType": "text/plain", "buffer": "第一章".encode()}
+    )
+    expect(page.get_by_role("alert")).to_contain_text("只接受 JSON；请先把稿子转换成 JSON")
+    assert api(own_tenant, "GET", "/api/v1/tables")["tables"] == []
 
 
 def test_polling_slows_down_and_rests_while_hidden(signed_in: Watched) -> None:

@@ -35,16 +35,23 @@ def test_a_preview_is_executed_without_what_was_left_out_and_taken_back(
     visitor.look("replace-preview")
     page.locator(".match-row input").last.uncheck()
     page.get_by_role("button", name="Replace 3").click()
-    expect(page.locator("dialog")).to_contain_text("3 places")
+    expect(page.locator("dialog")).to_contain_text(f"“{OLD}” becomes “{NEW}” in 3 places")
     visitor.look("replace-dialog")
     page.locator("dialog button.primary").click()
     expect(page.locator(".bar.good")).to_contain_text("3 places")
     text = str(content(own_tenant, table))
     assert (text.count(OLD), text.count(NEW)) == (1, 3)
-    page.locator(".bar.good").get_by_role("button", name="Undo").click()
+    row = page.locator("details tbody tr")
+    expect(row).to_contain_text(f"{OLD} → {NEW}done")
+    expect(row.locator("td").nth(2)).to_have_text("3")
+    row.get_by_role("button", name="Undo").click()
+    expect(page.locator("dialog")).to_contain_text("3 places come back")
+    page.locator("dialog button.primary").click()
     expect(page.locator(".bar.good")).to_contain_text("taken back")
     assert content(own_tenant, table) == CHAPTER
-    expect(page.locator("details tbody tr")).to_have_count(2)
+    expect(row).to_have_count(2)
+    expect(row.first).to_contain_text(f"{OLD} → {NEW}Undo")
+    expect(page.locator("dialog")).to_have_count(0)
     visitor.look("replace-undone")
     assert not visitor.errors
 
@@ -53,16 +60,76 @@ def test_what_has_changed_since_the_preview_is_not_overwritten(
     visitor: Watched, own_tenant: Tenant
 ) -> None:
     table = previewed(visitor, own_tenant)
+    visitor.page.locator(".match-row input").nth(2).uncheck()
     changed = {**CHAPTER, "text": f"{OLD}不见了。"}
     api(own_tenant, "PUT", f"/api/v1/tables/{table}/data", json=changed)
-    visitor.page.get_by_role("button", name="Replace 4").click()
+    visitor.page.get_by_role("button", name="Replace 3").click()
     visitor.page.locator("dialog button.primary").click()
     bar = visitor.page.locator(".bar.warn")
     expect(bar).to_contain_text("REPLACE_STALE")
     expect(bar).to_contain_text("/text")
     assert content(own_tenant, table) == changed
     bar.get_by_role("button", name="Preview again").click()
-    expect(visitor.page.get_by_role("button", name="Replace 4")).to_be_visible()
+    expect(visitor.page.get_by_role("button", name="Replace 3")).to_be_visible()
+    expect(visitor.page.locator(".match-row input").nth(2)).not_to_be_checked()
+
+
+def test_a_place_that_is_left_out_stays_so_when_its_string_was_edited(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    table = previewed(visitor, own_tenant)
+    rows = visitor.page.locator(".match-row")
+    left = rows.filter(has_text="走进了")
+    left.locator("input").uncheck()
+    changed = {**CHAPTER, "text": f"傍晚，{CHAPTER['text']}"}
+    api(own_tenant, "PUT", f"/api/v1/tables/{table}/data", json=changed)
+    visitor.page.get_by_role("button", name="Preview", exact=True).click()
+    expect(rows.filter(has_text="傍晚")).to_be_visible()
+    expect(left.locator("input")).not_to_be_checked()
+    expect(visitor.page.get_by_role("button", name="Replace 3")).to_be_visible()
+
+
+def test_a_plan_and_what_was_left_out_outlive_a_look_at_a_place(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    previewed(visitor, own_tenant)
+    page = visitor.page
+    boxes = page.locator(".match-row input")
+    for at in (1, 2):
+        boxes.nth(at).uncheck()
+    page.locator(".match-row a").nth(1).click()
+    expect(page.locator(".text .hit")).to_have_text(OLD)
+    page.go_back()
+    expect(page.get_by_role("button", name="Replace 2")).to_be_visible()
+    assert [boxes.nth(at).is_checked() for at in range(4)] == [True, False, False, True]
+    page.get_by_role("link", name="Documents", exact=True).click()
+    page.keyboard.press("Control+h")
+    expect(page.get_by_label("Find", exact=True)).to_have_value(OLD)
+    expect(page.get_by_role("button", name="Replace 2")).to_be_visible()
+    assert sum(url.endswith("/preview") for url in visitor.requests) == 1
+
+
+def test_only_the_words_that_were_previewed_are_replaced(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    table = previewed(visitor, own_tenant)
+    page = visitor.page
+    execute, by = page.get_by_role("button", name="Replace 4"), page.get_by_label("Replace by")
+    expect(execute).to_be_enabled()
+    by.fill("别的")
+    expect(execute).to_be_disabled()
+    page.locator(".match-row input").first.focus()
+    page.keyboard.press("r")
+    assert content(own_tenant, table) == CHAPTER
+    by.fill(NEW)
+    expect(execute).to_be_enabled()
+    by.fill("别的")
+    page.get_by_role("button", name="Preview", exact=True).click()
+    expect(page.locator(".match-row ins").first).to_have_text("别的")
+    expect(execute).to_be_enabled()
+    page.go_back()
+    expect(by).to_have_value(NEW)
+    expect(page.locator(".match-row ins").first).to_have_text(NEW)
 
 
 def test_places_are_left_out_with_the_keyboard(visitor: Watched, own_tenant: Tenant) -> None:
@@ -92,6 +159,7 @@ def test_one_place_at_a_time_and_what_is_left_out_stays_so(
     expect(rows.nth(1).locator("input")).to_be_checked()
     visitor.look("replace-one")
     page.locator(".bar.good").get_by_role("button", name="Undo").click()
+    page.locator("dialog button.primary").click()
     expect(page.locator(".bar.good")).to_contain_text("taken back")
     expect(rows.nth(2).locator("input")).not_to_be_checked()
     assert content(own_tenant, table) == chapter
@@ -103,6 +171,9 @@ def test_all_and_none_mean_also_what_is_not_loaded(visitor: Watched, own_tenant:
     visitor.open("/replace?find=ab&by=cd")
     page = visitor.page
     expect(page.locator(".match-row")).to_have_count(100)
+    expect(page.get_by_text("100 of 250 shown")).to_be_visible()
+    page.locator(".match-row").last.scroll_into_view_if_needed()
+    expect(page.get_by_role("button", name="Replace 250")).to_be_in_viewport()
     page.get_by_label("All", exact=True).uncheck()
     expect(page.get_by_text("250 left out by you")).to_be_visible()
     expect(page.get_by_role("button", name="Replace 0")).to_be_disabled()

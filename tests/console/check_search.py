@@ -50,6 +50,64 @@ def test_every_hit_is_marked_exactly_where_it_is(
     signed_in.look(f"search-{len(query)}")
 
 
+# Whether the first marked word of the hit stands in the upper half of what is seen of its text.
+_SEEN = """() => {
+  const box = document.querySelector('.scroller').getBoundingClientRect();
+  const mark = document.querySelector('.text mark.hit').getBoundingClientRect();
+  return mark.top >= box.top && mark.bottom <= box.top + box.height / 2;
+}"""
+
+
+def test_what_was_found_is_scrolled_to_also_in_documents(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    """It stands at the end of a chunk of 6,000 characters."""
+    text = english(5_500, 3) + " The zither was tuned. " + english(9_000, 4)
+    table = own_tenant.table({"text": text})
+    size = {"chunk_threshold": 100, "chunk_size": 6000, "chunk_overlap": 0}
+    own_tenant.ready(own_tenant.tool(table, name="search_long", search_config=size))
+    visitor.sign_in(own_tenant.key)
+    asked(visitor, "zither", "&strategy=keyword")
+    page = visitor.page
+    for where in ("search", "documents"):
+        mark = page.locator(".text mark.hit").first
+        expect(mark).to_have_text(re.compile("zither"))
+        expect(mark).to_have_class(re.compile("flash"))
+        assert page.evaluate(_SEEN), where
+        expect(page.locator(".text span.flash")).to_have_count(0)
+        visitor.look(f"first-mark-{where}")
+        page.keyboard.press("o")
+
+
+def test_the_text_before_is_grey_while_another_one_loads(
+    signed_in: Watched, tenant: Tenant
+) -> None:
+    asked(signed_in, next(iter(PLACES)))
+    page = signed_in.page
+    expect(page.locator(".pane[aria-busy=false] .hit").first).to_be_visible()
+    held: list[Route] = []
+    page.route("**/text", lambda route: held.append(route))  # noqa: PLW0108
+    here = page.locator(".hitcard code").first.inner_text()
+    page.locator(".hitcard").filter(has_not_text=here).locator(".place").first.click()
+    expect(page.locator(".pane[aria-busy=true]")).to_have_css("opacity", "0.4")
+    with page.expect_response("**/text"):
+        held[0].continue_()
+    expect(page.locator(".pane[aria-busy=false]")).to_have_css("opacity", "1")
+
+
+@pytest.mark.parametrize("width", [320, 360])
+def test_on_a_telephone_a_hit_leads_to_its_text(signed_in: Watched, width: int) -> None:
+    page = signed_in.page
+    page.set_viewport_size({"width": width, "height": 700})
+    asked(signed_in, next(iter(PLACES)))
+    expect(page.locator(".text .hit").first).to_be_attached()
+    expect(page.locator(".placehead")).not_to_be_in_viewport()
+    page.locator(".hitcard .place").nth(1).click()
+    expect(page.locator(".placehead")).to_be_in_viewport()
+    expect(page.locator(".text mark").first).to_be_in_viewport()
+    signed_in.look(f"picked-{width}")
+
+
 def test_why_a_hit_is_there_sums_to_its_score(signed_in: Watched) -> None:
     asked(signed_in, next(iter(PLACES)))
     signed_in.page.keyboard.press("e")
@@ -225,7 +283,7 @@ def test_a_passage_that_has_moved_is_found_again_in_the_whole_string(
     set_text(before + text)
     visitor.page.reload()
     bar = visitor.page.locator(".pane .bar.warn")
-    expect(bar).to_contain_text("found again")
+    expect(bar).to_contain_text("found in the live text")
     expect(visitor.page.locator(".text .hit").first).to_be_visible()
     start, end, marked = visitor.page.evaluate(_MARKED)
     assert marked == chunk["chunk_text"]
@@ -249,3 +307,14 @@ def test_project_search_is_switched_on_where_it_is_missed(
     page.get_by_role("button", name="Switch on").click()
     expect(page.locator(".hitcard").first).to_contain_text("comets", timeout=60_000)
     assert not visitor.errors
+
+
+def test_health_knows_how_long_the_questions_of_this_tab_took(signed_in: Watched) -> None:
+    page = signed_in.page
+    signed_in.open("/health")
+    expect(page.get_by_text("Queue")).to_be_visible()
+    assert page.get_by_text("This tab").count() == 0
+    asked(signed_in, "comets")
+    signed_in.open("/health")
+    expect(page.get_by_text(re.compile("^p50 .* ms, p95 .* ms of 1 question$"))).to_be_visible()
+    signed_in.look("health-tab")

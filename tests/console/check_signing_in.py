@@ -28,6 +28,50 @@ def test_the_page_makes_a_key_of_its_own_and_forgets_the_pasted_one(
     assert not visitor.errors
 
 
+def test_a_wrong_key_is_called_so(visitor: Watched) -> None:
+    visitor.open()
+    for language, told in (("en", "This key is not accepted"), ("zh", "密钥无效")):
+        visitor.set(language, "light")
+        visitor.page.locator("[name=key]").fill("cs_wrong")
+        visitor.page.locator("form button.primary").click()
+        expect(visitor.page.locator("[role=alert] strong")).to_have_text(told)
+
+
+def test_an_address_with_a_code_signs_in_once(
+    visitor: Watched, new_tab: Callable[[], Watched], own_tenant: Tenant
+) -> None:
+    code = api(own_tenant, "POST", "/api/v1/console/codes")["code"]
+    page = visitor.page
+    page.goto(f"{visitor.base_url}/console#/once/{code}")
+    page.locator("nav").wait_for()
+    assert code not in page.url
+    assert not any(code in url for url in visitor.requests if "#" not in url)
+    kept = page.evaluate("JSON.stringify(sessionStorage) + JSON.stringify(localStorage)")
+    assert code not in kept
+    assert len(console_keys(own_tenant)) == 1
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
+        page.get_by_role("button", name="Sign out").click()
+    assert console_keys(own_tenant) == []
+    again = new_tab()
+    again.page.goto(f"{visitor.base_url}/console#/once/{code}")
+    expect(again.page.get_by_role("alert")).to_contain_text("used or over five minutes old")
+    again.look("once-used")
+    assert code not in again.page.url
+    assert not visitor.errors + again.errors
+
+
+def test_who_is_signed_in_stays_who_they_are(
+    visitor: Watched, own_tenant: Tenant, tenant: Tenant
+) -> None:
+    page = visitor.sign_in(own_tenant.key)
+    code = api(tenant, "POST", "/api/v1/console/codes")["code"]
+    with page.expect_event("framenavigated"):
+        page.evaluate("code => { location.hash = `/once/${code}`; }", code)
+    expect(page.locator(".project")).to_have_attribute("title", f"Project {own_tenant.project_id}")
+    assert code not in page.url
+    api(tenant, "POST", "/api/v1/console/sign-in", json={"code": code})  # nobody has used it
+
+
 def test_a_second_tab_is_signed_in_and_both_are_signed_out(
     visitor: Watched, new_tab: Callable[[], Watched], own_tenant: Tenant
 ) -> None:

@@ -6,29 +6,20 @@ Nothing here is part of ``make test``: ``make console-test``. ``LOOK=folder`` ke
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from local.options import ROOT, StackOptions
 from local.stack import Stack
+from tests.console.browsers import chromium
 from tests.console.documents import PLACES, novel
 from tests.e2e.running import Running, Tenant, state_folder, user_environment
 
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 AXE = ROOT / "console/node_modules/axe-core/axe.min.js"
 LANGUAGES = ("en", "zh")
 THEMES = ("light", "dark")
@@ -134,11 +125,8 @@ def own_tenant(stack: Running) -> Tenant:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One Chromium for all checks."""
-    path = subprocess.run(  # noqa: S603 - our own script
-        [str(ROOT / "scripts/chromium.sh")], check=True, capture_output=True, text=True
-    ).stdout.strip()
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture

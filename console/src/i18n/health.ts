@@ -1,4 +1,4 @@
-import { dictionary, num } from "./language";
+import { dictionary, num, plural } from "./language";
 
 export const healthTexts = dictionary(
   {
@@ -17,6 +17,8 @@ export const healthTexts = dictionary(
     queue: "Queue",
     oldest: (s: number) => (s ? `the oldest waits ${num(s)} s` : "nothing waits"),
     waiting: (n: number) => `${n >= 1000 ? "1,000 or more" : num(n)} orders to be sent`,
+    tab: "This tab",
+    quantiles: (p50: number, p95: number, n: number) => `p50 ${num(p50)} ms, p95 ${num(p95)} ms of ${plural(n, "question", "questions")}`,
     strings: "Strings",
     indexes: "Indexes",
     counts: (live: number, building: number, evicted: number) => `${num(live)} answer, ${num(building)} being built, ${num(evicted)} evicted`,
@@ -24,7 +26,7 @@ export const healthTexts = dictionary(
     vectors: "Vectors",
     of: (used: string, all: string) => `${used} of ${all}`,
     integrity: "Integrity",
-    integrityText: (namespaces: number, missing: number, orphans: number) => `${num(namespaces)} namespaces, ${num(missing)} missing, ${num(orphans)} orphans`,
+    integrityText: (namespaces: number, missing: number, orphans: number) => `${plural(namespaces, "namespace", "namespaces")}, ${num(missing)} missing, ${num(orphans)} orphans`,
     errors: "Errors",
     noErrors: "Nothing is wrong.",
     code: "Code",
@@ -52,6 +54,8 @@ export const healthTexts = dictionary(
     queue: "队列",
     oldest: (s) => (s ? `最久已等待 ${num(s)} 秒` : "没有等待"),
     waiting: (n) => `待发送 ${n >= 1000 ? "1,000 条以上" : num(n)} 条`,
+    tab: "本标签页",
+    quantiles: (p50, p95, n) => `${num(n)} 次提问：p50 ${num(p50)} 毫秒，p95 ${num(p95)} 毫秒`,
     strings: "字符串",
     indexes: "索引",
     counts: (live, building, evicted) => `应答 ${num(live)}，构建中 ${num(building)}，已移出 ${num(evicted)}`,

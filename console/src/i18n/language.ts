@@ -45,7 +45,7 @@ export function bytes(value: number): string {
     value /= 1000;
     at += 1;
   }
-  const options = { style: "unit", unit: units[at]!, maximumFractionDigits: at ? 1 : 0 } as const;
+  const options = { style: "unit", unit: units[at]!, unitDisplay: at ? "short" : "long", maximumFractionDigits: at ? 1 : 0 } as const;
   return new Intl.NumberFormat(locale(), options).format(value);
 }
 
@@ -57,6 +57,12 @@ export function plural(count: number, one: string, other: string): string {
 export function moment(iso: string): string {
   return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "medium" }).format(new Date(iso));
 }
+
+/** The time of day, of what is at most hours away. */
+export const clock = (iso: string): string => new Intl.DateTimeFormat(locale(), { timeStyle: "short" }).format(new Date(iso));
+
+/** In how long; what is over already is due now. */
+export const due = (iso: string): string => ago(new Date(Math.max(Date.now(), Date.parse(iso))).toISOString());
 
 /** How long ago, or in how long: "3 min ago". */
 export function ago(iso: string, now = Date.now()): string {

@@ -1,3 +1,4 @@
+import { codeText } from "./common";
 import { dictionary, num } from "./language";
 
 export const makeToolTexts = dictionary(
@@ -12,8 +13,6 @@ export const makeToolTexts = dictionary(
     overlap: "Overlap",
     make: "Make",
     made: "The Search Tool is there",
-    scope_missing: "The document has nothing at this place.",
-    nothing_indexed: "The strings there are blank or over the limits, so nothing is indexed.",
     no_long_strings: (longest: number) => `No string there is long enough: the longest has ${num(longest)} characters.`,
     lower: (to: number) => `Make it again from ${num(to)} characters on`,
   },
@@ -21,15 +20,13 @@ export const makeToolTexts = dictionary(
     title: "创建搜索工具",
     table: "表",
     scope: "范围：文档中的位置，留空为整个文档",
-    name: "名称（代理用它调用）",
-    description: "说明（代理据此选择）",
-    threshold: "从多少字符起建立索引",
+    name: "名称（智能体用它调用）",
+    description: "说明（智能体据此选择）",
+    threshold: "只收录不少于这么多字的文本",
     size: "分块字符数",
     overlap: "重叠",
     make: "创建",
     made: "搜索工具已创建",
-    scope_missing: "文档中没有此位置。",
-    nothing_indexed: "该位置的字符串为空或超出限制，未建立索引。",
     no_long_strings: (longest) => `没有足够长的字符串，最长为 ${num(longest)} 个字符。`,
     lower: (to) => `改为从 ${num(to)} 个字符起重新创建`,
   },
@@ -37,6 +34,5 @@ export const makeToolTexts = dictionary(
 
 /** Why a tool has indexed nothing, by the hint of its index. */
 export function hintText(hint: "scope_missing" | "nothing_indexed" | "no_long_strings", longest: number): string {
-  if (hint === "scope_missing") return makeToolTexts().scope_missing;
-  return hint === "nothing_indexed" ? makeToolTexts().nothing_indexed : makeToolTexts().no_long_strings(longest);
+  return hint === "no_long_strings" ? makeToolTexts().no_long_strings(longest) : codeText(hint);
 }

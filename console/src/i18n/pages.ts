@@ -21,7 +21,7 @@ export const titles = dictionary(
     documents: "文档",
     indexes: "索引",
     replace: "替换",
-    agents: "代理",
+    agents: "智能体",
     keys: "密钥",
     health: "健康",
     states: "状态",

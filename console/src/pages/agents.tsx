@@ -8,12 +8,12 @@ import { agentTexts as t } from "../i18n/agents";
 import { keyTexts } from "../i18n/keys";
 import { ago } from "../i18n/language";
 import { titles } from "../i18n/pages";
-import { ensureLists, tools } from "../lists";
+import { ensureLists, toolName, tools } from "../lists";
 import type { Page } from "../page";
 import { Copy } from "../parts/copy";
 import { Confirm } from "../parts/dialog";
 import { FormDialog, Table } from "../parts/form";
-import { Authority, byAuthority, type Key, KeyTable, MakeKey, Once } from "../parts/keys";
+import { Authority, byAuthority, type Key, KeyTable, MakeKey, type NewKey, Once } from "../parts/keys";
 import { Empty, ProblemBox, Shown } from "../parts/states";
 import { useResource } from "../resource";
 import { go, href, route } from "../router";
@@ -23,18 +23,19 @@ import { session } from "../session";
 type Mcp = Schema<"McpAnswer">;
 type Binding = Schema<"BindingAnswer">;
 const PATH = "/api/v1/mcps";
-/** The key that was just made, while the page is open: of which instance, and the key. */
-type Secret = readonly [mcp: string, key: string];
+/** The key that was just made, while the page is open: of which instance, the key, and its end. */
+type Secret = readonly [mcp: string, key: string, ends: string | null | undefined];
+type Keep = (mcp: Id, key: string, ends: Secret[2]) => void;
 
 function Agents(): VNode {
   const id = route.value.path[1];
   const secret = useSignal<Secret | null>(null);
   useEffect(() => void ensureLists().catch(() => undefined), []);
-  const keep = (mcp: Id, key: string): void => void (secret.value = [String(mcp), key]);
-  return id === undefined ? <List keep={keep} /> : <One key={id} id={id} secret={secret.value?.[0] === id ? secret.value[1] : ""} keep={keep} />;
+  const keep: Keep = (mcp, ...made) => void (secret.value = [String(mcp), ...made]);
+  return id === undefined ? <List keep={keep} /> : <One key={id} id={id} made={secret.value?.[0] === id ? secret.value : null} keep={keep} />;
 }
 
-function List({ keep }: { keep: (mcp: Id, key: string) => void }): VNode {
+function List({ keep }: { keep: Keep }): VNode {
   const list = useResource("mcps", (signal) => all<Mcp>(PATH, "mcps", { signal }));
   const making = useSignal(false);
   return (
@@ -54,24 +55,24 @@ function List({ keep }: { keep: (mcp: Id, key: string) => void }): VNode {
           </Table>
         ) : <Empty text={t().none} />}
       </Shown>
-      {making.value ? <Make onClose={() => (making.value = false)} onMade={(made) => { keep(made.id, made.api_key); go(`/agents/${made.id}`); }} /> : null}
+      {making.value ? <Make onClose={() => (making.value = false)} onMade={(made, ends) => { keep(made.id, made.api_key, ends); go(`/agents/${made.id}`); }} /> : null}
     </div>
   );
 }
 
-function Make({ onClose, onMade }: { onClose: () => void; onMade: (made: Schema<"NewMcpAnswer">) => void }): VNode {
+function Make({ onClose, onMade }: { onClose: () => void; onMade: (made: Schema<"NewMcpAnswer">, ends: Secret[2]) => void }): VNode {
   const acting = useActing();
   const send = async (fields: FormData): Promise<void> => {
     const bindings = fields.getAll("tool").map((id) => ({ tool_id: Number(id) }));
     const body = { project_id: session.value?.projectId, name: fields.get("name"), bindings };
     const made = await acting.run(() => request<Schema<"NewMcpAnswer">>("POST", PATH, { body, idempotent: true, ...byAuthority(fields) }));
-    if (made) onMade(made.data);
+    if (made) onMade(made.data, byAuthority(fields).key ? null : session.value?.endsAt);
   };
   return (
     <FormDialog title={t().make} act={t().make} acting={acting} onSend={send} onClose={onClose}>
         <label class="stack">{t().name}<input name="name" required maxLength={200} placeholder="support" /></label>
         <fieldset class="stack"><legend>{t().tools}</legend>
-          {tools.value?.length ? tools.value.map((tool) => <label key={String(tool.id)} class="check"><input type="checkbox" name="tool" value={String(tool.id)} defaultChecked /> <bdi>{tool.name}</bdi></label>) : <p class="dim">{t().noTools}</p>}
+          {tools.value?.length ? tools.value.map((tool) => <label key={String(tool.id)} class="check"><input type="checkbox" name="tool" value={String(tool.id)} defaultChecked /> <bdi>{toolName(tool)}</bdi></label>) : <p class="dim">{t().noTools}</p>}
         </fieldset>
         <Authority />
     </FormDialog>
@@ -80,11 +81,12 @@ function Make({ onClose, onMade }: { onClose: () => void; onMade: (made: Schema<
 
 interface OneProps {
   readonly id: string;
-  readonly secret: string;
-  readonly keep: (mcp: Id, key: string) => void;
+  readonly made: Secret | null;
+  readonly keep: Keep;
 }
 
-function One({ id, secret, keep }: OneProps): VNode {
+function One({ id, made, keep }: OneProps): VNode {
+  const secret = made?.[1] ?? "";
   const path = `${PATH}/${id}`;
   const about = useResource(path, (signal) => get<Mcp>(path, { signal }));
   const keys = useResource<readonly Key[]>(`${path}/keys`, async (signal) => (await all<Key>(`${path}/keys`, "keys", { signal })).items);
@@ -93,9 +95,9 @@ function One({ id, secret, keep }: OneProps): VNode {
   const acting = useActing();
   const change = (body: object): void => void acting.run(() => request("PATCH", path, { body })).then(about.reload);
   const remove = (): void => void acting.run(() => request("DELETE", path)).then((gone) => gone && go("/agents"));
-  const fresh = (key: string): void => {
+  const fresh = (key: NewKey): void => {
     making.value = false;
-    keep(id, key);
+    keep(id, key.api_key, key.expires_at);
     keys.reload();
   };
   return (
@@ -117,11 +119,11 @@ function One({ id, secret, keep }: OneProps): VNode {
           </div>
           <section class="stack">
             <div class="row"><h2 class="grow">{t().keys}</h2><button onClick={() => (making.value = true)}>{keyTexts().make}…</button></div>
-            {secret ? <Once key={secret} secret={secret} /> : null}
-            <KeyTable path={`${path}/keys`} scoped={false} of={keys} onNew={(key) => fresh(key.api_key)} />
+            {made ? <Once key={secret} secret={secret} ends={made[2]} /> : null}
+            <KeyTable path={`${path}/keys`} scoped={false} of={keys} onNew={fresh} />
           </section>
           <Connect name={mcp.name} secret={secret} />
-          {making.value ? <MakeKey path={`${path}/keys`} scoped={false} onClose={() => (making.value = false)} onMade={(key) => fresh(key.api_key)} /> : null}
+          {making.value ? <MakeKey path={`${path}/keys`} scoped={false} onClose={() => (making.value = false)} onMade={fresh} /> : null}
           {deleting.value ? <Confirm title={t().delete} text={t().deleteText} act={t().delete} name={mcp.name} onClose={() => (deleting.value = false)} onAct={remove} /> : null}
         </div>
       )}
@@ -155,7 +157,7 @@ function Bindings({ path }: { path: string }): VNode {
               const binding = items.find((one) => String(one.tool_id) === String(tool.id));
               return (
                 <li key={String(tool.id)}>
-                  <label class="check"><input type="checkbox" checked={binding?.status ?? false} onChange={(event) => change(tool.id, binding, event.currentTarget.checked)} /> <bdi>{tool.name}</bdi> {binding && binding.name !== tool.name ? <code class="dim">{binding.name}</code> : null}</label>
+                  <label class="check"><input type="checkbox" checked={binding?.status ?? false} onChange={(event) => change(tool.id, binding, event.currentTarget.checked)} /> <bdi>{toolName(tool)}</bdi> {binding && binding.name !== tool.name ? <code class="dim">{binding.name}</code> : null}</label>
                 </li>
               );
             })}

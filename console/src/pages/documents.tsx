@@ -4,17 +4,19 @@ import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { announce } from "../announce";
 import { get, type Id, post, type Schema } from "../api";
+import { draftOf } from "../drafts";
 import { documentTexts as t } from "../i18n/documents";
 import { ago, bytes, num } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import { t as common } from "../i18n/common";
-import { ensureLists, refreshLists, tools } from "../lists";
+import { ensureLists, refreshLists, tableName, tools } from "../lists";
 import type { Page } from "../page";
 import { Copy } from "../parts/copy";
-import { Editor } from "../parts/editor";
-import { Empty, Shown, Stale } from "../parts/states";
+import { editing as editorOf, Editor } from "../parts/editor";
+import { Empty, Loading, Shown, Stale } from "../parts/states";
+import { Reason, Status } from "../parts/status";
 import { TextPane } from "../parts/textpane";
-import { Tree } from "../parts/tree";
+import { type Child, Tree } from "../parts/tree";
 import { FileButton, UploadState } from "../parts/upload";
 import { Versions } from "../parts/versions";
 import { useResource } from "../resource";
@@ -26,7 +28,7 @@ type TableList = Schema<"TablesAnswer">;
 
 function Documents(): VNode {
   const table = route.value.path[1];
-  useEffect(() => void ensureLists().catch(() => undefined), []);
+  useEffect(() => void ensureLists().catch(() => (tools.value ??= [])), []);
   return table === undefined ? <Tables /> : <Document key={table} table={table} />;
 }
 
@@ -70,7 +72,7 @@ function TableRows({ answer }: { answer: TableList }): VNode {
           {answer.tables.map((table) => (
             <tr key={String(table.id)}>
               <td><a href={href(`/documents/${table.id}`)}><bdi>{table.name ?? table.id}</bdi></a>{table.description ? <div class="small dim" dir="auto">{table.description}</div> : null}</td>
-              <td>{table.status ? <span class={`badge ${table.status === "ready" ? "good" : "warn"}`}>{table.status}</span> : <span class="dim">–</span>}</td>
+              <td><Status value={table.status} /></td>
               <td class="num right">{num(table.tools_count)}</td>
               <td class="num right">{num(table.revision)}</td>
               <td class="num right">{bytes(table.stored_bytes)}</td>
@@ -85,40 +87,43 @@ function TableRows({ answer }: { answer: TableList }): VNode {
 }
 
 function Document({ table }: { table: Id }): VNode {
+  /** Of the table as the outline shows it, and as its texts have been read since. */
   const seen = useSignal<number | null>(null);
+  const read = useSignal(0);
   const versionsOpen = useSignal(false);
   const generation = useSignal(0);
+  const found = useSignal<{ readonly of: string; readonly child: Child | null } | null>(null);
   const known = (tools.value ?? []).filter((tool) => String(tool.table_id) === String(table));
   const tool = textOf("tool") || String(known[0]?.id ?? "");
-  const about = useResource(`table ${table} ${generation.value}`, (signal) => get<Schema<"TableAnswer">>(`/api/v1/tables/${table}`, { signal }));
   const pointer = textOf("p");
   const select = (next: string): void => go(`/documents/${table}`, { p: next, tool: textOf("tool") });
   const again = (): void => void (generation.value += 1);
-  const live = about.data.value?.revision ?? null;
+  const place = `${pointer} ${generation.value}`;
+  const live = seen.value;
+  const child = found.value?.of === place ? found.value.child : undefined;
   return (
     <div class="stack">
-      <Shown of={about} lines={1}>
-        {(row) => (
-          <div class="row">
-            <h1 tabIndex={-1}><bdi>{row.name ?? table}</bdi></h1>
-            <span class="dim small num">{t().revision} {num(row.revision)} · {row.updated_at ? ago(row.updated_at) : ""}</span>
-            <span class="grow" />
-            <FileButton label={t().uploadNew} onFile={(file) => void newContent(table, file, row.revision).then(again)} />
-            <button onClick={() => (versionsOpen.value = true)}>{t().versions}</button>
-          </div>
-        )}
-      </Shown>
-      <UploadState />
-      {live !== null && seen.value !== null && live > seen.value ? <Stale text={common().changedBelow(seen.value, live)} reload={again} /> : null}
-      <div class="split narrow">
-        <section class="panel sticky" aria-label={t().outline}>
-          <Tree key={generation.value} table={table} selected={pointer} tool={tool} onSelect={select} revision={seen} />
-        </section>
-        <section class="panel" aria-label={t().value}>
-          <Crumbs table={table} pointer={pointer} />
-          <Value key={`${pointer} ${generation.value}`} table={table} pointer={pointer} tool={tool || null} onSaved={again} />
-        </section>
+      <div class="row">
+        <h1 tabIndex={-1}><bdi>{tableName(table)}</bdi></h1>
+        {live === null ? null : <span class="dim small num">{t().revision} {num(live)}</span>}
+        <span class="grow" />
+        {live === null ? null : <FileButton label={t().uploadNew} onFile={(file) => void newContent(table, file, live).then(again)} />}
+        <button onClick={() => (versionsOpen.value = true)}>{t().versions}</button>
       </div>
+      <UploadState />
+      {live !== null && read.value > live ? <Stale text={common().changedBelow(live, read.value)} reload={again} /> : null}
+      {tools.value === null && !tool ? <Loading /> : (
+        <div class="split narrow">
+          <section class="panel sticky" aria-label={t().outline}>
+            <Tree key={generation.value} table={table} selected={pointer} tool={tool} onSelect={select} revision={seen}
+              onFound={(child) => { if (found.value?.of !== place) found.value = { of: place, child }; }} />
+          </section>
+          <section class="panel" aria-label={t().value}>
+            <Crumbs table={table} pointer={pointer} />
+            <Value key={place} table={table} pointer={pointer} tool={tool || null} child={child} onSaved={again} onRead={(revision) => (read.value = revision)} />
+          </section>
+        </div>
+      )}
       {versionsOpen.value && live !== null ? (
         <Versions table={table} revision={live} onClose={() => (versionsOpen.value = false)}
           onRestored={(revision) => { versionsOpen.value = false; announce(t().restored(revision)); again(); }} />
@@ -140,39 +145,59 @@ function Crumbs({ table, pointer }: { table: Id; pointer: string }): VNode {
 
 const MOST_EDITED = 400_000;
 
-/** What is at a pointer: a string as text in windows, everything else as the JSON that it is. */
-function Value({ table, pointer, tool, onSaved }: { table: Id; pointer: string; tool: Id | null; onSaved: () => void }): VNode {
-  const editing = useSignal(false);
-  const outline = useResource(isPointer(pointer) ? `${table} ${pointer}` : null, (signal) => {
+interface ValueProps {
+  readonly table: Id;
+  readonly pointer: string;
+  readonly tool: Id | null;
+  readonly onSaved: () => void;
+  readonly onRead: (revision: number) => void;
+}
+
+/** What is at a pointer, as the tree knows it; undefined while it reads. What it does not show is asked for. */
+function Value({ child, ...props }: ValueProps & { child: Child | null | undefined }): VNode {
+  const { table, pointer } = props;
+  const outline = useResource(child === null && isPointer(pointer) ? `${table} ${pointer}` : null, (signal) => {
     const body = { json_pointer: pointer, limit: 1 };
     return post<Schema<"OutlineAnswer">>(`/api/v1/tables/${table}/outline`, body, { signal });
   });
+  if (child === undefined) return <Loading lines={6} />;
+  if (child) return <Found {...props} tool={child.string && props.tool} at={child} />;
+  return <Shown of={outline} lines={6}>{(at) => <Found {...props} tool={at.index && props.tool} at={at} />}</Shown>;
+}
+
+/** Focus comes back to the button of an editor that was closed, once that is there again. */
+let back = false;
+const backHere = (button: HTMLElement | null): void => {
+  if (!back || !button) return;
+  button.focus();
+  back = false;
+};
+
+/** A string as text in windows, everything else as the JSON that it is. */
+function Found({ table, pointer, tool, onSaved, onRead, at }: ValueProps & { at: Pick<Child, "type" | "length"> & Partial<Pick<Child, "string">> }): VNode {
+  const editing = useSignal(draftOf(editorOf(table, pointer)) !== null);
   const [start, end] = [numberOf("a", -1), numberOf("b", -1)];
   const place = start >= 0 && end >= start ? { start, end } : null;
-  return (
-    <Shown of={outline} lines={6}>
-      {(at) => {
-        const isText = at.type === "string";
-        const small = (at.length ?? 0) <= MOST_EDITED;
-        const edit = small ? <button class="small" onClick={() => (editing.value = true)}>{t().edit}</button> : <span class="small dim">{t().tooLong}</span>;
-        if (editing.value) return <Editor table={table} pointer={pointer} isText={isText} onClose={() => (editing.value = false)} onSaved={onSaved} />;
-        return isText ? (
-          <TextPane table={table} pointer={pointer} tool={at.index ? tool : null} place={place} matches={[]} hits={[]}
-            actions={(chosen, text) => (
-              <>
-                {edit}
-                <button class="small" onClick={() => { const range = chosen(); go("/replace", { find: range ? text(range).slice(0, 1000) : "", table: String(table) }); }}>{t().replaceFrom}</button>
-              </>
-            )} />
-        ) : (
-          <div class="stack">
-            <p class="dim">{at.type === "object" ? t().members(at.length ?? 0) : at.type === "array" ? t().elements(at.length ?? 0) : at.type}</p>
-            {at.type === "object" || at.type === "array" ? <p class="small dim">{t().children}</p> : null}
-            <div class="row">{edit}</div>
-          </div>
-        );
-      }}
-    </Shown>
+  const isText = at.type === "string";
+  const small = (at.length ?? 0) <= MOST_EDITED;
+  const edit = small ? <button ref={backHere} class="small" onClick={() => (editing.value = true)}>{t().edit}</button> : <span class="small dim">{t().tooLong}</span>;
+  if (editing.value) return <Editor table={table} pointer={pointer} isText={isText} onClose={() => { editing.value = false; back = true; }} onSaved={onSaved} />;
+  return isText ? (
+    <>
+      {at.string?.last_error ? <p class="bar warn"><span><Status value={at.string.state} /> <Reason error={at.string.last_error} /></span></p> : null}
+      <TextPane table={table} pointer={pointer} tool={tool} place={place} matches={[]} hits={[]} onRead={onRead}
+        actions={(chosen, text) => (
+          <>
+            {edit}
+            <button class="small" onClick={() => { const range = chosen(); go("/replace", { find: range ? text(range).slice(0, 1000) : "", table: String(table) }); }}>{t().replaceFrom}</button>
+          </>
+        )} />
+    </>
+  ) : (
+    <div class="stack">
+      <p class="dim">{at.type === "object" ? t().members(at.length ?? 0) : at.type === "array" ? t().elements(at.length ?? 0) : at.type}</p>
+      <div class="row">{edit}</div>
+    </div>
   );
 }
 

@@ -7,7 +7,7 @@ import { evaluateTexts as t } from "../i18n/evaluate";
 import { titles } from "../i18n/pages";
 import { searchTexts } from "../i18n/search";
 import { questions } from "../judgedsets";
-import { ensureLists, tools } from "../lists";
+import { ensureLists, toolName, tools } from "../lists";
 import type { Page } from "../page";
 import { Compare } from "../parts/compare";
 import { type Draft, DraftForm, readTool, type Tool } from "../parts/draft";
@@ -97,7 +97,7 @@ function Choose({ label, value, none, onChange }: { label: string; value: string
     <label class="row"><strong>{label}</strong>
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         {none ? <option value="">{none}</option> : null}
-        {(tools.value ?? []).map((tool) => <option key={String(tool.id)} value={String(tool.id)}>{tool.name}</option>)}
+        {(tools.value ?? []).map((tool) => <option key={String(tool.id)} value={String(tool.id)}>{toolName(tool)}</option>)}
       </select>
     </label>
   );

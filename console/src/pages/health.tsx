@@ -1,6 +1,6 @@
 /** Is it us, the provider or turbopuffer; what is stuck, and will it mend itself. */
 import type { VNode } from "preact";
-import { get, Problem, type Schema } from "../api";
+import { asked, get, Problem, type Schema } from "../api";
 import { healthTexts as t } from "../i18n/health";
 import { ago, bytes, moment, num } from "../i18n/language";
 import { titles } from "../i18n/pages";
@@ -59,6 +59,7 @@ function All({ data: { health, apiMs, database } }: { data: Read }): VNode {
           <dt>{t().cleanup}</dt>
           <dd class="num">{cleanup ? <><Sign good={!cleanup.errors.length} /> {t().ran(ago(cleanup.at), cleanup.seconds)}, {cleanup.rests_until ? t().rests(moment(cleanup.rests_until)) : cleanup.is_complete ? t().complete : t().incomplete} {cleanup.errors.map((code) => <code key={code} class="code bad-ink">{code}</code>)}</> : t().neverRan}</dd>
           <dt>{t().queue}</dt><dd class="num">{t().oldest(Math.max(health.oldest_wait_seconds, health.outbox.oldest_seconds))} · {t().waiting(health.outbox.waiting)}</dd>
+          {asked.length ? <><dt>{t().tab}</dt><dd class="num">{t().quantiles(quantile(0.5), quantile(0.95), asked.length)}</dd></> : null}
         </dl>
         <dl class="panel facts">
           <dt>{t().strings}</dt><dd><a href={href("/indexes")}><Counts of={health.nodes} /></a></dd>
@@ -84,6 +85,11 @@ function All({ data: { health, apiMs, database } }: { data: Read }): VNode {
 
 function Limit({ used, all, shown, name }: { used: number; all: number; shown: (value: number) => string; name: string }): VNode {
   return <span class="row"><meter min={0} max={all} high={all * 0.9} value={used} aria-label={name} /> {t().of(shown(used), shown(all))}</span>;
+}
+
+/** The time that so many of all questions of this tab took at most. */
+function quantile(share: number): number {
+  return Math.round([...asked].sort((a, b) => a - b)[Math.ceil(asked.length * share) - 1]!);
 }
 
 /** What the runbook says, in a word; the page of docs/operations.md stands behind it. */

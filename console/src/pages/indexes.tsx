@@ -4,11 +4,11 @@ import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { all, get, type Schema } from "../api";
 import { indexTexts as t } from "../i18n/indexes";
-import { ago, moment, num } from "../i18n/language";
+import { ago, due, moment, num } from "../i18n/language";
 import { hintText, makeToolTexts } from "../i18n/maketool";
 import { titles } from "../i18n/pages";
 import { statusTexts } from "../i18n/status";
-import { ensureLists, tableName, type ToolSummary, tools } from "../lists";
+import { ensureLists, tableName, toolName, type ToolSummary, tools } from "../lists";
 import { usePace } from "../pacing";
 import type { Page } from "../page";
 import { Table } from "../parts/form";
@@ -60,7 +60,7 @@ function List(): VNode {
           <Table heads={[t().index, t().state, t().chunks, t().strings, t().next]} right={[2]}>
             {data.project ? <Row to="project" name={t().project} index={data.project} status={data.project.status} next={null} /> : null}
             {data.tools.filter(has).map((tool) => (
-              <Row key={String(tool.id)} to={String(tool.id)} name={`${tableName(tool.table_id)} / ${tool.name}`} index={tool.search_index} status={tool.status} next={tool.search_index.next_attempt_at} />
+              <Row key={String(tool.id)} to={String(tool.id)} name={`${tableName(tool.table_id)} / ${toolName(tool)}`} index={tool.search_index} status={tool.status} next={tool.search_index.next_attempt_at} />
             ))}
           </Table>
         ) : <Empty text={t().none} />}
@@ -75,20 +75,19 @@ function List(): VNode {
 interface RowProps {
   readonly to: string;
   readonly name: string;
-  readonly index: Pick<AnyIndex, "indexed_chunks_count" | "chunks_count" | "nodes">;
+  readonly index: Pick<AnyIndex, "indexed_chunks_count" | "nodes">;
   readonly status: string;
   readonly next: string | null;
 }
 
 function Row({ to, name, index, status, next }: RowProps): VNode {
-  const { indexed_chunks_count: done, chunks_count: all } = index;
   return (
     <tr>
       <td><a href={href(`/indexes/${to}`)}><bdi>{name}</bdi></a></td>
       <td><Status value={status} /></td>
-      <td class="num right">{done === all ? num(all) : statusTexts().chunksOf(done, all)} {moves(status) ? <Progress done={done} all={all} /> : null}</td>
-      <td class="small"><Counts of={index.nodes} /></td>
-      <td class="dim">{next ? ago(next) : "–"}</td>
+      <td class="num right">{num(index.indexed_chunks_count)}</td>
+      <td class="small"><Counts of={index.nodes} /> <Progress of={index.nodes} status={status} /></td>
+      <td class="dim">{next ? due(next) : "–"}</td>
     </tr>
   );
 }
@@ -99,7 +98,7 @@ function One({ id }: { id: string }): VNode {
   const now = index.data.value;
   usePace(index.reload, moves(now?.status));
   const tool = tools.value?.find((one) => String(one.id) === id);
-  const name = isProject ? t().project : (tool?.name ?? id);
+  const name = isProject ? t().project : (tool ? toolName(tool) : id);
   return (
     <div class="stack wide">
       <div class="row">
@@ -122,21 +121,23 @@ function One({ id }: { id: string }): VNode {
 
 /** How far it is, in counts; what stands still says so in the place of the bar. */
 function State({ index }: { index: AnyIndex }): VNode {
-  const { indexed_chunks_count: done, chunks_count: all, status } = index;
+  const { indexed_chunks_count: done, nodes_count: all, status } = index;
+  const indexed = index.nodes["indexed"] ?? 0;
   const seen = useRef<Seen[]>([]);
   useEffect(() => {
     seen.current = moves(status) ? [...seen.current, { at: Date.now(), done }].slice(-4) : [];
   }, [index]);
-  const rate = moves(status) ? rateOf(seen.current, all) : null;
+  // As many chunks to a string as until now: those of the others are not counted yet.
+  const rate = moves(status) && indexed ? rateOf(seen.current, (done * all) / indexed) : null;
   const error = index.last_error;
   return (
     <section class="panel stack">
       <p class="row" role="status">
-        <Status value={status} /> <span class="num">{statusTexts().chunksOf(done, all)} · {statusTexts().strings(index.nodes["indexed"] ?? 0, index.nodes_count)}</span>
+        <Status value={status} /> <span class="num">{statusTexts().strings(indexed, all)} · {statusTexts().chunks(done)}</span>
         {rate ? <span class="dim num">{t().rate(rate.perSecond, rate.seconds)}</span> : null}
       </p>
-      {status === "stalled" ? <p class="bar bad" role="alert"><span>{t().stalled(error ? moment(error.at) : "–")}</span></p> : moves(status) ? <span class="progress long"><span class="fill" style={{ width: `${all ? (done / all) * 100 : 0}%` }} /></span> : null}
-      <p><Counts of={index.nodes} />{"next_attempt_at" in index && index.next_attempt_at ? <span class="dim"> · {t().next} {ago(index.next_attempt_at)}</span> : null}</p>
+      {status === "stalled" ? <p class="bar bad" role="alert"><span>{t().stalled(error ? moment(error.at) : "–")}</span></p> : <Progress of={index.nodes} status={status} long />}
+      <p><Counts of={index.nodes} />{"next_attempt_at" in index && index.next_attempt_at ? <span class="dim"> · {t().next} {due(index.next_attempt_at)}</span> : null}</p>
       {error ? <p class={status === "error" ? "bar bad" : "bar warn"}><span><code class="code">{error.code}</code> <bdi>{error.message}</bdi> <span class="dim">{moment(error.at)}</span></span></p> : null}
       {"hint" in index && index.hint ? <p class="bar note"><span>{hintText(index.hint, index.longest_string ?? 0)} <code class="code">{index.hint}</code></span></p> : null}
     </section>

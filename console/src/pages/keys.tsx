@@ -13,13 +13,13 @@ function Keys(): VNode {
   const path = `/api/v1/projects/${session.value?.projectId}/keys`;
   const sessions = useSignal(false);
   const making = useSignal(false);
-  const secret = useSignal("");
+  const secret = useSignal<NewKey | null>(null);
   const list = useResource<readonly Key[]>(`${path} ${sessions.value}`, async (signal) =>
     (await all<Key>(`${path}${sessions.value ? "?kind=all" : ""}`, "keys", { signal })).items,
   );
   const made = (key: NewKey): void => {
     making.value = false;
-    secret.value = key.api_key;
+    secret.value = key;
     list.reload();
   };
   return (
@@ -29,7 +29,7 @@ function Keys(): VNode {
         <label class="check"><input type="checkbox" checked={sessions.value} onChange={(event) => (sessions.value = event.currentTarget.checked)} />{t().all}</label>
         <button class="primary" onClick={() => (making.value = true)}>{t().make}…</button>
       </div>
-      {secret.value ? <Once key={secret.value} secret={secret.value} /> : null}
+      {secret.value ? <Once key={secret.value.api_key} secret={secret.value.api_key} ends={secret.value.expires_at} /> : null}
       <KeyTable path={path} scoped of={list} onNew={made} />
       {making.value ? <MakeKey path={path} scoped onClose={() => (making.value = false)} onMade={made} /> : null}
     </div>

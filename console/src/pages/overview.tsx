@@ -2,19 +2,18 @@
 import { signal, useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
-import { all, type Id, type Schema } from "../api";
+import { type Id, type Schema } from "../api";
 import { t as common } from "../i18n/common";
 import { ago, bytes, num } from "../i18n/language";
 import { overviewTexts as t } from "../i18n/overview";
 import { titles } from "../i18n/pages";
-import { statusTexts } from "../i18n/status";
-import type { ToolSummary } from "../lists";
+import { type Lists, refreshLists, type ToolSummary } from "../lists";
 import { usePace } from "../pacing";
 import type { Page } from "../page";
 import { MakeTool } from "../parts/maketool";
 import { ProjectIndexRow } from "../parts/projectindex";
 import { Empty, Shown } from "../parts/states";
-import { moves, Status } from "../parts/status";
+import { Counts, moves, Progress, Status } from "../parts/status";
 import { FileButton, UploadState } from "../parts/upload";
 import { type ProjectIndex, projectIndex, switched } from "../projectindex";
 import { useResource } from "../resource";
@@ -23,12 +22,9 @@ import { may } from "../session";
 import { newTable, sending } from "../uploads";
 
 type Table = Schema<"ListedTableAnswer">;
-interface Everything {
-  readonly tables: readonly Table[];
-  readonly tools: readonly ToolSummary[];
+interface Everything extends Lists {
   /** Null while it is off. */
   readonly project: ProjectIndex | null;
-  readonly cut: boolean;
 }
 /** Stays while other pages are looked at. */
 const kept = signal("");
@@ -36,13 +32,8 @@ const kept = signal("");
 const beginning = signal(false);
 
 async function everything(signal: AbortSignal): Promise<Everything> {
-  const none = { items: [] as Table[], cut: false };
-  const [tables, tools, project] = await Promise.all([
-    may("manage") ? all<Table>("/api/v1/tables?limit=50", "tables", { signal }) : none,
-    all<ToolSummary>("/api/v1/tools?limit=100", "tools", { signal }),
-    projectIndex(signal),
-  ]);
-  return { tables: tables.items, tools: tools.items, project, cut: tables.cut || tools.cut };
+  const [lists, project] = await Promise.all([refreshLists(signal), projectIndex(signal)]);
+  return { ...lists, project };
 }
 
 function Overview(): VNode {
@@ -172,12 +163,12 @@ function Tables({ data, filter, onTool }: { data: Everything; filter: string; on
 }
 
 function ToolRow({ tool }: { tool: ToolSummary }): VNode {
-  const { indexed_chunks_count: done, chunks_count: all, indexed_at: at } = tool.search_index;
+  const { indexed_chunks_count: chunks, nodes, indexed_at: at } = tool.search_index;
   return (
     <tr>
       <td class="tool"><a href={href("/search", { tool: tool.id })}><bdi>{tool.name}</bdi></a> <code class="dim"><bdi>{tool.json_pointer || "/"}</bdi></code></td>
-      <td><a class="plainlink" href={href(`/indexes/${tool.id}`)}><Status value={tool.status} /></a></td>
-      <td class="num right">{done === all ? num(all) : statusTexts().chunksOf(done, all)}</td>
+      <td><a class="plainlink" href={href(`/indexes/${tool.id}`)}><Status value={tool.status} /></a> <Progress of={nodes} status={tool.status} /> {moves(tool.status) ? <span class="small num"><Counts of={nodes} /></span> : null}</td>
+      <td class="num right">{num(chunks)}</td>
       <td />
       <td class="num right dim">{at ? ago(at) : ""}</td>
     </tr>

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Problem } from "../api";
-import { replaceTexts as t, warningTexts } from "../i18n/replace";
+import { replaceTexts as t, wordOf } from "../i18n/replace";
 import { bytes, num } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import { ensureLists, tables } from "../lists";
@@ -12,18 +12,18 @@ import { History } from "../parts/history";
 import { Match } from "../parts/match";
 import { Empty, Loading, ProblemBox } from "../parts/states";
 import {
-  busy, changes, chooseAll, chosen, confirming, current, cursor, dry, execute, type Executed, isLeft, leftOut, more, nextPlace, outcome, type Place, places,
-  plan, preview, problem, replaceOne, settled, single, start, toggle, undo, undone,
+  askUndo, busy, changes, chooseAll, chosen, confirming, current, cursor, dry, edited, execute, type Executed, follow, isLeft, leftOut, more, nextPlace, outcome, type Place, places,
+  plan, preview, problem, replaceOne, settled, single, toggle, undo, undone,
 } from "../replacing";
-import { go, textOf } from "../router";
+import { go, href, type Query, route, textOf } from "../router";
 import { useShortcut } from "../shortcuts";
 
 function Replace(): VNode {
   useEffect(() => {
     ensureLists().catch(() => undefined);
-    if (textOf("find") && textOf("by")) void preview();
-    return start;
+    return () => (confirming.value = null);
   }, []);
+  useEffect(() => void follow(), [String(route.value.query)]);
   useShortcut("n", () => t().next, nextPlace);
   useShortcut("r", () => t().one, () => void replaceOne());
   useShortcut("s", () => t().skip, skip);
@@ -36,14 +36,14 @@ function Replace(): VNode {
       {waiting ? <p class="row"><Loading lines={1} /><span class="dim small" role="status">{plan.value ? t().previewing(bytes(plan.value.scanned.bytes)) : ""}</span></p> : null}
       {outcome.value ?? single.value ? <Outcome done={(outcome.value ?? single.value)!} /> : null}
       {plan.value && settled(plan.value.state) ? <Planned /> : plan.value || busy.value ? null : <p class="dim">{t().intro}</p>}
-      <History changes={changes.value} onUndo={(id) => void undo(id)} />
+      <History changes={changes.value} onUndo={(id) => void askUndo(id)} />
       {confirming.value === "execute" && plan.value ? (
-        <Confirm title={t().executeTitle} text={`${t().executeText(chosen.value, plan.value.tables_count)} ${plan.value.atomic ? t().atomic : t().notAtomic}`}
+        <Confirm title={titles().replace} text={`${t().executeText(plan.value.request?.find ?? "", plan.value.request?.replace_with ?? "", chosen.value)} ${plan.value.atomic ? t().atomic : t().notAtomic}`}
           act={t().execute(chosen.value)} onClose={() => (confirming.value = null)} onAct={() => void execute()} />
       ) : null}
       {confirming.value === "undo" && dry.value ? (
-        <Confirm title={t().undoTitle} text={t().undoText(dry.value.reverted_count, dry.value.kept_count)} act={t().undo}
-          onClose={() => (confirming.value = null)} onAct={() => void undo(dry.value!.undoes, "skip")} />
+        <Confirm title={t().undo} text={t().undoText(dry.value.reverted_count, dry.value.kept_count)} act={t().undo}
+          onClose={() => (confirming.value = null)} onAct={() => void undo()} />
       ) : null}
     </>
   );
@@ -57,18 +57,27 @@ function skip(): void {
 
 function Asking(): VNode {
   const form = useRef<HTMLFormElement>(null);
-  const send = (event: Event): void => {
-    event.preventDefault();
+  const shown = useRef({ query: "", made: 0 });
+  const query = String(route.value.query);
+  // Another address fills the fields anew; what was sent from them is in them.
+  if (shown.current.query !== query) shown.current = { query, made: shown.current.made + 1 };
+  const wanted = (): Query => {
     const given = new FormData(form.current!);
     const text = (name: string): string => String(given.get(name) ?? "");
-    go("/replace", {
+    return {
       find: text("find"), by: text("by"), table: text("table"), under: text("under"),
       case: given.has("case") ? null : 0, word: given.has("word") ? 1 : null, regex: given.has("regex") ? 1 : null,
-    });
-    void preview();
+    };
+  };
+  const send = (event: Event): void => {
+    event.preventDefault();
+    const next = href("/replace", wanted());
+    shown.current.query = next.split("?")[1] ?? "";
+    if (next === location.hash) void preview();
+    else go("/replace", wanted());
   };
   return (
-    <form ref={form} class="panel stack" onSubmit={send}>
+    <form ref={form} key={shown.current.made} class="panel stack" onSubmit={send} onInput={() => (edited.value = href("/replace", wanted()) !== location.hash)}>
       <div class="row fields">
         <label class="grow stack"><span class="dim small">{t().find}</span><input class="mono" name="find" required maxLength={1000} defaultValue={textOf("find")} dir="auto" /></label>
         <label class="grow stack"><span class="dim small">{t().by}</span><input class="mono" name="by" maxLength={10_000} defaultValue={textOf("by")} dir="auto" /></label>
@@ -122,7 +131,7 @@ function Outcome({ done }: { done: Executed }): VNode {
           </>
         ) : null}
       </div>
-      {undone.value ? null : <button disabled={busy.value} onClick={() => void undo(done.plan_id)}>{t().undo}</button>}
+      {undone.value ? null : <button disabled={busy.value} onClick={() => void askUndo(done.plan_id)}>{t().undo}</button>}
     </div>
   );
 }
@@ -139,24 +148,24 @@ function grouped(all: readonly Place[]): Map<string, Place[]> {
 
 function Planned(): VNode {
   const now = plan.value!;
-  const words = warningTexts() as unknown as Record<string, string>;
   const stays = Object.values(now.left_out).reduce((sum, count) => sum + count, 0);
   const groups = grouped(places.value);
   if (now.error) return <ProblemBox problem={new Problem({ status: 422, code: now.error.code, detail: now.error.message, retryable: false })} retry={() => void preview()} />;
   if (!now.matches_count) return <Empty text={t().none} />;
   const all = leftOut.value === 0;
   return (
-    <section class="panel flush" aria-label={t().preview}>
+    <section class="panel flush plan" aria-label={t().preview}>
       <header>
         <label class="check"><input type="checkbox" checked={all} indeterminate={!all && chosen.value > 0} disabled={outcome.value !== null} onChange={() => chooseAll(!all)} />{t().deselect}</label>
-        <strong class="num">{t().counts(now.tables_count, now.matches_count)}</strong>
+        <strong class="num">{t().counts(now.tables_count, now.strings_count, now.matches_count)}</strong>
         {leftOut.value ? <span class="badge">{t().left(leftOut.value)}</span> : null}
         {stays ? <span class="badge" title={t().stayWhy}>{t().stay(stays)}</span> : null}
+        {cursor.value === null ? null : <span class="dim small num">{t().shown(places.value.length, now.matches_count)}</span>}
         <span class="grow" />
         {outcome.value ? null : <Steps />}
-        {outcome.value ? null : <button class="primary" disabled={busy.value || chosen.value < 1} onClick={() => (confirming.value = "execute")}>{t().execute(chosen.value)}</button>}
+        {outcome.value ? null : <button class="primary" disabled={busy.value || edited.value || chosen.value < 1} onClick={() => (confirming.value = "execute")}>{t().execute(chosen.value)}</button>}
       </header>
-      {now.warnings.length ? <ul class="bar warn plain">{now.warnings.map((warning) => <li key={warning}><code class="code">{warning}</code> {words[warning]}</li>)}</ul> : null}
+      {now.warnings.length ? <ul class="bar warn plain">{now.warnings.map((warning) => <li key={warning}><code class="code">{warning}</code> {wordOf(warning)}</li>)}</ul> : null}
       {[...groups.values()].map((group) => (
         <div key={group[0]!.match} class="group">
           <h2 class="row"><bdi>{nameOf(group[0]!.table_id)}</bdi> <code class="dim"><bdi>{group[0]!.json_pointer}</bdi></code> <span class="dim small num">{num(group.length)}</span></h2>
@@ -178,7 +187,7 @@ function Steps(): VNode {
   return (
     <span class="row" role="group" aria-label={t().current}>
       <button class="small" onClick={nextPlace}>{t().next} <kbd>n</kbd></button>
-      <button class="small" disabled={busy.value} onClick={() => void replaceOne()}>{t().one} <kbd>r</kbd></button>
+      <button class="small" disabled={busy.value || edited.value} onClick={() => void replaceOne()}>{t().one} <kbd>r</kbd></button>
       <button class="small" onClick={skip}>{t().skip} <kbd>s</kbd></button>
     </span>
   );

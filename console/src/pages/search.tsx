@@ -8,7 +8,7 @@ import { num } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import { searchTexts as t } from "../i18n/search";
 import { textTexts } from "../i18n/text";
-import { ensureLists, tableName, tools } from "../lists";
+import { ensureLists, tableName, toolName, tools } from "../lists";
 import type { Page } from "../page";
 import { Copy, copyText } from "../parts/copy";
 import { HitCard } from "../parts/hit";
@@ -175,7 +175,7 @@ function Options(): VNode {
     <div class="row">
       <label class="row"><span class="dim small">{t().target}</span>
         <select value={target.value} onChange={(event) => change({ tool: event.currentTarget.value })}>
-          {known.map((tool) => <option key={String(tool.id)} value={String(tool.id)}>{tool.name}</option>)}
+          {known.map((tool) => <option key={String(tool.id)} value={String(tool.id)}>{toolName(tool)}</option>)}
           <option value={PROJECT}>{t().project}</option>
         </select>
       </label>
@@ -232,13 +232,20 @@ function toggleWhy(at: number): void {
   opened.value = next;
 }
 
+const firstMatch = ({ matches: [first] }: Hit): Record<string, number> => (first ? { m: first.start, n: first.end } : {});
 const placeOf = (hit: Hit): [string, Record<string, string | number>] => [
   `/documents/${hit.table}`,
-  { p: hit.pointer, a: hit.start, b: hit.end, ...(isProject.value ? {} : { tool: target.value }) },
+  { p: hit.pointer, a: hit.start, b: hit.end, ...firstMatch(hit), ...(isProject.value ? {} : { tool: target.value }) },
 ];
 
 function Hits({ listed }: { listed: { current: HTMLOListElement | null } }): VNode {
   const first = answer.value;
+  const pane = useRef<HTMLElement>(null);
+  const pick = (at: number): void => {
+    picked.value = at;
+    // On a telephone the document stands below all hits.
+    if (matchMedia("(max-width: 900px)").matches) pane.current?.scrollIntoView();
+  };
   // What another tool has answered is no answer of the project.
   if (problem.value && (!first || problem.value.fields.code === "PROJECT_INDEX_OFF")) return <></>;
   if (!first) return asking.value ? <Loading stop={stop} lines={6} /> : <Nothing />;
@@ -259,13 +266,13 @@ function Hits({ listed }: { listed: { current: HTMLOListElement | null } }): VNo
             <ol ref={listed} class="panel flush plain hits">
               {hits.value.map((one, at) => (
                 <HitCard key={String(one.chunkId)} hit={one} rank={at + 1} picked={at === picked.value} whyOpen={opened.value.has(at)}
-                  onPick={() => (picked.value = at)} onWhy={() => toggleWhy(at)} />
+                  onPick={() => pick(at)} onWhy={() => toggleWhy(at)} />
               ))}
             </ol>
             {last?.hasMore ? <button onClick={() => void more()}>{t().more}</button> : null}
             <Behind first={first} />
           </div>
-          <section class="panel sticky" aria-label={textTexts().searching}>{hit ? <Place hit={hit} /> : <p class="dim">{t().pick}</p>}</section>
+          <section ref={pane} class="panel sticky" aria-label={textTexts().searching}>{hit ? <Place hit={hit} /> : <p class="dim">{t().pick}</p>}</section>
         </div>
       )}
     </div>

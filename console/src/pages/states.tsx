@@ -7,17 +7,13 @@ import type { Page } from "../page";
 import { Degraded, Empty, Loading, ProblemBox, Stale } from "../parts/states";
 import { t } from "../i18n/common";
 
-const PROBLEMS: readonly ProblemFields[] = [
-  { status: 0, code: "OFFLINE", detail: "", retryable: true },
-  { status: 401, code: "UNAUTHENTICATED", detail: "no such key", retryable: false, requestId: "9f0c2b4e" },
-  { status: 403, code: "PERMISSION_DENIED", detail: "the key has not the scope manage", retryable: false, requestId: "9f0c2b4e" },
-  { status: 404, code: "NOT_FOUND", detail: "there is no such table", retryable: false, requestId: "9f0c2b4e" },
-  { status: 409, code: "CONFLICT", detail: "the table has revision 8, not 7", retryable: false, requestId: "9f0c2b4e" },
-  { status: 413, code: "DOCUMENT_TOO_LARGE", detail: "over 6,000,000 bytes", retryable: false, requestId: "9f0c2b4e" },
-  { status: 422, code: "INVALID_INPUT", detail: "body.top_k: Input should be at most 20", retryable: false, errors: [{ field: "body.top_k", message: "Input should be at most 20" }], requestId: "9f0c2b4e" },
-  { status: 429, code: "SEARCH_BACKPRESSURE", detail: "64 searches go on", retryable: true, retryAfterMs: 3000, requestId: "9f0c2b4e" },
-  { status: 503, code: "SEARCH_UNAVAILABLE", detail: "no part could answer", retryable: true, requestId: "9f0c2b4e" },
-];
+const PROBLEMS: readonly ProblemFields[] = Object.entries({
+  OFFLINE: 0, UNAUTHENTICATED: 401, PERMISSION_DENIED: 403, NOT_FOUND: 404, CONFLICT: 409, DOCUMENT_TOO_LARGE: 413,
+  INVALID_INPUT: 422, SEARCH_BACKPRESSURE: 429, SEARCH_UNAVAILABLE: 503,
+}).map(([code, status]) => ({
+  status, code, detail: "…", requestId: "9f0c2b4e", retryable: status > 422, retryAfterMs: 3000,
+  errors: status === 422 ? [{ field: "body.top_k", message: "…" }] : [],
+}));
 const HINTS = ["no_match", "low_scores_hidden", "index_incomplete", "scope_missing", "no_long_strings", "nothing_indexed"];
 
 function States(): VNode {

@@ -2,11 +2,14 @@
  * the revision that was read; another one shows both. */
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { announce } from "../announce";
 import { type Id, Problem, type ProblemFields, request, type Schema } from "../api";
+import { draftOf, keep, mayDrop, type Read } from "../drafts";
 import { t as common } from "../i18n/common";
 import { documentTexts as t } from "../i18n/documents";
 import { useResource } from "../resource";
+import { session } from "../session";
 import { ProblemBox, Shown } from "./states";
 
 interface EditorProps {
@@ -15,10 +18,6 @@ interface EditorProps {
   readonly isText: boolean;
   readonly onClose: () => void;
   readonly onSaved: () => void;
-}
-interface Read {
-  readonly text: string;
-  readonly revision: number;
 }
 
 async function read({ table, pointer, isText }: EditorProps, signal?: AbortSignal): Promise<Read> {
@@ -30,57 +29,84 @@ async function read({ table, pointer, isText }: EditorProps, signal?: AbortSigna
 
 export function Editor(props: EditorProps): VNode {
   const value = useResource(`${props.table} ${props.pointer}`, (signal) => read(props, signal));
-  return <Shown of={value} lines={8}>{(was) => <Field {...props} was={was} />}</Shown>;
+  const began = draftOf(editing(props.table, props.pointer));
+  return began ? <Field {...props} was={began.was} /> : <Shown of={value} lines={8}>{(was) => <Field {...props} was={was} />}</Shown>;
 }
+
+/** What a draft is of. */
+export const editing = (table: Id, pointer: string): string => `${session.value?.projectId} ${table} ${pointer}`;
 
 function Field(props: EditorProps & { was: Read }): VNode {
   const { table, pointer, isText, was } = props;
-  const mine = useSignal(was.text);
+  const of = editing(table, pointer);
+  const mine = useSignal(draftOf(of)?.text ?? was.text);
   const problem = useSignal<Problem | null>(null);
   const theirs = useSignal<Read | null>(null);
   const busy = useSignal(false);
-  const save = async (revision: number): Promise<void> => {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const send = async (over: Read): Promise<void> => {
     const value = isText ? JSON.stringify(mine.value) : mine.value;
-    if (!isText && !isJson(value)) {
-      problem.value = new Problem(NOT_JSON);
-      return;
-    }
-    busy.value = true;
     const text = `{"json_pointer": ${JSON.stringify(pointer)}, "value": ${value}}`;
     try {
-      const done = await request<Schema<"TableAnswer">>("POST", `/api/v1/tables/${table}/data/replace`, { text, ifMatch: revision });
+      const done = await request<Schema<"TableAnswer">>("POST", `/api/v1/tables/${table}/data/replace`, { text, ifMatch: over.revision });
       announce(t().saved(done.data.revision));
+      keep(null);
       props.onClose();
       props.onSaved();
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       problem.value = error;
-      if (error.fields.status === 409) theirs.value = await read(props).catch(() => null);
-    } finally {
-      busy.value = false;
+      const now = error.fields.status === 409 ? await read(props).catch(() => null) : null;
+      // Somebody has changed another part of the table.
+      if (now && now.text === over.text && now.revision !== over.revision) return send(now);
+      theirs.value = now;
     }
   };
+  const save = async (over: Read): Promise<void> => {
+    if (!isText && !isJson(mine.value)) {
+      problem.value = new Problem(NOT_JSON);
+      return;
+    }
+    busy.value = true;
+    await send(over).finally(() => (busy.value = false));
+  };
   return (
-    <form class="stack" onSubmit={(event) => { event.preventDefault(); void save(was.revision); }}>
+    <form class="stack" onSubmit={(event) => { event.preventDefault(); void save(was); }}>
       {theirs.value ? <p class="bar warn" role="alert"><span>{t().conflict}</span></p> : problem.value ? <ProblemBox problem={problem.value} /> : null}
       {theirs.value ? (
         <div class="stack">
           <h3>{t().theirs(theirs.value.revision)}</h3>
-          <pre tabIndex={0} dir="auto">{theirs.value.text}</pre>
+          <Changed was={was.text} now={theirs.value.text} />
           <h3>{t().yours}</h3>
         </div>
       ) : null}
-      <textarea class={isText ? "" : "mono"} rows={20} dir="auto" spellcheck={isText} aria-label={isText ? t().text : t().value} value={mine.value}
-        onInput={(event) => (mine.value = event.currentTarget.value)} />
-      <div class="row end">
-        <button type="button" onClick={props.onClose}>{common().cancel}</button>
+      <textarea ref={field} class={isText ? "" : "mono"} rows={theirs.value ? 10 : 20} dir="auto" spellcheck={isText} aria-label={isText ? t().text : t().value} value={mine.value}
+        onInput={(event) => keep({ of, was, text: (mine.value = event.currentTarget.value) })} />
+      <div class="row end saving">
+        <button type="button" onClick={() => { if (mayDrop()) props.onClose(); }}>{common().cancel}</button>
         {theirs.value ? (
-          <button type="button" class="danger" disabled={busy.value} onClick={() => void save(theirs.value!.revision)}>{t().overwrite}</button>
+          <button type="button" class="danger" disabled={busy.value} onClick={() => void save(theirs.value!)}>{t().overwrite}</button>
         ) : (
           <button class="primary" disabled={busy.value || mine.value === was.text}>{common().save}</button>
         )}
       </div>
     </form>
+  );
+}
+
+/** A text, and in it from the first to the last character what somebody has changed. */
+function Changed({ was, now }: { was: string; now: string }): VNode {
+  const [before, after] = [[...was], [...now]];
+  const most = Math.min(before.length, after.length);
+  let [head, tail] = [0, 0];
+  while (head < most && before[head] === after[head]) head += 1;
+  while (tail < most - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  const part = (of: string[], from: number, to: number): string => of.slice(from, to).join("");
+  return (
+    <pre tabIndex={0} dir="auto">
+      {part(after, 0, head)}<del>{part(before, head, before.length - tail)}</del><ins>{part(after, head, after.length - tail)}</ins>{part(after, after.length - tail, after.length)}
+    </pre>
   );
 }
 

@@ -1,10 +1,10 @@
 /** The keys of a project or of an MCP instance: made, shown once, rotated with an overlap, revoked. */
 import { useSignal } from "@preact/signals";
-import type { VNode } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { useActing } from "../acting";
 import { type Id, type Reply, request, type Schema } from "../api";
 import { keyTexts as t } from "../i18n/keys";
-import { ago, moment } from "../i18n/language";
+import { ago, clock, moment } from "../i18n/language";
 import type { Resource } from "../resource";
 import { type Scope, session } from "../session";
 import { Copy } from "./copy";
@@ -16,13 +16,21 @@ export type Key = Schema<"KeyAnswer"> & { readonly kind?: string };
 export type NewKey = Schema<"NewKeyAnswer">;
 const DAY_S = 86_400;
 
+/** Says that a key made by the session ends with it; what was made to last longer says nothing. */
+function Short({ ends }: { ends: string | null | undefined }): VNode | null {
+  const last = session.value?.endsAt;
+  if (!last || !ends || Date.parse(ends) > Date.parse(last)) return null;
+  return <p class="bar warn"><strong>{t().short(clock(ends))}</strong></p>;
+}
+
 /** A key, hidden until somebody looks; it is in no other place of the page. */
-export function Once({ secret }: { secret: string }): VNode {
+export function Once({ secret, ends }: { secret: string; ends: string | null | undefined }): VNode {
   const seen = useSignal(false);
   return (
     <div class="bar good" role="status">
       <div class="stack grow">
         <strong>{t().once}</strong>
+        <Short ends={ends} />
         <span class="row">
           <code class="secret">{seen.value ? secret : `${secret.slice(0, 11)}••••••••`}</code>
           <button onClick={() => (seen.value = !seen.value)}>{seen.value ? t().hide : t().reveal}</button>
@@ -33,15 +41,21 @@ export function Once({ secret }: { secret: string }): VNode {
   );
 }
 
-/** Where a key is asked for that outlives the session: the session's own cannot make it. */
-export function Authority(): VNode | null {
+/** Where a key is asked for that outlives the session: the session's own cannot make it. What is
+ * inside waits for that key. */
+export function Authority({ children }: { children?: ComponentChildren }): VNode {
+  const pasted = useSignal("");
   const ends = session.value?.endsAt;
-  if (!ends) return null;
+  if (!ends) return <>{children}</>;
   return (
-    <label class="stack">{t().authority}
-      <input name="authority" type="password" autocomplete="off" spellcheck={false} class="mono" aria-describedby="authority" />
-      <span id="authority" class="dim small">{t().authorityText(ago(ends))}</span>
-    </label>
+    <>
+      {pasted.value ? null : <Short ends={ends} />}
+      <label class="stack">{t().authority}
+        <input name="authority" type="password" autocomplete="off" spellcheck={false} class="mono" aria-describedby="authority" onInput={(event) => (pasted.value = event.currentTarget.value.trim())} />
+        <span id="authority" class="dim small">{t().authorityText}</span>
+      </label>
+      {pasted.value ? children : null}
+    </>
   );
 }
 
@@ -60,10 +74,9 @@ interface MakeKeyProps {
 
 export function MakeKey({ path, scoped, onClose, onMade }: MakeKeyProps): VNode {
   const acting = useActing();
-  const lasting = useSignal(String(90 * DAY_S));
   const send = async (fields: FormData): Promise<void> => {
     const scopes = scoped ? { scopes: fields.getAll("scope") } : {};
-    const body = { name: fields.get("name"), ...scopes, ...(lasting.value ? { expires_in: Number(lasting.value) } : {}) };
+    const body = { name: fields.get("name"), ...scopes, ...(fields.get("lasting") ? { expires_in: Number(fields.get("lasting")) } : {}) };
     const made = await acting.run(() => request<NewKey>("POST", path, { body, idempotent: true, ...byAuthority(fields) }));
     if (made) onMade(made.data);
   };
@@ -76,13 +89,14 @@ export function MakeKey({ path, scoped, onClose, onMade }: MakeKeyProps): VNode 
             {may.map((scope) => <label key={scope} class="check"><input type="checkbox" name="scope" value={scope} defaultChecked={scope === "search"} /> <code>{scope}</code></label>)}
           </fieldset>
         ) : null}
-        <label class="stack">{t().ends}
-          <select value={lasting.value} onChange={(event) => (lasting.value = event.currentTarget.value)}>
-            {[1, 7, 30, 90, 365].map((days) => <option key={days} value={String(days * DAY_S)}>{t().days(days)}</option>)}
-            <option value="">{session.value?.endsAt ? t().longest : t().never}</option>
-          </select>
-        </label>
-        {lasting.value ? <Authority /> : null}
+        <Authority>
+          <label class="stack">{t().ends}
+            <select name="lasting">
+              {[1, 7, 30, 90, 365].map((days) => <option key={days} value={String(days * DAY_S)} selected={days === 90}>{t().days(days)}</option>)}
+              <option value="">{t().never}</option>
+            </select>
+          </label>
+        </Authority>
     </FormDialog>
   );
 }

@@ -7,11 +7,11 @@ import { announce } from "../announce";
 import { get, type Id, post } from "../api";
 import { t as common } from "../i18n/common";
 import { indexTexts as t } from "../i18n/indexes";
-import { ago, num } from "../i18n/language";
+import { due, num } from "../i18n/language";
 import { useResource } from "../resource";
 import { may } from "../session";
 import { Empty, ProblemBox, Shown } from "./states";
-import { Status, wordOf } from "./status";
+import { Reason, Status, wordOf } from "./status";
 
 interface Node {
   readonly json_pointer: string;
@@ -76,8 +76,8 @@ export function Nodes({ tool, counts, reload }: NodesProps): VNode {
                     <td class="num right">{num(node.char_count)}</td>
                     <td><Status value={node.state} /></td>
                     <td class="num right">{node.attempts ? t().of(node.attempts, page.most_attempts) : "–"}</td>
-                    <td>{node.last_error ? <><code class="code">{node.last_error.code}</code> <bdi class="small">{node.last_error.message}</bdi></> : <span class="dim">–</span>}</td>
-                    <td class="dim">{node.next_attempt_at ? ago(node.next_attempt_at) : "–"}</td>
+                    <td>{node.last_error ? <Reason error={node.last_error} /> : <span class="dim">–</span>}</td>
+                    <td class="dim">{node.next_attempt_at ? due(node.next_attempt_at) : "–"}</td>
                     <td class="dim">{node.mended_by ? wordOf(node.mended_by) : "–"}</td>
                     <td>{node.state === "quarantined" && may("manage") ? <button class="small" onClick={() => void again(node.json_pointer)} disabled={acting.busy.value}>{t().retry}</button> : null}</td>
                   </tr>

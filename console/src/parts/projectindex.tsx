@@ -27,8 +27,7 @@ export function ProjectIndexRow({ index, reload }: { index: ProjectIndex | null;
       <div class="row">
         <h2>{t().project}</h2>
         <Status value={index ? index.status : "off"} />
-        {moves(index?.status) ? <Progress done={index!.indexed_chunks_count} all={index!.chunks_count} /> : null}
-        {index ? <span class="num">{statusTexts().chunksOf(index.indexed_chunks_count, index.chunks_count)}</span> : null}
+        {index ? <><Progress of={index.nodes} status={index.status} /><span class="num">{statusTexts().strings(index.nodes["indexed"] ?? 0, index.nodes_count)}</span></> : null}
         <span class="grow" />
         {index ? <a href={href("/indexes/project")}>{t().details}</a> : null}
         {!may("manage") ? null : index ? (

@@ -76,6 +76,7 @@ export function Stale({ text, reload }: { text: string; reload: () => void }): V
 
 function heading({ status, code }: ProblemFields): string {
   if (code === "OFFLINE") return t().offline;
+  if (status === 401) return t().badKey;
   if (status === 403) return t().forbidden;
   if (status === 404) return t().gone;
   if (status === 409 || status === 412) return t().conflict;

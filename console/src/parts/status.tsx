@@ -17,12 +17,21 @@ export function Status({ value }: { value: string | null | undefined }): VNode {
 
 export const wordOf = (value: string): string => (statusTexts() as unknown as Record<string, string>)[value] ?? value;
 
+/** Why a string is not indexed, and what to do about it where nobody else can. */
+export function Reason({ error }: { error: { readonly code: string; readonly message: string } }): VNode {
+  return <><code class="code">{error.code}</code> <bdi class="small">{error.message}</bdi>{error.code.startsWith("NODE_TOO_") ? <strong> · {statusTexts().split}</strong> : null}</>;
+}
+
 /** "38 indexed · 1 given up", in one order. */
 export function Counts({ of }: { of: Readonly<Record<string, number>> }): VNode {
   const states = ["indexed", "claimed", "queued", "quarantined", "skipped"].filter((state) => of[state]);
   return <span class="num">{states.map((state) => `${num(of[state]!)} ${wordOf(state)}`).join(" · ") || "–"}</span>;
 }
 
-export function Progress({ done, all }: { done: number; all: number }): VNode {
-  return <span class="progress" aria-hidden="true"><span class="fill" style={{ width: `${all ? (done / all) * 100 : 0}%` }} /></span>;
+/** A bar of strings, while some wait: how many chunks there will be, nobody knows before. */
+export function Progress({ of, status, long }: { of: Readonly<Record<string, number>>; status: string; long?: boolean }): VNode | null {
+  const all = Object.values(of).reduce((sum, count) => sum + count, 0);
+  const done = of["indexed"] ?? 0;
+  if (status !== "indexing" || done >= all) return null;
+  return <span class={long ? "progress long" : "progress"} aria-hidden="true"><span class="fill" style={{ width: `${(done / all) * 100}%` }} /></span>;
 }

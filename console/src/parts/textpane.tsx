@@ -9,6 +9,7 @@ import { tableName } from "../lists";
 import { findText, readChunks, readText, type TextWindow } from "../reading";
 import { useResource } from "../resource";
 import { CodePoints } from "../rules/offsets";
+import { numberOf } from "../router";
 import { may } from "../session";
 import { occurrences, type Range } from "../rules/segments";
 import { WINDOW, windowOf, windowsOf } from "../rules/windows";
@@ -27,6 +28,8 @@ export interface PaneProps {
   readonly matches: readonly Range[];
   readonly hits: readonly Range[];
   readonly children?: ComponentChildren;
+  /** Told the revision of the table that a window was read of. */
+  readonly onRead?: (revision: number) => void;
   /** More buttons, which are given what is selected or shown. */
   readonly actions?: (chosen: () => Range | null, text: (range: Range) => string) => ComponentChildren;
 }
@@ -54,6 +57,7 @@ export function TextPane(props: PaneProps): VNode {
     if (!may("manage")) return { ...readHit(props.place!), of };
     const read = await readText(table, pointer, wanted.start, wanted.end, signal);
     total.value = read.total;
+    props.onRead?.(read.revision);
     return { ...read, of };
   });
   return (
@@ -96,10 +100,9 @@ function located(window: WindowProps["window"], place: PaneProps["place"]): Loca
 const at = (start: number, place: Range): Located => ({ range: { start, end: start + place.end - place.start }, state: "moved" });
 
 /** The same, and what is not in this window is searched in the whole string, once. */
-function useLocated({ window, place, table, pointer, onGo }: WindowProps, key: string): Located {
+function useLocated({ window, place, table, pointer, onGo }: WindowProps, key: string, isOld: boolean): Located {
   const here = useMemo(() => located(window, place), [window, key]);
   const asked = useSignal("");
-  const isOld = window.of !== `${table} ${pointer}`;
   const near = Math.min(place?.start ?? 0, window.total - 1);
   const isHere = near >= window.start && near < window.start + window.text.length;
   useEffect(() => {
@@ -122,20 +125,28 @@ function useLocated({ window, place, table, pointer, onGo }: WindowProps, key: s
 function Window(props: WindowProps): VNode {
   const { window, chunks, pointer, table } = props;
   const box = useRef<HTMLDivElement>(null);
+  // Of the string before, which is shown until the next is there.
+  const isOld = window.of !== `${table} ${pointer}`;
   const showChunks = useSignal(true);
   const showInvisible = useSignal(false);
   const wanted = useSignal("");
   const current = useSignal(0);
   const target = useSignal<Range | null>(null);
-  const { range: hit, state, problem } = useLocated(props, [table, pointer, props.place?.start, props.place?.end, props.place?.text].join("\n"));
+  const { range: hit, state, problem } = useLocated(props, [table, pointer, props.place?.start, props.place?.end, props.place?.text].join("\n"), isOld);
+  const [from, to] = [numberOf("m", -1), numberOf("n", -1)];
+  // An address can name one; those of hits come with them.
+  const matches = useMemo(() => (to > from && !props.matches.length ? [{ start: from, end: to }] : props.matches), [props.matches, from, to]);
   const found = useMemo(() => occurrences(window.text, window.start, wanted.value), [window, wanted.value]);
   const marked = useMemo(
-    () => ({ chunks, hit, matches: wanted.value ? found : state === "same" ? props.matches : NONE }),
-    [chunks, hit?.start, hit?.end, found, props.matches, wanted.value, state],
+    () => ({ chunks, hit, matches: wanted.value ? found : state === "same" ? matches : NONE }),
+    [chunks, hit?.start, hit?.end, found, matches, wanted.value, state],
   );
   useEffect(() => {
-    target.value = hit ?? { start: window.start, end: window.start };
-  }, [hit?.start, hit?.end, window]);
+    const words = state === "same" && hit ? matches.filter(({ start, end }) => start >= hit.start && end <= hit.end) : [];
+    // What was found, not where its chunk begins.
+    const [first = hit] = words.sort((a, b) => a.start - b.start);
+    target.value = first ?? { start: window.start, end: window.start };
+  }, [hit?.start, hit?.end, window, state]);
   const step = (by: number): void => {
     if (!found.length) return;
     current.value = (current.value + by + found.length) % found.length;
@@ -157,7 +168,7 @@ function Window(props: WindowProps): VNode {
   };
   const own = useComputed(() => target.value);
   return (
-    <div class="pane" ref={box}>
+    <div class={isOld ? "pane old" : "pane"} aria-busy={isOld} ref={box}>
       <div class="row panebar">
         <span class="dim small num grow">{t().windowOf(shown.start, shown.end, window.total)}</span>
         {parts.length > 1 ? (

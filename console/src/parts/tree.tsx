@@ -22,6 +22,8 @@ interface TreeProps {
   /** Whose chunks and problems are shown, and may be filtered by. */
   readonly tool: string;
   readonly onSelect: (pointer: string) => void;
+  /** Told what is selected when all is read; null where the tree does not show it. */
+  readonly onFound: (child: Child | null) => void;
   /** Of the table as the outline shows it. */
   readonly revision: Signal<number | null>;
 }
@@ -38,6 +40,7 @@ export function Tree(props: TreeProps): VNode {
   const open = useSignal<ReadonlySet<string>>(new Set([""]));
   const focus = useSignal(selected);
   const problem = useSignal<Problem | null>(null);
+  const reading = useSignal(0);
   const box = useRef<HTMLUListElement>(null);
   const load = async (pointer: string, cursor: string | null = null): Promise<void> => {
     const body = {
@@ -47,6 +50,7 @@ export function Tree(props: TreeProps): VNode {
       ...(keys.value.get(pointer) ? { key: keys.value.get(pointer) } : {}),
       ...(tool ? { tool_id: Number(tool) } : {}),
     };
+    reading.value += 1;
     try {
       const answer = await post<Outline>(`/api/v1/tables/${table}/outline`, body);
       props.revision.value = answer.revision;
@@ -57,6 +61,8 @@ export function Tree(props: TreeProps): VNode {
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       problem.value = error;
+    } finally {
+      reading.value -= 1;
     }
   };
   const toggle = (pointer: string, wanted?: boolean): void => {
@@ -70,8 +76,7 @@ export function Tree(props: TreeProps): VNode {
   useEffect(() => {
     branches.value = new Map();
     open.value = new Set(["", ...ancestors(parent(selected))]);
-    // From the root inwards: what is deeper is there only if what holds it is.
-    void (async () => { for (const pointer of open.value) await load(pointer); })();
+    for (const pointer of open.value) void load(pointer);
   }, [table, only.value, tool]);
   useEffect(() => {
     // What is open is read already, or is being read.
@@ -81,6 +86,9 @@ export function Tree(props: TreeProps): VNode {
   const childAt = (pointer: string): Child | undefined => branches.value.get(parent(pointer))?.children.find((child) => child.json_pointer === pointer);
   /** The level that is open: what the chosen one holds, or else what holds it. */
   const chosen = selected ? childAt(selected) : undefined;
+  useEffect(() => {
+    if (!reading.value) props.onFound(chosen ?? null);
+  }, [selected, !reading.value]);
   const level = chosen && isBranch(chosen) ? selected : parent(selected);
   const filterBy = (wanted: string): void => {
     keys.value = new Map(keys.value).set(level, wanted);

@@ -1,6 +1,6 @@
 /** Choosing or dropping a file, and how far it is. */
 import type { VNode } from "preact";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { documentTexts as t } from "../i18n/documents";
 import { bytes } from "../i18n/language";
 import { href } from "../router";
@@ -24,6 +24,8 @@ export function FileButton({ label, onFile }: { label: string; onFile: (file: Fi
 
 export function UploadState(): VNode | null {
   const now = sending.value;
+  // What is over is not said anew on another page.
+  useEffect(() => () => { if (/done|failed/.test(sending.value?.state ?? "")) sending.value = null; }, []);
   if (!now) return null;
   if (now.problem) return <ProblemBox problem={now.problem} />;
   const text = { sending: t().uploading(now.name, bytes(now.size)), importing: t().importing, done: t().uploaded(now.revision ?? 0), failed: t().uploadFailed }[now.state];

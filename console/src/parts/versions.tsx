@@ -4,6 +4,7 @@ import type { VNode } from "preact";
 import { get, type Id, Problem, request, type Schema } from "../api";
 import { documentTexts as t } from "../i18n/documents";
 import { ago, bytes, num } from "../i18n/language";
+import { actorName, wordOf } from "../i18n/replace";
 import { useResource } from "../resource";
 import { Confirm, Dialog } from "./dialog";
 import { ProblemBox, Shown } from "./states";
@@ -41,7 +42,7 @@ export function Versions({ table, revision, onClose, onRestored }: VersionsProps
                 {answer.versions.map((version) => (
                   <tr key={version.revision}>
                     <td class="num right">{num(version.revision)}</td>
-                    <td>{version.cause ?? "–"} <span class="dim small">{version.actor ?? ""}</span> {version.label ? <span class="badge"><bdi>{version.label}</bdi></span> : null}</td>
+                    <td>{wordOf(version.cause ?? "–")} <span class="dim small">{actorName(version.actor)}</span> {version.label ? <span class="badge"><bdi>{version.label}</bdi></span> : null}</td>
                     <td class="dim">{version.created_at ? ago(version.created_at) : "–"}</td>
                     <td class="num right dim">{version.bytes === null ? "" : bytes(version.bytes)}</td>
                     <td class="right">
