@@ -15,7 +15,7 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code console console-test check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy test-turbopuffer-sdk smoke prove-upgrade bom docs decisions migrate bench cost shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code console setup-console console-test pictures check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy test-turbopuffer-sdk smoke prove-upgrade bom docs decisions migrate bench cost shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -61,11 +61,16 @@ console: ## build the web console's one file from console/src (needs npm's regis
 	@scripts/setup.sh .venv requirements/conformance.txt
 	@$(python) -m console.build
 
-console-test: ## the console in a browser, against a stack of its own (Chromium: apt as root, or CHROMIUM=path)
+setup-console:
 	@scripts/setup.sh .venv-console requirements/console.txt
-	@scripts/chromium.sh >/dev/null
+	@scripts/browser.sh chromium >/dev/null
+
+console-test: setup-console ## the console in browsers, against a stack of its own (apt as root, or CHROMIUM= and FIREFOX=path)
 	@.venv-console/bin/python -m console.build --check
-	@.venv-console/bin/python -m pytest tests/console -o python_files='check_*.py'
+	@.venv-console/bin/python -m pytest tests/console -o python_files='check_*.py' -rs
+
+pictures: setup-console ## take the pictures of docs/ anew, of the console and of the command line
+	@PICTURES=docs/pictures .venv-console/bin/python -m pytest tests/console/check_pictures.py
 
 check-security: setup-dev
 	@$(python) -m pytest tests/architecture -k "security or secrets or dependencies"
@@ -134,9 +139,10 @@ decisions: setup-dev ## make new pages of docs/decisions final (decision 0011)
 migrate: setup ## bring the schema of the database at DATABASE_URL up to date (DRY_RUN=1: only say how)
 	@$(python) -m context_search.adapters.postgres.migrations --database-url "$$DATABASE_URL" $(if $(DRY_RUN),--dry-run)
 
-bench: setup-dev ## speeds of the parts, one program after the other
+# With the environment of the browser tests, which is the one of all tests and a browser's driver.
+bench: setup-console ## speeds of the parts, one program after the other
 	@for program in bench/[!_]*.py; do \
-		name=$$(basename "$$program" .py); echo "== $$name"; $(python) -m bench "$$name" || exit; done
+		name=$$(basename "$$program" .py); echo "== $$name"; .venv-console/bin/python -m bench "$$name" || exit; done
 
 # A transformer has an environment of its own: 100 MB, and code that is compiled elsewhere.
 eval_python := $(if $(filter e5,$(MODELS)),.venv-eval/bin/python,$(python))

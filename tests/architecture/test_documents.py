@@ -88,3 +88,25 @@ def test_every_link_to_another_page_leads_somewhere(page: Path) -> None:
             headings = re.findall(r"^#+ (.*)$", target.read_text("utf-8"), re.MULTILINE)
             anchors = [re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings]
             assert anchor in anchors, f"{name}#{anchor}"
+
+
+def test_every_picture_is_shown_by_a_page_and_taken_by_a_test() -> None:
+    picture = re.compile(r"!\[[^\]]+\]\((?:docs/)?pictures/([\w.-]+)\)")
+    shown = {name for page in PAGES for name in picture.findall(page.read_text("utf-8"))}
+    steps = (ROOT / "tests/console/check_pictures.py").read_text("utf-8")
+    taken = set(re.findall(r'"([\w-]+\.(?:webp|svg))"', steps))
+    kept = {path.name for path in (ROOT / "docs/pictures").iterdir()}
+    assert shown == taken == kept
+
+
+@pytest.mark.parametrize("page", READ, ids=relative)
+def test_every_test_that_a_page_names_exists(page: Path) -> None:
+    named = {name for name in quoted(page) if re.fullmatch(r"test_\w+", name)}
+    modules = {path.stem for path in python_files("tests")}
+    assert sorted(named - names() - modules) == []
+
+
+def test_every_page_of_the_console_is_in_the_table_of_what_shows_it() -> None:
+    shown = (ROOT / "docs/console.md").read_text("utf-8").split("## What shows it")[1]
+    pages = {path.stem for path in (ROOT / "console/src/pages").glob("*.tsx")}
+    assert pages <= set(re.findall(r"`(\w+)`", shown))

@@ -15,6 +15,7 @@ from tests.conformance.shown import (
     laid_out,
     rewritten,
     shown_again,
+    text_differences,
     values,
 )
 
@@ -47,11 +48,11 @@ def test_each_block_gets_what_it_printed() -> None:
 
 def test_an_empty_block_is_filled() -> None:
     page = "```sh\nask\n```\n```json\n```\n"
-    assert blocks(rewritten(page, ['{"a": 1} [2]'])) == [("ask\n", '{"a": 1}\n[2]\n')]
+    assert blocks(rewritten(page, ['{"a": 1} [2]'])) == [("ask\n", "json", '{"a": 1}\n[2]\n')]
 
 
 def test_an_answer_that_is_shown_in_lines_is_the_same_answer() -> None:
-    shown = [value for _, answers in blocks(PAGE) for value in values(answers)]
+    shown = [value for block in blocks(PAGE) for value in values(block.shown)]
     assert len(shown) > 20
     for value in shown:
         lines = laid_out(value).splitlines()
@@ -60,6 +61,33 @@ def test_an_answer_that_is_shown_in_lines_is_the_same_answer() -> None:
 
 
 def test_what_is_written_is_what_would_be_compared() -> None:
-    for _, answers in blocks(PAGE):
-        for value in values(answers):
+    for block in blocks(PAGE):
+        for value in values(block.shown):
             assert list(differences(shown_again(value, value), value)) == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "given", "is_true"),
+    [
+        ("table 1 imported: 25 bytes\n", "table 7 imported: 1,025 bytes\n", True),
+        ("table 1 imported\n", "table 1 replaced\n", False),
+        (
+            "id\tat\n1\t2026-11-23T10:00:00.5+00:00\n",
+            "id\tat\n2\t2027-01-01T09:09:09+00:00\n",
+            True,
+        ),
+        ("one\n", "one\ntwo\n", False),
+        ("one\n…\n", "one\ntwo\nthree\n", True),
+        ("one\ntwo\n…\n", "one\n", False),
+        ("cs_…\n", "cs_abc\n", True),
+        ("1.000\n", "yes\n", False),
+    ],
+)
+def test_lines_agree_but_for_figures(shown: str, given: str, *, is_true: bool) -> None:
+    assert (not list(text_differences(shown, given))) is is_true
+
+
+def test_lines_that_were_left_out_stay_left_out() -> None:
+    page = "```sh\nask\n```\n```text\nkey cs_…\n…\n```\n"
+    assert rewritten(page, ["\nkey cs_abc\nmore\nand more\n"]) == page
+    assert rewritten(page, ["\nother\nmore\n"]) == page.replace("key cs_…", "other")
