@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import ChunkSet, Claim, Index, Scope, SearchTool, Table
-from context_search.ports.searching import WORDS_WAIT_S
+from context_search.ports.searching.words_backlog import WORDS_WAIT_S
 from context_search.ports.store import Store
 from context_search.services.indexing.enumeration import Limits, enumerate_index
 from context_search.services.indexing.vector_rows import plan, tokens_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from context_search.domain.config import IndexConfig
 from context_search.domain.ranking.unanswered import UNANSWERED
 from context_search.domain.text.chunking import estimated_tokens
-from context_search.ports.upkeep import SweepExtent
+from context_search.ports.upkeep.sweeps import SweepExtent
 from context_search.services.indexing.calibrate import QUESTIONS
 from context_search.services.indexing.calibration_due import LEAST_CHUNKS
 from context_search.services.indexing.indexer import IndexLimits

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.domain.model import Index, IndexCalibration
-from context_search.ports.indexing import SampledRow
+from context_search.ports.indexing.calibrations import SampledRow
 from testing.in_memory.rows import ChunkRow, Rows
 
 

@@ -14,14 +14,8 @@ from context_search.domain.json_text import to_json
 from context_search.domain.model import Project, Table
 from context_search.domain.orders import CompareIndex
 from context_search.domain.versions import BY_SQL, Origin
-from context_search.ports.catalog import (
-    MOST_COUNTED,
-    ListedProject,
-    ListedTable,
-    Part,
-    StringsAt,
-    TablePage,
-)
+from context_search.ports.catalog.projects import MOST_COUNTED, ListedProject
+from context_search.ports.catalog.tables import ListedTable, Part, StringsAt, TablePage
 from context_search.ports.outside import Clock
 from testing.in_memory.comparisons import tables_of
 from testing.in_memory.outbox import MemoryOutbox

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from context_search.ports.outside import Clock
-from context_search.ports.upkeep import SweepCursor, Tombstone
+from context_search.ports.upkeep.deletions import Tombstone
+from context_search.ports.upkeep.sweeps import SweepCursor
 from testing.in_memory.removals import remove_some
 from testing.in_memory.rows import Rows
 

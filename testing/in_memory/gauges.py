@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from context_search.ports.outside import Clock
-from context_search.ports.upkeep import Readings
+from context_search.ports.upkeep.gauges import Readings
 from testing.in_memory.outbox import is_due
 from testing.in_memory.rows import Rows
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from context_search.ports.outside import Clock
-from context_search.ports.upkeep import CleanupRun, ErrorCount, ProjectReadings
+from context_search.ports.upkeep.cleanup_runs import CleanupRun
+from context_search.ports.upkeep.health import ErrorCount, ProjectReadings
 from testing.in_memory.outbox import is_due
 from testing.in_memory.rows import GenerationRow, Rows
 

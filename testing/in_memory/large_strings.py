@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from context_search.domain.model import Index, Scope
 from context_search.domain.progress import NodeProgress, NodeState
-from context_search.ports.indexing import (
+from context_search.ports.indexing.large_strings import (
     PLACE_CHARS,
     ChunkSpan,
     LargeString,

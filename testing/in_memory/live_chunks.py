@@ -12,7 +12,7 @@ from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
 from context_search.domain.retrieval import ChunkText
-from context_search.ports.searching import SeenFields
+from context_search.ports.searching.live_chunks import SeenFields
 from testing.in_memory.comparisons import has_fields, may_match
 from testing.in_memory.rows import ChunkRow, NodeRow, Rows
 

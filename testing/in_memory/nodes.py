@@ -14,7 +14,7 @@ from context_search.domain.ids import KEY_BYTES, pointer_sha256
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing import FRESH, NodeSelection, NodeUpsert
+from context_search.ports.indexing.nodes import FRESH, NodeSelection, NodeUpsert
 from context_search.ports.outside import Clock
 from testing.in_memory.removals import remove_nodes, remove_sets, remove_sets_of
 from testing.in_memory.rows import NodeRow, Rows

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from context_search.domain.documents import parse_exact
 from context_search.domain.json_pointer import resolve
 from context_search.domain.json_text import to_json
-from context_search.ports.catalog import (
+from context_search.ports.catalog.outlines import (
     SHOWN_CHARS,
     Children,
     ChildValue,

@@ -15,7 +15,7 @@ from context_search.domain.editing.plans import (
     PlannedTable,
     PlannedTableState,
 )
-from context_search.ports.editing import OpenPlans
+from context_search.ports.editing.plans import OpenPlans
 from context_search.ports.outside import Clock
 from testing.in_memory.rows import PlanRow, Rows
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace
 from context_search.domain.model import Index
-from context_search.ports.indexing import Size, UnderWay
+from context_search.ports.indexing.rebuilds import Size, UnderWay
 from context_search.ports.outside import Clock
 from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.indexes import view

@@ -9,7 +9,7 @@ from typing import Any
 
 from context_search.domain.limits import search_pool
 from context_search.ports.outside import Clock
-from context_search.ports.upkeep import Removal, RemovalEnd
+from context_search.ports.upkeep.removals import Removal, RemovalEnd
 from testing.in_memory.journal import Journaled
 from testing.in_memory.plans import remove_plans
 from testing.in_memory.rows import NodeRow, Rows, TombstoneRow

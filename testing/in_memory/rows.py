@@ -17,9 +17,10 @@ from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
 from context_search.domain.uploads import Upload
 from context_search.domain.versions import Content, Gap, Origin, StoredHistoryLimits
-from context_search.ports.indexing import ComparedSection
+from context_search.ports.indexing.sections import ComparedSection
 from context_search.ports.outside import Message
-from context_search.ports.upkeep import CleanupRun, SweepCounts
+from context_search.ports.upkeep.cleanup_runs import CleanupRun
+from context_search.ports.upkeep.sweeps import SweepCounts
 from testing.in_memory.journal import Journal, Journaled
 
 

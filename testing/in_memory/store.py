@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.orders import Order
 from context_search.ports.outside import Clock, Deadline
-from context_search.ports.searching import Reading
+from context_search.ports.searching.live_chunks import Reading
 from testing.in_memory.agenda import MemoryAgenda
 from testing.in_memory.calibrations import MemoryCalibrations
 from testing.in_memory.catalog import MemoryProjects, MemoryTables

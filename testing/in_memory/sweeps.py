@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 
 from context_search.ports.outside import Clock
-from context_search.ports.upkeep import SweepCounts, SweepCursor, SweepExtent
+from context_search.ports.upkeep.sweeps import SweepCounts, SweepCursor, SweepExtent
 from testing.in_memory.rows import GenerationRow, Rows
 
 ORDERED = datetime.min.replace(tzinfo=UTC)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
-from context_search.ports.catalog import ToolPage, Unowned, UnservedTool
+from context_search.ports.catalog.tools import ToolPage, Unowned, UnservedTool
 from context_search.ports.outside import Clock
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.removals import mark_unsettled

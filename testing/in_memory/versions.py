@@ -18,7 +18,8 @@ from context_search.domain.versions import (
     StoredHistoryLimits,
     Version,
 )
-from context_search.ports.editing import Pruned, TableHistory
+from context_search.ports.editing.histories import TableHistory
+from context_search.ports.editing.versions import Pruned
 from context_search.ports.outside import Clock
 from testing.in_memory.plans import is_needed
 from testing.in_memory.rows import Rows, TableRow, VersionRow

@@ -9,7 +9,12 @@ from datetime import datetime, timedelta
 from context_search.domain.documents import text_of_chunks
 from context_search.domain.model import Generation, Index
 from context_search.ports.outside import Clock
-from context_search.ports.searching import TEXTS_ABOVE, WORDS_WAIT_S, Unkeyed, UnkeyedChunk
+from context_search.ports.searching.words_backlog import (
+    TEXTS_ABOVE,
+    WORDS_WAIT_S,
+    Unkeyed,
+    UnkeyedChunk,
+)
 from testing.in_memory.rows import ChunkRow, GenerationRow, Rows
 
 

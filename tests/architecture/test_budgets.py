@@ -17,8 +17,6 @@ FUNCTION_LINES = 50
 # File → why it may be longer.
 LONG_FILES: dict[str, str] = {
     "shared/context_search/domain/errors.py": "the tree of all errors",
-    "shared/context_search/ports/catalog.py": "a port is a file a room",
-    "shared/context_search/ports/indexing.py": "a port is a file a room",
 }
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from context_search.adapters.postgres.store import PostgresUnitOfWork
+from context_search.adapters.postgres.store import REPOSITORIES, PostgresUnitOfWork
 from context_search.ports.store import UnitOfWork
 from local.options import ROOT
 from testing.in_memory.store import MemoryUnitOfWork
@@ -16,6 +17,7 @@ from testing.in_memory.store import MemoryUnitOfWork
 PACKAGE = ROOT / "shared" / "context_search"
 ROOMS = {"catalog", "access", "editing", "indexing", "searching", "upkeep"}
 FLOORS = [
+    PACKAGE / "ports",
     PACKAGE / "services",
     PACKAGE / "adapters" / "postgres",
     PACKAGE / "web" / "routes",
@@ -30,21 +32,29 @@ def test_a_floor_has_the_same_rooms_as_every_other(floor: Path) -> None:
     assert found - NO_ROOMS == ROOMS
 
 
-def repositories() -> Iterator[tuple[str, type]]:
-    """Each repository of a unit of work: its name there, and its port."""
+def repositories() -> Iterator[tuple[str, str]]:
+    """Each repository of a unit of work: its name there, and the name of its port."""
     for name, member in inspect.getmembers(UnitOfWork, lambda each: isinstance(each, property)):
-        yield name, inspect.get_annotations(member.fget, eval_str=True)["return"]
+        yield name, inspect.get_annotations(member.fget)["return"]
 
 
 @pytest.mark.parametrize(("name", "port"), list(repositories()))
-def test_a_repository_its_port_and_its_sql_share_a_name(name: str, port: type) -> None:
+def test_a_repository_its_port_and_its_sql_share_a_name(name: str, port: str) -> None:
     class_name = "".join(word.capitalize() for word in name.split("_"))
-    room = port.__module__.rsplit(".", 1)[1]
-    assert port.__name__ == class_name
-    assert room in ROOMS
+    assert port == class_name
     sql = type(getattr(PostgresUnitOfWork(None), name))  # type: ignore[arg-type]
+    room = sql.__module__.split(".")[-2]
+    assert room in ROOMS
     assert (sql.__name__, sql.__module__) == (
         f"Postgres{class_name}",
         f"context_search.adapters.postgres.{room}.{name}",
     )
+    assert getattr(import_module(f"context_search.ports.{room}.{name}"), class_name)
     assert getattr(inspect.getmodule(MemoryUnitOfWork), f"Memory{class_name}")
+
+
+def test_nothing_else_is_asked_for_as_a_repository() -> None:
+    named = {name for names in REPOSITORIES.values() for name in names}
+    assert named == {name for name, _ in repositories()}
+    with pytest.raises(AttributeError, match="keyz"):
+        _ = PostgresUnitOfWork(None).keyz  # type: ignore[arg-type, attr-defined]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from context_search.domain.errors import InvalidInputError
 from context_search.domain.filters import MAX_FIELDS, Fields, Value, field_value, matches
-from context_search.ports.searching import SeenFields
+from context_search.ports.searching.live_chunks import SeenFields
 from context_search.web.agents.field_arguments import (
     MAX_ENUM,
     keys_of,

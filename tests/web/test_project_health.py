@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from context_search.ports.outside import Deadline
-from context_search.ports.upkeep import CleanupRun
+from context_search.ports.upkeep.cleanup_runs import CleanupRun
 from tests.builders import english
 from tests.web.api import Api, LocalParts, answer, problem
 

@@ -3,45 +3,50 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from context_search.domain.orders import Order
-from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
-from context_search.ports.catalog import JudgedSets, Outlines, Projects, Tables, Tools, Uploads
-from context_search.ports.editing import Histories, HistorySettings, Plans, Versions
-from context_search.ports.indexing import (
-    Calibrations,
-    Chunks,
-    Comparisons,
-    Evictions,
-    Indexes,
-    LargeStrings,
-    NodeCounts,
-    Nodes,
-    Outbox,
-    Quotas,
-    Rebuilds,
-    Sections,
-)
 from context_search.ports.outside import Deadline
-from context_search.ports.searching import (
-    Keywords,
-    LiveChunks,
-    Permits,
-    ProjectSettings,
-    Rankings,
-    Reading,
-    WordsBacklog,
-)
-from context_search.ports.upkeep import (
-    Agenda,
-    CleanupRuns,
-    Deletions,
-    Gauges,
-    Health,
-    Removals,
-    Sweeps,
-)
+
+if TYPE_CHECKING:  # a function loads the ports of what it does
+    from context_search.ports.access.idempotency_keys import IdempotencyKeys
+    from context_search.ports.access.keys import Keys
+    from context_search.ports.access.mcp_instances import McpInstances
+    from context_search.ports.catalog.judged_sets import JudgedSets
+    from context_search.ports.catalog.outlines import Outlines
+    from context_search.ports.catalog.projects import Projects
+    from context_search.ports.catalog.tables import Tables
+    from context_search.ports.catalog.tools import Tools
+    from context_search.ports.catalog.uploads import Uploads
+    from context_search.ports.editing.histories import Histories
+    from context_search.ports.editing.history_settings import HistorySettings
+    from context_search.ports.editing.plans import Plans
+    from context_search.ports.editing.versions import Versions
+    from context_search.ports.indexing.calibrations import Calibrations
+    from context_search.ports.indexing.chunks import Chunks
+    from context_search.ports.indexing.comparisons import Comparisons
+    from context_search.ports.indexing.evictions import Evictions
+    from context_search.ports.indexing.indexes import Indexes
+    from context_search.ports.indexing.large_strings import LargeStrings
+    from context_search.ports.indexing.node_counts import NodeCounts
+    from context_search.ports.indexing.nodes import Nodes
+    from context_search.ports.indexing.outbox import Outbox
+    from context_search.ports.indexing.quotas import Quotas
+    from context_search.ports.indexing.rebuilds import Rebuilds
+    from context_search.ports.indexing.sections import Sections
+    from context_search.ports.searching.keywords import Keywords
+    from context_search.ports.searching.live_chunks import LiveChunks, Reading
+    from context_search.ports.searching.permits import Permits
+    from context_search.ports.searching.project_settings import ProjectSettings
+    from context_search.ports.searching.rankings import Rankings
+    from context_search.ports.searching.words_backlog import WordsBacklog
+    from context_search.ports.upkeep.agenda import Agenda
+    from context_search.ports.upkeep.cleanup_runs import CleanupRuns
+    from context_search.ports.upkeep.deletions import Deletions
+    from context_search.ports.upkeep.gauges import Gauges
+    from context_search.ports.upkeep.health import Health
+    from context_search.ports.upkeep.removals import Removals
+    from context_search.ports.upkeep.sweeps import Sweeps
 
 
 class UnitOfWork(Protocol):

@@ -11,7 +11,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import ChunkSet, Claim, Index
 from context_search.domain.text.analysis import tokens
-from context_search.ports.searching import ChunkTokens
+from context_search.ports.searching.keywords import ChunkTokens
 from tests.builders import Workbench, english
 from tests.stack import eventually
 

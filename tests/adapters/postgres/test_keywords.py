@@ -13,7 +13,7 @@ from context_search.domain.errors import DatabaseUnavailableError, KeywordTimeou
 from context_search.domain.model import Index, Reach
 from context_search.domain.text.analysis import query_weights
 from context_search.ports.outside import Ranked
-from context_search.ports.searching import Unkeyed
+from context_search.ports.searching.words_backlog import Unkeyed
 from context_search.services.indexing.vector_rows import tokens_of
 from tests.builders import Workbench, count, english, until
 from tests.steps import write_words

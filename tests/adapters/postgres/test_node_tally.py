@@ -11,7 +11,7 @@ import pytest
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import Index, Table
-from context_search.ports.upkeep import SweepCounts, SweepCursor
+from context_search.ports.upkeep.sweeps import SweepCounts, SweepCursor
 from tests.builders import Workbench, english
 
 TALLIED = "SELECT generation_id, sum(nodes) FROM node_tally GROUP BY 1 HAVING sum(nodes) <> 0"

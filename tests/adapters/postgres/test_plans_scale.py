@@ -18,7 +18,7 @@ from context_search.domain.editing.plans import (
 )
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.orders import CarryOutPlan
-from context_search.ports.editing import TableHistory
+from context_search.ports.editing.histories import TableHistory
 from tests.builders import Workbench
 
 if TYPE_CHECKING:

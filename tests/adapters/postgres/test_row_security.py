@@ -20,7 +20,7 @@ from context_search.domain.editing.plans import (
 from context_search.domain.model import Reach
 from context_search.domain.uploads import NewUpload
 from context_search.domain.versions import Content
-from context_search.ports.access import RequestKey
+from context_search.ports.access.idempotency_keys import RequestKey
 from tests.builders import Workbench, english
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from context_search.domain.errors import (
     DocumentTooLargeError,
 )
 from context_search.domain.versions import Content, HistoryLimits, Origin
-from context_search.ports.editing import Pruned, TableHistory
+from context_search.ports.editing.histories import TableHistory
+from context_search.ports.editing.versions import Pruned
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.editing.versions import ManageVersions, find_version, text_of
 from tests.builders import Workbench

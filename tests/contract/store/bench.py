@@ -14,7 +14,7 @@ from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_text import to_json
 from context_search.domain.model import ChunkSet, Claim, Index, Project, SearchTool, Table
 from context_search.ports.outside import Message
-from context_search.ports.upkeep import Tombstone
+from context_search.ports.upkeep.deletions import Tombstone
 from context_search.services.indexing.enumeration import Limits, enumerate_index
 from testing.in_memory.catalog import MemoryTables
 from testing.in_memory.clock import ManualClock

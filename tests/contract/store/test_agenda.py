@@ -18,8 +18,8 @@ from context_search.domain.editing.plans import (
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.orders import CompareIndex
 from context_search.domain.uploads import NewUpload
-from context_search.ports.searching import ChunkTokens
-from context_search.ports.upkeep import Removal
+from context_search.ports.searching.keywords import ChunkTokens
+from context_search.ports.upkeep.removals import Removal
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 

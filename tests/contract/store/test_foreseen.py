@@ -8,7 +8,7 @@ import pytest
 
 from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
 from context_search.domain.progress import IndexStatus
-from context_search.ports.searching import Reading
+from context_search.ports.searching.live_chunks import Reading
 from tests.contract.store.bench import TEXT, Bench
 
 Read = tuple[

@@ -16,7 +16,7 @@ from context_search.domain.model import (
 )
 from context_search.domain.retrieval import RetrievalSettings
 from context_search.domain.text.analysis import query_weights, tokens
-from context_search.ports.searching import ChunkTokens
+from context_search.ports.searching.keywords import ChunkTokens
 from context_search.services.indexing.vector_rows import plan
 from context_search.services.searching.retrieve import read_sources
 from tests.builders import chinese, english

@@ -12,7 +12,7 @@ from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index, Reach
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing import Nodes, NodeSelection, NodeUpsert
+from context_search.ports.indexing.nodes import Nodes, NodeSelection, NodeUpsert
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 

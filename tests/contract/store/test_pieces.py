@@ -15,7 +15,7 @@ from context_search.domain.json_pointer import split
 from context_search.domain.json_text import to_json
 from context_search.domain.model import Index, Scope
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing import LargeString, StringPage, StringPlace
+from context_search.ports.indexing.large_strings import LargeString, StringPage, StringPlace
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench
 

@@ -25,8 +25,8 @@ from context_search.domain.editing.plans import (
 )
 from context_search.domain.editing.replacing import MAX_MATCHES, ReplaceRequest
 from context_search.domain.orders import CarryOutPlan
-from context_search.ports.editing import OpenPlans
-from context_search.ports.upkeep import Removal
+from context_search.ports.editing.plans import OpenPlans
+from context_search.ports.upkeep.removals import Removal
 from tests.contract.store.bench import Bench
 
 ASKED = ReplaceRequest(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import table_namespace
 from context_search.domain.model import Index, Project
-from context_search.ports.indexing import Size, UnderWay
+from context_search.ports.indexing.rebuilds import Size, UnderWay
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from context_search.domain.model import Index, Reach, SearchTool, Table
-from context_search.ports.upkeep import Removal
+from context_search.ports.upkeep.removals import Removal
 from context_search.services.indexing.enumeration import Limits, compare
 from context_search.services.upkeep.cleanup import RemoveDeleted
 from tests.contract.store.bench import OTHER, TEXT, Bench

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from context_search.domain.model import Index
-from context_search.ports.upkeep import SweepCounts, SweepCursor, SweepExtent
+from context_search.ports.upkeep.sweeps import SweepCounts, SweepCursor, SweepExtent
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 

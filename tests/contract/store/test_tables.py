@@ -15,7 +15,8 @@ from context_search.domain.errors import NotFoundError
 from context_search.domain.json_text import to_json
 from context_search.domain.model import Project, Table
 from context_search.domain.orders import CompareIndex
-from context_search.ports.catalog import ListedProject, StringsAt
+from context_search.ports.catalog.projects import ListedProject
+from context_search.ports.catalog.tables import StringsAt
 from context_search.services.editing.find_edits import json_pieces
 from tests.contract.store.bench import Bench
 

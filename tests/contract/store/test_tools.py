@@ -7,7 +7,7 @@ from dataclasses import replace
 from context_search.domain.access import ProjectKey
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Scope
-from context_search.ports.catalog import Unowned
+from context_search.ports.catalog.tools import Unowned
 from tests.contract.store.bench import Bench
 from tests.steps import SMALL
 

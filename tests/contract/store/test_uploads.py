@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from context_search.domain.model import Table
 from context_search.domain.uploads import NewUpload, Upload
-from context_search.ports.upkeep import Removal
+from context_search.ports.upkeep.removals import Removal
 from tests.contract.store.bench import Bench
 
 

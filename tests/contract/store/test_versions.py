@@ -20,7 +20,8 @@ from context_search.domain.versions import (
     StoredHistoryLimits,
     Version,
 )
-from context_search.ports.editing import Pruned, TableHistory
+from context_search.ports.editing.histories import TableHistory
+from context_search.ports.editing.versions import Pruned
 
 if TYPE_CHECKING:
     from context_search.domain.model import Table

@@ -6,7 +6,8 @@ import pytest
 
 from context_search.domain.model import ChunkSet, Index, Project
 from context_search.domain.text.keywords import keyword_tokens, trails
-from context_search.ports.searching import TEXTS_ABOVE, WORDS_WAIT_S, ChunkTokens, Unkeyed
+from context_search.ports.searching.keywords import ChunkTokens
+from context_search.ports.searching.words_backlog import TEXTS_ABOVE, WORDS_WAIT_S, Unkeyed
 from context_search.services.indexing.vector_rows import tokens_of
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench

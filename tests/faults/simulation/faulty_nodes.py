@@ -8,7 +8,7 @@ from context_search.domain.errors import LeaseLostError
 from context_search.domain.filters import Fields
 from context_search.domain.model import Claim, Index
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing import NodeUpsert
+from context_search.ports.indexing.nodes import NodeUpsert
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.removals import remove_sets
 

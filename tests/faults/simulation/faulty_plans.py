@@ -16,7 +16,8 @@ from context_search.domain.editing.replacing import Allowance
 from context_search.domain.editing.undo import reversed_edits
 from context_search.domain.model import Table
 from context_search.domain.versions import Overwritten
-from context_search.ports.editing import Pruned, TableHistory
+from context_search.ports.editing.histories import TableHistory
+from context_search.ports.editing.versions import Pruned
 from context_search.ports.outside import Clock
 from context_search.ports.store import UnitOfWork
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans, finish, read_ahead

@@ -19,8 +19,8 @@ from context_search.domain.model import (
     kept_chunks,
 )
 from context_search.ports.outside import Clock, Message
-from context_search.ports.searching import WORDS_WAIT_S, Unkeyed
-from context_search.ports.upkeep import Tombstone
+from context_search.ports.searching.words_backlog import WORDS_WAIT_S, Unkeyed
+from context_search.ports.upkeep.deletions import Tombstone
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.deletions import MemoryDeletions

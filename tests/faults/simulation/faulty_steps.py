@@ -9,9 +9,9 @@ from context_search.domain.access import Principal
 from context_search.domain.errors import VectorStoreUnavailableError
 from context_search.domain.ids import vector_row_id, window_ids
 from context_search.domain.model import Claim, Index, StoredChunk
-from context_search.ports.searching import ChunkTokens
+from context_search.ports.searching.keywords import ChunkTokens
 from context_search.ports.store import UnitOfWork
-from context_search.ports.upkeep import SweepCursor
+from context_search.ports.upkeep.sweeps import SweepCursor
 from context_search.services.catalog.tools import ManageTools
 from context_search.services.indexing.indexer import Batch, Begun, Indexer, Plans
 from context_search.services.indexing.node_report import NodeRun

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from context_search.domain.model import Table
 from context_search.domain.versions import BY_SQL, Content, Origin, Overwritten
-from context_search.ports.editing import Pruned, TableHistory
+from context_search.ports.editing.histories import TableHistory
+from context_search.ports.editing.versions import Pruned
 from context_search.ports.outside import Clock
 from testing.in_memory.catalog import MemoryTables
 from testing.in_memory.rows import Rows

@@ -9,7 +9,7 @@ from context_search.domain.config import SearchConfig
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.model import Scope, SearchTool
 from context_search.ports.outside import Deadline
-from context_search.ports.searching import SeenFields
+from context_search.ports.searching.live_chunks import SeenFields
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.catalog.list_tools import ListTools
 from tests.services.system import System

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from context_search.domain.config import Model
 from context_search.domain.orders import CompareIndex
-from context_search.ports.indexing import UnderWay
+from context_search.ports.indexing.rebuilds import UnderWay
 from context_search.services.indexing.rebuild_all import RebuildAll
 from context_search.services.indexing.rebuilds import Rebuilds
 from tests.services.system import System, prose

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from context_search.domain.errors import VectorStoreUnavailableError
-from context_search.ports.upkeep import SweepExtent
+from context_search.ports.upkeep.sweeps import SweepExtent
 from context_search.services.upkeep.cleanup import CleanupLimits
 from context_search.services.upkeep.sweep import Sweep
 from context_search.services.upkeep.sweep_round import SweepRound

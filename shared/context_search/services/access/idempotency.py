@@ -21,7 +21,7 @@ from context_search.domain.errors import (
     IdempotencyKeyReusedError,
     TooManyIdempotencyKeysError,
 )
-from context_search.ports.access import EarlierRequest, RequestKey
+from context_search.ports.access.idempotency_keys import EarlierRequest, RequestKey
 from context_search.ports.store import Store
 
 KEPT_S = 86_400.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.ports.catalog import ListedProject
+from context_search.ports.catalog.projects import ListedProject
 from context_search.ports.store import Store
 from context_search.services.pages import Page, page_of
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from context_search.domain.access import Principal
 from context_search.domain.progress import IndexStatus, Progress, worst_status
-from context_search.ports.catalog import ListedTable
+from context_search.ports.catalog.tables import ListedTable
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.pages import NAMES_LOOKED_AT, Page
 

@@ -12,7 +12,7 @@ from anyascii import anyascii
 from context_search.domain.access import McpKey, Principal
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.model import Scope, SearchTool
-from context_search.ports.searching import SeenFields
+from context_search.ports.searching.live_chunks import SeenFields
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.pages import PAGE, page_of
 

@@ -11,8 +11,8 @@ from context_search.domain.access import Principal
 from context_search.domain.errors import DocumentTooLargeError, NotAStringError, NotFoundError
 from context_search.domain.json_pointer import escape, split
 from context_search.domain.model import Index
-from context_search.ports.catalog import Children, ChildValue, TextWindow
-from context_search.ports.indexing import LargeString, StringsBelow
+from context_search.ports.catalog.outlines import Children, ChildValue, TextWindow
+from context_search.ports.indexing.large_strings import LargeString, StringsBelow
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import index_of, live_table, live_tool
 

@@ -19,7 +19,7 @@ from context_search.domain.errors import (
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Index, Scope, ToolSettings
 from context_search.domain.orders import CompareIndex
-from context_search.ports.catalog import Unowned, UnservedTool
+from context_search.ports.catalog.tools import Unowned, UnservedTool
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import index_of, live_tool
 from context_search.services.indexing.enumeration import Limits, compare

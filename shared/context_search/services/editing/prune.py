@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_search.ports.editing import Pruned
+from context_search.ports.editing.versions import Pruned
 from context_search.ports.store import Store
 
 HISTORIES_PER_STEP = 100

@@ -35,7 +35,7 @@ from context_search.domain.errors import (
     TooManyMatchesError,
 )
 from context_search.domain.orders import CarryOutPlan
-from context_search.ports.catalog import Part
+from context_search.ports.catalog.tables import Part
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.editing.find_edits import (

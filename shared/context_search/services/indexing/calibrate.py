@@ -28,7 +28,8 @@ from context_search.domain.ranking.calibration import (
 )
 from context_search.domain.ranking.unanswered import UNANSWERED
 from context_search.domain.text.chunking import estimated_tokens, window_texts
-from context_search.ports.indexing import SampledRow, Size
+from context_search.ports.indexing.calibrations import SampledRow
+from context_search.ports.indexing.rebuilds import Size
 from context_search.ports.outside import Clock, Deadline, Embedder, VectorQuery, VectorStore
 from context_search.ports.store import Store
 from context_search.services.alone import alone

@@ -12,7 +12,7 @@ from context_search.domain.errors import ContextSearchError, InvalidDocumentErro
 from context_search.domain.filters import Fields, to_text
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex, IndexNodes, Order
-from context_search.ports.indexing import NodeUpsert
+from context_search.ports.indexing.nodes import NodeUpsert
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.indexing.outgoing import node_orders, send_one_by_one
 from context_search.services.indexing.settle import Settler

@@ -17,7 +17,7 @@ from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
 from context_search.domain.orders import SMALL_STRING, IndexNodes
 from context_search.ports.outside import Clock, Deadline, VectorRow, VectorStore
-from context_search.ports.searching import ChunkTokens
+from context_search.ports.searching.keywords import ChunkTokens
 from context_search.ports.store import Store
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.evict import no_room

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from context_search.domain.errors import ConflictError, NotFoundError
 from context_search.domain.model import Index
-from context_search.ports.indexing import UnderWay
+from context_search.ports.indexing.rebuilds import UnderWay
 from context_search.ports.store import Store
 from context_search.services.indexing.rebuilds import Estimate, Rebuilds, current_config
 from context_search.services.pages import page_of

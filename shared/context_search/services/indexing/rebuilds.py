@@ -12,7 +12,7 @@ from context_search.domain.config import ANALYSIS_VERSION, CHUNKER_VERSION, Inde
 from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
-from context_search.ports.indexing import Size
+from context_search.ports.indexing.rebuilds import Size
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import index_of, live_tool, opened_for, project_index
 from context_search.services.indexing.calibrate import estimated_cost

@@ -16,7 +16,7 @@ from context_search.domain.errors import CursorInvalidError, NotFoundError
 from context_search.domain.json_pointer import contains, split
 from context_search.domain.model import Generation
 from context_search.domain.progress import PROJECT_FULL, NodeProgress, NodeState
-from context_search.ports.indexing import ChunkSpan, LargeString, StringPlace
+from context_search.ports.indexing.large_strings import ChunkSpan, LargeString, StringPlace
 from context_search.ports.store import Store
 from context_search.services.access.lookup import index_of, live_tool
 

@@ -13,7 +13,8 @@ from context_search.domain.model import Claim, PlannedChunk, StoredChunk
 from context_search.domain.text.chunking import Span, chunk_spans, window_texts
 from context_search.domain.text.keywords import keyword_tokens, trails
 from context_search.ports.outside import VectorRow
-from context_search.ports.searching import ChunkTokens, Unkeyed
+from context_search.ports.searching.keywords import ChunkTokens
+from context_search.ports.searching.words_backlog import Unkeyed
 from context_search.services.indexing.chunk_vectors import Vectors, input_hash
 
 

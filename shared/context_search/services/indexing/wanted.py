@@ -19,7 +19,7 @@ from context_search.domain.filters import Fields, fields_of
 from context_search.domain.ids import KEY_BYTES, pointer_sha256
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Index, KnownNode
-from context_search.ports.indexing import ComparedSection, Section, SectionChanges
+from context_search.ports.indexing.sections import ComparedSection, Section, SectionChanges
 from context_search.ports.store import Store, UnitOfWork
 
 MAX_POINTER_LENGTH = 20_000

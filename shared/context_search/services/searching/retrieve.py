@@ -17,7 +17,7 @@ from context_search.domain.text.redaction import Excerpt, Replacement
 from context_search.domain.text.sensitive import Sensitive, find_sensitive, united
 from context_search.domain.text.sensitive.spans import ReadText
 from context_search.ports.outside import TokenCounter
-from context_search.ports.searching import LiveChunks
+from context_search.ports.searching.live_chunks import LiveChunks
 from context_search.ports.store import Store
 from context_search.services.searching.targets import (
     Searched,

@@ -35,7 +35,7 @@ from context_search.domain.search import (
 )
 from context_search.domain.text.analysis import has_searchable_character, query_weights
 from context_search.ports.outside import Clock, Deadline, Embedder, Reranker, VectorStore
-from context_search.ports.searching import LiveChunks, Reading
+from context_search.ports.searching.live_chunks import LiveChunks, Reading
 from context_search.ports.store import Store
 from context_search.services.catalog.hints import empty_scope
 from context_search.services.indexing.use_index import IndexUse

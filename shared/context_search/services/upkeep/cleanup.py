@@ -15,7 +15,7 @@ from context_search.domain.limits import ProjectLimits
 from context_search.domain.orders import CompareIndex
 from context_search.ports.outside import Deadline, VectorStore
 from context_search.ports.store import Store
-from context_search.ports.upkeep import Removal
+from context_search.ports.upkeep.removals import Removal
 from context_search.services.access.idempotency import KEPT_S
 from context_search.services.catalog.uploads import ManageUploads
 from context_search.services.editing.keep_plans import keep_plans

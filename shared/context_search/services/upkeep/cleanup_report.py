@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from context_search.ports.upkeep import CleanupRun, Readings, SweepCounts
+from context_search.ports.upkeep.cleanup_runs import CleanupRun
+from context_search.ports.upkeep.gauges import Readings
+from context_search.ports.upkeep.sweeps import SweepCounts
 from context_search.services.upkeep.sweep_round import SweepRound
 
 WORK = (

@@ -9,7 +9,7 @@ from context_search.domain.access import Caller
 from context_search.domain.errors import ConflictError, NotFoundError
 from context_search.domain.json_pointer import split
 from context_search.domain.orders import ORDER_ID
-from context_search.ports.indexing import NodeSelection
+from context_search.ports.indexing.nodes import NodeSelection
 from context_search.ports.outside import DeadLetters, Message
 from context_search.ports.store import Store
 from context_search.services.access.lookup import index_of, live_tool, opened_for

@@ -9,7 +9,8 @@ from context_search.domain.access import Principal
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.ports.outside import Clock
 from context_search.ports.store import Store
-from context_search.ports.upkeep import CleanupRun, ProjectReadings
+from context_search.ports.upkeep.cleanup_runs import CleanupRun
+from context_search.ports.upkeep.health import ProjectReadings
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from context_search.domain.errors import NamespaceMissingError, VectorStoreError
 from context_search.domain.ids import first_row_id, window_ids
 from context_search.ports.outside import VectorStore
 from context_search.ports.store import Store
-from context_search.ports.upkeep import SweepCounts, SweepCursor
+from context_search.ports.upkeep.sweeps import SweepCounts, SweepCursor
 from context_search.services.indexing.outgoing import node_orders
 
 PAGE = 1_000

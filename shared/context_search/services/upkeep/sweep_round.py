@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.ports.store import Store
-from context_search.ports.upkeep import SweepExtent
+from context_search.ports.upkeep.sweeps import SweepExtent
 
 PAGES_PER_RUN = 50
 LATE_FACTOR = 2.0

@@ -23,7 +23,7 @@ from context_search.domain.filters import (
     to_text,
 )
 from context_search.domain.text.plain_text import hidden_character, without_hidden_characters
-from context_search.ports.searching import SeenFields
+from context_search.ports.searching.live_chunks import SeenFields
 
 MAX_ENUM = 20
 """Maximum number of values that are listed as all there are."""

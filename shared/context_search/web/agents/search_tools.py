@@ -10,7 +10,7 @@ from context_search.domain.filters import Filter
 from context_search.domain.model import SearchTool
 from context_search.domain.text.plain_text import without_hidden_characters
 from context_search.mcp.contract import ToolDescription
-from context_search.ports.searching import SeenFields
+from context_search.ports.searching.live_chunks import SeenFields
 from context_search.web.agents.results import flat_schema
 from context_search.web.routes.searching.search import MAX_RESULTS, ToolResultAnswer
 

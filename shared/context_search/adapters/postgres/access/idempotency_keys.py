@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.ports.access import EarlierRequest, RequestKey
+from context_search.ports.access.idempotency_keys import EarlierRequest, RequestKey
 
 _MINE = "project_id = :project AND key_hash = :key AND holder = :holder"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.catalog.tables import PART, cuts_of
 from context_search.adapters.postgres.pool import Transaction
-from context_search.ports.catalog import SHOWN_CHARS, Children, ChildValue, TextWindow
+from context_search.ports.catalog.outlines import SHOWN_CHARS, Children, ChildValue, TextWindow
 
 # ``jsonb`` counts elements by itself, members have to be listed.
 _LENGTH = """

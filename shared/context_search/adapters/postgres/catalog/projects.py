@@ -12,7 +12,7 @@ from context_search.adapters.postgres.catalog.presence import (
 from context_search.adapters.postgres.catalog.tools import TOOL_TABLES
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.model import Project
-from context_search.ports.catalog import MOST_COUNTED, ListedProject
+from context_search.ports.catalog.projects import MOST_COUNTED, ListedProject
 
 _PRESENT = f"SELECT FROM project WHERE id = :project AND {project_is_there('project.id')}"
 

@@ -12,7 +12,7 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.errors import DocumentTooLargeError, NotFoundError
 from context_search.domain.model import Table
 from context_search.domain.versions import BY_SQL, Origin
-from context_search.ports.catalog import (
+from context_search.ports.catalog.tables import (
     MOST_COUNTED_TOOLS,
     ListedTable,
     Part,

@@ -14,7 +14,7 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.session import Statement
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
-from context_search.ports.catalog import ToolPage, Unowned, UnservedTool
+from context_search.ports.catalog.tools import ToolPage, Unowned, UnservedTool
 
 _UNSERVED = "NOT EXISTS (SELECT FROM coverage WHERE tool_id = tool.id)"
 

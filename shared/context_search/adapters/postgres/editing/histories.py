@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.versions import HistoryLimits
-from context_search.ports.editing import Pruned, TableHistory
+from context_search.ports.editing.histories import TableHistory
+from context_search.ports.editing.versions import Pruned
 
 _EXPIRED_AT_ONCE = 1_000
 _USUAL = HistoryLimits()

@@ -26,7 +26,7 @@ from context_search.domain.editing.plans import (
     PlannedTable,
     PlannedTableState,
 )
-from context_search.ports.editing import OpenPlans
+from context_search.ports.editing.plans import OpenPlans
 
 _IS_OPEN = "state IN ('previewing', 'ready')"
 _ENDED = "state NOT IN ('previewing', 'ready', 'executing')"

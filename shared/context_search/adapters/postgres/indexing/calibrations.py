@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.model import Index, IndexCalibration
-from context_search.ports.indexing import SampledRow
+from context_search.ports.indexing.calibrations import SampledRow
 
 _SPARE = 4
 """How many times as many chunks are looked at as are wanted: some are of sets that do not answer,

@@ -13,7 +13,7 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Index, Scope
 from context_search.domain.progress import NodeProgress, NodeState
-from context_search.ports.indexing import (
+from context_search.ports.indexing.large_strings import (
     ChunkSpan,
     LargeString,
     StringPage,

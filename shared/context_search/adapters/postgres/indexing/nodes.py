@@ -15,7 +15,7 @@ from context_search.domain.filters import Fields, stored_fields, to_text
 from context_search.domain.ids import KEY_BYTES, pointer_sha256
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing import FRESH, NodeSelection, NodeUpsert
+from context_search.ports.indexing.nodes import FRESH, NodeSelection, NodeUpsert
 
 _MOST_KEYS = 10_000
 _OTHER_BYTES = 32 - KEY_BYTES

@@ -9,7 +9,7 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace
 from context_search.domain.model import Index
-from context_search.ports.indexing import Size, UnderWay
+from context_search.ports.indexing.rebuilds import Size, UnderWay
 
 _ROOM = """
     (SELECT count(*) FROM index_generation AS other

@@ -17,7 +17,7 @@ from context_search.adapters.postgres.catalog.tables import (
 )
 from context_search.adapters.postgres.pool import Transaction, bulk
 from context_search.domain.model import Index
-from context_search.ports.indexing import ComparedSection, Section, SectionChanges
+from context_search.ports.indexing.sections import ComparedSection, Section, SectionChanges
 
 SMALL_BYTES = 32_000
 """Documents that take at most as many bytes, compressed, are compared as a whole."""

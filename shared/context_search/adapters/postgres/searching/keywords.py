@@ -38,7 +38,7 @@ from context_search.domain.model import Index, Reach
 from context_search.domain.ranking.bm25 import K1, B, idf
 from context_search.domain.text.keywords import keys, keys_of
 from context_search.ports.outside import Ranked
-from context_search.ports.searching import ChunkTokens
+from context_search.ports.searching.keywords import ChunkTokens
 
 
 def lexemes(index_id: int, table_id: int, json_pointer: str, tokens: Iterable[str]) -> list[str]:

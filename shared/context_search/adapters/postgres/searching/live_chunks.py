@@ -31,7 +31,7 @@ from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
 from context_search.domain.retrieval import ChunkText
-from context_search.ports.searching import SeenFields
+from context_search.ports.searching.live_chunks import SeenFields
 
 # Of all fields that a filter looks at, and of the revision that the strings are of.
 FIELDS_ARE_KNOWN = """

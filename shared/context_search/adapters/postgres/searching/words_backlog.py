@@ -11,7 +11,12 @@ from typing import Any
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.documents import text_of_chunks
 from context_search.domain.model import Index
-from context_search.ports.searching import TEXTS_ABOVE, WORDS_WAIT_S, Unkeyed, UnkeyedChunk
+from context_search.ports.searching.words_backlog import (
+    TEXTS_ABOVE,
+    WORDS_WAIT_S,
+    Unkeyed,
+    UnkeyedChunk,
+)
 
 # Nobody waits: one look. The first set of a generation has waited for the longest time.
 _WAITING = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.ports.upkeep import CleanupRun
+from context_search.ports.upkeep.cleanup_runs import CleanupRun
 
 
 @dataclass(frozen=True, slots=True)

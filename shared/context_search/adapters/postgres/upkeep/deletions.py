@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.upkeep.removals import remove_nodes
-from context_search.ports.upkeep import SweepCursor, Tombstone
+from context_search.ports.upkeep.deletions import Tombstone
+from context_search.ports.upkeep.sweeps import SweepCursor
 
 
 @dataclass(frozen=True, slots=True)

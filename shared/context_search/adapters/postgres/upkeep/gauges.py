@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.indexing.outbox import IS_DUE
 from context_search.adapters.postgres.pool import Transaction
-from context_search.ports.upkeep import Readings
+from context_search.ports.upkeep.gauges import Readings
 
 _REFUSED = "SELECT claimed_at AS since FROM outbox WHERE sent_at IS NULL"
 # Whose turn it is in a project that has nothing in the queue, and of which nobody took anything.

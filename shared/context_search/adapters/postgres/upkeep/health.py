@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.indexing.outbox import IS_DUE
 from context_search.adapters.postgres.pool import Transaction
-from context_search.ports.upkeep import ErrorCount, ProjectReadings
+from context_search.ports.upkeep.health import ErrorCount, ProjectReadings
 
 MOST_ORDERS = 1_000
 """Orders are counted no further than this."""

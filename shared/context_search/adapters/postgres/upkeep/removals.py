@@ -10,7 +10,7 @@ from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.limits import search_pool
-from context_search.ports.upkeep import Removal, RemovalEnd
+from context_search.ports.upkeep.removals import Removal, RemovalEnd
 
 CHUNKS_PER_DELETE = 20_000
 # Never without our mark, whatever the caller says.

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from context_search.adapters.postgres.indexing.chunks import ACKNOWLEDGED
 from context_search.adapters.postgres.pool import Transaction
-from context_search.ports.upkeep import SweepCounts, SweepCursor, SweepExtent
+from context_search.ports.upkeep.sweeps import SweepCounts, SweepCursor, SweepExtent
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from pydantic import Field, JsonValue, model_validator
 from context_search.domain.access import Principal
 from context_search.domain.errors import CursorInvalidError
 from context_search.domain.progress import NodeState
-from context_search.ports.catalog import ValueKind
-from context_search.ports.indexing import LargeString
+from context_search.ports.catalog.outlines import ValueKind
+from context_search.ports.indexing.large_strings import LargeString
 from context_search.services.catalog.outline import (
     MAX_CHILDREN,
     MAX_WINDOW,

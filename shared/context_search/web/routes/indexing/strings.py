@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 
 from context_search.domain.errors import CursorInvalidError
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing import ChunkSpan, LargeString
+from context_search.ports.indexing.large_strings import ChunkSpan, LargeString
 from context_search.services.indexing.indexer import IndexLimits
 from context_search.services.indexing.strings import (
     MAX_CURSOR,

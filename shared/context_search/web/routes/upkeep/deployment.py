@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from context_search.ports.catalog import ListedProject
+from context_search.ports.catalog.projects import ListedProject
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly
 from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor

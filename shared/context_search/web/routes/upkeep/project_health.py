@@ -7,7 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter
 
 from context_search.domain.progress import NodeState
-from context_search.ports.upkeep import CleanupRun, ProjectReadings
+from context_search.ports.upkeep.cleanup_runs import CleanupRun
+from context_search.ports.upkeep.health import ProjectReadings
 from context_search.services.upkeep.project_health import ReadProjectHealth
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import ReadOwner, part

@@ -1,0 +1,1 @@
+"""Keys, MCP instances, and requests that come again, as rows."""

@@ -1,0 +1,1 @@
+"""Projects, tables, Search Tools and uploads, as rows."""

@@ -1,0 +1,1 @@
+"""The past of tables, and what is to be replaced in them."""

@@ -1,0 +1,1 @@
+"""Indexes, nodes, chunks and orders, as rows."""

@@ -1,0 +1,1 @@
+"""What has to leave, what is compared, and what is measured."""
