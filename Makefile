@@ -43,7 +43,7 @@ unit: setup-dev ## the tests that need no running parts, in about a minute (WORK
 	@$(pytest) -m "not stack and not slow"
 
 test: unit setup-build ## all tests: those of make unit, then those with running parts and slow ones
-	@$(pytest) -m "stack or slow"
+	@$(pytest) -m "stack or slow" --durations=25
 
 check: check-code check-security check-template check-locks ## lint, types, import rules; security; templates; locks
 
@@ -67,7 +67,7 @@ setup-console:
 
 console-test: setup-console ## the console in browsers, against a stack of its own (apt as root, or CHROMIUM= and FIREFOX=path)
 	@.venv-console/bin/python -m console.build --check
-	@.venv-console/bin/python -m pytest tests/console -o python_files='check_*.py' -rs
+	@.venv-console/bin/python -m pytest -n $(WORKERS) --dist loadfile tests/console -o python_files='check_*.py' -rs
 
 pictures: setup-console ## take the pictures of docs/ anew, of the console and of the command line
 	@PICTURES=docs/pictures .venv-console/bin/python -m pytest tests/console/check_pictures.py
@@ -167,7 +167,7 @@ endurance: setup-dev ## random edits, kills and restarts, then proof (MINUTES=10
 
 conformance: ## official MCP suite, Inspector and clients, the API's contract and walk (needs npm)
 	@scripts/setup.sh .venv requirements/conformance.txt
-	@$(python) -m pytest tests/conformance -o python_files='check_*.py'
+	@$(python) -m pytest -n $(WORKERS) --dist loadfile tests/conformance -o python_files='check_*.py'
 
 compile: setup-dev ## recompile every requirements file, keeping pins that still fit (UPGRADE=package)
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))

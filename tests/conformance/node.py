@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -41,11 +42,18 @@ def installed() -> Node:
     """
     node = Node(_node_home())
     WORK.mkdir(parents=True, exist_ok=True)
+    with (WORK / "lock").open("w") as held:  # pytest's workers come at the same time
+        fcntl.flock(held, fcntl.LOCK_EX)
+        _install(node)
+    return node
+
+
+def _install(node: Node) -> None:
     shutil.copy(HERE / "client.mjs", WORK)
     lock = HERE / "package-lock.json"
     marker = WORK / "installed-lock.json"
     if marker.exists() and marker.read_bytes() == lock.read_bytes():
-        return node
+        return
     for name in ("package.json", lock.name):
         shutil.copy(HERE / name, WORK)
     # The wheel's own ``bin/npm`` is a broken link; the program behind it is not.
@@ -59,7 +67,6 @@ def installed() -> Node:
             f"is its registry reachable? It says: {'; '.join(lines[:3]) or done.returncode}"
         )
     shutil.copy(lock, marker)
-    return node
 
 
 def _node_home() -> Path:

@@ -195,6 +195,7 @@ class Proof:
             shared.mix(**dict(zip(_ROLES, chosen, strict=True)))
             walk.round()
             walk.replace_and_undo(shared.versions[new])
+        walk.use_what_is_new(shared.versions[new])
         shared.alternate(seed=1)
         walk.round()
         walk.round()
@@ -213,6 +214,7 @@ class Proof:
         walk.round()
         walk.round()
         walk.replace_and_undo(shared.versions[new])
+        walk.use_what_is_new(shared.versions[new])
         added = written(shared, before)
         for version in (old, new):
             shared.mix(**dict.fromkeys(_ROLES, version))

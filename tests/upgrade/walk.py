@@ -33,6 +33,8 @@ _TOOLS: tuple[tuple[dict[str, Any], str], ...] = (
     ({**_CONFIG, "strategy": "hybrid", "storage": "lean"}, "/small"),
 )
 _KEPT_TABLES = 4
+_LARGE = 200_000
+"""Characters of a document that Postgres stores in more than 32,000 bytes, and so in sections."""
 _FOUND, _BECOMES = "harbour", "seaport"
 _SEARCHES = re.compile(r"/mcp|/api/v1/mcps.*|.*/\d+/(search|retrieve)")  # as the template has it
 _MCP_HEADERS = {
@@ -127,7 +129,9 @@ class Walk:
 
     def add(self) -> None:
         """A table, with a repeated request under one key, and its tools."""
-        document = self.document()
+        self._add_table(self.document())
+
+    def _add_table(self, document: dict[str, Any]) -> None:
         body = {"project_id": self.project_id, "name": "library", "data": document}
         once = {"idempotency-key": f"upgrade-{self.draw.randrange(10**9)}"}
         made = self.call("POST", "/api/v1/tables", body, status=201, headers=once)
@@ -240,6 +244,21 @@ class Walk:
         self.look()
         self.call("POST", self._own(f"replace/{plan['plan_id']}/undo"), {}, by=functions)
         self.documents = before
+        self.settle()
+        self.look()
+        self.counts["steps"] += 1
+
+    def use_what_is_new(self, functions: Functions) -> None:
+        """By functions that can: what a console makes; and a document that is cut in sections."""
+        session = {"name": "console", "kind": "console", "scopes": ["search"], "expires_in": 3_600}
+        self.call("POST", self._own("keys"), session, status=201, by=functions)
+        judged = self._own(f"judged-sets/set-{self.counts['steps']}")
+        self.call("PUT", judged, {"lines": ""}, status=201, by=functions)
+        texts = [english(_LARGE // 10, self.draw.randrange(10**6)) for _ in range(10)]
+        large = [self.texts.with_sentence(text) for text in texts]
+        self._add_table({**self.document(), "large": large})
+        self.settle()
+        self.edit()
         self.settle()
         self.look()
         self.counts["steps"] += 1

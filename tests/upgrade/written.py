@@ -14,6 +14,7 @@ UNWRITTEN: dict[str, str] = {
     "search_index.filterable": "as node.fields",
     "sign_in_code": "the walk opens no browser; 0.1.0 knows no console",
     "upload.from_revision": "only of a restored document of over 6 MB",
+    "words_backlog.generation_id": "has rows between an indexing and the next cleanup only",
     "project_removal": "has a row between a deletion and its end only; 0.1.0 knows neither",
 }
 # Table, column, default in SQL.
