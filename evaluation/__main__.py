@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit code: 0 done or not worse, 1 worse, 2 not measured."""
+    """Returns the exit code: 0 done, better or not worse, 1 worse, 2 not measured."""
     options = _options(arguments)
     try:
         return int(options.run(options))
@@ -89,7 +89,7 @@ def _compare(options: argparse.Namespace) -> int:
         raise NotMeasuredError(f"{options.key_file}: {error}") from error
     outcome = compare(ask, judged, options.base, options.candidate, measure=options.measure)
     print("\n".join(outcome.lines()))
-    return 1 if outcome.is_worse else 0
+    return 1 if outcome.verdict == "worse" else 0
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -12,7 +12,17 @@ import httpx
 
 from evaluation.jsonl import Row, UnreadableError, range_of, read_rows, rows_of, text_of
 from evaluation.judged import Question
-from evaluation.metrics import DEPTH, MEASURES, Span, Values, interval, measured, score
+from evaluation.metrics import (
+    DEPTH,
+    MEASURES,
+    Span,
+    Values,
+    Verdict,
+    interval,
+    measured,
+    score,
+    verdict,
+)
 
 TIMEOUT_S = 60.0
 TRIES = 5
@@ -72,9 +82,10 @@ class Outcome:
     measure: str
 
     @property
-    def is_worse(self) -> bool:
-        """Whether the whole 95 % interval of the paired difference is below zero."""
-        return self._difference(self.measure)[2] < 0
+    def verdict(self) -> Verdict:
+        """Worse or better where the whole 95 % interval of the paired difference is beside zero."""
+        _, low, high = self._difference(self.measure)
+        return verdict(low, high)
 
     def lines(self) -> Iterator[str]:
         """Yields a table and the verdict."""
@@ -84,7 +95,7 @@ class Outcome:
             mean, low, high = self._difference(name)
             base, candidate = self.base[name].mean(), self.candidate[name].mean()
             yield f"{name:12}{base:8.3f}{candidate:11.3f}   {mean:+.3f} [{low:+.3f}, {high:+.3f}]"
-        yield f"candidate is {'worse' if self.is_worse else 'not worse'} in {self.measure}"
+        yield f"candidate is {self.verdict} in {self.measure}"
 
     def _difference(self, measure: str) -> tuple[float, float, float]:
         return interval([self.candidate[measure] - self.base[measure]])

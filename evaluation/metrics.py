@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ DEPTH = 20
 MEASURES = ("recall@1", "recall@5", "recall@20", "ndcg@10", "mrr@10", "coverage@5")
 Values = NDArray[np.float64]
 Range = tuple[int, int]
+Verdict = Literal["worse", "not worse", "better"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +102,10 @@ def interval(groups: Sequence[Values], *, draws: int = 2_000) -> tuple[float, fl
     low, high = np.percentile(means / len(groups), [2.5, 97.5])
     mean = float(np.mean([values.mean() for values in groups]))
     return mean, float(low), float(high)
+
+
+def verdict(low: float, high: float) -> Verdict:
+    """Says what the interval of paired differences, candidate less base, shows."""
+    if high < 0:
+        return "worse"
+    return "better" if low > 0 else "not worse"

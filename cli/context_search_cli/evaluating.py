@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -14,8 +14,16 @@ from context_search_cli.client import Client
 from context_search_cli.command import Session, command, group
 from context_search_cli.failures import Code, CommandError, EndedError, UsageError
 from context_search_cli.judged import Question, questions_of, sets
-from context_search_cli.measures import DEPTH, MEASURES, Interval, Span, interval, score
-from context_search_cli.output import counted
+from context_search_cli.measures import (
+    DEPTH,
+    MEASURES,
+    Interval,
+    Span,
+    interval,
+    score,
+    verdict,
+)
+from context_search_cli.output import Output, counted
 from context_search_cli.ranking import Draft, draft_of
 
 app = group("eval", "Measure tools on judged questions.")
@@ -25,11 +33,23 @@ Measure = Literal["recall@1", "recall@5", "recall@20", "ndcg@10", "mrr@10", "cov
 """The names of ``MEASURES``, as Typer needs them."""
 Measures = dict[str, list[float]]
 """One value a question, by measure."""
+FIRST_S = 1.0
+LONGEST_S = 8.0
+"""Pauses before a question that was answered degraded is asked again."""
+LASTING = {"query_cut"}
+"""By which codes the same question is answered degraded for ever."""
 Source = Annotated[
     str,
     typer.Argument(
         metavar="SET", help="A file of JSON Lines, - for stdin, or a judged set of the project."
     ),
+]
+AskedAgain = Annotated[
+    float,
+    typer.Option("--timeout", min=0, help="Seconds to ask again what is answered degraded."),
+]
+SkipDegraded = Annotated[
+    bool, typer.Option("--skip-degraded", help="Leave out what stays degraded, instead of ending.")
 ]
 
 
@@ -40,22 +60,81 @@ class Configuration:
     tool: int
     draft: dict[str, object]
 
-    def ask(self, client: Client, question: str) -> list[Span]:
-        """Where the first hits stand. Raises CommandError where they would say nothing."""
+    def ask(self, client: Client, question: str) -> tuple[list[Span], list[str]]:
+        """Where the first hits stand, and by which codes the answer is less than was asked for."""
         body: dict[str, Any] = {"query": question, "top_k": DEPTH}
         path = f"/api/v1/tools/{self.tool}/search"
         if self.draft:
             path, body = f"{path}/explain", body | {"config": self.draft}
         answer = client.ask(path, body)
-        if degraded := answer["retrieval"]["degraded"]:
-            raise CommandError(
-                f"not measured: tool {self.tool} answered degraded: {', '.join(degraded)}",
-                Code.UNAVAILABLE,
-                code="NOT_MEASURED",
-                retryable=True,
-            )
         chunks = [hit["chunk"] for hit in answer["results"]]
-        return [Span(c["json_pointer"], c["char_start"], c["char_end"]) for c in chunks]
+        spans = [Span(c["json_pointer"], c["char_start"], c["char_end"]) for c in chunks]
+        return spans, answer["retrieval"]["degraded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """What becomes of questions that are answered degraded: asked again, then left out or fatal."""
+
+    session: Session
+    timeout_s: float
+    skips: bool
+
+    def heard(self, asked: Configuration, question: str) -> list[Span] | None:
+        """Where the first hits stand, None where that stays unknown. Raises CommandError."""
+        waited, pause = 0.0, FIRST_S
+        while True:
+            spans, degraded = asked.ask(self.session.client, question)
+            if not degraded:
+                return spans
+            told = f"tool {asked.tool} answered degraded: {', '.join(degraded)}"
+            will_last = bool(LASTING & set(degraded))
+            if will_last or waited + pause > self.timeout_s:
+                break
+            self.session.out.note(f"{told} — asking again in {pause:g} s")
+            self.session.world.sleep(pause)
+            waited += pause
+            pause = min(2 * pause, LONGEST_S)
+        if self.skips:
+            return None
+        raise CommandError(
+            f"not measured: {told}\n  the question: {question}\n"
+            f"  context-search status {asked.tool} says what is missing; --timeout SECONDS asks"
+            " again for longer, --skip-degraded leaves such questions out",
+            Code.UNAVAILABLE,
+            code="NOT_MEASURED",
+            query=question,
+            degraded=degraded,
+            retryable=not will_last,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What configurations score, question by question, and the questions that no figure counts."""
+
+    questions: list[str]
+    scores: list[tuple[dict[str, float], ...]]
+    left_out: list[str]
+
+    def values(self, place: int) -> Measures:
+        """The values of one configuration."""
+        return {name: [each[place][name] for each in self.scores] for name in MEASURES}
+
+    def document(self, *names: str) -> dict[str, Any]:
+        """As JSON says it; ``names`` are those of the configurations."""
+        rows = [
+            {"query": query} | dict(zip(names, map(_rounded, scores), strict=True))
+            for query, scores in zip(self.questions, self.scores, strict=True)
+        ]
+        return {"by_question": rows, "not_measured": self.left_out}
+
+    def tell(self, out: Output) -> None:
+        """Says on stderr how much the figures stand on."""
+        if self.left_out:
+            out.warn(f"{counted(len(self.left_out), 'question')} left out: answered degraded")
+        questions = counted(len(self.questions), "question")
+        out.note(f"{questions}; from and to: 95 % bootstrap interval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +171,20 @@ def run(
     source: Source,
     tool: Annotated[int, typer.Option("--tool", min=1, help="Who answers.")],
     draft: Draft = None,
+    timeout: AskedAgain = 60,
+    skip_degraded: SkipDegraded = False,
 ) -> None:
     """Measure a tool on judged questions."""
     asked = Configuration(tool, draft_of(draft))
     questions = questions_of(session, source)
-    [values] = _measured(session, questions, [asked])
-    found = {name: interval(values[name]) for name in MEASURES}
+    measured = _measured(Patience(session, timeout, skip_degraded), questions, [asked])
+    found = {name: interval(values) for name, values in measured.values(0).items()}
     document = {
         "tool": tool,
         "draft": asked.draft or None,
-        "questions": len(questions),
+        "questions": len(measured.questions),
         "measures": {name: _document(each) for name, each in found.items()},
+        **measured.document("measures"),
     }
 
     def show() -> None:
@@ -110,7 +192,7 @@ def run(
         session.out.rows(("measure", "mean", "from", "to"), rows, "")
 
     session.out.result(document, show)
-    session.out.note(f"{counted(len(questions), 'question')}; from and to: 95 % bootstrap interval")
+    measured.tell(session.out)
 
 
 @command(app, "compare")
@@ -127,58 +209,68 @@ def compare(
     ] = None,
     draft: Draft = None,
     measure: Annotated[Measure, typer.Option(help="What decides.")] = "ndcg@10",
+    timeout: AskedAgain = 60,
+    skip_degraded: SkipDegraded = False,
 ) -> None:
     """Compare two tools, or a tool with a draft of its ranking. Exit code 1: it is worse."""
     if candidate is None and not draft:
         raise UsageError("with whom? --candidate TOOL, or --draft KEY=VALUE")
     pair = [Configuration(base, {}), Configuration(candidate or base, draft_of(draft))]
     questions = questions_of(session, queries)
-    before, after = _measured(session, questions, pair)
+    measured = _measured(Patience(session, timeout, skip_degraded), questions, pair)
+    before, after = measured.values(0), measured.values(1)
     found = {name: Compared.of(before[name], after[name]) for name in MEASURES}
-    is_worse = found[measure].difference.high < 0
-    verdict = "worse" if is_worse else "not worse"
+    said = verdict(found[measure].difference)
     document = {
         "base": base,
         "candidate": pair[1].tool,
         "draft": pair[1].draft or None,
-        "questions": len(questions),
+        "questions": len(measured.questions),
         "measure": measure,
-        "verdict": verdict,
+        "verdict": said,
         "measures": {name: each.document for name, each in found.items()},
+        **measured.document("base", "candidate"),
     }
 
     def show() -> None:
         columns = ("measure", "base", "candidate", "difference", "from", "to")
         session.out.rows(columns, [[name, *each.cells] for name, each in found.items()], "")
-        session.out.line(f"candidate is {verdict} in {measure}")
+        session.out.line(f"candidate is {said} in {measure}")
 
     session.out.result(document, show)
-    session.out.note(f"{counted(len(questions), 'question')}; from and to: 95 % bootstrap interval")
-    if is_worse:
+    measured.tell(session.out)
+    if said == "worse":
         raise EndedError(Code.FAILED)
 
 
 def _measured(
-    session: Session, questions: Sequence[Question], asked: Sequence[Configuration]
-) -> list[Measures]:
-    """Each configuration's values, one a question; every question is asked of all in turn."""
-    client = session.client
-    with session.out.progress("asking") as tell:
+    patience: Patience, questions: Sequence[Question], asked: Sequence[Configuration]
+) -> Measured:
+    """Each configuration's scores; every question is asked of all in turn. Raises CommandError."""
+    with patience.session.out.progress("asking") as tell:
         answers = abreast(
-            lambda question: [one.ask(client, question.text) for one in asked],
+            lambda question: [patience.heard(one, question.text) for one in asked],
             questions,
             told=lambda done: tell(
                 f"asked: {done} of {counted(len(questions), 'question')}", done / len(questions)
             ),
         )
-    scored = [
-        [score(question.gold, spans) for spans in found]
-        for question, found in zip(questions, answers, strict=True)
-    ]
-    return [
-        {name: [scores[place][name] for scores in scored] for name in MEASURES}
-        for place in range(len(asked))
-    ]
+    measured = Measured([], [], [])
+    for question, found in zip(questions, answers, strict=True):
+        whole = [spans for spans in found if spans is not None]
+        if len(whole) < len(asked):
+            measured.left_out.append(question.text)
+            continue
+        measured.questions.append(question.text)
+        measured.scores.append(tuple(score(question.gold, spans) for spans in whole))
+    if not measured.questions:
+        raise CommandError(
+            "not measured: every question was answered degraded",
+            Code.UNAVAILABLE,
+            code="NOT_MEASURED",
+            retryable=True,
+        )
+    return measured
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -186,8 +278,11 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _document(found: Interval) -> dict[str, float]:
-    named = {"mean": found.mean, "low": found.low, "high": found.high}
-    return {name: round(value, 6) for name, value in named.items()}
+    return _rounded({"mean": found.mean, "low": found.low, "high": found.high})
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 6) for name, value in values.items()}
 
 
 def _ends(found: Interval, sign: str) -> tuple[str, str]:

@@ -74,6 +74,8 @@ def judge(
     """Judge pooled passages blind, 0 to 3; what is in the output already is not asked again."""
     if questions == "-":
         raise UsageError("stdin is where the grades come from: name a file")
+    if not output.parent.is_dir():
+        raise UsageError(f"there is no folder {output.parent}")
     texts = list(dict.fromkeys(parsed_lines(read_text(questions), questions, _text)))
     done = set(parsed_lines(read_text(str(output)), str(output), _text)) if output.exists() else ()
     left = [text for text in texts if text not in done]
@@ -92,9 +94,10 @@ def judge(
         _append(output, row | ({"others": others} if others else {}))
         judged += 1
         without += not relevant
+    where = str(output) if judged else "nothing is written"
     session.out.result(
-        {"judged": judged, "without_answer": without, "file": str(output)},
-        lambda: session.out.line(f"{counted(judged, 'question')} judged: {output}"),
+        {"judged": judged, "without_answer": without, "file": where if judged else None},
+        lambda: session.out.line(f"{counted(judged, 'question')} judged: {where}"),
     )
     if without:
         session.out.note(

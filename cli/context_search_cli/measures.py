@@ -9,6 +9,7 @@ import math
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 DEPTH = 20
 """How many passages of an answer are looked at."""
@@ -17,6 +18,7 @@ DRAWS = 2_000
 """Samples of a bootstrap."""
 SEED = 7
 Range = tuple[int, int]
+Verdict = Literal["worse", "not worse", "better"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,13 @@ def interval(values: Sequence[float]) -> Interval:
     draw = random.Random(SEED)  # noqa: S311
     means = sorted(math.fsum(draw.choices(values, k=count)) / count for _ in range(DRAWS))
     return Interval(math.fsum(values) / count, _percentile(means, 0.025), _percentile(means, 0.975))
+
+
+def verdict(difference: Interval) -> Verdict:
+    """Says what paired differences, candidate less base, show: all of the interval beside zero."""
+    if difference.high < 0:
+        return "worse"
+    return "better" if difference.low > 0 else "not worse"
 
 
 def _percentile(ordered: Sequence[float], share: float) -> float:

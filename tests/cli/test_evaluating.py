@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -95,16 +95,24 @@ def test_an_interval_is_that_of_the_evaluation_but_for_the_samples(count: int) -
     assert mine == ours.interval(values)
 
 
-@pytest.mark.parametrize("shift", [-0.3, -0.1, 0.0, 0.1])
-def test_the_verdict_is_that_of_the_evaluation(shift: float) -> None:
-    draw = random.Random(5)
+@pytest.mark.parametrize(
+    ("shift", "verdict"),
+    [(-0.3, "worse"), (-0.1, "worse"), (0.0, "not worse"), (0.1, "better"), (0.3, "better")],
+)
+def test_the_verdict_is_that_of_the_evaluation(shift: float, verdict: str) -> None:
+    draw = random.Random(6)
     base = [draw.random() for _ in range(100)]
     candidate = [each + shift + draw.uniform(-0.2, 0.2) for each in base]
     outcome = Outcome(
         {"ndcg@10": np.array(base)}, {"ndcg@10": np.array(candidate)}, measure="ndcg@10"
     )
     differences = [new - old for old, new in zip(base, candidate, strict=True)]
-    assert (ours.interval(differences).high < 0) is outcome.is_worse
+    assert ours.verdict(ours.interval(differences)) == outcome.verdict == verdict
+
+
+@pytest.mark.parametrize("ends", [(-1.0, 0.0), (0.0, 0.0), (0.0, 1.0), (-1.0, 1.0)])
+def test_an_interval_that_touches_zero_decides_nothing(ends: tuple[float, float]) -> None:
+    assert ours.verdict(ours.Interval(0.0, *ends)) == theirs.verdict(*ends) == "not worse"
 
 
 def test_a_tool_is_measured(cli: CommandLine, tool: int, judged: Path) -> None:
@@ -113,6 +121,22 @@ def test_a_tool_is_measured(cli: CommandLine, tool: int, judged: Path) -> None:
     result = cli.done("eval", "run", judged, "--tool", tool)
     assert result.lines[3] == ["ndcg@10", "1.000", "1.000", "1.000"]
     assert "2 questions" in result.err
+
+
+def test_every_question_has_its_figures(cli: CommandLine, table: int, tool: int) -> None:
+    half = [line("keeper clockwork lantern", LIGHT), line("notice period lease", LIGHT)]
+    judged = cli.file("judged.jsonl", lines(*half))
+    first, second = cli.json("eval", "run", judged, "--tool", tool)["by_question"]
+    assert first["query"] == "keeper clockwork lantern"
+    assert set(first["measures"]) == set(ours.MEASURES)
+    assert (first["measures"]["recall@1"], second["measures"]["recall@1"]) == (1.0, 0.0)
+    blind = cli.tool(table, "--scope", "/nowhere")
+    pair = ("eval", "compare", "--queries", judged, "--base", tool, "--candidate", blind)
+    one, _ = cli(*pair, "--json").document["by_question"]
+    assert (one["base"]["recall@1"], one["candidate"]["recall@1"]) == (1.0, 0.0)
+    found = cli(*pair, "--json").document
+    mean = sum(each["base"]["mrr@10"] for each in found["by_question"]) / 2
+    assert mean == pytest.approx(found["measures"]["mrr@10"]["base"])
 
 
 def test_a_tool_that_finds_less_is_worse(
@@ -124,7 +148,7 @@ def test_a_tool_that_finds_less_is_worse(
     assert (worse.code, worse.document["verdict"]) == (1, "worse")
     assert worse.document["measures"]["ndcg@10"]["difference"]["mean"] == -1
     better = cli.done(*pair, "--base", blind, "--candidate", tool)
-    assert better.out.endswith("candidate is not worse in ndcg@10\n")
+    assert better.out.endswith("candidate is better in ndcg@10\n")
 
 
 def test_a_draft_is_compared_with_the_tool(cli: CommandLine, tool: int, judged: Path) -> None:
@@ -201,11 +225,59 @@ def test_a_run_that_is_stopped_asks_no_more_and_prints_no_figure(
     assert cli.json("eval", "run", judged, "--tool", tool)["questions"] == 100
 
 
-def test_a_degraded_answer_measures_nothing(cli: CommandLine, tool: int, judged: Path) -> None:
+def degraded(code: str, tool: int) -> Callable[[httpx2.Request], httpx2.Response | None]:
+    """The answer of a tool to questions about keepers."""
+
+    def answer(request: httpx2.Request) -> httpx2.Response | None:
+        if request.url.path.endswith(f"/{tool}/search") and b"keeper" in request.content:
+            body = {"results": [], "retrieval": {"degraded": [code]}}
+            return httpx2.Response(200, json=body)
+        return None
+
+    return answer
+
+
+def test_what_is_answered_degraded_is_asked_again(
+    cli: CommandLine, tool: int, judged: Path
+) -> None:
     table = cli.json("tools", "show", tool)["table_id"]
     cli.done("tables", "set", table, "/new", "-", "--text", stdin=TEXT)
-    result = cli("eval", "run", judged, "--tool", tool, "--json")
-    assert (result.code, result.document["error"]["code"]) == (5, "NOT_MEASURED")
+    ask = ("eval", "run", judged, "--tool", tool)
+    ended = cli(*ask, "--timeout", 0, "--json")
+    error = ended.document["error"]
+    assert (ended.code, error["code"], error["retryable"]) == (5, "NOT_MEASURED", True)
+    assert (error["degraded"], error["query"]) == (["partial_index"], "keeper clockwork lantern")
+    assert f"context-search status {tool}" in ended.err
+    assert "--timeout" in ended.err
+    result = cli.done(*ask, "--json")  # while it waits, the index becomes whole
+    assert (result.document["questions"], cli.pauses[-1]) == (2, 1.0)
+    assert "asking again in 1 s" in result.err
+
+
+def test_asking_again_has_an_end(cli: CommandLine, tool: int) -> None:
+    judged = cli.file("judged.jsonl", lines(line("keeper clockwork lantern", LIGHT)))
+    cli.pauses.clear()
+    cli.network.before += [degraded("embed_timeout", tool)] * 9
+    assert cli("eval", "run", judged, "--tool", tool, "--timeout", 20).code == 5
+    assert cli.pauses == [1, 2, 4, 8]
+
+
+def test_what_stays_degraded_may_be_left_out(cli: CommandLine, tool: int, judged: Path) -> None:
+    ask = ("eval", "run", judged, "--tool", tool, "--skip-degraded")
+    cli.pauses.clear()
+    cli.network.before.append(degraded("query_cut", tool))
+    result = cli.done(*ask, "--json")
+    assert result.document["not_measured"] == ["keeper clockwork lantern"]
+    assert result.document["questions"] == len(result.document["by_question"]) == 1
+    assert "1 question left out" in result.err
+    assert cli.pauses == []  # it would be answered so for ever
+    alone = cli.file("alone.jsonl", JUDGED.splitlines()[0])
+    cli.network.before.append(degraded("query_cut", tool))
+    nothing = cli("eval", "run", alone, "--tool", tool, "--skip-degraded", "--json")
+    assert (nothing.code, nothing.document["error"]["code"]) == (5, "NOT_MEASURED")
+    cli.network.before.append(degraded("query_cut", tool))
+    ended = cli("eval", "run", judged, "--tool", tool, "--json").document["error"]
+    assert ended["retryable"] is False
 
 
 @pytest.mark.parametrize(
@@ -273,6 +345,10 @@ def test_a_judgment_may_be_some_words(cli: CommandLine, tool: int) -> None:
     assert [(span.start, span.end) for span in judged.gold] == [(start, start + 14)]
     assert json.loads(out.read_text().splitlines()[1])["relevant"][0]["grade"] == 3
     assert cli("eval", "judge", "-", "--tool", tool, "-o", out).code == 2
+    nowhere = cli.folder / "none" / "mine.jsonl"
+    before = len(cli.network.requests)
+    assert cli("eval", "judge", asked, "--tool", tool, "-o", nowhere).code == 2
+    assert len(cli.network.requests) == before  # nobody judges in vain
 
 
 def test_a_skipped_question_comes_again(cli: CommandLine, tool: int) -> None:
@@ -280,6 +356,9 @@ def test_a_skipped_question_comes_again(cli: CommandLine, tool: int) -> None:
     out = cli.folder / "mine.jsonl"
     words = ("eval", "judge", asked, "--tool", tool, "--depth", 1, "-o", out)
     assert cli.json(*words, stdin="s\n")["judged"] == 0
-    assert cli.json(*words, stdin="")["judged"] == 0
+    nothing = cli.done(*words, stdin="")
+    assert nothing.out == "0 questions judged: nothing is written\n"
+    assert not out.exists()
+    assert cli.json(*words, stdin="")["file"] is None
     assert cli.json(*words, stdin="3\n")["judged"] == 1
     assert "0 of 1 question left" in cli.done(*words).err
