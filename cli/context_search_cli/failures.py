@@ -26,6 +26,11 @@ class CommandError(Exception):
         self.ends_with = ends_with
         self.document = {"detail": message} | document
 
+    def advise(self, text: str) -> None:
+        """Lets the failure also say what to do."""
+        self.args = (f"{self}\n  {text}",)
+        self.document["advice"] = text
+
 
 class UsageError(CommandError):
     """The command line, or what it names on this machine, is not as the command needs it."""

@@ -10,7 +10,7 @@ import typer
 from context_search_cli.client import Answer
 from context_search_cli.command import Limit, Session, ToolId, command, group
 from context_search_cli.config import read_secret, write_private
-from context_search_cli.failures import CommandError, UsageError
+from context_search_cli.failures import CommandError, ProblemError, UsageError
 from context_search_cli.keys import Output, hand_over
 from context_search_cli.mcp_clients import CLIENTS, ClientName, CommandClient, Connection, file_of
 from context_search_cli.output import one_line
@@ -78,10 +78,18 @@ def bind(
     if on and off:
         raise UsageError("--on or --off, not both")
     path = f"/api/v1/mcps/{instance}/bindings"
-    if on or off:
-        done = session.client.request("PATCH", f"{path}/{tool}", {"status": on}, is_safe=True)
-    else:
-        done = session.client.create(path, {"tool_id": tool})
+    try:
+        if on or off:
+            done = session.client.request("PATCH", f"{path}/{tool}", {"status": on}, is_safe=True)
+        else:
+            done = session.client.create(path, {"tool_id": tool})
+    except ProblemError as refused:
+        give = f"context-search mcp bind {instance} {tool}"
+        if refused.status == 404 and (on or off):
+            refused.advise(f"only a tool that the instance has is shown or hidden; give it: {give}")
+        if refused.status == 409 and not (on or off):
+            refused.advise(f"if the instance has it, show or hide it: {give} --on (or --off)")
+        raise
     state = "shown" if done["status"] else "hidden"
     text = f"instance {instance}: {done['name']} is {state}"
     session.out.result(done, lambda: session.out.made(tool, text))
