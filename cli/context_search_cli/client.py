@@ -263,22 +263,32 @@ class Client:
         return Answer(reply.status_code, text, *map(reply.headers.get, names))
 
 
-def _rows(ask: Callable[[object], Answer], name: str, limit: int) -> tuple[list[Any], bool]:
-    """Raises UnreachableError where the pages would go on for ever."""
-    rows: list[Any] = []
-    cursor: object = None
+def pages_of(ask: Callable[[str | None], Answer]) -> Iterator[Answer]:
+    """Gives the pages of a list, each of which names the next.
+
+    Raises UnreachableError where they would go on for ever.
+    """
+    cursor = None
     seen: set[str] = set()
     while len(seen) < MOST_PAGES:
         page = ask(cursor)
-        rows += _list(page[name], name)
+        yield page
         cursor = page.body.get("cursor")
-        if cursor is None or 0 < limit <= len(rows):
-            is_cut = 0 < limit < len(rows)
-            return (rows[:limit] if is_cut else rows), cursor is not None or is_cut
+        if cursor is None:
+            return
         if not isinstance(cursor, str) or cursor in seen:
             raise UnreachableError("the list names a page that was there: is this the API?")
         seen.add(cursor)
-    raise UnreachableError(f"the list has over {MOST_PAGES:,} pages: give a --limit")
+    raise UnreachableError(f"the list has over {MOST_PAGES:,} pages: is this the API?")
+
+
+def _rows(ask: Callable[[str | None], Answer], name: str, limit: int) -> tuple[list[Any], bool]:
+    rows: list[Any] = []
+    for page in pages_of(ask):
+        rows += _list(page[name], name)
+        if 0 < limit <= len(rows):
+            return rows[:limit], len(rows) > limit or page.body.get("cursor") is not None
+    return rows, False
 
 
 def _list(value: object, name: str) -> list[Any]:

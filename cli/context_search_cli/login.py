@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 
 from context_search_cli.command import Session, command
 from context_search_cli.config import Endpoint, Wanted, checked_secret, checked_url, read_secret
-from context_search_cli.failures import ProblemError, UsageError
+from context_search_cli.failures import Code, CommandError, ProblemError, UsageError
 
 app = typer.Typer()
 DEFAULT_PROFILE = "default"
@@ -91,15 +92,33 @@ def console(
     No key is in the address. With one that may not manage, the page asks for the key.
     """
     endpoint = session.configuration.endpoint(session.wanted)
-    address = f"{endpoint.url}/console"
-    if endpoint.key is not None:
-        try:
+    address, refusal = f"{endpoint.url}/console", ""
+    try:
+        if endpoint.key is not None:
             address += f"#/once/{session.client.ask('/api/v1/console/codes')['code']}"
-        except ProblemError as refused:
-            session.out.note(f"sign in there with the key: {refused}")
+    except ProblemError as refused:
+        refusal = f": {refused}"
+    if "#" not in address:
+        _look_for_console(session, endpoint)
+        session.out.note(f"sign in there with a key{refusal}")
     session.out.result({"url": address}, lambda: session.out.line(address))
     if opens and session.out.is_terminal:
         webbrowser.open(address)
+
+
+def _look_for_console(session: Session, endpoint: Endpoint) -> None:
+    """Raises CommandError where the deployment has none."""
+    try:
+        session.client_of(replace(endpoint, key=None, secret=None)).get("/console")
+    except ProblemError as refused:
+        if refused.status != 404:
+            raise
+        raise CommandError(
+            f"{endpoint.url} has no console. Who deploys it switches it on: the parameter"
+            " Console=true; on this machine CONSOLE=true before make serve",
+            Code.NOT_FOUND,
+            code="NO_CONSOLE",
+        ) from None
 
 
 def _wanted(session: Session, url: str | None, key_file: str | None) -> Endpoint:

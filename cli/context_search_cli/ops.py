@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from context_search_cli.client import Client
+from context_search_cli.client import Client, pages_of
 from context_search_cli.command import (
     Limit,
     SecretFile,
@@ -96,17 +96,16 @@ def rebuild(
 def _summed(session: Session, client: Client, *, every: bool, dry_run: bool) -> dict[str, Any]:
     """Goes through all pages, each of which may be asked for again, and adds them up."""
     total: dict[str, Any] = {}
-    cursor: str | None = "0"
+    asked = {"outdated": not every, "dry_run": dry_run}
+    counted_by = "indexes" if dry_run else "generations"
     with session.out.progress("0 indexes") as tell:
-        while cursor is not None:
-            page = client.ask(
-                "/internal/rebuild", outdated=not every, dry_run=dry_run, cursor=cursor
-            ).body
-            cursor = page.pop("cursor")
-            for name, value in page.items():
+        for page in pages_of(lambda at: client.ask("/internal/rebuild", **asked, cursor=at)):
+            _ = page[counted_by]  # what has none is no answer of the API
+            for name in (each for each in page.body if each != "cursor"):
+                value, known = page[name], total.get(name, 0)
                 amount = len(value) if isinstance(value, list) else value
-                total[name] = None if amount is None else total.get(name, 0) + amount
-            tell(f"{total['indexes' if dry_run else 'generations']} indexes")
+                total[name] = None if None in {amount, known} else known + amount
+            tell(f"{total[counted_by]} indexes")
     return total
 
 

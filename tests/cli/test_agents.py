@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
+import httpx2
 import pytest
 
 from context_search_cli.mcp_clients import CLIENTS, ClientName, Connection
-from tests.cli.running import URL, CommandLine
+from tests.cli.running import URL, Before, CommandLine
 from tests.web.api import SECRET
 
 MCP_PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
@@ -60,11 +62,24 @@ def test_an_instance_is_made_bound_and_tried(cli: CommandLine) -> None:
     assert "search_x" in told.out
     assert "2025-11-25 and 2026-07-28" in told.err
     assert path.read_text().strip() not in told.out + told.err
-    assert cli("mcp", "bind", made["id"], tool).code == 4
+    again = cli("mcp", "bind", made["id"], tool, "--json")
+    assert (again.code, "--on" in again.document["error"]["advice"]) == (4, True)
     cli.done("mcp", "bind", made["id"], tool, "--off")
     assert cli.json("mcp", "try", "--agent-key", path)["tools"] == []
     cli.done("mcp", "bind", made["id"], tool, "--on")
     assert cli.json("mcp", "try")["tools"]
+
+
+@pytest.mark.parametrize("way", ["--on", "--off"])
+def test_a_tool_that_an_instance_does_not_have_is_given_to_it_first(
+    cli: CommandLine, way: str
+) -> None:
+    tool = cli.tool(cli.table({"a": "x" * 40}))
+    made = cli.json("mcp", "create", "support")["id"]
+    result = cli("mcp", "bind", made, tool, way)
+    assert result.code == 3
+    assert f"give it: context-search mcp bind {made} {tool}\n" in result.err
+    assert cli("mcp", "bind", made, tool, way, "--json").document["error"]["code"] == "NOT_FOUND"
 
 
 def test_an_agents_key_opens_nothing_else(cli: CommandLine) -> None:
@@ -192,6 +207,26 @@ def test_operators_rebuild_all_projects(operator: CommandLine) -> None:
     assert begun["generations"] == told["indexes"]
     assert operator("ops", "rebuild", "--yes", "--wait", "--timeout", 0).code == 5
     assert "generations" in operator.done("ops", "rebuild", "--all", "--yes").out
+
+
+def test_rebuilds_of_all_projects_are_summed_over_the_pages(operator: CommandLine) -> None:
+    first, last = {"indexes": 50, "cost": 0.5, "cursor": "7"}, {"indexes": 2, "cost": None}
+    operator.network.before += [page_of_a_rebuild(first), page_of_a_rebuild(last)]
+    told = operator.json("ops", "rebuild", "--dry-run")
+    assert told == {"indexes": 52, "cost": None}
+    assert [each.url.params.get("cursor") for each in operator.network.requests] == [None, "7"]
+
+
+def test_rebuilds_whose_pages_go_in_circles_end(operator: CommandLine) -> None:
+    page = {"generations": [], "cursor": "7"}
+    operator.network.before += [page_of_a_rebuild(page) for _ in range(9)]
+    result = operator("ops", "rebuild", "--yes", "--json")
+    assert (result.code, result.document["error"]["code"]) == (5, "UNREACHABLE")
+    assert len(operator.network.requests) == 2
+
+
+def page_of_a_rebuild(page: Mapping[str, object]) -> Before:
+    return lambda _: httpx2.Response(200, json={"cursor": None, **page})
 
 
 def test_the_secret_travels_without_the_key(operator: CommandLine) -> None:

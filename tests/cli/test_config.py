@@ -8,9 +8,14 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from context_search.web.app import http_app
+from context_search.web.openapi import contract, every_router
+from context_search.web.routes import console
+from context_search.web.routes.access import sign_in
 from context_search_cli.config import Configuration, Endpoint, Wanted, checked_url, read_secret
 from context_search_cli.failures import UsageError
 from tests.cli.running import URL, CommandLine
+from tests.web.in_process import InProcess
 
 KEY = "cs_key"
 
@@ -133,6 +138,23 @@ def test_the_console_asks_for_a_key_that_may_not_manage(cli: CommandLine) -> Non
     assert told.out == f"{URL}/console\n"
     assert "sign in there" in told.err
     assert made["api_key"] not in told.out + told.err
+
+
+@pytest.mark.parametrize("environment", [{}, {"CONTEXT_SEARCH_KEY": ""}])
+def test_a_deployment_without_a_console_says_so(
+    cli: CommandLine, environment: dict[str, str]
+) -> None:
+    served = [each for each in every_router() if each not in [console.router, sign_in.router]]
+    cli.network.inside = InProcess(http_app(served, cli.parts, contract=contract))
+    cli.environment |= environment
+    result = cli("console", "--json")
+    assert (result.code, result.document["error"]["code"]) == (3, "NO_CONSOLE")
+    assert "CONSOLE=true" in result.err
+
+
+def test_the_console_of_a_server_whose_key_is_unknown_is_named(cli: CommandLine) -> None:
+    cli.environment["CONTEXT_SEARCH_KEY"] = ""
+    assert cli.done("console").out == f"{URL}/console\n"
 
 
 def test_login_with_a_wrong_key_keeps_nothing(cli: CommandLine) -> None:
