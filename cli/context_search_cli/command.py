@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
+from typing import Annotated, Any, Concatenate, ParamSpec, get_args, get_type_hints
 
 import httpx2
 import typer
@@ -112,6 +112,7 @@ ToolId = Annotated[int, typer.Argument(metavar="TOOL", min=1, help="Id of a Sear
 Limit = Annotated[int, typer.Option("--limit", min=0, help="Rows at most; 0: all.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until it is done.")]
+Shared = Annotated[bool, typer.Option("--shared", help="Also where other tools use the index.")]
 Timeout = Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")]
 SecretFile = Annotated[
     Path | None,
@@ -129,7 +130,8 @@ def command(
 ) -> Callable[[Callable[Concatenate[Session, P], None]], Callable[Concatenate[Session, P], None]]:
     """Makes a function a command: its docstring is its help, the shared options are added.
 
-    The function's first parameter is the session, all others are keyword-only.
+    The function's first parameter is the session, all others are keyword-only. What it takes as
+    ``**name: Unpack[Options]``, a TypedDict, are options that nobody has to give.
     """
 
     def register(
@@ -159,15 +161,19 @@ def _with_shared_options(function: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(function, include_extras=True)
     _, *parameters = inspect.signature(function).parameters.values()
     own = {each.name for each in parameters}
-    kept = [each.replace(annotation=hints[each.name]) for each in parameters]
-    kind = inspect.Parameter.KEYWORD_ONLY
+    kept: list[inspect.Parameter] = []
+    for each in parameters:
+        hint = hints[each.name]
+        if each.kind is inspect.Parameter.VAR_KEYWORD:
+            options = get_type_hints(get_args(hint)[0], include_extras=True)
+            kept += [_option(*each, default=None) for each in options.items()]
+        else:
+            kept.append(each.replace(annotation=hint))
     context = inspect.Parameter(
         "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
     )
     added = [
-        inspect.Parameter(
-            name, kind, default=False if name in {"as_json", "quiet"} else None, annotation=hint
-        )
+        _option(name, hint, default=False if name in {"as_json", "quiet"} else None)
         for name, hint in _SHARED.items()
         if name not in own
     ]
@@ -175,6 +181,11 @@ def _with_shared_options(function: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = signature  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
     return run
+
+
+def _option(name: str, hint: Any, *, default: object) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=hint)
 
 
 def _ended(run: Callable[[], None], out: Output) -> int:
@@ -206,3 +217,13 @@ def confirmed(session: Session, question: str, *, yes: bool) -> None:
         raise KeyboardInterrupt from None
     if not is_agreed:
         raise CommandError("nothing was changed")
+
+
+def delete_named(session: Session, path: str, what: str, and_with: str = "", *, yes: bool) -> None:
+    """Deletes what is at a path, ``table 7`` say, after asking for it by its name."""
+    if not yes:
+        name = session.client.get(path)["name"]
+        confirmed(session, f"Delete {what} ({name}){and_with}?", yes=yes)
+    session.client.delete(path)
+    number = int(path.rpartition("/")[2])
+    session.out.result({"deleted": number}, lambda: session.out.made(number, f"{what} is deleted"))

@@ -9,7 +9,7 @@ import re
 import socket
 import ssl
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Annotated, Any, Literal
@@ -78,14 +78,7 @@ def doctor(
     told: list[dict[str, str]] = []
     for check in examination.checks(upload=upload):
         finding = check.finding()
-        told.append(
-            {
-                "check": check.name,
-                "state": finding.state,
-                "detail": finding.detail,
-                "todo": finding.todo,
-            }
-        )
+        told.append({"check": check.name, **asdict(finding)})
         if not session.out.as_json:
             _show(session.out, check.name, finding)
         if finding.state == "wrong" and check.name == "reachable":

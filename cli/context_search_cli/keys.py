@@ -45,15 +45,11 @@ def list_(
     limit: Limit = 100,
 ) -> None:
     """List the keys of the project; their texts are not stored anywhere."""
-    rows, has_more = session.client.pages(f"{session.project}/keys", "keys", limit=limit, kind=kind)
     columns = ["id", "name", "prefix", "scopes", "last_used_at", "expires_at", "revoked_at"]
     if kind == "all":
         columns.insert(2, "kind")
-
-    def show() -> None:
-        session.out.rows(columns, [[row[name] for name in columns] for row in rows], "no key")
-
-    session.out.result({"keys": rows, "has_more": has_more}, show)
+    found = session.client.pages(f"{session.project}/keys", "keys", limit=limit, kind=kind)
+    session.out.listed("keys", found, columns, "no key")
 
 
 @command(app, "create")

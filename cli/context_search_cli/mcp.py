@@ -54,15 +54,9 @@ def create(
 @command(app, "list")
 def list_(session: Session, *, limit: Limit = 100) -> None:
     """List the instances of the project."""
-    rows, has_more = session.client.pages("/api/v1/mcps", "mcps", limit=limit)
     columns = ("id", "name", "status", "replace", "confirm", "created_at")
-
-    def show() -> None:
-        session.out.rows(
-            columns, [[row[name] for name in columns] for row in rows], "no instance yet"
-        )
-
-    session.out.result({"mcps": rows, "has_more": has_more}, show)
+    found = session.client.pages("/api/v1/mcps", "mcps", limit=limit)
+    session.out.listed("mcps", found, columns, "no instance yet: context-search mcp create NAME")
 
 
 @command(app, "bind")

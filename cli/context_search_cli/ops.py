@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from context_search_cli.command import (
     Limit,
     SecretFile,
     Session,
+    Shared,
     Timeout,
     ToolId,
     Wait,
@@ -21,6 +23,7 @@ from context_search_cli.command import (
 )
 from context_search_cli.keys import Output, hand_over
 from context_search_cli.output import counted, number
+from context_search_cli.tools import empty
 from context_search_cli.waiting import wait_for
 
 app = group("ops", "Operator's work, with the internal secret.")
@@ -45,19 +48,13 @@ def create_project(
 def list_projects(session: Session, *, limit: Limit = 100, secret_file: SecretFile = None) -> None:
     """List the projects of the deployment."""
     client = session.internal(secret_file)
-    rows, has_more = client.pages("/internal/projects", "projects", limit=limit)
-    columns = ("id", "name", "tables_count", "tools_count", "building")
-
-    def show() -> None:
-        session.out.rows(
-            ("id", "name", "tables", "tools", "building"),
-            [[row[name] for name in columns] for row in rows],
-            "no project yet: context-search ops projects create NAME",
-        )
-
-    session.out.result({"projects": rows, "has_more": has_more}, show)
-    if has_more:
-        session.out.note(f"there are more than {limit}: --limit 0")
+    session.out.listed(
+        "projects",
+        client.pages("/internal/projects", "projects", limit=limit),
+        ("id", "name", "tables", "tools", "building"),
+        "no project yet: context-search ops projects create NAME",
+        cells=itemgetter("id", "name", "tables_count", "tools_count", "building"),
+    )
 
 
 @command(app, "rebuild")
@@ -144,14 +141,10 @@ def clear(
     session: Session,
     *,
     tool: ToolId,
-    shared: Annotated[
-        bool, typer.Option("--shared", help="Also where other tools use the index.")
-    ] = False,
+    shared: Shared = False,
     yes: Yes = False,
     secret_file: SecretFile = None,
 ) -> None:
     """Empty the index of any project's tool: nothing is found before it is built again."""
-    confirmed(session, f"Empty the index of tool {tool}? Nothing will be found in it.", yes=yes)
-    done = session.internal(secret_file).delete(f"/internal/tools/{tool}/chunks", shared=shared)
-    text = f"{counted(done['chunks'], 'chunk')} gone, for the tools {done['tools']}"
-    session.out.result(done, lambda: session.out.line(text))
+    client, path = session.internal(secret_file), f"/internal/tools/{tool}/chunks"
+    empty(session, tool, lambda: client.delete(path, shared=shared), yes=yes)

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any, Protocol, TextIO
 
 from rich.console import Console
@@ -150,6 +151,30 @@ class Output:
             self._table(columns, rows, texts)
         else:
             self.note(empty)
+
+    def listed(
+        self,
+        name: str,
+        found: tuple[list[Any], bool],
+        columns: Sequence[str],
+        empty: str,
+        *,
+        cells: Callable[[Any], Sequence[Cell]] | None = None,
+        fewer: str = "",
+        **beside: Any,
+    ) -> None:
+        """Prints rows of the API, and whether there are more; ``columns`` are their members.
+
+        Else ``cells`` says what a row has in them, and ``fewer`` what asks for less than all.
+        """
+        rows, has_more = found
+        row_of = cells or itemgetter(*columns)
+        self.result(
+            {**beside, name: rows, "has_more": has_more},
+            lambda: self.rows(columns, [row_of(row) for row in rows], empty),
+        )
+        if has_more:
+            self.note(f"there are more than {len(rows)}: --limit 0{fewer}")
 
     def fields(self, values: Mapping[str, Cell]) -> None:
         """Prints names and values, one a line; None is left out."""

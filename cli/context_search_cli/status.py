@@ -16,6 +16,7 @@ app = typer.Typer()
 project_index = group("project-index", "The index over all tables of the project.")
 SETTLED = {"ready", "degraded", "evicted", "error", "stalled"}
 """States in which nothing goes on that would end by itself."""
+NODE_COLUMNS = ("string", "characters", "state", "tries", "reason", "next attempt")
 
 
 @command(app, "status")
@@ -60,14 +61,7 @@ def on(
     path = f"{session.project}/search-index"
     state = session.client.ask(path, {"filterable": filterable} if filterable else None)
     if wait:
-        state = wait_for(
-            session,
-            lambda: session.client.get(path),
-            is_over=lambda found: found["status"] in SETTLED,
-            told=lambda found: far(found.body),
-            share=lambda found: indexed_share(found.body),
-            timeout_s=timeout,
-        )
+        state = _settled(session, path, timeout)
     session.out.result(state, lambda: show_state(session.out, state.body))
 
 
@@ -88,9 +82,13 @@ def of_project(session: Session) -> None:
 
 def wait_until_settled(session: Session, tool: int, timeout_s: float) -> Answer:
     """Follows a tool's index until nothing goes on. Raises CommandError when the time is over."""
+    return _settled(session, _path(tool), timeout_s)
+
+
+def _settled(session: Session, path: str, timeout_s: float) -> Answer:
     return wait_for(
         session,
-        lambda: session.client.get(_path(tool)),
+        lambda: session.client.get(path),
         is_over=lambda state: state["status"] in SETTLED,
         told=lambda state: far(state.body),
         share=lambda state: indexed_share(state.body),
@@ -134,7 +132,7 @@ def show_state(out: Output, state: dict[str, Any]) -> None:
     waiting = [each for each in state.get("not_indexed") or [] if not _is_on_its_way(each)]
     if waiting:
         out.line()
-        show_nodes(out, waiting)
+        out.rows(NODE_COLUMNS, [cells_of_node(node) for node in waiting], "")
     tool = state.get("tool_id")
     hidden = state.get("not_indexed_count", 0) - len(waiting)
     if hidden > 0:
@@ -162,33 +160,18 @@ def _is_of_model(node: dict[str, Any]) -> bool:
     return node["state"] == "quarantined" and str(code).startswith("EMBEDDING_")
 
 
-def show_nodes(out: Output, nodes: list[dict[str, Any]]) -> None:
-    """Prints strings of an index with their states and reasons."""
-    rows = [
-        [
-            node["json_pointer"],
-            node["char_count"],
-            node["state"],
-            node["attempts"],
-            (node.get("last_error") or {}).get("code"),
-            node.get("next_attempt_at"),
-        ]
-        for node in nodes
+def cells_of_node(node: dict[str, Any]) -> list[object]:
+    """What ``NODE_COLUMNS`` have of a string of an index: its state and the reason."""
+    return [
+        *(node[name] for name in ("json_pointer", "char_count", "state", "attempts")),
+        (node.get("last_error") or {}).get("code"),
+        node.get("next_attempt_at"),
     ]
-    columns = ("string", "characters", "state", "tries", "reason", "next attempt")
-    out.rows(columns, rows, "every string is indexed")
 
 
 def _all(session: Session) -> None:
-    rows, _ = session.client.pages("/api/v1/tools", "tools", limit=0, page=100)
-    columns = ("id", "name", "table_id", "status")
-
-    def show() -> None:
-        session.out.rows(
-            columns, [[row[name] for name in columns] for row in rows], "no Search Tool yet"
-        )
-
-    session.out.result({"tools": rows}, show)
+    found = session.client.pages("/api/v1/tools", "tools", limit=0, page=100)
+    session.out.listed("tools", found, ("id", "name", "table_id", "status"), "no Search Tool yet")
 
 
 def _path(tool: int) -> str:

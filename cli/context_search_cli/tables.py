@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +18,7 @@ from context_search_cli.command import (
     Timeout,
     Yes,
     command,
-    confirmed,
+    delete_named,
     group,
 )
 from context_search_cli.config import write_private
@@ -49,22 +50,14 @@ def list_(
     limit: Limit = 100,
 ) -> None:
     """List the tables of the project."""
-    rows, has_more = session.client.pages("/api/v1/tables", "tables", limit=limit, page=50, q=query)
-    columns = (
-        *("id", "name", "revision", "stored_bytes", "tools_count"),
-        *("status", "chunks_count", "updated_at"),
+    members = "id name revision stored_bytes tools_count status chunks_count updated_at"
+    session.out.listed(
+        "tables",
+        session.client.pages("/api/v1/tables", "tables", limit=limit, page=50, q=query),
+        ("id", "name", "revision", "bytes", "tools", "status", "chunks", "updated_at"),
+        "no table yet: context-search tables import FILE",
+        cells=itemgetter(*members.split()),
     )
-
-    def show() -> None:
-        session.out.rows(
-            ("id", "name", "revision", "bytes", "tools", "status", "chunks", "updated_at"),
-            [[row[name] for name in columns] for row in rows],
-            "no table yet: context-search tables import FILE",
-        )
-
-    session.out.result({"tables": rows, "has_more": has_more}, show)
-    if has_more:
-        session.out.note(f"there are more than {limit}: --limit 0")
 
 
 @command(app, "import")
@@ -147,29 +140,20 @@ def outline(
     """List what is in a document: keys, types, lengths, what is indexed."""
     asked = {"json_pointer": pointer, "only": only, "key": key, "tool_id": tool}
     asked = {name: value for name, value in asked.items() if value is not None}
-    rows, has_more = session.client.asked_pages(
-        f"/api/v1/tables/{table}/outline", "children", asked, limit=limit
+    path = f"/api/v1/tables/{table}/outline"
+    session.out.listed(
+        "children",
+        session.client.asked_pages(path, "children", asked, limit=limit),
+        ("key", "type", "length", "large", "problems", "index", "text"),
+        "nothing is in it",
+        cells=lambda child: [
+            *(child[name] for name in ("key", "type", "length", "large_strings", "problems")),
+            (child["string"] or {}).get("state"),
+            one_line(child["text"] or "")[:TEXT_SHOWN],
+        ],
+        fewer=", or --key",
+        json_pointer=pointer,
     )
-
-    def show() -> None:
-        columns = ("key", "type", "length", "large", "problems", "index", "text")
-        lines = [
-            [
-                child["key"],
-                child["type"],
-                child["length"],
-                child["large_strings"],
-                child["problems"],
-                (child["string"] or {}).get("state"),
-                one_line(child["text"] or "")[:TEXT_SHOWN],
-            ]
-            for child in rows
-        ]
-        session.out.rows(columns, lines, "nothing is in it")
-
-    session.out.result({"json_pointer": pointer, "children": rows, "has_more": has_more}, show)
-    if has_more:
-        session.out.note(f"there are more than {limit}: --limit 0, or --key")
 
 
 @command(app, "set")
@@ -199,15 +183,12 @@ def set_(
 @command(app, "versions")
 def versions(session: Session, *, table: TableId, limit: Limit = 100) -> None:
     """List the versions of a table, the newest first."""
-    rows, has_more = session.client.pages(
-        f"/api/v1/tables/{table}/versions", "versions", limit=limit
+    session.out.listed(
+        "versions",
+        session.client.pages(f"/api/v1/tables/{table}/versions", "versions", limit=limit),
+        ("revision", "cause", "actor", "recorded", "bytes", "label", "created_at"),
+        "no version",
     )
-    columns = ("revision", "cause", "actor", "recorded", "bytes", "label", "created_at")
-
-    def show() -> None:
-        session.out.rows(columns, [[row[name] for name in columns] for row in rows], "no version")
-
-    session.out.result({"versions": rows, "has_more": has_more}, show)
 
 
 @command(app, "restore")
@@ -235,13 +216,8 @@ def restore(
 @command(app, "delete")
 def delete(session: Session, *, table: TableId, yes: Yes = False) -> None:
     """Delete a table with its tools, their hits and its versions."""
-    if not yes:
-        name = session.client.get(f"/api/v1/tables/{table}")["name"]
-        confirmed(session, f"Delete table {table} ({name}) with its tools and versions?", yes=yes)
-    session.client.delete(f"/api/v1/tables/{table}")
-    session.out.result(
-        {"deleted": table}, lambda: session.out.made(table, f"table {table} is deleted")
-    )
+    path = f"/api/v1/tables/{table}"
+    delete_named(session, path, f"table {table}", " with its tools and versions", yes=yes)
 
 
 def _value(session: Session, table: int, pointer: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 import typer
 
@@ -11,6 +13,7 @@ from context_search_cli.client import Answer
 from context_search_cli.command import (
     Limit,
     Session,
+    Shared,
     TableId,
     Timeout,
     ToolId,
@@ -18,29 +21,62 @@ from context_search_cli.command import (
     Yes,
     command,
     confirmed,
+    delete_named,
     group,
 )
 from context_search_cli.failures import Code, CommandError, EndedError, UsageError
 from context_search_cli.output import counted, number
-from context_search_cli.status import show_nodes, show_state, wait_until_settled
+from context_search_cli.status import (
+    NODE_COLUMNS,
+    cells_of_node,
+    show_state,
+    wait_until_settled,
+)
 
 app = group("tools", "Search Tools: make, change, index again.")
-Strategy = Literal["hybrid", "semantic", "keyword"]
-Fusion = Literal["convex", "rrf", "linear"]
 Name = Annotated[str | None, typer.Option("--name", help="What agents call it by.")]
 Description = Annotated[
     str | None, typer.Option("--description", help="By it agents choose the tool.")
 ]
-StrategyOption = Annotated[Strategy | None, typer.Option("--strategy", help="How it searches.")]
-FusionOption = Annotated[Fusion | None, typer.Option("--fusion", help="How both legs are joined.")]
-TopK = Annotated[int | None, typer.Option("--top-k", min=1, max=20, help="Hits by default.")]
-VectorWeight = Annotated[float | None, typer.Option("--vector-weight", min=0, max=1)]
-KeywordWeight = Annotated[float | None, typer.Option("--keyword-weight", min=0, max=1)]
-RecencyWeight = Annotated[float | None, typer.Option("--recency-weight", min=0, max=1)]
 Config = Annotated[
     str | None,
     typer.Option(metavar="JSON", help="Further settings, as docs/api.md has search_config."),
 ]
+
+
+class Ranking(TypedDict):
+    """How a tool ranks, each as ``search_config`` names it."""
+
+    strategy: Annotated[
+        Literal["hybrid", "semantic", "keyword"] | None, typer.Option(help="How it searches.")
+    ]
+    fusion: Annotated[
+        Literal["convex", "rrf", "linear"] | None, typer.Option(help="How both legs are joined.")
+    ]
+    top_k: Annotated[int | None, typer.Option(min=1, max=20, help="Hits by default.")]
+    vector_weight: Annotated[
+        float | None, typer.Option(min=0, max=1, help="What vectors count; else found.")
+    ]
+    bm25_weight: Annotated[
+        float | None,
+        typer.Option("--keyword-weight", min=0, max=1, help="What words count; else found."),
+    ]
+    recency_weight: Annotated[
+        float | None, typer.Option(min=0, max=1, help="What recency counts; with linear.")
+    ]
+
+
+class Settings(Ranking):
+    """The same with how a tool's index is made, which stays."""
+
+    chunk_threshold: Annotated[
+        int | None, typer.Option(min=1, help="The shortest string that is indexed.")
+    ]
+    chunk_size: Annotated[int | None, typer.Option(min=100, help="Characters.")]
+    chunk_overlap: Annotated[int | None, typer.Option(min=0, help="Characters.")]
+    storage: Annotated[
+        Literal["full", "lean"] | None, typer.Option(help="lean: words in Postgres alone.")
+    ]
 
 
 @command(app, "create")
@@ -53,36 +89,13 @@ def create(
     scope: Annotated[
         str, typer.Option("--scope", "--path", help="Only strings at this pointer and below.")
     ] = "",
-    strategy: StrategyOption = None,
-    fusion: FusionOption = None,
-    top_k: TopK = None,
-    vector_weight: VectorWeight = None,
-    keyword_weight: KeywordWeight = None,
-    recency_weight: RecencyWeight = None,
-    chunk_threshold: Annotated[
-        int | None, typer.Option(min=1, help="The shortest string that is indexed.")
-    ] = None,
-    chunk_size: Annotated[int | None, typer.Option(min=100, help="Characters.")] = None,
-    chunk_overlap: Annotated[int | None, typer.Option(min=0, help="Characters.")] = None,
-    storage: Annotated[Literal["full", "lean"] | None, typer.Option()] = None,
     config: Config = None,
     wait: Wait = False,
     timeout: Timeout = 600,
+    **given: Unpack[Settings],
 ) -> None:
     """Make a Search Tool over a table."""
-    settings = _settings(
-        config,
-        strategy=strategy,
-        fusion=fusion,
-        top_k=top_k,
-        vector_weight=vector_weight,
-        bm25_weight=keyword_weight,
-        recency_weight=recency_weight,
-        chunk_threshold=chunk_threshold,
-        chunk_size=chunk_size,
-        chunk_overlap=chunk_overlap,
-        storage=storage,
-    )
+    settings = _settings(config, given)
     body: dict[str, Any] = {
         "project_id": session.project_id,
         "table_id": table,
@@ -112,23 +125,14 @@ def list_(
     limit: Limit = 100,
 ) -> None:
     """List the Search Tools of the project."""
-    rows, has_more = session.client.pages(
-        "/api/v1/tools", "tools", limit=limit, page=100, table_id=table
+    columns = ("id", "name", "table_id", "scope", "status")
+    session.out.listed(
+        "tools",
+        session.client.pages("/api/v1/tools", "tools", limit=limit, page=100, table_id=table),
+        columns,
+        "no Search Tool yet: context-search tools create TABLE",
+        cells=lambda row: itemgetter(*columns)({**row, "scope": _scope(session, row)}),
     )
-
-    def show() -> None:
-        session.out.rows(
-            ("id", "name", "table_id", "scope", "status"),
-            [
-                [row["id"], row["name"], row["table_id"], _scope(session, row), row["status"]]
-                for row in rows
-            ],
-            "no Search Tool yet: context-search tools create TABLE",
-        )
-
-    session.out.result({"tools": rows, "has_more": has_more}, show)
-    if has_more:
-        session.out.note(f"there are more than {limit}: --limit 0")
 
 
 @command(app, "show")
@@ -157,27 +161,14 @@ def update(
     tool: ToolId,
     name: Name = None,
     description: Description = None,
-    strategy: StrategyOption = None,
-    fusion: FusionOption = None,
-    top_k: TopK = None,
-    vector_weight: VectorWeight = None,
-    keyword_weight: KeywordWeight = None,
-    recency_weight: RecencyWeight = None,
     calibrated: Annotated[
         bool, typer.Option("--calibrated", help="Weights as the index has found them.")
     ] = False,
     config: Config = None,
+    **ranking: Unpack[Ranking],
 ) -> None:
     """Change name, description or ranking of a tool, if nobody has changed it meanwhile."""
-    settings = _settings(
-        config,
-        strategy=strategy,
-        fusion=fusion,
-        top_k=top_k,
-        vector_weight=vector_weight,
-        bm25_weight=keyword_weight,
-        recency_weight=recency_weight,
-    )
+    settings = _settings(config, ranking)
     if calibrated:
         settings |= {"vector_weight": None, "bm25_weight": None}
     body = {"name": name, "description": description, "search_config": settings or None}
@@ -198,11 +189,7 @@ def update(
 @command(app, "delete")
 def delete(session: Session, *, tool: ToolId, yes: Yes = False) -> None:
     """Delete a Search Tool. Its table stays."""
-    if not yes:
-        name = session.client.get(f"/api/v1/tools/{tool}")["name"]
-        confirmed(session, f"Delete Search Tool {tool} ({name})?", yes=yes)
-    session.client.delete(f"/api/v1/tools/{tool}")
-    session.out.result({"deleted": tool}, lambda: session.out.made(tool, f"tool {tool} is deleted"))
+    delete_named(session, f"/api/v1/tools/{tool}", f"tool {tool}", yes=yes)
 
 
 @command(app, "nodes")
@@ -217,10 +204,14 @@ def nodes(
     limit: Limit = 200,
 ) -> None:
     """List the strings of a tool's index with their states and reasons."""
-    rows, has_more = session.client.pages(
-        f"/api/v1/tools/{tool}/search-index/nodes", "nodes", limit=limit, page=200, state=state
+    path = f"/api/v1/tools/{tool}/search-index/nodes"
+    session.out.listed(
+        "nodes",
+        session.client.pages(path, "nodes", limit=limit, page=200, state=state),
+        NODE_COLUMNS,
+        "every string is indexed",
+        cells=cells_of_node,
     )
-    session.out.result({"nodes": rows, "has_more": has_more}, lambda: show_nodes(session.out, rows))
 
 
 @command(app, "retry")
@@ -287,19 +278,23 @@ def clear(
     session: Session,
     *,
     tool: ToolId,
-    shared: Annotated[
-        bool, typer.Option("--shared", help="Also where other tools use the index.")
-    ] = False,
+    shared: Shared = False,
     yes: Yes = False,
 ) -> None:
     """Empty the tool's index: nothing is found before it is built again."""
+    path = f"/api/v1/tools/{tool}/search-index/clear"
+    empty(session, tool, lambda: session.client.create(path, shared=shared), yes=yes)
+
+
+def empty(session: Session, tool: int, clear: Callable[[], Answer], *, yes: bool) -> None:
+    """Asks, empties a tool's index, and says what is gone."""
     confirmed(session, f"Empty the index of tool {tool}? Nothing will be found in it.", yes=yes)
-    done = session.client.create(f"/api/v1/tools/{tool}/search-index/clear", shared=shared)
-    text = f"{counted(done['chunks'], 'chunk')} gone, for the tools {done['tools']}"
-    session.out.result(done, lambda: session.out.line(text))
+    done = clear()
+    chunks, tools = counted(done["chunks"], "chunk"), ", ".join(map(str, done["tools"]))
+    session.out.result(done, lambda: session.out.line(f"{chunks} gone, of tool {tools}"))
 
 
-def _settings(config: str | None, **options: object) -> dict[str, Any]:
+def _settings(config: str | None, options: Mapping[str, object]) -> dict[str, Any]:
     """What the options say, over what ``--config`` says. Raises UsageError."""
     try:
         further = json.loads(config) if config is not None else {}

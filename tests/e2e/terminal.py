@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import os
 import pty
+import re
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
 
 def in_terminal(
-    words: Sequence[str], environment: Mapping[str, str], said: bytes = b"", within_s: float = 60
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    said: bytes = b"",
+    within_s: float = 60,
+    *,
+    until: re.Pattern[bytes] | None = None,
 ) -> tuple[int, bytes]:
-    """Returns the exit code of a program and all that it printed, colours and all."""
+    """Returns the exit code of a program and all that it printed, colours and all.
+
+    Once it has printed what ``until`` finds, it is interrupted.
+    """
     terminal, end = pty.openpty()
     process = subprocess.Popen(  # noqa: S603 - what the test has put together
         [*words], env=dict(environment), stdin=end, stdout=end, stderr=end
@@ -21,6 +31,9 @@ def in_terminal(
     printed = b""
     while piece := _read(terminal):
         printed += piece
+        if until and until.search(printed):
+            process.send_signal(signal.SIGINT)
+            until = None
     os.close(terminal)
     return process.wait(within_s), printed
 

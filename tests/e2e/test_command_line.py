@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
 import signal
 import subprocess
@@ -25,6 +23,7 @@ LARGE = {
 ROWS = range(100_000)
 _UPLOADING = re.compile(rb"uploading: [1-9][0-9,]* of 100,000,000 bytes")
 COMMAND = [sys.executable, "-m", "context_search_cli"]
+HEEDS = ["env", "--default-signal=INT"]  # as in a terminal: a job of a script ignores it
 
 
 @pytest.fixture
@@ -75,8 +74,7 @@ def test_the_first_quarter_of_an_hour(environment: dict[str, str], tmp_path: Pat
 def test_ctrl_c_leaves_nothing_and_no_traceback(
     environment: dict[str, str], tenant: Tenant
 ) -> None:
-    heeds = ["env", "--default-signal=INT"]  # as in a terminal: a job of a script ignores it
-    words = [*heeds, *COMMAND, "tables", "import", "-", "--name", "half"]
+    words = [*HEEDS, *COMMAND, "tables", "import", "-", "--name", "half"]
     with subprocess.Popen(
         words, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -134,18 +132,8 @@ def test_an_import_of_100_mb_is_interrupted_and_repeated(
     assert path.stat().st_size == 100_000_000
     words = ["tables", "import", str(path)]
 
-    terminal, end = pty.openpty()
-    heeds = ["env", "--default-signal=INT"]
-    process = subprocess.Popen([*heeds, *COMMAND, *words], env=environment, stdout=end, stderr=end)
-    os.close(end)
-    printed, is_stopped = b"", False
-    while piece := _read(terminal):
-        printed += piece
-        if not is_stopped and _UPLOADING.search(printed):
-            process.send_signal(signal.SIGINT)
-            is_stopped = True
-    os.close(terminal)
-    assert process.wait(60) == 130, printed[-2000:]
+    code, printed = in_terminal([*HEEDS, *COMMAND, *words], environment, until=_UPLOADING)
+    assert code == 130, printed[-2000:]
     assert "━" in printed.decode()  # the bar
     assert b"Traceback" not in printed
     assert _tables(environment) == []
@@ -166,10 +154,3 @@ def _tables(environment: dict[str, str]) -> list[dict[str, object]]:
         done(environment, "tables", "list", "--filter", "hundred", "--json")
     )["tables"]
     return found
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 4096)
-    except OSError:  # what Linux says when the other end is closed
-        return b""
