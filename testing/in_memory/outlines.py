@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.domain.documents import parse_exact
-from context_search.domain.json_pointer import resolve
+from context_search.domain.json_pointer import resolve, split
 from context_search.domain.json_text import to_json
 from context_search.ports.catalog.outlines import (
     SHOWN_CHARS,
+    Beginnings,
     Children,
     ChildValue,
     TextWindow,
@@ -68,6 +69,18 @@ class MemoryOutlines:
             most_chars=most_chars,
         )
 
+    def beginnings(
+        self, table_id: int, pointers: Sequence[str], *, chars: int
+    ) -> Beginnings | None:
+        table = self.rows.tables.get(table_id)
+        if table is None or not table.is_there:
+            return None
+        found = {pointer: self._value(table_id, split(pointer)) for pointer in pointers}
+        texts = {
+            at: each[1][:chars] for at, each in found.items() if each if isinstance(each[1], str)
+        }
+        return Beginnings(table.name or "", texts)
+
     def _value(self, table_id: int, path: Sequence[str]) -> tuple[int, object] | None:
         if (row := self.rows.tables.get(table_id)) is None:
             return None
@@ -96,7 +109,13 @@ def _is_wanted(value: object, key: str, part: str | None) -> bool:
 def _child(position: int, key: str, value: object) -> ChildValue:
     kind = _kind(value)
     text = None if kind in ("object", "array") else _text(value)[:SHOWN_CHARS]
-    return ChildValue(position, key, kind, _length(value), len(to_json(value).encode()), text)
+    size = len(to_json(value).encode())
+    return ChildValue(position, key, kind, _length(value), size, text, _title(value))
+
+
+def _title(value: object) -> str | None:
+    named = [value.get("title"), value.get("name")] if isinstance(value, dict) else []
+    return next((text[:SHOWN_CHARS] for text in named if isinstance(text, str) and text), None)
 
 
 def _kind(value: object) -> ValueKind:

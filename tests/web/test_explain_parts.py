@@ -71,6 +71,8 @@ def test_hits_and_candidates_are_marked(reader: Api, tool: dict[str, Any]) -> No
     told = explained(reader, tool, query="puffer harbour", top_k=20)
     search = f"/api/v1/tools/{tool['tool_id']}/search"
     body = {"query": "puffer harbour", "top_k": 20, "highlights": True}
+    titles = [hit.pop("title") for hit in told["results"]]
+    assert set(titles) == {"The harbour", "A ledger in winter", "table"}
     assert told["results"] == answer(reader("POST", search, json=body), 200)["results"]
     chunks = {hit["chunk"]["id"]: hit["chunk"] for hit in told["results"]}
     shown = [each for each in told["explain"]["candidates"] if each["chunk_id"] in chunks]
@@ -82,6 +84,46 @@ def test_hits_and_candidates_are_marked(reader: Api, tool: dict[str, Any]) -> No
         marked = [each["snippet"][one["start"] : one["end"]] for one in each["highlights"]]
         assert {text.lower() for text in marked} <= {"puffer", "harbour"}
         assert bool(marked) == bool(each["matched_terms"])
+
+
+def test_hits_and_candidates_are_called_as_in_a_project_search(api: Api) -> None:
+    long = english(300)
+    document = {
+        "title": "  The lighthouse ",
+        "chapters": [
+            {"name": "Arrival", "title": 3, "parts": {"of": [[long], {"title": " ", "t": long}]}},
+            {"title": "x" * 300, "text": {"a": {"b": {"c": {"d": {"e": long}}}}}},
+            long,
+        ],
+    }
+    table = api.table(document)
+    tool = api.tool(table)
+    told = explained(api, tool, top_k=20)
+    assert {each["json_pointer"]: each["title"] for each in told["explain"]["candidates"]} == {
+        "/chapters/0/parts/of/0/0": "Arrival",
+        "/chapters/0/parts/of/1/t": "Arrival",
+        "/chapters/1/title": "x" * 200,
+        "/chapters/1/text/a/b/c/d/e": "The lighthouse",
+        "/chapters/2": "The lighthouse",
+    }
+    by_chunk = {each["chunk_id"]: each["title"] for each in told["explain"]["candidates"]}
+    assert [hit["title"] for hit in told["results"]] == [
+        by_chunk[hit["chunk"]["id"]] for hit in told["results"]
+    ]
+    answer(api("POST", f"/api/v1/projects/{api.project_id}/search-index"), 202)
+    api.parts.work()
+    body = {"query": QUESTION, "include_low_score": True, "explain": True}
+    found = answer(api("POST", f"/api/v1/projects/{api.project_id}/search", json=body), 200)
+    titles = {hit["chunk"]["json_pointer"]: hit["title"] for hit in found["results"]}
+    of_tool = {each["json_pointer"]: each["title"] for each in told["explain"]["candidates"]}
+    assert of_tool.items() <= titles.items()
+    for each in found["explain"]["candidates"]:
+        assert each.get("title") == (titles[each["json_pointer"]] if each["shown"] else None)
+
+
+def test_nothing_found_needs_no_titles(api: Api) -> None:
+    told = explained(api, api.unindexed_tool(api.table(ARTICLES)))
+    assert (told["results"], told["explain"]["candidates"]) == ([], [])
 
 
 def test_a_draft_ranks_as_the_tool_would(api: Api) -> None:

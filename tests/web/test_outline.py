@@ -72,6 +72,12 @@ def test_children_are_shown_with_kind_length_and_every_digit(
     assert keys(outline(api, table, json_pointer="/rows")) == ["9", "10"]
 
 
+def test_an_object_has_the_title_of_its_members(api: Api) -> None:
+    rows = [{"title": "Arrival"}, {"name": "Storm", "title": []}, {"text": "x"}, ["title"], "title"]
+    page = outline(api, api.table({"rows": rows}), json_pointer="/rows")
+    assert [child["title"] for child in page["children"]] == ["Arrival", "Storm", None, None, None]
+
+
 def test_the_order_is_that_of_the_document_that_is_read(api: Api, table: dict[str, Any]) -> None:
     read = answer(api("GET", f"/api/v1/tables/{table['id']}/data"), 200)
     assert keys(outline(api, table)) == list(read)

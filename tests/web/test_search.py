@@ -121,6 +121,7 @@ def test_an_explanation_is_the_same_search_with_its_reasons(
     plain = answer(reader("POST", path, json={**body, "highlights": True}), 200)
     told = answer(reader("POST", f"{path}/explain", json=body), 200)
     explain = told.pop("explain")
+    assert [hit.pop("title") for hit in told["results"]] == ["table", "table"]
     assert told == plain
     assert explain["query_tokens"] == ["lighthous", "keeper", "comet"]
     assert explain["counts"]["shown"] == len(plain["results"]) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import pytest
@@ -68,6 +68,27 @@ def test_a_search_asks_postgres_four_times(api: Api, relay: Relay, strategy: str
 
 def test_keywords_in_postgres_are_asked_for_step_by_step(api: Api, relay: Relay) -> None:
     assert traffic(api, relay, strategy="keyword", storage="lean") == Traffic(7, 23)
+
+
+def test_titles_of_an_explanation_are_one_statement(api: Api, relay: Relay) -> None:
+    tool = api.tool(api.table([{"title": "t", "a": english(900)}] * 9))
+    body, path = {"query": "harbour"}, f"/api/v1/tools/{tool['tool_id']}/search"
+
+    def search(what: str) -> None:
+        assert len(api("POST", f"{path}{what}", json=body).json()["results"]) == 5
+
+    def one() -> None:
+        with api.parts.store.for_project(api.project_id) as work:
+            assert work.tables.count(api.project_id) == 1
+
+    counted = []
+    for ask in (partial(search, ""), partial(search, ""), partial(search, "/explain"), one):
+        before = relay.requests, relay.statements
+        ask()
+        counted.append(Traffic(relay.requests - before[0], relay.statements - before[1]))
+    _, plain, explained, more = counted
+    assert explained.statements == plain.statements + more.statements
+    assert explained.round_trips == plain.round_trips + more.round_trips
 
 
 def test_a_search_makes_no_queue(parts: WithoutQueue, api: Api) -> None:

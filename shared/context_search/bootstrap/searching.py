@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -18,6 +18,7 @@ from context_search.ports.outside import Embedder, Reranker, VectorStore
 from context_search.ports.store import Store
 
 if TYPE_CHECKING:
+    from context_search.domain.model import HydratedChunk, Index
     from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
     from context_search.services.searching.search import Searcher
     from context_search.web.agents.replacing import ReplaceUseCases
@@ -104,12 +105,18 @@ class SearchingParts:
             keys=self.access.known_keys,
             search=self.observed("tool"),
             explain=self.observed("explain"),
+            titles=self._titles,
             list_tools=ListTools(self.store),
             mcps=self.access.mcps,
             replacing=self.replacing,
             allowed_origins=self.live.settings.allowed_origins,
             allowed_hosts=self.live.settings.allowed_hosts,
         )
+
+    def _titles(self, index: Index, chunks: Sequence[HydratedChunk]) -> Mapping[int, str]:
+        from context_search.services.searching.titles import titles_of  # noqa: PLC0415
+
+        return titles_of(self.store, index, chunks)
 
     @cached_property
     def project_search(self) -> ProjectSearchUseCases:

@@ -119,6 +119,51 @@ def test_a_page_of_long_keys_is_short(
     assert ([child.key for child in page.children], page.next_after) == (keys, next_after)
 
 
+def test_a_child_that_is_an_object_has_a_title(bench: Bench) -> None:
+    children = {
+        "title": {"title": "Storm", "name": "other"},
+        "name": {"name": "🐡" * 200, "title": 7},
+        "empty": {"title": "", "name": "n"},
+        "none": {"title": None, "name": {"title": "inner"}},
+        "list": ["title", "name"],
+        "text": "title",
+        "number": 1,
+    }
+    table = bench.table(children)
+    with bench.store.for_project(table.project_id) as work:
+        page = work.outlines.children(table.id, [], after=0, limit=9, most_chars=99)
+    assert page is not None
+    titles = {child.key: child.title for child in page.children}
+    named = {"title": "Storm", "name": "🐡" * 120, "empty": "n"}
+    assert titles == {**dict.fromkeys(children), **named}
+
+
+def test_beginnings_are_those_of_strings_at_exactly_these_pointers(bench: Bench) -> None:
+    document = {
+        "a": ["x", {"": "🐡 empty", "t": TEXT}],
+        "a/b~c": {"-1": "key"},
+        "n": 1,
+        "none": None,
+    }
+    table = bench.table(document)
+    there = {"/a/0": "x", "/a/1/": "🐡 em", "/a/1/t": TEXT[:4], "/a~1b~0c/-1": "key"}
+    nowhere = ["", "/a", "/a/1", "/a/-1", "/a/-2", "/a/00", "/a/2", "/a/0/x", "/n", "/none", "/b"]
+    with bench.store.for_project(table.project_id) as work:
+        found = work.outlines.beginnings(table.id, [*there, *nowhere], chars=4)
+        nothing = work.outlines.beginnings(table.id, [], chars=4)
+    assert found is not None
+    assert nothing is not None
+    assert (found.table_name, found.texts) == ("t", {at: text[:4] for at, text in there.items()})
+    assert (nothing.table_name, nothing.texts) == ("t", {})
+    [whole] = [bench.table("a document that is one string", bench.project())]
+    bench.delete(table)
+    with bench.store.for_all("test") as work:
+        assert work.outlines.beginnings(table.id, ["/a/0"], chars=4) is None
+        alone = work.outlines.beginnings(whole.id, ["", "/title"], chars=10)
+    assert alone is not None
+    assert alone.texts == {"": "a document"}
+
+
 def test_a_path_that_leads_nowhere_has_neither(bench: Bench) -> None:
     table = bench.table({"a": ["x"]})
     with bench.store.for_all("test") as work:

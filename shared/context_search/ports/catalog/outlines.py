@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, Protocol
@@ -37,7 +37,8 @@ class ChildValue:
 
     ``position``: among its siblings, from 0. ``length``: members, elements, characters of a string,
     or of a number as it is written; None for others. ``size``: bytes as Postgres holds it.
-    ``text``: the first SHOWN_CHARS of a scalar; None for others.
+    ``text``: the first SHOWN_CHARS of a scalar; None for others. ``title``: the first SHOWN_CHARS
+    of the member ``title`` of an object, else of ``name``; None where neither is a text.
     """
 
     position: int
@@ -46,6 +47,7 @@ class ChildValue:
     length: int | None
     size: int
     text: str | None
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,14 @@ class Children:
         return cls(revision, kind, length, found[:kept], behind)
 
 
+@dataclass(frozen=True, slots=True)
+class Beginnings:
+    """The beginnings of strings of a table by their pointers, and what it is called."""
+
+    table_name: str
+    texts: Mapping[str, str]
+
+
 class Outlines(Protocol):
     """Documents of any size, piece by piece.
 
@@ -114,5 +124,14 @@ class Outlines(Protocol):
         unless the first has more. Members stand as Postgres has them. ``part_of_key``: only members
         whose key contains it, whatever the case; of an array the element of that number. None when
         the path leads nowhere.
+        """
+        ...
+
+    def beginnings(
+        self, table_id: int, pointers: Sequence[str], *, chars: int
+    ) -> Beginnings | None:
+        """Returns the first ``chars`` characters of the strings that stand at these pointers.
+
+        Where something else stands, or nothing, there is none. None when the table is gone.
         """
         ...

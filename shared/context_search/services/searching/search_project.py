@@ -55,34 +55,35 @@ def labels_of(work: UnitOfWork, index: Index, chunks: Sequence[HydratedChunk]) -
     places = {
         (chunk.table_id, f"{outer}/{key}")
         for chunk in chunks
-        for outer in _around(chunk.json_pointer)
+        for outer in around(chunk.json_pointer)
         for key in (*TITLES, TYPE)
     }
     strings = work.live_chunks.first_texts(index, sorted(places))
     names = work.tables.names(index.project_id, sorted({chunk.table_id for chunk in chunks}))
     return {
         chunk.id: Label(
-            _nearest(chunk, TITLES, strings, MAX_TITLE_CHARS) or names.get(chunk.table_id, ""),
-            _nearest(chunk, (TYPE,), strings, MAX_TYPE_CHARS) or DEFAULT_TYPE,
+            nearest(chunk, TITLES, strings, MAX_TITLE_CHARS) or names.get(chunk.table_id, ""),
+            nearest(chunk, (TYPE,), strings, MAX_TYPE_CHARS) or DEFAULT_TYPE,
         )
         for chunk in chunks
     }
 
 
-def _around(json_pointer: str) -> Iterable[str]:
-    """Returns the pointers of what surrounds a string, the nearest first."""
-    *around, _ = ancestors(json_pointer) if json_pointer else ["", ""]
-    nearest = around[::-1]
-    return dict.fromkeys([*nearest[:NEAREST], *nearest[-1:]])
+def around(json_pointer: str) -> Iterable[str]:
+    """Returns the pointers of what surrounds a string and may name it, the nearest first."""
+    *outer, _ = ancestors(json_pointer) if json_pointer else ["", ""]
+    inmost = outer[::-1]
+    return dict.fromkeys([*inmost[:NEAREST], *inmost[-1:]])
 
 
-def _nearest(
+def nearest(
     chunk: HydratedChunk,
     keys: Sequence[str],
     strings: Mapping[tuple[int, str], str],
     limit: int,
 ) -> str | None:
-    for outer in _around(chunk.json_pointer):
+    """Returns the first string of those by table and pointer that stands around a chunk's."""
+    for outer in around(chunk.json_pointer):
         for key in keys:
             found = strings.get((chunk.table_id, f"{outer}/{key}"), "").strip()
             if found:

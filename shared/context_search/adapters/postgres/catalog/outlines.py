@@ -7,9 +7,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.tables import PART, cuts_of
 from context_search.adapters.postgres.pool import Transaction
-from context_search.ports.catalog.outlines import SHOWN_CHARS, Children, ChildValue, TextWindow
+from context_search.domain.json_pointer import split
+from context_search.ports.catalog.outlines import (
+    SHOWN_CHARS,
+    Beginnings,
+    Children,
+    ChildValue,
+    TextWindow,
+)
 
 # ``jsonb`` counts elements by itself, members have to be listed.
 _LENGTH = """
@@ -49,6 +57,13 @@ _MEMBERS = f"""
             ORDER BY number LIMIT {_LIMIT} + 1) AS found) AS measured
     WHERE chars_before <= CAST(:most_chars AS bigint) OR place = 2
 """
+# An array has no members, and of a member that is no text there is no title.
+_MEMBER = """
+    CASE WHEN jsonb_typeof(child -> '{key}') = 'string'
+         THEN NULLIF(left(child ->> '{key}', {chars}), '') END
+"""
+_TITLE_MEMBER = _MEMBER.format(key="title", chars=SHOWN_CHARS)
+_NAME_MEMBER = _MEMBER.format(key="name", chars=SHOWN_CHARS)
 _ELEMENT = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
@@ -99,7 +114,8 @@ class PostgresOutlines:
                     position, key, jsonb_typeof(child), {_LENGTH_OF_CHILD},
                     pg_column_size(child),
                     CASE WHEN jsonb_typeof(child) NOT IN ('object', 'array')
-                         THEN left(COALESCE(child #>> '{{}}', 'null'), {SHOWN_CHARS}) END
+                         THEN left(COALESCE(child #>> '{{}}', 'null'), {SHOWN_CHARS}) END,
+                    COALESCE({_TITLE_MEMBER}, {_NAME_MEMBER})
                     ) ORDER BY position)
                  FROM ({_ELEMENTS} UNION ALL {_MEMBERS}) AS found (position, key, child))
             FROM {PART} WHERE value IS NOT NULL
@@ -118,3 +134,34 @@ class PostgresOutlines:
         [[revision, kind, length, found]] = rows
         children = [ChildValue(*each) for each in json.loads(found or "[]")]
         return Children.page(revision, kind, length, children, limit=limit, most_chars=most_chars)
+
+    def beginnings(
+        self, table_id: int, pointers: Sequence[str], *, chars: int
+    ) -> Beginnings | None:
+        """Unpacks the document once, whatever the number of pointers."""
+        paths = [split(pointer) for pointer in pointers]
+        rows = self.tx.run(
+            f"""
+            SELECT table_name, (
+                SELECT json_object_agg(place.number, left(found #>> '{{}}', :chars))
+                FROM jsonb_array_elements(CAST(:places AS jsonb)) WITH ORDINALITY
+                        AS place (wanted, number),
+                    LATERAL (SELECT ARRAY(
+                        SELECT jsonb_array_elements_text(wanted -> 0)) AS path OFFSET 0) AS led,
+                    LATERAL (SELECT value #> path AS found OFFSET 0) AS read
+                WHERE jsonb_typeof(found) = 'string' AND NOT EXISTS (
+                    SELECT FROM jsonb_array_elements_text(wanted -> 1) AS cuts (cut)
+                    WHERE jsonb_typeof(value #> trim_array(path, CAST(cut AS int))) = 'array'))
+            FROM (SELECT COALESCE(name, '') AS table_name,
+                         COALESCE(data, 'null') #> CAST('{{}}' AS text[]) AS value
+                  FROM context_table WHERE id = :table AND {TABLE_IS_THERE} OFFSET 0) AS document
+            """,
+            table=table_id,
+            places=json.dumps([[path, cuts_of(path)] for path in paths]),
+            chars=chars,
+        )
+        if not rows:
+            return None
+        [[name, found]] = rows
+        texts = json.loads(found or "{}")
+        return Beginnings(name, {pointers[int(at) - 1]: text for at, text in texts.items()})

@@ -130,7 +130,10 @@ class ChildStringAnswer(Answer):
 
 
 class ChildAnswer(Answer):
-    """A member or an element, without what lies below it; ``text`` of a scalar, its beginning."""
+    """A member or an element, without what lies below it; ``text`` of a scalar, its beginning.
+
+    ``title``: of an object its member ``title``, else ``name``, where that is a text.
+    """
 
     key: str
     json_pointer: str
@@ -138,6 +141,7 @@ class ChildAnswer(Answer):
     length: Count | None
     bytes: Count
     text: str | None
+    title: str | None
     large_strings: Count | None
     problems: Count | None
     string: ChildStringAnswer | None
@@ -153,6 +157,7 @@ class ChildAnswer(Answer):
             length=value.length,
             bytes=value.size,
             text=value.text,
+            title=value.title,
             large_strings=None if below is None else below.large,
             problems=None if below is None else below.problems,
             string=None if child.string is None else ChildStringAnswer.of(child.string),

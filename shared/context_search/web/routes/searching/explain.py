@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter
@@ -139,9 +139,14 @@ class CandidateAnswer(Answer):
         Absent[Number], Field(description="A reranking model's score, as the model gives it.")
     ] = None
     matched_terms: Absent[Sequence[str]] = None
+    title: Annotated[
+        Absent[str], Field(description="As a result has it; of a project, of its results only.")
+    ] = None
 
     @classmethod
-    def of(cls, place: int, hit: Hit, query: str, *, is_shown: bool) -> CandidateAnswer:
+    def of(
+        cls, place: int, hit: Hit, query: str, *, is_shown: bool, title: str | None
+    ) -> CandidateAnswer:
         """Returns the candidate at a place of the ranking."""
         why, shown = hit.evidence, snippet(hit.chunk.chunk_text, query)
         return cls(
@@ -169,6 +174,7 @@ class CandidateAnswer(Answer):
             ),
             opinion=None if why is None else why.reranker,
             matched_terms=None if why is None else list(why.matched),
+            title=title,
         )
 
 
@@ -196,9 +202,17 @@ class ExplanationAnswer(Answer):
 
     @classmethod
     def of(
-        cls, answer: FoundAnswer, hits: Sequence[Hit], *, is_draft: bool = False
+        cls,
+        answer: FoundAnswer,
+        hits: Sequence[Hit],
+        titles: Mapping[int, str],
+        *,
+        is_draft: bool = False,
     ) -> ExplanationAnswer:
-        """Explains an answer of which these hits are shown; at most 200 candidates."""
+        """Explains an answer of which these hits are shown; at most 200 candidates.
+
+        ``titles`` are by chunk id.
+        """
         shown = {hit.chunk.id for hit in hits}
         search, found = answer.target.search, answer.found
         used = answer.target.weights
@@ -223,17 +237,40 @@ class ExplanationAnswer(Answer):
             },
             milliseconds={stage: round(s * 1000, 2) for stage, s in answer.seconds.items()},
             candidates=[
-                CandidateAnswer.of(place, hit, answer.query, is_shown=hit.chunk.id in shown)
+                CandidateAnswer.of(
+                    place,
+                    hit,
+                    answer.query,
+                    is_shown=hit.chunk.id in shown,
+                    title=titles.get(hit.chunk.id),
+                )
                 for place, hit in enumerate(answer.hits[:LISTED_CANDIDATES], start=1)
             ],
             is_draft=is_draft or None,
         )
 
 
+class ExplainedHitAnswer(HintedHitAnswer):
+    """A hit with what to mark in it, and what it is called."""
+
+    title: Annotated[
+        str,
+        Field(
+            description="title or name of the nearest object around the string that has one, "
+            "else the table's name."
+        ),
+    ]
+
+    @classmethod
+    def titled(cls, hit: Hit, answer: FoundAnswer, title: str) -> ExplainedHitAnswer:
+        """Returns a hit with the words of the question marked."""
+        return cls(**dict(HintedHitAnswer.marked(hit, answer)), title=title)
+
+
 class ExplainedAnswer(ToolResultAnswer):
     """A search's answer with what to mark in it, and how its ranking came about."""
 
-    results: Annotated[Sequence[HintedHitAnswer], Field(max_length=MAX_RESULTS)]
+    results: Annotated[Sequence[ExplainedHitAnswer], Field(max_length=MAX_RESULTS)]
     explain: ExplanationAnswer
 
 
@@ -248,8 +285,10 @@ async def explain(
     limits = QuestionLimits(top_k=body.top_k, is_whole=True, filter=filter_of(body.filter))
     answer = use.explain.search(SearchedTool.by(caller, tool_id, draft), body.query, limits)
     shown = answer.hits[: limits.shown(answer.target.search)]
+    listed = [hit.chunk for hit in answer.hits[:LISTED_CANDIDATES]]
+    titles = use.titles(answer.target.index, listed)
     return ExplainedAnswer(
-        results=[HintedHitAnswer.marked(hit, answer) for hit in shown],
+        results=[ExplainedHitAnswer.titled(hit, answer, titles[hit.chunk.id]) for hit in shown],
         **around(answer),
-        explain=ExplanationAnswer.of(answer, shown, is_draft=draft is not None),
+        explain=ExplanationAnswer.of(answer, shown, titles, is_draft=draft is not None),
     )

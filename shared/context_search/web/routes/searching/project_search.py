@@ -171,6 +171,7 @@ class ProjectSearchAnswer(Answer):
     def of(cls, page: ProjectPage, *, with_explanation: bool) -> ProjectSearchAnswer:
         """Returns a page; which candidates there were is known of a first one."""
         answer, whole = page.answer, page.whole if with_explanation else None
+        titles = {chunk_id: label.title for chunk_id, label in page.labels.items()}
         return cls(
             query=answer.query,
             results=[
@@ -183,7 +184,7 @@ class ProjectSearchAnswer(Answer):
             retrieval=RetrievalAnswer.of(answer),
             index=IndexStateAnswer(status=answer.target.status),
             hint=page.hint,
-            explain=None if whole is None else ExplanationAnswer.of(whole, answer.hits),
+            explain=None if whole is None else ExplanationAnswer.of(whole, answer.hits, titles),
         )
 
 

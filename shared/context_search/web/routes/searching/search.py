@@ -12,7 +12,7 @@ from pydantic import Field, WithJsonSchema
 
 from context_search.domain.access import Internal
 from context_search.domain.config import Strategy
-from context_search.domain.model import HydratedChunk
+from context_search.domain.model import HydratedChunk, Index
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import MAX_PLACES, Degradation, Hint, Hit, LegName, QuestionLimits
 from context_search.domain.search import Answer as FoundAnswer
@@ -324,12 +324,13 @@ def around(answer: FoundAnswer) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class SearchUseCases:
-    """What searches, explanations and MCP call."""
+    """What searches, explanations and MCP call; ``titles`` are by chunk id, of one table."""
 
     bearers: BearerAuthenticator
     keys: KeyAuthenticator
     search: Searches
     explain: Searches
+    titles: Callable[[Index, Sequence[HydratedChunk]], Mapping[int, str]]
     list_tools: ListTools
     mcps: ManageMcps
     replacing: Callable[[], ReplaceUseCases]

@@ -1,0 +1,38 @@
+"""What the hits of a tool are called, for people who ask why they are hits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from context_search.domain.model import HydratedChunk, Index
+from context_search.ports.store import Store
+from context_search.services.searching.search_project import (
+    MAX_TITLE_CHARS,
+    TITLES,
+    around,
+    nearest,
+)
+
+READ_CHARS = 1_000
+"""Of a string that may be a title: more than is shown, for spaces may stand before it."""
+
+
+def titles_of(store: Store, index: Index, chunks: Sequence[HydratedChunk]) -> dict[int, str]:
+    """Returns titles by chunk id, as ``labels_of`` has them, for chunks of one table.
+
+    They are read from its document, in one statement: the index of a tool has long strings only.
+    """
+    if not chunks:
+        return {}
+    table_id = chunks[0].table_id
+    places = {
+        f"{outer}/{key}"
+        for chunk in chunks
+        for outer in around(chunk.json_pointer)
+        for key in TITLES
+    }
+    with store.for_project(index.project_id) as work:
+        found = work.outlines.beginnings(table_id, sorted(places), chars=READ_CHARS)
+    texts = {(table_id, pointer): text for pointer, text in found.texts.items()} if found else {}
+    name = found.table_name if found else ""
+    return {chunk.id: nearest(chunk, TITLES, texts, MAX_TITLE_CHARS) or name for chunk in chunks}
