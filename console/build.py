@@ -39,7 +39,7 @@ const { gzip } = require("@gfx/zopfli");
 const page = require("fs").readFileSync(0);
 gzip(page, { numiterations: 15 }, (_, made) => console.log(Buffer.from(made).toString("base64")));
 """
-_TERSER = ("--ecma", "2022", "-c", "passes=3,pure_getters,unsafe_arrows,inline=1", "-m")
+_TERSER = ("--ecma", "2022", "-c", "passes=3,pure_getters,unsafe,unsafe_arrows,inline=1", "-m")
 
 
 class BuildError(Exception):

@@ -1,7 +1,8 @@
 /** Something that a button does: whether it is under way, and why it was refused. */
-import { type Signal, useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import { announce } from "./announce";
 import { Problem } from "./api";
+import { type Signal, signal } from "./signals";
 
 export interface Acting {
   readonly busy: Signal<boolean>;
@@ -10,9 +11,9 @@ export interface Acting {
   readonly run: <T>(act: () => Promise<T>, done?: string) => Promise<T | null>;
 }
 
-export function useActing(): Acting {
-  const busy = useSignal(false);
-  const problem = useSignal<Problem | null>(null);
+export function newActing(): Acting {
+  const busy = signal(false);
+  const problem = signal<Problem | null>(null);
   const run = async <T>(act: () => Promise<T>, done?: string): Promise<T | null> => {
     busy.value = true;
     problem.value = null;
@@ -30,3 +31,6 @@ export function useActing(): Acting {
   };
   return { busy, problem, run };
 }
+
+/** One of a view, as long as it is there. */
+export const useActing = (): Acting => useMemo(newActing, []);

@@ -1,5 +1,5 @@
 /** A short word for eyes and screen readers, gone after a while. */
-import { signal } from "@preact/signals";
+import { signal } from "./signals";
 
 export const said = signal("");
 let timer = 0;

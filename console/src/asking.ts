@@ -1,9 +1,9 @@
 /** Two ways to rank, A and B: what each finds for a question, and for all questions of a set. */
-import { batch, signal } from "@preact/signals";
 import { type Id, post, Problem, type Schema } from "./api";
 import { type Hit, hitsOf } from "./rules/hits";
 import { type Judged, spanOf } from "./rules/judging";
 import { DEPTH, type Scores, score } from "./rules/measures";
+import { batch, signal } from "./signals";
 
 export interface Way {
   readonly tool: Id;

@@ -1,5 +1,4 @@
 /** The frame around every page: who, where, the pages that the key may see, signing out. */
-import { effect, signal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { pages } from "../made/pages";
@@ -14,6 +13,7 @@ import { Palette } from "./parts/palette";
 import { go, href, pageId } from "./router";
 import { may, session, signOut } from "./session";
 import { lettersOn, setLetters, shortcuts, useShortcut } from "./shortcuts";
+import { effect, signal } from "./signals";
 import { SignIn } from "./signin";
 
 type Theme = "auto" | "light" | "dark";

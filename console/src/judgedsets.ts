@@ -1,8 +1,8 @@
 /** The judged set that is open: kept in the project, and in this tab until it is saved. */
-import { signal } from "@preact/signals";
 import { get, type Id, request } from "./api";
 import { type Judged, parsed, written } from "./rules/judging";
 import { session } from "./session";
+import { signal } from "./signals";
 
 export interface Listed {
   readonly name: string;

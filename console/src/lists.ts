@@ -1,7 +1,7 @@
 /** The tables and tools of the project, read once and shared by pages; `refresh` reads them again. */
-import { signal } from "@preact/signals";
 import { all, type Id, type Schema } from "./api";
 import { may, session } from "./session";
+import { signal } from "./signals";
 
 export type ToolSummary = Schema<"ListedToolAnswer">;
 export type TableSummary = Schema<"ListedTableAnswer">;

@@ -1,8 +1,9 @@
 /** A replacement step by step: preview, what is left out, executing all or one place, undo. */
-import { batch, computed, signal } from "@preact/signals";
-import { get, post, Problem, type Schema } from "./api";
+import { newActing } from "./acting";
+import { get, post, type Schema } from "./api";
 import { go, route, textOf } from "./router";
 import { session } from "./session";
+import { batch, computed, signal } from "./signals";
 
 export type Plan = Schema<"PlanAnswer">;
 export type Place = Schema<"MatchAnswer">;
@@ -17,8 +18,8 @@ const marked = signal<ReadonlySet<number>>(new Set());
 export const only = signal(false);
 export const outcome = signal<Executed | null>(null);
 export const undone = signal<Undone | null>(null);
-export const problem = signal<Problem | null>(null);
-export const busy = signal(false);
+/** Each step runs so; what is refused is shown. */
+export const { busy, problem, run: step } = newActing();
 export const confirming = signal<"execute" | "undo" | null>(null);
 export const dry = signal<Undone | null>(null);
 export const current = signal(0);
@@ -51,20 +52,6 @@ function start(): void {
     current.value = 0;
     confirming.value = null;
   });
-}
-
-/** Runs one step; what is refused is shown. */
-async function step(run: () => Promise<void>): Promise<void> {
-  busy.value = true;
-  problem.value = null;
-  try {
-    await run();
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    problem.value = error;
-  } finally {
-    busy.value = false;
-  }
 }
 
 export const settled = (state: string): boolean => state !== "previewing" && state !== "executing";

@@ -1,7 +1,7 @@
 /** What a view reads: its last content, the problem, whether it is asked for again. */
-import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { Problem } from "./api";
+import { type Signal, signal } from "./signals";
 
 export interface Resource<T> {
   readonly data: Signal<T | null>;

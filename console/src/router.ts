@@ -1,6 +1,6 @@
 /** Addresses live after `#`: they are never sent and never logged. No key is ever in one. */
-import { computed, signal } from "@preact/signals";
 import { mayDrop } from "./drafts";
+import { computed, signal } from "./signals";
 
 export interface Route {
   readonly path: readonly string[];

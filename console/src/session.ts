@@ -2,7 +2,7 @@
  * Who is signed in. The key lies in sessionStorage, which is this tab's and this port's; a new tab
  * asks the open ones. A key that may manage makes one of at most eight hours and is forgotten.
  */
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "./signals";
 
 export type Scope = "search" | "manage" | "replace";
 export type Reason = "signedOut" | "idle" | "expired";

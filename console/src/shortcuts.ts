@@ -1,6 +1,6 @@
 /** Keys of the page. Single letters work outside of fields and can be switched off. */
-import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { signal } from "./signals";
 
 interface Shortcut {
   readonly keys: string;

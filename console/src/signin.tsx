@@ -2,21 +2,21 @@
  * Signing in: paste a project key. One that may manage makes a key for this session, and is
  * forgotten. Or by an address from a terminal, `#/once/<code>`, which is good once.
  */
-import { effect, signal } from "@preact/signals";
 import type { VNode } from "preact";
-import { Problem, type Schema, request } from "./api";
+import { newActing } from "./acting";
+import { type Schema, request } from "./api";
 import { signInTexts as t } from "./i18n/signin";
 import { ProblemBox } from "./parts/states";
 import { go, route } from "./router";
 import { begin, leftBecause, session, type Session } from "./session";
+import { effect } from "./signals";
 
 const LONGEST_S = 8 * 3600;
 
 type Whoami = Schema<"WhoAmIAnswer">;
 type NewKey = Schema<"NewKeyAnswer">;
 
-const problem = signal<Problem | null>(null);
-const busy = signal(false);
+const { busy, problem, run } = newActing();
 
 /** Who a key is, and the session that follows: of its own key where it may make one, or has one. */
 async function signIn(key: string, own?: NewKey): Promise<Session> {
@@ -30,18 +30,7 @@ async function signIn(key: string, own?: NewKey): Promise<Session> {
   return { ...of, key: made.api_key, keyId: made.id, own: true, endsAt: made.expires_at ?? null };
 }
 
-async function enter(made: Promise<Session>): Promise<void> {
-  busy.value = true;
-  problem.value = null;
-  try {
-    begin(await made);
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    problem.value = error;
-  } finally {
-    busy.value = false;
-  }
-}
+const enter = (made: Promise<Session>): void => void run(async () => begin(await made));
 
 async function signInOnce(code: string): Promise<Session> {
   const { data } = await request<NewKey>("POST", "/api/v1/console/sign-in", { body: { code } });
@@ -53,7 +42,7 @@ effect(() => {
   const [page, code] = route.value.path;
   if (page !== "once") return;
   go("/", {}, true);
-  if (code && !session.peek()) void enter(signInOnce(code));
+  if (code && !session.peek()) enter(signInOnce(code));
 });
 
 export function SignIn(): VNode {
@@ -61,7 +50,7 @@ export function SignIn(): VNode {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
     const key = (form.elements.namedItem("key") as HTMLInputElement).value.trim();
-    if (key) void enter(signIn(key));
+    if (key) enter(signIn(key));
   };
   const reason = leftBecause.value;
   return (
@@ -75,7 +64,7 @@ export function SignIn(): VNode {
         </label>
         <button class="primary" disabled={busy.value}>{busy.value ? t().busy : t().enter}</button>
       </form>
-      {problem.value ? <ProblemBox problem={problem.value} /> : null}
+      <ProblemBox problem={problem.value} />
       <div id="about-key" class="dim stack small">
         <p>{t().about}</p>
         <p>{t().local}</p>

@@ -1,8 +1,8 @@
 /** Files into tables: small ones in one request, others by the bucket, without the session's key. */
-import { signal } from "@preact/signals";
 import { get, type Id, Problem, request, type Schema } from "./api";
 import { t } from "./i18n/common";
 import { session } from "./session";
+import { signal } from "./signals";
 
 /** A body of the API has 6 MB; quotes and line breaks count twice on their way. */
 const MOST_DIRECT = 2_500_000;

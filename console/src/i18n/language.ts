@@ -1,5 +1,5 @@
 /** The language of the page, and texts, numbers and times in it. */
-import { signal } from "@preact/signals";
+import { signal } from "../signals";
 
 export type Language = "en" | "zh";
 type Text = string | ((...parts: never[]) => string);

@@ -1,5 +1,4 @@
 /** MCP instances: which tools an agent sees, its keys, and what to paste to connect it. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
@@ -19,6 +18,7 @@ import { useResource } from "../resource";
 import { go, href, route } from "../router";
 import { clients, serverName } from "../rules/clients";
 import { session } from "../session";
+import { useSignal } from "../signals";
 
 type Mcp = Schema<"McpAnswer">;
 type Binding = Schema<"BindingAnswer">;
@@ -109,7 +109,7 @@ function One({ id, made, keep }: OneProps): VNode {
             <label class="check"><input type="checkbox" role="switch" checked={mcp.status} onChange={(event) => change({ status: event.currentTarget.checked })} />{t().isOn}</label>
             <button class="danger" onClick={() => (deleting.value = true)}>{t().delete}…</button>
           </div>
-          {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+          <ProblemBox problem={acting.problem.value} />
           <div class="cards">
             <Bindings path={`${path}/bindings`} />
             <section class="panel stack">
@@ -149,7 +149,7 @@ function Bindings({ path }: { path: string }): VNode {
   return (
     <section class="panel stack">
       <h2>{t().tools}</h2>
-      {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+      <ProblemBox problem={acting.problem.value} />
       <Shown of={bound}>
         {({ items }) => tools.value?.length ? (
           <ul class="plain stack">
@@ -175,7 +175,7 @@ function Connect({ name, secret }: { name: string; secret: string }): VNode {
   return (
     <section class="panel stack">
       <h2>{t().connect}</h2>
-      <div class="row wrapping" role="group" aria-label={t().client}>
+      <div class="row" role="group" aria-label={t().client}>
         {clients.map((one, at) => <button key={one.name} class="small" aria-pressed={at === chosen.value} onClick={() => (chosen.value = at)}>{one.name}</button>)}
       </div>
       {client.file ? <p class="dim small">{t().file(client.file)}</p> : null}
@@ -198,7 +198,7 @@ function Try({ secret }: { secret: string }): VNode {
     <>
       <button class="primary" onClick={() => void ask()} disabled={acting.busy.value}>{t().tryIt}</button>
       <span role="status" class="good">{said.value}</span>
-      {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+      <ProblemBox problem={acting.problem.value} />
     </>
   );
 }

@@ -1,5 +1,4 @@
 /** Documents: the tables; of one, its outline, its strings in windows, editing, versions, uploads. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { announce } from "../announce";
@@ -22,6 +21,7 @@ import { Versions } from "../parts/versions";
 import { useResource } from "../resource";
 import { go, href, numberOf, route, textOf } from "../router";
 import { ancestors, isPointer, lastKey } from "../rules/pointer";
+import { useSignal } from "../signals";
 import { newContent, newTable, sending } from "../uploads";
 
 type TableList = Schema<"TablesAnswer">;

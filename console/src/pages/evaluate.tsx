@@ -1,5 +1,4 @@
 /** Two rankings beside each other: one question in full, and all questions of a judged set. */
-import { signal, useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { type Found, found, measured, stopRun, type Way } from "../asking";
@@ -17,6 +16,7 @@ import { Degraded, Empty, Shown } from "../parts/states";
 import { useResource } from "../resource";
 import { go, textOf } from "../router";
 import { useShortcut } from "../shortcuts";
+import { signal, useSignal } from "../signals";
 
 /** The draft of each tool, as long as the tab is open. */
 const drafts = signal<Readonly<Record<string, Draft>>>({});

@@ -1,5 +1,4 @@
 /** The index of every Search Tool and of the project; of one, its strings, and what can be done about it. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { all, get, type Schema } from "../api";
@@ -22,6 +21,7 @@ import { useResource } from "../resource";
 import { go, href, route, textOf } from "../router";
 import { rateOf, type Seen } from "../rules/rate";
 import { may } from "../session";
+import { useSignal } from "../signals";
 
 type ToolIndex = Schema<"SearchIndexAnswer">;
 type AnyIndex = ToolIndex | ProjectIndex;

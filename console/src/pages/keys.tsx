@@ -1,5 +1,4 @@
 /** The keys of the project. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { all } from "../api";
 import { keyTexts as t } from "../i18n/keys";
@@ -8,6 +7,7 @@ import type { Page } from "../page";
 import { type Key, KeyTable, MakeKey, type NewKey, Once } from "../parts/keys";
 import { useResource } from "../resource";
 import { session } from "../session";
+import { useSignal } from "../signals";
 
 function Keys(): VNode {
   const path = `/api/v1/projects/${session.value?.projectId}/keys`;

@@ -1,5 +1,4 @@
 /** What is there: tables, their Search Tools, how each index is; or the three steps to the first answer. */
-import { signal, useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { type Id, type Schema } from "../api";
@@ -19,6 +18,7 @@ import { type ProjectIndex, projectIndex, switched } from "../projectindex";
 import { useResource } from "../resource";
 import { go, href, textOf } from "../router";
 import { may } from "../session";
+import { signal, useSignal } from "../signals";
 import { newTable, sending } from "../uploads";
 
 type Table = Schema<"ListedTableAnswer">;

@@ -1,7 +1,7 @@
 /** The workbench: ask a tool or the project, see hits, why, and their places in the documents. */
-import { batch, computed, signal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { newActing } from "../acting";
 import { asCurl, type Id, post, Problem, type Schema } from "../api";
 import { codeText, t as common } from "../i18n/common";
 import { num } from "../i18n/language";
@@ -20,6 +20,7 @@ import { go, href, numberOf, textOf } from "../router";
 import { type Explained, type Hit, hitsOf } from "../rules/hits";
 import { may, session } from "../session";
 import { useShortcut } from "../shortcuts";
+import { batch, computed, signal } from "../signals";
 
 type Tab = "hits" | "retrieve";
 type ProjectPage = Schema<"ProjectSearchAnswer">;
@@ -33,7 +34,7 @@ const PROJECT = "project";
 const answer = signal<Explained | null>(null);
 const later = signal<readonly ProjectPage[]>([]);
 const passages = signal<Retrieved | null>(null);
-const problem = signal<Problem | null>(null);
+const { problem, run } = newActing();
 const asking = signal(false);
 const least = signal(0);
 const picked = signal(0);
@@ -103,13 +104,10 @@ async function more(): Promise<void> {
   const last = later.value.at(-1) ?? (answer.value as ProjectPage | null);
   if (!last?.cursor) return;
   const { body } = asked();
-  try {
+  await run(async () => {
     const page = await post<ProjectPage>(`/api/v1/projects/${session.value?.projectId}/search`, { ...body, cursor: last.cursor });
     later.value = [...later.value, page];
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    problem.value = error;
-  }
+  });
 }
 
 /** The address with some of its parts changed. */
@@ -159,7 +157,7 @@ function Search(): VNode {
         </div>
         <Options />
       </form>
-      {problem.value?.fields.code === "PROJECT_INDEX_OFF" ? <ProjectIndexOff onReady={() => void ask()} /> : problem.value ? <ProblemBox problem={problem.value} retry={() => void ask()} /> : null}
+      {problem.value?.fields.code === "PROJECT_INDEX_OFF" ? <ProjectIndexOff onReady={() => void ask()} /> : <ProblemBox problem={problem.value} retry={() => void ask()} />}
       {tab.value === "retrieve" ? (
         passages.value && textOf("q") ? <Passages answer={passages.value} /> : asking.value ? <Loading stop={stop} /> : <Empty text={t().empty} />
       ) : (

@@ -1,11 +1,11 @@
 /** B: another tool, or a draft of A's ranking, which can be applied to it. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useActing } from "../acting";
 import { request, type Schema } from "../api";
 import { evaluateTexts as t } from "../i18n/evaluate";
 import { searchTexts } from "../i18n/search";
 import { may } from "../session";
+import { useSignal } from "../signals";
 import { Confirm } from "./dialog";
 import { ProblemBox } from "./states";
 

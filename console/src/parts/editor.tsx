@@ -1,6 +1,5 @@
 /** Editing one value: the text as it is, or JSON as it is; numbers are never parsed. Saving names
  * the revision that was read; another one shows both. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { announce } from "../announce";
@@ -10,6 +9,7 @@ import { t as common } from "../i18n/common";
 import { documentTexts as t } from "../i18n/documents";
 import { useResource } from "../resource";
 import { session } from "../session";
+import { useSignal } from "../signals";
 import { ProblemBox, Shown } from "./states";
 
 interface EditorProps {
@@ -73,7 +73,7 @@ function Field(props: EditorProps & { was: Read }): VNode {
   };
   return (
     <form class="stack" onSubmit={(event) => { event.preventDefault(); void save(was); }}>
-      {theirs.value ? <p class="bar warn" role="alert"><span>{t().conflict}</span></p> : problem.value ? <ProblemBox problem={problem.value} /> : null}
+      {theirs.value ? <p class="bar warn" role="alert"><span>{t().conflict}</span></p> : <ProblemBox problem={problem.value} />}
       {theirs.value ? (
         <div class="stack">
           <h3>{t().theirs(theirs.value.revision)}</h3>

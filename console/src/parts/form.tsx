@@ -19,7 +19,7 @@ export function FormDialog({ title, act, acting, onSend, onClose, children }: Fo
     <Dialog title={title} onClose={onClose}>
       <form class="stack" onSubmit={(event) => { event.preventDefault(); onSend(new FormData(event.currentTarget)); }}>
         {children}
-        {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+        <ProblemBox problem={acting.problem.value} />
         <div class="row end">
           <button type="button" onClick={onClose}>{t().cancel}</button>
           <button class="primary" disabled={acting.busy.value}>{act}</button>

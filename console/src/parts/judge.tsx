@@ -1,5 +1,4 @@
 /** Judging: the exact words, or the passage, by keys 0 to 3. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { t as common } from "../i18n/common";
@@ -10,6 +9,7 @@ import type { Hit } from "../rules/hits";
 import { type Grade, graded, gradeOf, pooled, spanOf, without } from "../rules/judging";
 import { CodePoints } from "../rules/offsets";
 import { useShortcut } from "../shortcuts";
+import { useSignal } from "../signals";
 import { selectedRange, Text } from "./text";
 
 const GRADES: readonly Grade[] = [0, 1, 2, 3];

@@ -1,5 +1,4 @@
 /** A judged set: opened, saved, imported and exported, and run over A and B. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useActing } from "../acting";
 import { measured, run, running, stopRun, waiting, type Way } from "../asking";
@@ -10,6 +9,7 @@ import { change, listSets, openSet, questions, saveSet, setName, unsaved } from 
 import { useResource } from "../resource";
 import { parsed, written } from "../rules/judging";
 import { interval, MEASURES, type Scores } from "../rules/measures";
+import { useSignal } from "../signals";
 import { Table } from "./form";
 import { ProblemBox } from "./states";
 import { FileButton } from "./upload";
@@ -60,7 +60,7 @@ export function JudgedSet({ a, b, onQuestion }: JudgedSetProps): VNode {
         <button onClick={save} disabled={!name.value || !questions.value.length || acting.busy.value}>{common().save}</button>
       </div>
       {bad.value ? <p class="bad-ink" role="alert">{bad.value}</p> : null}
-      {problem ? problem.fields.status === 409 ? <p class="bar warn" role="alert"><span>{t().theirs}</span></p> : <ProblemBox problem={problem} /> : null}
+      {problem?.fields.status === 409 ? <p class="bar warn" role="alert"><span>{t().theirs}</span></p> : <ProblemBox problem={problem} />}
       {questions.value.length ? <Run a={a} b={b} onQuestion={onQuestion} /> : null}
     </section>
   );

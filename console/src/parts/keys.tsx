@@ -1,5 +1,4 @@
 /** The keys of a project or of an MCP instance: made, shown once, rotated with an overlap, revoked. */
-import { useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useActing } from "../acting";
 import { type Id, type Reply, request, type Schema } from "../api";
@@ -7,6 +6,7 @@ import { keyTexts as t } from "../i18n/keys";
 import { ago, clock, moment } from "../i18n/language";
 import type { Resource } from "../resource";
 import { type Scope, session } from "../session";
+import { useSignal } from "../signals";
 import { Copy } from "./copy";
 import { Confirm } from "./dialog";
 import { FormDialog, Table } from "./form";
@@ -121,7 +121,7 @@ export function KeyTable({ path, scoped, of, onNew }: KeyTableProps): VNode {
   const used = (key: Key): string => (key.last_used_at ? ago(key.last_used_at) : t().never);
   return (
     <>
-      {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+      <ProblemBox problem={acting.problem.value} />
       <Shown of={of}>
         {(keys) => keys.length ? (
           <Table heads={[t().name, ...(scoped ? [t().scopes] : []), t().prefix, t().made, t().used, t().ends, ""]}>

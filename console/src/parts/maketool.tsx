@@ -1,5 +1,4 @@
 /** A Search Tool from a scope. What was too short for the threshold can be made again at once. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
@@ -8,6 +7,7 @@ import { type Id, post, request, type Schema } from "../api";
 import { hintText, makeToolTexts as t } from "../i18n/maketool";
 import { ensureLists, refreshLists, tables } from "../lists";
 import { session } from "../session";
+import { useSignal } from "../signals";
 import { FormDialog } from "./form";
 
 type Made = Schema<"NewSearchToolAnswer">;

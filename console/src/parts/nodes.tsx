@@ -1,5 +1,4 @@
 /** The strings of an index by state, why one is not indexed, and who mends it. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
@@ -10,6 +9,7 @@ import { indexTexts as t } from "../i18n/indexes";
 import { due, num } from "../i18n/language";
 import { useResource } from "../resource";
 import { may } from "../session";
+import { useSignal } from "../signals";
 import { Empty, ProblemBox, Shown } from "./states";
 import { Reason, Status, wordOf } from "./status";
 
@@ -63,7 +63,7 @@ export function Nodes({ tool, counts, reload }: NodesProps): VNode {
         </select>
         {bad && may("manage") ? <button onClick={() => void again()} disabled={acting.busy.value}>{t().retryAll(bad)}</button> : null}
       </header>
-      {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+      <ProblemBox problem={acting.problem.value} />
       <Shown of={found}>
         {(page) => page.nodes.length ? (
           <div class="table" tabIndex={0} role="region" aria-label={t().strings}>

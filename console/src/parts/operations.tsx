@@ -1,5 +1,4 @@
 /** Rebuild, roll back, empty, delete: each says first what it does to what. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useActing } from "../acting";
 import { announce } from "../announce";
@@ -7,6 +6,7 @@ import { type Id, post, request, type Schema } from "../api";
 import { indexTexts as t } from "../i18n/indexes";
 import { refreshLists } from "../lists";
 import { go } from "../router";
+import { useSignal } from "../signals";
 import { Confirm, Dialog } from "./dialog";
 import { ProblemBox } from "./states";
 

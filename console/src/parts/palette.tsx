@@ -1,5 +1,4 @@
 /** Ctrl K: go to a page, a table, a tool or a pointer, or ask. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { all, get, type Id } from "../api";
@@ -11,6 +10,7 @@ import { useResource } from "../resource";
 import { go, href, type Query, route, textOf } from "../router";
 import { may } from "../session";
 import { isPointer } from "../rules/pointer";
+import { useSignal } from "../signals";
 import { Dialog } from "./dialog";
 
 interface Choice {

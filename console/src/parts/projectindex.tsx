@@ -1,5 +1,4 @@
 /** The search over the whole project: on or off, how far it is, and the switch. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
@@ -11,6 +10,7 @@ import { type ProjectIndex, projectIndex, projectIndexPath, switched } from "../
 import { useResource } from "../resource";
 import { href } from "../router";
 import { may } from "../session";
+import { useSignal } from "../signals";
 import { Confirm } from "./dialog";
 import { ProblemBox, Shown } from "./states";
 import { moves, Progress, Status } from "./status";
@@ -35,7 +35,7 @@ export function ProjectIndexRow({ index, reload }: { index: ProjectIndex | null;
         ) : <button onClick={() => change(true)} disabled={acting.busy.value}>{t().switchOn}</button>}
       </div>
       {index ? null : <p class="dim">{t().projectOff}</p>}
-      {acting.problem.value ? <ProblemBox problem={acting.problem.value} /> : null}
+      <ProblemBox problem={acting.problem.value} />
       {asking.value ? <Confirm title={t().switchOff} text={t().switchOffText} act={t().switchOff} onClose={() => (asking.value = false)} onAct={() => change(false)} /> : null}
     </section>
   );

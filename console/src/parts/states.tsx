@@ -86,8 +86,9 @@ function heading({ status, code }: ProblemFields): string {
   return status >= 500 ? t().failed : t().invalid;
 }
 
-/** What was refused: code, detail, fields, request id; and another try where that may help. */
-export function ProblemBox({ problem, retry }: { problem: Problem; retry?: (() => void) | undefined }): VNode {
+/** What was refused, if anything was: code, detail, fields, request id; and another try where that may help. */
+export function ProblemBox({ problem, retry }: { problem: Problem | null; retry?: (() => void) | undefined }): VNode | null {
+  if (!problem) return null;
   const fields = problem.fields;
   return (
     <div class="bar bad" role="alert">
@@ -136,7 +137,7 @@ export function Shown<T>({ of, children, lines }: { of: Resource<T>; children: (
   const [data, problem, loading] = [of.data.value, of.problem.value, of.loading.value];
   return (
     <>
-      {problem ? <ProblemBox problem={problem} retry={of.reload} /> : null}
+      <ProblemBox problem={problem} retry={of.reload} />
       {data !== null ? (
         <div class={loading ? "fading" : ""} aria-busy={loading}>
           {children(data)}

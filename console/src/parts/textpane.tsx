@@ -1,5 +1,4 @@
 /** The place of a hit in its document: text in windows, marks, minimap, finding, citations. */
-import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { announce } from "../announce";
@@ -13,6 +12,7 @@ import { numberOf } from "../router";
 import { may } from "../session";
 import { occurrences, type Range } from "../rules/segments";
 import { WINDOW, windowOf, windowsOf } from "../rules/windows";
+import { useSignal } from "../signals";
 import { copyText } from "./copy";
 import { Minimap } from "./minimap";
 import { ProblemBox, Shown } from "./states";
@@ -166,7 +166,6 @@ function Window(props: WindowProps): VNode {
     if (place >= shown.start && place < shown.end) target.value = { start: place, end: place };
     else props.onGo(place);
   };
-  const own = useComputed(() => target.value);
   return (
     <div class={isOld ? "pane old" : "pane"} aria-busy={isOld} ref={box}>
       <div class="row panebar">
@@ -198,7 +197,7 @@ function Window(props: WindowProps): VNode {
       {problem ? <ProblemBox problem={problem} /> : state === "same" ? null : <p class="bar warn" role="status"><span>{state === "gone" ? t().gone : state === "moved" ? t().moved : t().lost}</span></p>}
       <div class="reading">
         <div class="scroller">
-          <Text text={window.text} start={window.start} marked={marked} showChunks={showChunks.value} showInvisible={showInvisible.value} target={own.value} />
+          <Text text={window.text} start={window.start} marked={marked} showChunks={showChunks.value} showInvisible={showInvisible.value} target={target.value} />
         </div>
         <Minimap total={window.total} window={shown} hits={props.hits} matches={marked.matches} current={hit} onGo={goTo} />
       </div>

@@ -1,12 +1,11 @@
 /** A document's outline as a tree: 200 children at a time, by mouse and by the keys of a tree. */
-import type { Signal } from "@preact/signals";
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { type Id, post, Problem, type Schema } from "../api";
 import { documentTexts as t } from "../i18n/documents";
 import { num } from "../i18n/language";
 import { ancestors, parent } from "../rules/pointer";
+import { type Signal, useSignal } from "../signals";
 import { Loading, ProblemBox } from "./states";
 
 export type Child = Schema<"ChildAnswer">;
@@ -157,7 +156,7 @@ export function Tree(props: TreeProps): VNode {
           defaultValue={keys.value.get(level) ?? ""} onChange={(event) => filterBy(event.currentTarget.value)} />
       </div>
       <div class="treebox">
-        {problem.value ? <ProblemBox problem={problem.value} retry={() => void load("")} /> : null}
+        <ProblemBox problem={problem.value} retry={() => void load("")} />
         {root ? <ul ref={box} class="tree plain" role="tree" aria-label={t().outline} onKeyDown={onKey}>{render("", 1)}</ul> : problem.value ? null : <Loading />}
       </div>
     </>

@@ -1,11 +1,12 @@
 /** What a table was: its versions, and one of them back. */
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
-import { get, type Id, Problem, request, type Schema } from "../api";
+import { useActing } from "../acting";
+import { get, type Id, request, type Schema } from "../api";
 import { documentTexts as t } from "../i18n/documents";
 import { ago, bytes, num } from "../i18n/language";
 import { actorName, wordOf } from "../i18n/replace";
 import { useResource } from "../resource";
+import { useSignal } from "../signals";
 import { Confirm, Dialog } from "./dialog";
 import { ProblemBox, Shown } from "./states";
 
@@ -19,20 +20,15 @@ interface VersionsProps {
 export function Versions({ table, revision, onClose, onRestored }: VersionsProps): VNode {
   const list = useResource(`versions ${table}`, (signal) => get<Schema<"VersionsAnswer">>(`/api/v1/tables/${table}/versions`, { signal }));
   const chosen = useSignal<number | null>(null);
-  const problem = useSignal<Problem | null>(null);
+  const acting = useActing();
   const restore = async (wanted: number): Promise<void> => {
-    try {
-      const path = `/api/v1/tables/${table}/versions/${wanted}/restore`;
-      const done = await request<{ revision?: number }>("POST", path, { ifMatch: revision });
-      onRestored(done.data.revision ?? revision + 1);
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      problem.value = error;
-    }
+    const path = `/api/v1/tables/${table}/versions/${wanted}/restore`;
+    const done = await acting.run(() => request<{ revision?: number }>("POST", path, { ifMatch: revision }));
+    if (done) onRestored(done.data.revision ?? revision + 1);
   };
   return (
     <Dialog title={t().versions} onClose={onClose} wide>
-      {problem.value ? <ProblemBox problem={problem.value} /> : null}
+      <ProblemBox problem={acting.problem.value} />
       <Shown of={list}>
         {(answer) => (
           <div class="table">
