@@ -10,7 +10,7 @@ import { titles } from "./i18n/pages";
 import type { Page } from "./page";
 import { Dialog } from "./parts/dialog";
 import { Palette } from "./parts/palette";
-import { go, href, pageId } from "./router";
+import { go, href, pageId, route } from "./router";
 import { may, session, signOut } from "./session";
 import { lettersOn, setLetters, shortcuts, useShortcut } from "./shortcuts";
 import { effect, signal } from "./signals";
@@ -40,6 +40,7 @@ export function Frame(): VNode {
   const page = shown();
   const content = useRef<HTMLElement>(null);
   const first = useRef(true);
+  const [, one] = route.value.path;
   useShortcut("Ctrl K", () => t().palette, () => (paletteOpen.value = true));
   useShortcut("Ctrl H", () => titles().replace, () => { if (may("replace")) go("/replace"); });
   useShortcut("?", () => t().help, () => (helpOpen.value = true));
@@ -47,10 +48,10 @@ export function Frame(): VNode {
     document.title = `${page?.title() ?? t().notFound} · context-search`;
   });
   useEffect(() => {
-    // A new page begins at its heading, for eyes and screen readers.
+    // A new page begins at its heading, for eyes and screen readers; so does another thing of it.
     if (!first.current) content.current?.querySelector<HTMLElement>("h1")?.focus();
     first.current = false;
-  }, [pageId.value, session.value === null]);
+  }, [pageId.value, one, session.value === null]);
   useEffect(() => {
     // An address that was set a moment ago is not known to the router yet.
     if (session.value && pageId.value === "" && !location.hash[2]) go(`/${inNavigation()[0]?.id ?? ""}`, {}, true);

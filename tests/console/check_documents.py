@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
 from playwright.sync_api import Dialog, expect
 
 from tests.builders import chinese, english, until
-from tests.console.conftest import Watched, api
+from tests.console.conftest import LANGUAGES, Watched, api
 from tests.console.documents import HOSTILE_TEXT
 from tests.e2e.running import Running, Tenant
 
@@ -341,4 +342,47 @@ def test_a_string_of_61_million_characters_is_read_in_windows_and_skipped(
     expect(page.locator(".bar.warn")).to_contain_text("split the string")
     assert page.evaluate("document.querySelector('.text').textContent.length") == 40_000
     visitor.look("skipped-document")
+    assert not visitor.errors
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_table_is_deleted_after_its_name_was_typed(
+    visitor: Watched, own_tenant: Tenant, language: str
+) -> None:
+    """What goes with it is named; the list follows, and its address says so."""
+    body = {"project_id": own_tenant.project_id, "data": {"text": english(300)}}
+    tables = [
+        api(own_tenant, "POST", "/api/v1/tables", json=body | {"name": name})["id"]
+        for name in ("leaving", "stays")
+    ]
+    own_tenant.tool(tables[0], name="search_leaving")
+    page = visitor.sign_in(own_tenant.key)
+    visitor.set(language, "light")
+    visitor.open(f"/documents/{tables[0]}")
+    expect(page.get_by_role("treeitem")).to_have_count(1)
+    opener = page.locator("main button.danger")
+    opener.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("search_leaving")
+    expect(dialog).to_contain_text("leaving")
+    visitor.look(f"delete-table-{language}")
+    assert visitor.axe() == []
+    page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    page.keyboard.press("Enter")
+    act = dialog.locator("button.primary")
+    expect(act).to_be_disabled()
+    dialog.get_by_role("textbox").fill("leaving")
+    page.keyboard.press("Enter")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator("tbody tr")).to_contain_text("stays")
+    expect(page.locator("h1")).to_be_focused()
+    assert own_tenant("GET", f"/api/v1/tables/{tables[0]}").status_code == 404
+    visitor.open(f"/documents/{tables[0]}?p=/text")
+    expect(page.locator(".empty")).to_contain_text({"en": "is deleted", "zh": "已删除"}[language])
+    visitor.look(f"deleted-table-{language}")
+    assert visitor.axe() == []
+    page.locator(".empty a").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
     assert not visitor.errors

@@ -49,6 +49,10 @@ export const documentTexts = dictionary(
     replaceFrom: "Replace from here",
     open: "Open",
     copyPointer: "Copy pointer",
+    delete: "Delete the table",
+    deleteText: (tools: string) => `The document goes with all its versions${tools && `, and the Search Tools ${tools}, which agents then do not see`}. It cannot be taken back.`,
+    deleted: "Deleted",
+    gone: "This table is deleted, or not yours.",
   },
   {
     table: "表",
@@ -98,5 +102,9 @@ export const documentTexts = dictionary(
     replaceFrom: "由此替换",
     open: "打开",
     copyPointer: "复制位置",
+    delete: "删除表",
+    deleteText: (tools) => `文档及其所有版本将被删除${tools && `，搜索工具 ${tools} 也一并删除，智能体不再看到它们`}。此操作无法撤销。`,
+    deleted: "已删除",
+    gone: "此表已删除，或不属于您。",
   },
 );

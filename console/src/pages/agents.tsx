@@ -30,7 +30,7 @@ type Keep = (mcp: Id, key: string, ends: Secret[2]) => void;
 function Agents(): VNode {
   const id = route.value.path[1];
   const secret = useSignal<Secret | null>(null);
-  useEffect(() => void ensureLists().catch(() => undefined), []);
+  useEffect(() => void ensureLists().catch(() => (tools.value ??= [])), []);
   const keep: Keep = (mcp, ...made) => void (secret.value = [String(mcp), ...made]);
   return id === undefined ? <List keep={keep} /> : <One key={id} id={id} made={secret.value?.[0] === id ? secret.value : null} keep={keep} />;
 }
@@ -55,7 +55,7 @@ function List({ keep }: { keep: Keep }): VNode {
           </Table>
         ) : <Empty text={t().none} />}
       </Shown>
-      {making.value ? <Make onClose={() => (making.value = false)} onMade={(made, ends) => { keep(made.id, made.api_key, ends); go(`/agents/${made.id}`); }} /> : null}
+      {making.value && tools.value ? <Make onClose={() => (making.value = false)} onMade={(made, ends) => { keep(made.id, made.api_key, ends); go(`/agents/${made.id}`); }} /> : null}
     </div>
   );
 }

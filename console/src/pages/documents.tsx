@@ -1,18 +1,20 @@
 /** Documents: the tables; of one, its outline, its strings in windows, editing, versions, uploads. */
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
+import { useActing } from "../acting";
 import { announce } from "../announce";
-import { get, type Id, post, type Schema } from "../api";
+import { get, type Id, post, request, type Schema } from "../api";
 import { draftOf } from "../drafts";
 import { documentTexts as t } from "../i18n/documents";
 import { ago, bytes, num } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import { t as common } from "../i18n/common";
-import { ensureLists, refreshLists, tableName, tools } from "../lists";
+import { ensureLists, refreshLists, tableName, toolName, tools } from "../lists";
 import type { Page } from "../page";
 import { Copy } from "../parts/copy";
+import { Confirm } from "../parts/dialog";
 import { editing as editorOf, Editor } from "../parts/editor";
-import { Empty, Loading, Shown, Stale } from "../parts/states";
+import { Empty, Loading, ProblemBox, Shown, Stale } from "../parts/states";
 import { Reason, Status } from "../parts/status";
 import { TextPane } from "../parts/textpane";
 import { type Child, Tree } from "../parts/tree";
@@ -91,6 +93,7 @@ function Document({ table }: { table: Id }): VNode {
   const seen = useSignal<number | null>(null);
   const read = useSignal(0);
   const versionsOpen = useSignal(false);
+  const gone = useSignal(false);
   const generation = useSignal(0);
   const found = useSignal<{ readonly of: string; readonly child: Child | null } | null>(null);
   const known = (tools.value ?? []).filter((tool) => String(tool.table_id) === String(table));
@@ -101,6 +104,7 @@ function Document({ table }: { table: Id }): VNode {
   const place = `${pointer} ${generation.value}`;
   const live = seen.value;
   const child = found.value?.of === place ? found.value.child : undefined;
+  if (gone.value) return <><h1 tabIndex={-1}>{tableName(table)}</h1><Empty text={t().gone}><a class="button" href={href("/documents")}>{titles().documents}</a></Empty></>;
   return (
     <div class="stack">
       <div class="row">
@@ -109,13 +113,14 @@ function Document({ table }: { table: Id }): VNode {
         <span class="grow" />
         {live === null ? null : <FileButton label={t().uploadNew} onFile={(file) => void newContent(table, file, live).then(again)} />}
         <button onClick={() => (versionsOpen.value = true)}>{t().versions}</button>
+        <Delete table={table} />
       </div>
       <UploadState />
       {live !== null && read.value > live ? <Stale text={common().changedBelow(live, read.value)} reload={again} /> : null}
       {tools.value === null && !tool ? <Loading /> : (
         <div class="split narrow">
           <section class="panel sticky" aria-label={t().outline}>
-            <Tree key={generation.value} table={table} selected={pointer} tool={tool} onSelect={select} revision={seen}
+            <Tree key={generation.value} table={table} selected={pointer} tool={tool} onSelect={select} onGone={() => (gone.value = true)} revision={seen}
               onFound={(child) => { if (found.value?.of !== place) found.value = { of: place, child }; }} />
           </section>
           <section class="panel" aria-label={t().value}>
@@ -129,6 +134,26 @@ function Document({ table }: { table: Id }): VNode {
           onRestored={(revision) => { versionsOpen.value = false; announce(t().restored(revision)); again(); }} />
       ) : null}
     </div>
+  );
+}
+
+/** Asks for the table's name, and says which Search Tools go with it, as they are now. */
+function Delete({ table }: { table: Id }): VNode {
+  const asking = useSignal(false);
+  const acting = useActing();
+  const of = (tools.value ?? []).filter((tool) => String(tool.table_id) === String(table)).map(toolName);
+  const ask = (): void => void acting.run(refreshLists).then((read) => (asking.value = read !== null));
+  const remove = (): void => void acting.run(async () => {
+    await request("DELETE", `/api/v1/tables/${table}`);
+    go("/documents");
+    await refreshLists();
+  }, t().deleted);
+  return (
+    <>
+      <button class="danger" onClick={ask}>{common().delete}…</button>
+      <ProblemBox problem={acting.problem.value} />
+      {asking.value ? <Confirm title={t().delete} text={t().deleteText(of.join(", "))} act={common().delete} name={tableName(table)} onClose={() => (asking.value = false)} onAct={remove} /> : null}
+    </>
   );
 }
 

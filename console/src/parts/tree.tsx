@@ -23,6 +23,7 @@ interface TreeProps {
   readonly onSelect: (pointer: string) => void;
   /** Told what is selected when all is read; null where the tree does not show it. */
   readonly onFound: (child: Child | null) => void;
+  readonly onGone: () => void;
   /** Of the table as the outline shows it. */
   readonly revision: Signal<number | null>;
 }
@@ -60,6 +61,7 @@ export function Tree(props: TreeProps): VNode {
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       problem.value = error;
+      if (!pointer && error.fields.status === 404) props.onGone();
     } finally {
       reading.value -= 1;
     }
