@@ -18,7 +18,11 @@ from context_search.domain.editing.plans import (
     PlannedTable,
 )
 from context_search.domain.editing.replacing import ReplaceRequest
-from context_search.domain.errors import CommitUnknownError, DatabaseUnavailableError
+from context_search.domain.errors import (
+    CommitUnknownError,
+    ContextSearchError,
+    DatabaseUnavailableError,
+)
 from context_search.domain.model import Table
 from context_search.domain.versions import HistoryLimits, Version
 from context_search.ports.outside import Clock, Deadline
@@ -256,6 +260,18 @@ class Desk(Steps):
             [first, *_] = work.plans.tables(plan.id, limit=1)
             strings = work.plans.strings(plan.id, first.table_id)
             work.plans.add_tables(plan.id, [replace(first, bytes=10**9)], strings)
+
+
+def counts(plan: Plan) -> tuple[int, int, int]:
+    """Returns how many documents, strings and matches a plan has."""
+    return plan.counts.tables, plan.counts.strings, plan.counts.matches
+
+
+def changed_in(error: ContextSearchError) -> list[dict[str, object]]:
+    """What a caller is told to be in the way."""
+    changed = error.members["changed"]
+    assert isinstance(changed, list)
+    return changed
 
 
 @dataclass

@@ -60,13 +60,8 @@ class SlowStore:
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def desk(clock: ManualClock) -> Desk:
-    return Desk(MemoryStore(clock), clock)
+def desk(memory: Desk) -> Desk:
+    return memory
 
 
 def ordered(desk: Desk, choice: Choice = ALL, request: ReplaceRequest = LETTERS) -> Plan:

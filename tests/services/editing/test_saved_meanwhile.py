@@ -23,9 +23,8 @@ NEVER = 99
 
 
 @pytest.fixture
-def desk() -> Desk:
-    clock = ManualClock()
-    return Desk(MemoryStore(clock), clock)
+def desk(memory: Desk) -> Desk:
+    return memory
 
 
 def transactions_of(run: Callable[[Desk], object], desk: Desk) -> int:

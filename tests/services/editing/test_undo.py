@@ -22,7 +22,6 @@ from context_search.domain.versions import HistoryLimits
 from context_search.services.editing.rewriting import KeptPlace
 from context_search.services.editing.versions import ManageVersions
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.store import MemoryStore
 from tests.services.editing.replacing import STORY, WAREHOUSE, Desk
 
 DAY_S = 86_400.0
@@ -31,13 +30,8 @@ LONG = "The harbour at night x and the long winter garden. "
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def desk(clock: ManualClock) -> Desk:
-    return Desk(MemoryStore(clock), clock)
+def desk(memory: Desk) -> Desk:
+    return memory
 
 
 @pytest.mark.parametrize("cancelled", [0, 1, 2])
