@@ -214,8 +214,10 @@ def read_secret(path: Path) -> str:
     """The only line of a file. Raises UsageError, which never quotes what is there."""
     try:
         text = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {type(error).__name__}") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} holds no key: it is no text") from None
     return checked_secret(text, str(path))
 
 
@@ -248,8 +250,10 @@ def _path(text: str | None) -> Path | None:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {type(error).__name__}") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise UsageError(f"{path} cannot be read: it is no JSON") from None
     if not isinstance(content, dict):
         raise UsageError(f"{path} holds no JSON object")
     return content

@@ -5,6 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
+_ADVICE = {"PROJECT_INDEX_OFF": "switch it on: context-search project-index on --wait"}
+"""What to do here about some refusals."""
+
 
 class Code(IntEnum):
     """What a shell sees. 130 is not among them: a command that Ctrl-C has ended."""
@@ -62,11 +65,14 @@ class ProblemError(CommandError):
             if not isinstance(error, dict):  # a gateway's own
                 message += f"\n  {error}"
                 continue
-            message += f"\n  {error.get('field')}: {error.get('message')}"
+            told = f"{error.get('field')}: {error.get('message')}"
+            message += "" if told == detail else f"\n  {told}"
         if problem.get("requestId"):
             message += f"\n  request {problem['requestId']}"
         super().__init__(message, _code_of(status, is_retryable=self.is_retryable), **problem)
         self.document |= {"status": status, "code": name}
+        if name in _ADVICE:
+            self.advise(_ADVICE[name])
 
     @property
     def is_retryable(self) -> bool:

@@ -11,9 +11,11 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Protocol, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
@@ -22,6 +24,10 @@ from rich.text import Text
 from context_search_cli.client import Answer
 
 Cell = object
+WORD = 16
+"""Terminal cells within which no word of a list is broken."""
+PREVIEW = 8
+"""The least of a text that is cut."""
 # Controls (but line break and tab), and what turns the direction of writing or is not seen.
 _UNSEEN = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
@@ -108,9 +114,12 @@ class Output:
         self.text(Text(visible(text), style=style))
 
     def text(self, text: Text) -> None:
-        """Prints styled text, whose parts were made visible. A pipe gets it plain, tabs and all."""
+        """Prints styled text, whose parts were made visible. A pipe gets it plain, tabs and all.
+
+        No line break is put into it: an address, a key or a command is copied as it is.
+        """
         if self.is_terminal:
-            self.stdout.print(text)
+            self.stdout.print(text, soft_wrap=True)
         else:
             sys.stdout.write(f"{text.plain}\n")
 
@@ -143,12 +152,12 @@ class Output:
 
     def rows(self, columns: Sequence[str], rows: Sequence[Sequence[Cell]], empty: str) -> None:
         """Prints a list: a table for a person, lines with tabs and a head for a program."""
-        texts = [[_cell(cell) for cell in row] for row in rows]
         if not self.is_terminal:
-            for line in ([list(columns)] if not self.quiet else []) + texts:
-                self.line("\t".join(one_line(cell) for cell in line))
-        elif texts:
-            self._table(columns, rows, texts)
+            for line in [columns, *rows][bool(self.quiet) :]:
+                self.line("\t".join(one_line(_cell(cell)) for cell in line))
+        elif rows:
+            named = zip(columns, zip(*rows, strict=True), strict=True)
+            self._table([Column.of(name, values) for name, values in named])
         else:
             self.note(empty)
 
@@ -193,7 +202,8 @@ class Output:
     def hanging(self, head: Text, text: Text) -> None:
         """Prints styled texts, which were made visible: the second hangs behind the first."""
         if not self.is_terminal:
-            self.text(head.append_text(text))
+            indent = "\n" + " " * head.cell_len
+            self.line(head.plain + text.plain.replace("\n", indent))
             return
         grid = Table.grid()
         grid.add_column(width=head.cell_len)
@@ -221,27 +231,81 @@ class Output:
 
             yield tell
 
-    def _table(
-        self, columns: Sequence[str], rows: Sequence[Sequence[Cell]], texts: list[list[str]]
-    ) -> None:
+    def _table(self, columns: Sequence[Column]) -> None:
+        """A table, or where not even words fit into its columns, a block of lines a row."""
+        gaps = 2 * (len(columns) - 1)
+        widths = _widths(columns, self.stdout.width - gaps)
+        if widths is None:
+            for place in range(len(columns[0].cells)):
+                self.fields({each.head: each.cells[place] for each in columns})
+                self.line()
+            return
         table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-        for place, name in enumerate(columns):
-            cells = [row[place] for row in rows]
-            is_number = all(isinstance(cell, int) for cell in cells)
+        for each, width in zip(columns, widths, strict=True):
             table.add_column(
-                name.replace("_", " "),
-                justify="right" if is_number else "left",
-                overflow="fold",
-                # They stay whole, so names are folded before them.
-                no_wrap=is_number or any(map(_is_time, cells)),
+                each.head,
+                width=width,
+                justify="right" if each.is_number else "left",
+                overflow="ellipsis" if each.is_preview else "fold",
+                no_wrap=each.is_preview,
             )
-        if columns[-1] == "text":  # a preview, which is cut to one line
-            others = [max(map(len, column)) + 2 for column in zip(columns, *texts, strict=True)]
-            room = max(8, self.stdout.width - sum(others[:-1]) - 2)
-            texts = [[*line[:-1], _cut(line[-1], room)] for line in texts]
-        for line in texts:
-            table.add_row(*(Text(_TIME.sub(r"\1 \2", one_line(cell))) for cell in line))
+        for line in zip(*(each.shown for each in columns), strict=True):
+            table.add_row(*map(Text, line))
         self.stdout.print(table)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a list for a person: numbers and times stay whole, texts may be folded.
+
+    A preview, the last column where that is called ``text``, is cut.
+    """
+
+    head: str
+    cells: list[str]
+    is_number: bool
+    is_preview: bool
+
+    @classmethod
+    def of(cls, name: str, values: Sequence[Cell]) -> Column:
+        """A column with its heading."""
+        given = [each for each in values if each is not None]
+        is_number = bool(given) and all(type(each) is int for each in given)
+        head = name.removesuffix("_count").replace("_", " ")
+        return cls(head, [one_line(_cell(each)) for each in values], is_number, name == "text")
+
+    @property
+    def shown(self) -> list[str]:
+        """The cells, of times what a person needs."""
+        return [_TIME.sub(r"\1 \2", each) for each in self.cells]
+
+    @property
+    def natural(self) -> int:
+        """The width in which nothing is folded."""
+        return max(map(cell_len, [self.head, *self.shown]))
+
+    def least(self, *, folds_times: bool) -> int:
+        """The width below which it is not to be read."""
+        if not folds_times and any(map(_TIME.match, self.cells)):
+            return self.natural
+        words = [word for each in [self.head, *self.shown] for word in each.split()]
+        longest = max(map(cell_len, words), default=1)
+        return min(longest, PREVIEW if self.is_preview else WORD)
+
+
+def _widths(columns: Sequence[Column], room: int) -> list[int] | None:
+    """How wide each column is, texts narrowed before times; None where there is no room."""
+    for folds_times in (False, True):
+        least = [each.least(folds_times=folds_times) for each in columns]
+        if sum(least) <= room:
+            break
+    else:
+        return None
+    widths = [each.natural for each in columns]
+    while sum(widths) > room:
+        spare = [place for place, width in enumerate(widths) if width > least[place]]
+        widths[max(spare, key=widths.__getitem__)] -= 1
+    return widths
 
 
 def _console(stream: TextIO, *, colour: bool) -> Console:
@@ -257,16 +321,6 @@ def _console(stream: TextIO, *, colour: bool) -> Console:
 
 def _dumped(document: Mapping[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False)
-
-
-def _cut(text: str, width: int) -> str:
-    cut = Text(text)
-    cut.truncate(width, overflow="ellipsis")
-    return cut.plain
-
-
-def _is_time(value: Cell) -> bool:
-    return isinstance(value, str) and _TIME.match(value) is not None
 
 
 def _cell(value: Cell) -> str:

@@ -69,7 +69,8 @@ def replace(
             return
         if not (session.out.as_json or session.out.quiet):
             _show_plan(session.out, plan.body)
-        chosen, tables = plan["matches_count"] - len(left), counted(plan["tables_count"], "table")
+        chosen = counted(plan["matches_count"] - len(left), "match")
+        tables = counted(plan["tables_count"], "table")
         confirmed(session, f"Replace {chosen} in {tables}?", yes=yes)
         is_used = True
         body = {"plan_id": plan["plan_id"], "digest": plan["digest"], **_conflict(skip_changed)}
@@ -170,8 +171,9 @@ def _far(plan: dict[str, Any]) -> str:
 
 def _show_plan(out: Output, plan: dict[str, Any]) -> None:
     for match in plan["matches"]:
-        place = f"table {match['table_id']} {match['json_pointer']}"
-        out.line(f"{match['match']:4}  {place}  character {number(match['char_start'])}", "bold")
+        place = f"table {match['table_id']} {one_line(match['json_pointer'])}"
+        place += f"  character {number(match['char_start'])}"
+        out.hanging(Text(f"{match['match']:4}  ", "bold"), Text(place, "bold"))
         for sign, text, style in (("-", match["found"], "red"), ("+", match["becomes"], "green")):
             line = Text(one_line_kept(match["before"]))
             line.append(one_line_kept(text), style=style)

@@ -157,21 +157,21 @@ def _place(hit: dict[str, Any]) -> str:
 def _show_hit(out: Output, place: int, hit: dict[str, Any], *, full: bool) -> None:
     title = f"  {one_line(hit['title'])}" if "title" in hit else ""
     stale = "  changed since" if hit.get("stale") else ""
-    head = Text(f"{place:2}  relevance {hit['relevance']:.3f}{title}{stale}", style="bold")
-    out.text(head)
-    out.line(f"    {_place(hit)}", style="dim")
+    relevance = Text(f"relevance {hit['relevance']:.3f}{title}{stale}", style="bold")
+    out.hanging(Text(f"{place:2}  ", style="bold"), relevance)
+    margin = Text("    ")
+    out.hanging(margin, Text(_place(hit), style="dim"))
     text, spans = _passage(hit)
     is_cut = out.is_terminal and not full and len(text) > SHOWN
     start = _start(spans, len(text)) if is_cut else 0
     end = start + SHOWN if is_cut else len(text)
-    shown = Text("    ")
-    shown.append("…" if start else "")
+    shown = Text("…" if start else "")
     shown.append_text(_marked(text, spans, start, min(end, len(text))))
     shown.rstrip()
     shown.append("…" if end < len(text) else "")
-    out.text(shown)
+    out.hanging(margin, shown)
     if duplicates := hit.get("duplicates"):
-        out.line(f"    and {duplicates['total']} near-duplicates", style="dim")
+        out.hanging(margin, Text(f"and {duplicates['total']} near-duplicates", style="dim"))
     out.line()
 
 
@@ -192,14 +192,10 @@ def _marked(text: str, spans: list[dict[str, int]], start: int, end: int) -> Tex
     for span in spans:
         one, two = max(span["start"], at), min(span["end"], end)
         if one < two:
-            marked.append(_quiet(text[at:one]))
-            marked.append(_quiet(text[one:two]), style="bold yellow")
+            marked.append(visible(text[at:one]))
+            marked.append(visible(text[one:two]), style="bold yellow")
             at = two
-    return marked.append(_quiet(text[at:end]))
-
-
-def _quiet(text: str) -> str:
-    return visible(text.replace("\n", "\n    "))
+    return marked.append(visible(text[at:end]))
 
 
 def _show_rest(out: Output, answer: dict[str, Any], *, shown: int) -> None:

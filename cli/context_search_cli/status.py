@@ -107,10 +107,13 @@ def far(state: dict[str, Any]) -> str:
     nodes = state["nodes"]
     strings = sum(nodes.values())
     return (
-        f"{state['status']}: {number(state['indexed_chunks_count'])} of"
-        f" {number(state['chunks_count'])} chunks,"
+        f"{state['status']}: {_chunks(state)} chunks,"
         f" {number(nodes.get('indexed', 0))} of {number(strings)} strings"
     )
+
+
+def _chunks(state: dict[str, Any]) -> str:
+    return f"{number(state['indexed_chunks_count'])} of {number(state['chunks_count'])}"
 
 
 def show_state(out: Output, state: dict[str, Any]) -> None:
@@ -120,7 +123,7 @@ def show_state(out: Output, state: dict[str, Any]) -> None:
         {
             "tool": state.get("tool_id"),
             "status": state["status"],
-            "chunks": f"{number(state['indexed_chunks_count'])} of {number(state['chunks_count'])}",
+            "chunks": _chunks(state),
             "strings": ", ".join(f"{count} {name}" for name, count in state["nodes"].items())
             or "0",
             "indexed at": state["indexed_at"],
@@ -171,7 +174,16 @@ def cells_of_node(node: dict[str, Any]) -> list[object]:
 
 def _all(session: Session) -> None:
     found = session.client.pages("/api/v1/tools", "tools", limit=0, page=100)
-    session.out.listed("tools", found, ("id", "name", "table_id", "status"), "no Search Tool yet")
+    session.out.listed(
+        "tools",
+        found,
+        ("id", "name", "table_id", "status", "chunks"),
+        "no Search Tool yet: context-search tools create TABLE",
+        cells=lambda row: [
+            *(row[name] for name in ("id", "name", "table_id", "status")),
+            _chunks(row["search_index"]),
+        ],
+    )
 
 
 def _path(tool: int) -> str:

@@ -88,6 +88,8 @@ def import_(
             target = Target(replace, seen)
         table = bring(session, source, target, wait=wait, timeout_s=timeout)
     done = "imported" if replace is None else "replaced"
+    if _has(table, "upload_id"):
+        done = f"is being {done}"
     _told(session, table, f"{done}: {source.size:,} bytes")
 
 

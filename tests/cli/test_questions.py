@@ -90,6 +90,7 @@ def test_which_tool_is_asked_has_to_be_clear(cli: CommandLine) -> None:
 def test_a_project_is_searched_when_its_index_is_on(cli: CommandLine, tool: int) -> None:
     result = cli("search", "lantern", "--project", "--json")
     assert (result.code, result.document["error"]["code"]) == (4, "PROJECT_INDEX_OFF")
+    assert "context-search project-index on" in result.document["error"]["advice"]
     assert cli.json("project-index", "on", "--wait")["status"] == "ready"
     assert cli.json("search", "lantern", "--project", "--low-scores")["results"]
     assert "Skagen" in cli.done("search", "lantern", "--project", "--low-scores").out
@@ -121,6 +122,8 @@ def test_the_state_of_an_index(cli: CommandLine, tool: int) -> None:
     assert "1 indexed" in cli.done("status", tool).out
     assert cli.done("status", tool, "--exit-when-ready").code == 0
     assert cli.json("status")["tools"][0]["id"] == tool
+    [row] = cli.done("status").lines
+    assert row[-1] == "{0} of {0}".format(cli.json("status", tool)["chunks_count"])
     assert cli("status", "--watch").code == 2
 
 

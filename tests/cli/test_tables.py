@@ -70,6 +70,11 @@ def test_a_large_document_goes_by_upload_by_itself(cli: CommandLine) -> None:
     assert json.loads(begun.content).keys() == {"format", "size", "sha256"}
 
 
+def test_an_import_that_nobody_waits_for_is_not_called_done(cli: CommandLine) -> None:
+    told = cli.done("tables", "import", cli.file("large.json", LARGE), "--no-wait")
+    assert " is being imported: " in told.out
+
+
 def test_quotes_count_twice_in_a_request(cli: CommandLine) -> None:
     """Lambda carries a body in a JSON string: 3.5 MB of quotes are no request."""
     cli.json("tables", "import", cli.file("quotes.json", ['"' * 1_800_000]))

@@ -116,7 +116,7 @@ def test_a_person_is_asked_in_a_terminal(
     words = [*COMMAND, "replace", "a", "b"]
     ended, printed = in_terminal(words, environment, said)
     assert ended == code, printed
-    assert b"Replace 1 in 1 table?" in printed
+    assert b"Replace 1 match in 1 table?" in printed
     assert b"\x1b[3" not in printed  # no colour
     assert tenant("GET", f"/api/v1/tables/{table}/data").json() == {"t": text}
 
