@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from context_search_cli.chapters import decoded, document_of, is_text
 from context_search_cli.client import Answer
 from context_search_cli.command import Session
 from context_search_cli.failures import CommandError, UsageError
@@ -69,8 +70,11 @@ class Source:
 
 
 @contextmanager
-def opened(path: str, *, is_jsonl: bool) -> Iterator[Source]:
-    """A file, or stdin for ``-``. Raises UsageError where it cannot be read."""
+def opened(path: str, *, is_jsonl: bool, takes_texts: bool = False) -> Iterator[Source]:
+    """A file, or stdin for ``-``; where it takes texts, one as the document that it makes.
+
+    Raises UsageError where it cannot be read.
+    """
     with tempfile.TemporaryFile() as kept:
         try:
             if path == "-":
@@ -78,6 +82,11 @@ def opened(path: str, *, is_jsonl: bool) -> Iterator[Source]:
                 yield _measured(kept, is_jsonl=is_jsonl)
                 return
             with Path(path).open("rb") as file:
+                if takes_texts and not is_jsonl and is_text(path):
+                    document = document_of(Path(path).name, decoded(file.read()))
+                    kept.write(json.dumps(document, ensure_ascii=False).encode())
+                    yield _measured(kept, is_jsonl=False)
+                    return
                 yield _measured(file, is_jsonl=is_jsonl or path.endswith((".jsonl", ".ndjson")))
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error.strerror}") from None

@@ -75,12 +75,12 @@ def import_(
     wait: Annotated[bool, typer.Option(help="Wait until an upload is imported.")] = True,
     timeout: Timeout = 900,
 ) -> None:
-    """Import a JSON document as a table. What is over 6 MB goes by upload."""
+    """Import JSON, or a text by its chapters, as a table. What is over 6 MB goes by upload."""
     if replace is not None and (name is not None or description is not None):
         raise UsageError("--replace keeps the table's name and description")
     if replace is None and revision is not None:
         raise UsageError("--revision goes with --replace")
-    with opened(file, is_jsonl=jsonl) as source:
+    with opened(file, is_jsonl=jsonl, takes_texts=True) as source:
         if replace is None:
             target = Target(name=name or _name_of(file), description=description)
         else:

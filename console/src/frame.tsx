@@ -1,6 +1,6 @@
 /** The frame around every page: who, where, the pages that the key may see, signing out. */
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { pages } from "../made/pages";
 import { said } from "./announce";
 import { mayDrop } from "./drafts";
@@ -140,7 +140,7 @@ function NotFound(): VNode {
 }
 
 function Help(): VNode {
-  const [known] = useState(() => shortcuts.value);
+  const known = useMemo(() => shortcuts.value, []);
   return (
     <Dialog title={t().shortcuts} onClose={() => (helpOpen.value = false)}>
       <dl class="keys">

@@ -2,8 +2,8 @@
  *
  * Every view runs inside an effect: its first run is the rendering, any other asks for the next. */
 import { effect, signal, type Signal } from "@preact/signals-core";
-import { type ComponentChildren, Fragment, type FunctionComponent, options } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Component, type ComponentChildren, Fragment, type FunctionComponent, options } from "preact";
+import { useMemo } from "preact/hooks";
 
 export { batch, computed, effect, type Signal, signal } from "@preact/signals-core";
 
@@ -20,20 +20,26 @@ options.vnode = (vnode) => {
 };
 
 function watched(view: View): View {
-  return (props) => {
-    const [, again] = useState({});
-    const stop = useRef<(() => void) | null>(null);
-    useEffect(() => () => stop.current?.(), []);
-    stop.current?.();
-    let made: ComponentChildren;
-    let first = true;
-    stop.current = effect(() => {
-      if (first) made = view(props);
-      else again({});
-      first = false;
-    });
-    return made;
-  };
+  class Watched extends Component {
+    stop?: () => void;
+
+    override render(props: object): ComponentChildren {
+      this.stop?.();
+      let made: ComponentChildren;
+      let first = true;
+      this.stop = effect(() => {
+        if (first) made = view(props);
+        else this.setState({});
+        first = false;
+      });
+      return made;
+    }
+
+    override componentWillUnmount(): void {
+      this.stop!();
+    }
+  }
+  return Watched as unknown as View;
 }
 
 /** A signal of a view, as long as it is there. */

@@ -1,12 +1,14 @@
 /** Files into tables: small ones in one request, others by the bucket, without the session's key. */
 import { get, type Id, Problem, request, type Schema } from "./api";
 import { t } from "./i18n/common";
+import { decoded, documentOf } from "./rules/chapters";
 import { session } from "./session";
 import { signal } from "./signals";
 
 /** A body of the API has 6 MB; quotes and line breaks count twice on their way. */
 const MOST_DIRECT = 2_500_000;
 type Upload = Schema<"UploadAnswer">;
+const ENDING = /\.(json|jsonl|ndjson|txt|md)$/i;
 
 export interface Sending {
   readonly name: string;
@@ -18,11 +20,25 @@ export interface Sending {
 }
 export const sending = signal<Sending | null>(null);
 
+/** What a text makes is sent, and every JSON as it is. Its numbers keep all their digits. */
+async function jsonOf(file: File): Promise<File> {
+  const refused = (code: string, detail: string): Problem => new Problem({ status: 415, code, detail, retryable: false });
+  if (/\.(json|jsonl|ndjson)$/i.test(file.name)) return file;
+  if (!/\.(txt|md)$/i.test(file.name)) throw refused("NOT_JSON", t().notJson);
+  const bytes = await file.arrayBuffer();
+  try {
+    return new File([JSON.stringify(documentOf(file.name, decoded(bytes)))], `${file.name}.json`);
+  } catch {
+    throw refused("NOT_TEXT", t().notText);
+  }
+}
+
 const isLines = (file: File): boolean => /\.(jsonl|ndjson)$/i.test(file.name);
 
-/** Makes a table of a file. */
-export async function newTable(file: File, name: string): Promise<void> {
-  await told(file, async () => {
+/** Makes a table of a file, of its name. */
+export async function newTable(file: File): Promise<void> {
+  const name = file.name.replace(ENDING, "");
+  await told(file, async (file) => {
     const direct = file.size <= MOST_DIRECT && !isLines(file);
     const data = direct ? await file.text() : "{}";
     const text = `{"project_id": ${session.value?.projectId}, "name": ${JSON.stringify(name)}, "data": ${data}}`;
@@ -33,19 +49,18 @@ export async function newTable(file: File, name: string): Promise<void> {
 
 /** Replaces the whole document of a table, if it still has the revision that was seen. */
 export async function newContent(table: Id, file: File, revision: number): Promise<void> {
-  await told(file, async () => {
+  await told(file, async (file) => {
     if (file.size > MOST_DIRECT || isLines(file)) return byBucket(table, file, revision);
     const path = `/api/v1/tables/${table}/data`;
     return (await request<Schema<"TableAnswer">>("PUT", path, { text: await file.text(), ifMatch: revision })).data;
   });
 }
 
-async function told(file: File, run: () => Promise<{ id: Id; revision: number }>): Promise<void> {
+async function told(file: File, run: (file: File) => Promise<{ id: Id; revision: number }>): Promise<void> {
   const began: Sending = { name: file.name, size: file.size, state: "sending", table: null, revision: null, problem: null };
   sending.value = began;
   try {
-    if (!/\.(json|jsonl|ndjson)$/i.test(file.name)) throw new Problem({ status: 415, code: "NOT_JSON", detail: t().notJson, retryable: false });
-    const { id, revision } = await run();
+    const { id, revision } = await run(await jsonOf(file));
     sending.value = { ...began, state: "done", table: id, revision };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;

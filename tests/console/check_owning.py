@@ -354,18 +354,19 @@ def test_who_leaves_while_the_lists_are_read_has_them_elsewhere(
     expect(page.get_by_role("treeitem").first).to_be_visible()
 
 
-def test_a_file_that_is_no_json_says_so(visitor: Watched, own_tenant: Tenant) -> None:
+def test_a_file_that_makes_no_document_says_so(visitor: Watched, own_tenant: Tenant) -> None:
     page = visitor.sign_in(own_tenant.key)
-    visitor.open("/overview")
-    page.locator("input[type=file]").first.set_input_files(
-        {"name": "novel.txt", "mimeType": "text/plain", "buffer": "第一章".encode()}
-    )
-    expect(page.get_by_role("alert")).to_contain_text("Only JSON is taken")
-    visitor.set("zh", "light")
-    page.locator("input[type=file]").first.set_input_files(
-        {"name": "novel.txt", "mimeType": "text/plain", "buffer": "第一章".encode()}
-    )
-    expect(page.get_by_role("alert")).to_contain_text("只接受 JSON；请先把稿子转换成 JSON")
+    files = {
+        "novel.docx": (b"PK", "JSON is taken, and texts", "只接受 JSON 和 .txt、.md 文本"),
+        "novel.txt": (b"\xff\xfe\x00", "neither UTF-8 nor GB18030", "既不是 UTF-8"),
+    }
+    for at, language in enumerate(LANGUAGES):
+        visitor.set(language, "light")
+        visitor.open("/overview")
+        for name, (content, *said) in files.items():
+            chosen = {"name": name, "mimeType": "text/plain", "buffer": content}
+            page.locator("input[type=file]").first.set_input_files(chosen)
+            expect(page.get_by_role("alert")).to_contain_text(said[at])
     assert api(own_tenant, "GET", "/api/v1/tables")["tables"] == []
 
 

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
+from context_search_cli import chapters
+from context_search_cli.failures import UsageError
 from local.options import ROOT
+from tests.texts import TEXTS as FILES
 
 TEXTS = ["", "abc", "🐡", "a🐡b𠮷c", "𠮷𠮷", "é e\u0301 👨‍👩‍👧", "x" * 50 + "🐡" * 50 + "y" * 50]
 
@@ -21,6 +24,7 @@ def rules(browser: Browser) -> Iterator[Page]:
     [esbuild] = (ROOT / "console").glob("node_modules/@esbuild/*/bin/esbuild")
     entry = 'export * from "./src/rules/offsets"; export * from "./src/rules/segments";'
     entry += 'export * from "./src/rules/windows"; export * from "./src/rules/pointer";'
+    entry += 'export * from "./src/rules/chapters";'
     command = [str(esbuild), "--bundle", "--format=iife", "--global-name=rules", "--loader=ts"]
     made = subprocess.run(  # noqa: S603 - our own fixed command
         command, cwd=ROOT / "console", input=entry, check=True, capture_output=True, text=True
@@ -92,3 +96,32 @@ def test_pointers_are_rfc_6901(rules: Page) -> None:
     assert run(rules, script) == ["/a/x~1y~0z", "x/y~z", "/a"]
     script = "return given[0].map(text => rules.isPointer(text))"
     assert run(rules, script, ["", "/", "/a~1b", "a", "/~2", "/a/~"]) == [1, 1, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(("name", "text", "document"), FILES, ids=[name for name, *_ in FILES])
+def test_a_text_makes_the_document_that_the_command_line_makes(
+    rules: Page, name: str, text: str, document: object
+) -> None:
+    assert run(rules, "return rules.documentOf(given[0], given[1])", name, text) == document
+    assert chapters.document_of(name, text) == document
+
+
+def test_a_text_is_read_as_the_command_line_reads_it(rules: Page) -> None:
+    """UTF-8 with and without its mark, every code of two bytes of GB18030, what is neither."""
+    pairs = [bytes([lead, trail]) for lead in range(0x80, 0x100) for trail in range(0x30, 0x100)]
+    texts = ["a\r\nb\rc🐡".encode(), b"\xef\xbb\xbfa", "𠮷林小雨".encode("gb18030")]
+    contents = [*texts, b"1 \x80", b"\x81\x35\xf4\x37", *(b"x" + pair for pair in pairs)]
+    script = """
+        return given[0].map(bytes => {
+            try { return rules.decoded(new Uint8Array(bytes).buffer); } catch { return null; }
+        });"""
+
+    def ours(content: bytes) -> str | None:
+        try:
+            return chapters.decoded(content)
+        except UsageError:
+            return None
+
+    found = run(rules, script, [[*content] for content in contents])
+    assert found[:4] == ["a\nb\nc🐡", "a", "𠮷林小雨", "1 €"]
+    assert found == [ours(content) for content in contents]

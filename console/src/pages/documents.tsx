@@ -45,7 +45,7 @@ function Tables(): VNode {
     if (file) void made(file);
   };
   const made = async (file: File): Promise<void> => {
-    await newTable(file, file.name.replace(/\.(json|jsonl|ndjson)$/i, ""));
+    await newTable(file);
     await refreshLists();
   };
   return (

@@ -76,7 +76,7 @@ function Overview(): VNode {
 }
 
 async function fromFile(file: File | undefined): Promise<void> {
-  if (file && may("manage")) await newTable(file, file.name.replace(/\.(json|jsonl|ndjson)$/i, ""));
+  if (file && may("manage")) await newTable(file);
 }
 
 /** Gone as soon as there is a tool, and a question was asked. */
@@ -120,7 +120,7 @@ function Paste(): VNode {
     }
     wrong.value = false;
     // The text goes as it is: a number keeps all its digits.
-    void newTable(new File([field("json")], `${field("name")}.json`), field("name"));
+    void newTable(new File([field("json")], `${field("name")}.json`));
   };
   return (
     <form class="stack" onSubmit={(event) => { event.preventDefault(); send(event.currentTarget); }}>

@@ -1,7 +1,8 @@
 /** A native dialog: modal, closed by Escape, focus goes back to what opened it. */
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { t } from "../i18n/common";
+import { useSignal } from "../signals";
 
 interface DialogProps {
   readonly title: string;
@@ -50,8 +51,8 @@ interface ConfirmProps {
 
 /** Asks before something that matters: names the thing and how much it is. */
 export function Confirm({ title, text, act, name, onClose, onAct }: ConfirmProps): VNode {
-  const [typed, setTyped] = useState("");
-  const ready = name === undefined || typed === name;
+  const typed = useSignal("");
+  const ready = name === undefined || typed.value === name;
   const send = (event: Event): void => {
     event.preventDefault();
     if (!ready) return;
@@ -65,7 +66,7 @@ export function Confirm({ title, text, act, name, onClose, onAct }: ConfirmProps
         {name === undefined ? null : (
           <label class="stack">
             <span dir="auto">{t().typeName(name)}</span>
-            <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autocomplete="off" />
+            <input value={typed.value} onInput={(event) => (typed.value = event.currentTarget.value)} autocomplete="off" />
           </label>
         )}
         <div class="row end">

@@ -1,11 +1,11 @@
 /** Who replaced what and when, and taking it back. */
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
 import { get, type Schema } from "../api";
 import { ago, num } from "../i18n/language";
 import { actorName, replaceTexts as t, wordOf } from "../i18n/replace";
 import { useResource } from "../resource";
 import { session } from "../session";
+import { useSignal } from "../signals";
 import { Empty, Shown } from "./states";
 
 type Summary = Schema<"PlanSummaryAnswer">;
@@ -15,10 +15,10 @@ const MOST = 20;
 
 export function History({ changes, onUndo }: { changes: number; onUndo: (plan: number) => void }): VNode {
   const path = `/api/v1/projects/${session.value?.projectId}/replace`;
-  const [open, setOpen] = useState(false);
-  const list = useResource(open || changes ? `${path} ${changes}` : null, (signal) => get<Schema<"PlansAnswer">>(path, { signal }));
+  const open = useSignal(false);
+  const list = useResource(open.value || changes ? `${path} ${changes}` : null, (signal) => get<Schema<"PlansAnswer">>(path, { signal }));
   return (
-    <details class="panel" open={changes > 0} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details class="panel" open={changes > 0} onToggle={(event) => (open.value = event.currentTarget.open)}>
       <summary>{t().history}</summary>
       <Shown of={list} lines={2}>
         {(answer) => {

@@ -1,9 +1,10 @@
 /** The states that every view has: loading, empty, degraded, stale, a problem. */
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { Problem, ProblemFields } from "../api";
 import { codeText, t } from "../i18n/common";
 import type { Resource } from "../resource";
+import { useSignal } from "../signals";
 import { Copy } from "./copy";
 
 /** Nothing for 200 ms, then a skeleton; after two seconds it can be stopped. */
@@ -22,12 +23,12 @@ export function Loading({ stop, lines = 4 }: { stop?: (() => void) | undefined; 
 }
 
 function useWaited(): number {
-  const [waited, setWaited] = useState(0);
+  const waited = useSignal(0);
   useEffect(() => {
-    const timers = [200, 2000].map((ms) => setTimeout(() => setWaited(ms), ms));
+    const timers = [200, 2000].map((ms) => setTimeout(() => (waited.value = ms), ms));
     return () => timers.forEach(clearTimeout);
   }, []);
-  return waited;
+  return waited.value;
 }
 
 /** What would be here, and the one thing to do about it. */
@@ -119,10 +120,11 @@ export function ProblemBox({ problem, retry }: { problem: Problem | null; retry?
 }
 
 function Retry({ retry, afterMs }: { retry: () => void; afterMs: number }): VNode {
-  const [left, setLeft] = useState(Math.ceil(afterMs / 1000));
+  const seconds = useSignal(Math.ceil(afterMs / 1000));
+  const left = seconds.value;
   useEffect(() => {
     if (left <= 0) return;
-    const timer = setTimeout(() => setLeft(left - 1), 1000);
+    const timer = setTimeout(() => (seconds.value = left - 1), 1000);
     return () => clearTimeout(timer);
   }, [left]);
   return (

@@ -12,7 +12,7 @@ export function FileButton({ label, onFile }: { label: string; onFile: (file: Fi
   return (
     <>
       <button onClick={() => field.current?.click()}>{label}</button>
-      <input ref={field} type="file" accept=".json,.jsonl,.ndjson,application/json" hidden
+      <input ref={field} type="file" accept=".json,.jsonl,.ndjson,.txt,.md" hidden
         onChange={(event) => {
           const file = event.currentTarget.files?.[0];
           event.currentTarget.value = "";
