@@ -28,25 +28,30 @@ class MemoryLargeStrings:
     def page(
         self,
         index: Index,
-        scope: Scope,
+        scope: Scope | None,
         *,
         state: NodeState | None,
         after: StringPlace | None,
         limit: int,
         among: int,
     ) -> StringPage:
-        nodes = of_generation(
-            self.rows, index.generation.id, scope.json_pointer, table_id=scope.table_id
-        )
+        if scope is None:
+            nodes = of_generation(self.rows, index.generation.id)
+        else:
+            nodes = of_generation(
+                self.rows, index.generation.id, scope.json_pointer, table_id=scope.table_id
+            )
         if state not in (None, "indexed"):
             nodes = [node for node in nodes if node.state == state]
-        behind = (after.pointer, after.id) if after else ("", 0)
+        behind = (after.table_id, after.pointer, after.id) if after else (0, "", 0)
         left = sorted((_key(node), node) for node in nodes if _key(node) > behind)
-        looked_at = [node for _, node in left[: among if state == "indexed" else limit + 1]]
-        wanted = [node for node in looked_at if state in (None, node.state)]
+        most = among if state == "indexed" else limit + 1
+        looked_at = [node for _, node in left[:most]]
+        there = [node for node in looked_at if self.rows.tables[node.table_id].is_there]
+        wanted = [node for node in there if state in (None, node.state)]
         if len(wanted) > limit:
             return StringPage(self._strings(wanted[:limit]), StringPlace(*_key(wanted[limit - 1])))
-        is_last = state != "indexed" or len(looked_at) < among
+        is_last = len(looked_at) < most
         return StringPage(
             self._strings(wanted), None if is_last else StringPlace(*_key(looked_at[-1]))
         )
@@ -99,6 +104,7 @@ class MemoryLargeStrings:
         )
         return LargeString(
             node.id,
+            node.table_id,
             progress,
             node.content_hash,
             node.changed_at,
@@ -109,5 +115,5 @@ class MemoryLargeStrings:
         )
 
 
-def _key(node: NodeRow) -> tuple[str, int]:
-    return node.json_pointer[:PLACE_CHARS], node.id
+def _key(node: NodeRow) -> tuple[int, str, int]:
+    return node.table_id, node.json_pointer[:PLACE_CHARS], node.id

@@ -263,4 +263,5 @@ def of_generation(
 
 def _is_selected(row: NodeRow, among: NodeSelection) -> bool:
     is_there = row.generation_id in among.generation_ids and contains(among.scope, row.json_pointer)
-    return is_there and among.pointer in (None, row.json_pointer)
+    is_of_table = among.table_id in (None, row.table_id)
+    return is_there and is_of_table and among.pointer in (None, row.json_pointer)

@@ -19,6 +19,7 @@ _WORDS, _NOTES = "0017_words_later.sql", "0018_words_later.concurrently.sql"
 _TALLY, _GROWTH = "0015_node_tally.sql", "0016_growth.concurrently.sql"
 _PIECES = "0025_pieces.concurrently.sql"
 _MAKERS = "0030_makers_and_callers.sql"
+_OF_ALL = "0034_strings_of_a_project.sql"
 EXCEPTIONS: dict[tuple[str, str], str] = {
     (_KEPT, "ALTER TABLE chunk_set DROP"): "replaced by the next one",
     (_KEPT, "ALTER TABLE chunk_set ADD"): "allows one state more; what it writes is still allowed",
@@ -39,6 +40,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
         "context_search_node_unfinished begins with the same columns"
     ),
     (_MAKERS, "DO ''"): "it calls none of these functions; their triggers fire as before",
+    (_OF_ALL, "DO ''"): "it calls none of these functions",
 }
 
 _TEXT_OR_COMMENT = re.compile(

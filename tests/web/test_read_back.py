@@ -49,7 +49,9 @@ SETS_NOTHING = {
     **dict.fromkeys(["ReadBody", "OutlineBody", "TextBody", "ChunksBody"], "reads"),
     **dict.fromkeys(["ReplaceBody", "MergeBody", "RemoveBody"], "changes the document itself"),
     **dict.fromkeys(["PreviewBody", "ExecuteBody", "UndoBody"], "a plan: its texts are forgotten"),
-    **dict.fromkeys(["RotateKeyBody", "RetryBody", "SignInBody"], "does something once"),
+    **dict.fromkeys(
+        ["RotateKeyBody", "RetryBody", "ProjectRetryBody", "SignInBody"], "does something once"
+    ),
     **dict.fromkeys(
         [
             "SearchConfigBody",

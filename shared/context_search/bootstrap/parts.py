@@ -278,7 +278,9 @@ class Parts(LiveSettings):
         from context_search.web.routes.indexing.project_index import ProjectIndexUseCases  # noqa: PLC0415
 
         indexes = ProjectIndexes(self.store, self.model, self.settings.silent_after_s)
-        return ProjectIndexUseCases(indexes, self._rebuilds)
+        return ProjectIndexUseCases(
+            indexes, self._rebuilds, self.reading.strings, self.operations.operate
+        )
 
     @property
     def _rebuilds(self) -> Rebuilds:

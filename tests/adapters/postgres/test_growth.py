@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from context_search.adapters.postgres.indexing.rebuilds import SIZED_NODES
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
+from context_search.ports.indexing.large_strings import StringPlace
 from context_search.services.indexing.wanted import read_ahead
 from testing.grown_index import GrownIndex
 from testing.grown_operations import (
@@ -28,6 +30,9 @@ from tests.builders import Workbench
 from tests.steps import SMALL as SMALL_CHUNKS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from context_search.domain.progress import NodeState
     from tests.stack import DatabaseFactory
 
 SMALL, LARGE = 20_000, 60_000
@@ -86,18 +91,38 @@ PIECES = [
     "progress of one string",
     "chunks of one string",
 ]
+OF_ALL: dict[str, tuple[NodeState | None, str]] = {
+    "of all tables": (None, ""),
+    "of all tables, from the middle on": (None, "/strings/5"),
+    "of all tables, in quarantine": ("quarantined", "/strings/5"),
+}
+
+
+def pages_of_all(grown: GrownIndex) -> dict[str, Callable[[], object]]:
+    """Pages of an index without a scope, by name."""
+
+    def page(state: NodeState | None, pointer: str) -> None:
+        after = StringPlace(grown.table.id, pointer, 1)
+        with grown.store.for_project(grown.owner.project_id) as work:
+            found = work.large_strings.page(
+                grown.index, None, state=state, after=after, limit=100, among=100
+            )
+            assert len(found.rows) == (0 if state else 100)
+
+    return {name: partial(page, *asked) for name, asked in OF_ALL.items()}
 
 
 def test_pieces_cost_no_more_for_a_role_that_policies_bind(databases: DatabaseFactory) -> None:
-    found: dict[str, list[int]] = {name: [] for name in PIECES}
+    found: dict[str, list[int]] = {name: [] for name in [*PIECES, *OF_ALL]}
     for count in (2_000, 6_000):
         with databases.migrated() as url, databases.application_of(url) as role:
             grown = GrownIndex.of(Database(url), count)
             application = Database(role)
-            bound = operations(replace(grown, store=PostgresStore(application)))
-            for name in PIECES:
+            of_role = replace(grown, store=PostgresStore(application))
+            bound = {**operations(of_role), **pages_of_all(of_role)}
+            for name, blocks in found.items():
                 bound[name]()
-                found[name].append(measured(application, bound[name]).blocks)
+                blocks.append(measured(application, bound[name]).blocks)
             application.close()
             grown.store.database.close()
     assert {name: few for name, few in found.items() if few[1] > 1.2 * few[0]} == {}

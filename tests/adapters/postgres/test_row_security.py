@@ -230,6 +230,8 @@ def test_functions_of_the_owner_tell_nothing_of_another_project(
     calls = [
         "strings_after(:g, :t, '', '0', '', 0, 9)",
         "unfinished_after(:g, :t, 'queued', '', '0', '', 0, 9)",
+        "strings_of_all_after(:g, :t - 1, '', 0, 9)",
+        "unfinished_of_all_after(:g, 'queued', :t - 1, '', 0, 9)",
         "strings_below(:g, :t, ARRAY['/a'], ARRAY['/a'], ARRAY['/a0'], 9)",
         "counts_below(:g, :t, '/a', '/a', '/a0')",
         "counts_of_scope(:g, :t, '', '', '0')",

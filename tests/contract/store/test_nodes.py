@@ -285,6 +285,9 @@ def test_only_those_of_a_selection_are_queued_again(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         assert work.nodes.count_quarantined(replace(below, scope="")) == 3
         assert work.nodes.count_quarantined(replace(below, generation_ids=[])) == 0
+        of_table = replace(below, scope="", table_id=table_of(index))
+        assert work.nodes.count_quarantined(of_table) == 3
+        assert work.nodes.count_quarantined(replace(of_table, table_id=table_of(others))) == 0
         one = replace(below, pointer="/a/b")
         assert work.nodes.requeue_quarantined(limit=9, among=one) == [at[index, "/a/b"]]
         outside = replace(below, pointer="/ab")

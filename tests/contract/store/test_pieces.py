@@ -228,7 +228,8 @@ def pointers(rows: StringPage) -> list[str]:
 
 
 def test_strings_come_by_pointer_and_state(bench: Bench) -> None:
-    _, index = bench.tool(bench.table({"b": [TEXT, OTHER], "a": TEXT, "bc": OTHER}))
+    table = bench.table({"b": [TEXT, OTHER], "a": TEXT, "bc": OTHER})
+    _, index = bench.tool(table)
     node_ids = bench.enumerate(index)
     for node_id in node_ids[:2]:
         bench.finish(node_id)
@@ -242,7 +243,56 @@ def test_strings_come_by_pointer_and_state(bench: Bench) -> None:
     assert first.next_after == StringPlace.of(first.rows[-1])
     assert pointers(page(bench, index, after=first.next_after)) == ["/bc"]
     looked = page(bench, index, state="indexed", among=1)
-    assert looked.next_after == StringPlace("/a", whole.rows[0].id)
+    assert looked.next_after == StringPlace(table.id, "/a", whole.rows[0].id)
+
+
+def page_of_all(
+    bench: Bench,
+    index: Index,
+    state: NodeState | None = None,
+    *,
+    after: StringPlace | None = None,
+    limit: int = 9,
+    among: int = 9,
+) -> StringPage:
+    with bench.store.for_project(index.project_id) as work:
+        return work.large_strings.page(
+            index, None, state=state, after=after, limit=limit, among=among
+        )
+
+
+def at(found: StringPage) -> list[tuple[int, str]]:
+    return [(row.table_id, row.progress.json_pointer) for row in found.rows]
+
+
+def test_strings_of_all_tables_come_table_by_table(bench: Bench) -> None:
+    project = bench.project()
+    one, gone, other = (bench.table({"b": TEXT, "a": OTHER}, project) for _ in range(3))
+    index = bench.project_index(project.id)
+    nodes = {table.id: bench.compare(index, table) for table in (other, gone, one)}
+    bench.finish(nodes[one.id][0])
+    bench.delete(gone)
+    whole = page_of_all(bench, index)
+    wanted = [(table.id, pointer) for table in (one, other) for pointer in ("/a", "/b")]
+    assert (at(whole), whole.next_after) == (wanted, None)
+    queued = page_of_all(bench, index, "queued")
+    assert at(queued) == [
+        (row.table_id, row.progress.json_pointer)
+        for row in whole.rows
+        if row.progress.state == "queued"
+    ]
+    assert len(at(page_of_all(bench, index, "indexed"))) == 1
+    assert at(page_of_all(bench, index, "quarantined")) == []
+    walked, pages = list[tuple[int, str]](), 0
+    after: StringPlace | None = None
+    while pages == 0 or after is not None:
+        found = page_of_all(bench, index, after=after, limit=1)
+        walked, after, pages = walked + at(found), found.next_after, pages + 1
+    assert walked == wanted
+    first = page_of_all(bench, index, "indexed", among=1)
+    assert first.next_after == StringPlace.of(whole.rows[0])
+    stranger = bench.project_index(bench.project().id)
+    assert at(page_of_all(bench, stranger)) == []
 
 
 def test_counts_below_places_go_as_far_as_they_are_wanted(bench: Bench) -> None:

@@ -156,6 +156,13 @@ ROWS: Mapping[Operation, Row] = {
     ("POST", f"{_PROJECTS}/search-index"): Row(MANAGE, 202),
     ("GET", f"{_PROJECTS}/search-index"): Row(READ, 200),
     ("DELETE", f"{_PROJECTS}/search-index"): Row(MANAGE, 204),
+    ("GET", f"{_PROJECTS}/search-index/nodes"): Row(
+        MANAGE,
+        200,
+        query={"cursor": "{table_id}.{after_string}", "table_id": "{table_id}"},
+        looks={"after_string": 200},
+    ),
+    ("POST", f"{_PROJECTS}/search-index/retry"): Row(MANAGE, 200, {"table_id": "{table_id}"}),
     ("GET", f"{_PROJECTS}/retrieval-settings"): Row(READ, 200),
     ("PATCH", f"{_PROJECTS}/retrieval-settings"): Row(MANAGE, 200, {"topK": 7}),
     ("GET", f"{_PROJECTS}/history-settings"): Row(MANAGE, 200),

@@ -23,6 +23,7 @@ class LargeString:
     """
 
     id: int
+    table_id: int
     progress: NodeProgress
     content_hash: str
     changed_at: datetime
@@ -34,15 +35,16 @@ class LargeString:
 
 @dataclass(frozen=True, slots=True)
 class StringPlace:
-    """Where a page of strings goes on: behind this one, by the beginning of its pointer."""
+    """Where a page of strings goes on: behind this one, by table and beginning of the pointer."""
 
+    table_id: int
     pointer: str
     id: int
 
     @classmethod
     def of(cls, string: LargeString) -> StringPlace:
         """Returns where a page ends that ends with a string."""
-        return cls(string.progress.json_pointer[:PLACE_CHARS], string.id)
+        return cls(string.table_id, string.progress.json_pointer[:PLACE_CHARS], string.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class LargeStrings(Protocol):
     def page(
         self,
         index: Index,
-        scope: Scope,
+        scope: Scope | None,
         *,
         state: NodeState | None,
         after: StringPlace | None,
@@ -90,7 +92,8 @@ class LargeStrings(Protocol):
     ) -> StringPage:
         """Returns strings of a scope by pointer, at most ``limit``, of those of one state if so.
 
-        Of ``among`` that it looks at; so a page may be short, or empty, while there is more.
+        Without a scope those of all live tables, table by table. Of ``among`` that it looks at; so
+        a page may be short, or empty, while there is more.
         """
         ...
 

@@ -29,11 +29,15 @@ class NodeUpsert:
 
 @dataclass(frozen=True, slots=True)
 class NodeSelection:
-    """The nodes of some generations at a ``scope`` and below; with ``pointer`` that one alone."""
+    """The nodes of some generations at a ``scope`` and below; with ``pointer`` that one alone.
+
+    ``table_id``: of that table alone.
+    """
 
     generation_ids: Sequence[int]
     scope: str
     pointer: str | None = None
+    table_id: int | None = None
 
 
 class Nodes(Protocol):

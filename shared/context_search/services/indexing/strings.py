@@ -1,4 +1,4 @@
-"""The strings of a tool one by one: how far each is, who mends it, where its chunks are."""
+"""The strings of an index one by one: how far each is, who mends it, where its chunks are."""
 
 from __future__ import annotations
 
@@ -14,11 +14,16 @@ from typing import Literal
 from context_search.domain.access import Principal
 from context_search.domain.errors import CursorInvalidError, NotFoundError
 from context_search.domain.json_pointer import contains, split
-from context_search.domain.model import Generation
+from context_search.domain.model import Generation, Scope
 from context_search.domain.progress import PROJECT_FULL, NodeProgress, NodeState
-from context_search.ports.indexing.large_strings import ChunkSpan, LargeString, StringPlace
+from context_search.ports.indexing.large_strings import (
+    ChunkSpan,
+    LargeString,
+    StringPage,
+    StringPlace,
+)
 from context_search.ports.store import Store
-from context_search.services.access.lookup import index_of, live_tool
+from context_search.services.access.lookup import index_of, live_table, live_tool, project_index
 
 MAX_STRINGS = 200
 """Maximum number of strings on a page."""
@@ -30,6 +35,7 @@ MAX_CURSOR = 1_200
 _PAGE_CHARS = 500_000
 """Of pointers: an answer has 6 MB, and a character takes up to six bytes as JSON."""
 _CURSOR = re.compile(r"([1-9][0-9]{0,18})\.([A-Za-z0-9_-]*)")
+_TABLE = re.compile(r"([1-9][0-9]{0,18})\.(.*)")
 _OF_CALLERS = frozenset({"NODE_TOO_LARGE", "NODE_TOO_MANY_CHUNKS", PROJECT_FULL})
 MendedBy = Literal["itself", "you", "operator"]
 
@@ -54,7 +60,7 @@ class Spans:
 
 @dataclass(frozen=True, slots=True)
 class ReadStrings:
-    """The strings of a tool's scope. Raises NotFoundError."""
+    """The strings of a tool's scope, or of a project. Raises NotFoundError."""
 
     store: Store
 
@@ -71,23 +77,50 @@ class ReadStrings:
 
         It is shorter where pointers are long, too.
         """
-        after = None if cursor is None else _place_of(cursor)
+        place = None if cursor is None else _place_of(cursor)
         with self.store.for_project(principal.project_id) as work:
             tool = live_tool(work, tool_id, principal)
             page = work.large_strings.page(
                 index_of(work, tool),
                 tool.scope,
                 state=state,
+                after=None if place is None else StringPlace(tool.scope.table_id, *place),
+                limit=limit,
+                among=LOOKED_AT,
+            )
+        rows, end = _fitting(page)
+        return Strings(rows, None if end is None else _text_of(end))
+
+    def page_of_project(
+        self,
+        principal: Principal,
+        table_id: int | None,
+        *,
+        state: NodeState | None,
+        cursor: str | None,
+        limit: int,
+    ) -> Strings:
+        """Returns strings of the index of a project, of one table or of all, table by table.
+
+        Otherwise as ``page`` does. Raises ProjectIndexOffError, too.
+        """
+        after = None if cursor is None else _place_in_project(cursor)
+        with self.store.for_project(principal.project_id) as work:
+            if table_id is not None:
+                live_table(work, principal, table_id)
+            index = project_index(work, principal)
+            if after is not None and table_id not in (None, after.table_id):
+                raise CursorInvalidError("the cursor is of another table")
+            page = work.large_strings.page(
+                index,
+                None if table_id is None else Scope(table_id, ""),
+                state=state,
                 after=after,
                 limit=limit,
                 among=LOOKED_AT,
             )
-        rows, chars = list(page.rows), 0
-        for count, each in enumerate(rows):
-            chars += len(each.progress.json_pointer)
-            if count and chars > _PAGE_CHARS:
-                return Strings(rows[:count], _text_of(StringPlace.of(rows[count - 1])))
-        return Strings(rows, None if page.next_after is None else _text_of(page.next_after))
+        rows, end = _fitting(page)
+        return Strings(rows, None if end is None else f"{end.table_id}.{_text_of(end)}")
 
     def spans(
         self,
@@ -146,12 +179,29 @@ def in_state_since(string: LargeString) -> datetime:
     return string.changed_at
 
 
+def _fitting(page: StringPage) -> tuple[Sequence[LargeString], StringPlace | None]:
+    """Returns the strings whose pointers fit into an answer, and where the next page begins."""
+    chars = 0
+    for count, each in enumerate(page.rows):
+        chars += len(each.progress.json_pointer)
+        if count and chars > _PAGE_CHARS:
+            return page.rows[:count], StringPlace.of(page.rows[count - 1])
+    return page.rows, page.next_after
+
+
 def _text_of(place: StringPlace) -> str:
     pointer = base64.urlsafe_b64encode(place.pointer.encode()).decode().rstrip("=")
     return f"{place.id}.{pointer}"
 
 
-def _place_of(cursor: str) -> StringPlace:
+def _place_in_project(cursor: str) -> StringPlace:
+    parsed = _TABLE.fullmatch(cursor)
+    if parsed is None or int(parsed[1]) > 2**63 - 1:
+        raise CursorInvalidError("this is no cursor")
+    return StringPlace(int(parsed[1]), *_place_of(parsed[2]))
+
+
+def _place_of(cursor: str) -> tuple[str, int]:
     parsed = _CURSOR.fullmatch(cursor)
     if parsed is None or int(parsed[1]) > 2**63 - 1:
         raise CursorInvalidError("this is no cursor")
@@ -162,4 +212,4 @@ def _place_of(cursor: str) -> StringPlace:
         raise CursorInvalidError("this is no cursor") from error
     if "\0" in pointer:
         raise CursorInvalidError("this is no cursor")
-    return StringPlace(pointer, int(parsed[1]))
+    return pointer, int(parsed[1])

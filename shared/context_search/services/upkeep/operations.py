@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.domain.access import Caller
-from context_search.domain.errors import ConflictError, NotFoundError
+from context_search.domain.access import Caller, Principal
+from context_search.domain.errors import ConflictError, InvalidInputError, NotFoundError
 from context_search.domain.json_pointer import split
 from context_search.domain.orders import ORDER_ID
 from context_search.ports.indexing.nodes import NodeSelection
 from context_search.ports.outside import DeadLetters, Message
-from context_search.ports.store import Store
-from context_search.services.access.lookup import index_of, live_tool, opened_for
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.access.lookup import (
+    index_of,
+    live_table,
+    live_tool,
+    opened_for,
+    project_index,
+)
 from context_search.services.indexing.outgoing import node_orders
 from context_search.services.indexing.status import summarise
 from context_search.services.upkeep.sweep_round import SweepRound, SweepRounds
@@ -99,10 +105,30 @@ class Operate:
         with opened_for(self.store, caller) as work:
             tool = live_tool(work, tool_id, caller)
             live = [index.generation.id for index in work.indexes.live(tool.index_id)]
-            among = NodeSelection(live, tool.scope.json_pointer, json_pointer)
-            nodes = work.nodes.requeue_quarantined(limit=RETRIED_AT_ONCE, among=among)
-            work.send(*node_orders(work, nodes))
-            return Retried(len(nodes), work.nodes.count_quarantined(among))
+            return _retried(work, NodeSelection(live, tool.scope.json_pointer, json_pointer))
+
+    def retry_of_project(
+        self, principal: Principal, table_id: int | None, json_pointer: str | None
+    ) -> Retried:
+        """Does what ``retry`` does for the index of a project: all of it, a table, or one string.
+
+        Raises ProjectIndexOffError, too, and InvalidInputError for a pointer without a table.
+        """
+        split(json_pointer or "")
+        if json_pointer is not None and table_id is None:
+            raise InvalidInputError("json_pointer is of a table: table_id has to say of which")
+        with self.store.for_project(principal.project_id) as work:
+            if table_id is not None:
+                live_table(work, principal, table_id)
+            index = project_index(work, principal)
+            live = [each.generation.id for each in work.indexes.live(index.id)]
+            return _retried(work, NodeSelection(live, "", json_pointer, table_id))
+
+
+def _retried(work: UnitOfWork, among: NodeSelection) -> Retried:
+    nodes = work.nodes.requeue_quarantined(limit=RETRIED_AT_ONCE, among=among)
+    work.send(*node_orders(work, nodes))
+    return Retried(len(nodes), work.nodes.count_quarantined(among))
 
 
 def _refusal(others: list[int]) -> str:

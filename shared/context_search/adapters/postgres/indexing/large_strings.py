@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from context_search.adapters.postgres.catalog.presence import ITS_TABLE_IS_THERE
 from context_search.adapters.postgres.indexing.chunks import ACKNOWLEDGED
 from context_search.adapters.postgres.indexing.node_counts import range_of
 from context_search.adapters.postgres.pool import Transaction
@@ -22,10 +23,10 @@ from context_search.ports.indexing.large_strings import (
 )
 
 _COLUMNS = """
-    node.id, node.json_pointer, node.char_count, node.state, node.last_error, node.attempt,
-    CASE node.state WHEN 'queued' THEN node.next_at END, node.content_hash, node.changed_at,
-    node.indexed_at, current_set.id, current_set.content_hash, current_set.chunks_count,
-    current_set.state
+    node.id, node.table_id, node.json_pointer, node.char_count, node.state, node.last_error,
+    node.attempt, CASE node.state WHEN 'queued' THEN node.next_at END, node.content_hash,
+    node.changed_at, node.indexed_at, current_set.id, current_set.content_hash,
+    current_set.chunks_count, current_set.state
 """
 # The one that searches read; before there is one, the one that is being made.
 _CURRENT_SET = """
@@ -44,6 +45,10 @@ _ALL = """
 _UNFINISHED = """
     unfinished_after(:generation, :table, :state, :scope, :last, :pointer, :id, :looked_at)
 """
+_ALL_OF_ALL = "strings_of_all_after(:generation, :table, :pointer, :id, :looked_at)"
+_UNFINISHED_OF_ALL = (
+    "unfinished_of_all_after(:generation, :state, :table, :pointer, :id, :looked_at)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class PostgresLargeStrings:
     def page(
         self,
         index: Index,
-        scope: Scope,
+        scope: Scope | None,
         *,
         state: NodeState | None,
         after: StringPlace | None,
@@ -63,35 +68,33 @@ class PostgresLargeStrings:
         among: int,
     ) -> StringPage:
         # Strings that are not indexed are in an index by state; of all others each is looked at.
-        which = _ALL if state in (None, "indexed") else _UNFINISHED
+        is_unfinished = state not in (None, "indexed")
         looked_at = among if state == "indexed" else limit + 1
-        within = range_of(scope.json_pointer)
-        begin = StringPlace(within["first"], 0)
-        if after is not None and after.pointer >= begin.pointer:
-            begin = after
+        if scope is None:
+            which = _UNFINISHED_OF_ALL if is_unfinished else _ALL_OF_ALL
+            place = _place(after or StringPlace(0, "", 0))
+        else:
+            which = _UNFINISHED if is_unfinished else _ALL
+            place = _place_in(scope, after)
         rows = self.tx.run(
             f"""
-            SELECT {_COLUMNS} FROM {which}
+            SELECT {ITS_TABLE_IS_THERE}, {_COLUMNS} FROM {which}
                 WITH ORDINALITY AS found (id, number)
             CROSS JOIN LATERAL (  -- one by one: a merge would walk all ids up to the highest
                 SELECT * FROM node WHERE id = found.id OFFSET 0) AS node
             {_CURRENT_SET} ORDER BY found.number
             """,
             generation=index.generation.id,
-            table=scope.table_id,
-            state=state,
-            scope=within["scope"],
-            last=within["last"],
-            pointer=begin.pointer,
-            id=begin.id,
             looked_at=looked_at,
+            **place,
+            **({"state": state} if is_unfinished else {}),
         )
-        found = [_large_string(row) for row in rows]
-        wanted = [each for each in found if state in (None, each.progress.state)]
+        found = [(is_there, _large_string(row)) for is_there, *row in rows]
+        wanted = [each for is_there, each in found if is_there and _is_in(each, state)]
         if len(wanted) > limit:
             return StringPage(wanted[:limit], StringPlace.of(wanted[limit - 1]))
-        is_last = state != "indexed" or len(found) < looked_at
-        return StringPage(wanted, None if is_last else StringPlace.of(found[-1]))
+        is_last = len(found) < looked_at
+        return StringPage(wanted, None if is_last else StringPlace.of(found[-1][1]))
 
     def at(self, index: Index, table_id: int, pointers: Sequence[str]) -> dict[str, LargeString]:
         rows = self.tx.run(
@@ -160,12 +163,29 @@ class PostgresLargeStrings:
         return int(first)
 
 
+def _place(place: StringPlace) -> dict[str, object]:
+    return {"table": place.table_id, "pointer": place.pointer, "id": place.id}
+
+
+def _place_in(scope: Scope, after: StringPlace | None) -> dict[str, object]:
+    within = range_of(scope.json_pointer)
+    begin = StringPlace(scope.table_id, within["first"], 0)
+    if after is not None and after.pointer >= begin.pointer:
+        begin = after
+    return {**_place(begin), "scope": within["scope"], "last": within["last"]}
+
+
+def _is_in(string: LargeString, state: NodeState | None) -> bool:
+    return state in (None, string.progress.state)
+
+
 def _large_string(row: Sequence[Any]) -> LargeString:
-    node_id, pointer, chars, state, error, attempts, next_at, *more = row
+    node_id, table_id, pointer, chars, state, error, attempts, next_at, *more = row
     content_hash, changed_at, indexed_at, set_id, chunks_hash, chunks, set_state = more
     last_error = json.loads(error) if error else None
     return LargeString(
         node_id,
+        table_id,
         NodeProgress(pointer, chars, state, chunks, last_error, attempts, next_at),
         content_hash,
         changed_at,

@@ -22,7 +22,7 @@ _OTHER_BYTES = 32 - KEY_BYTES
 
 
 _SELECTED = """
-    generation_id = ANY(CAST(:generations AS bigint[]))
+    generation_id = ANY(CAST(:generations AS bigint[])) AND COALESCE(table_id = :of_table, true)
     AND (CAST(:scope AS text) = '' OR json_pointer = :scope
          OR starts_with(json_pointer, CAST(:scope AS text) || '/'))
     AND (CAST(:pointer AS text) IS NULL OR json_pointer = :pointer)
@@ -34,6 +34,7 @@ def _values(among: NodeSelection) -> dict[str, object]:
         "generations": list(among.generation_ids),
         "scope": among.scope,
         "pointer": among.pointer,
+        "of_table": among.table_id,
     }
 
 

@@ -1,17 +1,22 @@
-"""The index over all tables of a project, on, off, state, rebuild: answers and routes."""
+"""The index over all tables of a project: on, off, state, strings, rebuild: answers, routes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import JSONResponse
+from pydantic import JsonValue
 
 from context_search.domain.access import Operator
 from context_search.domain.filters import parse_names
 from context_search.domain.progress import IndexStatus, NodeState
+from context_search.services.indexing.indexer import IndexLimits
 from context_search.services.indexing.project_index import ProjectIndexes, ProjectIndexStatus
 from context_search.services.indexing.rebuilds import Rebuilds
+from context_search.services.indexing.strings import MAX_CURSOR, MAX_STRINGS, ReadStrings, Strings
+from context_search.services.upkeep.operations import Operate
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner, part
 from context_search.web.fields import (
@@ -19,6 +24,8 @@ from context_search.web.fields import (
     Body,
     Count,
     Filterable,
+    Id,
+    JsonPointer,
     KnownId,
     LeftOut,
     NotNull,
@@ -26,15 +33,18 @@ from context_search.web.fields import (
     TimeText,
     example,
 )
+from context_search.web.idempotency import Once
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
+from context_search.web.query_parameters import Decimal
 from context_search.web.routes.indexing.search_index import (
     CalibrationAnswer,
     IntegrityAnswer,
     LastErrorAnswer,
     counters,
 )
-from context_search.web.routes.upkeep.rebuilds import GenerationAnswer
+from context_search.web.routes.indexing.strings import StringAnswer
+from context_search.web.routes.upkeep.rebuilds import GenerationAnswer, RetriedAnswer
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
 
@@ -44,6 +54,14 @@ class ProjectIndexBody(Body):
 
     model_config = example(filterable=["status", "author/name"])
     filterable: Annotated[Filterable | LeftOut, NotNull] = None
+
+
+class ProjectRetryBody(Body):
+    """``POST …/search-index/retry``: all of a project, one table's, or one string of a table."""
+
+    model_config = example(table_id=1, json_pointer="/letters/0/text")
+    table_id: Annotated[Id | LeftOut, NotNull] = None
+    json_pointer: Annotated[JsonPointer | LeftOut, NotNull] = None
 
 
 class RefusedTableAnswer(Answer):
@@ -89,15 +107,40 @@ class ProjectIndexAnswer(Answer):
         )
 
 
+class ProjectStringsAnswer(Answer):
+    """A page of strings by table and pointer, otherwise as of a tool."""
+
+    project_id: KnownId
+    most_attempts: Count
+    nodes: list[StringAnswer]
+    cursor: str | None
+
+    @classmethod
+    def of(cls, project_id: int, page: Strings) -> ProjectStringsAnswer:
+        """Returns a page."""
+        return cls(
+            project_id=project_id,
+            most_attempts=IndexLimits().max_attempts,
+            nodes=[StringAnswer.of(string) for string in page.rows],
+            cursor=page.cursor,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ProjectIndexUseCases:
     """What the routes of this file call."""
 
     indexes: ProjectIndexes
     rebuilds: Rebuilds
+    strings: ReadStrings
+    operate: Operate
 
 
 Use = Annotated[ProjectIndexUseCases, part("project_index")]
+_STRINGS: dict[str, JsonValue] = {
+    "pattern": r"^[1-9][0-9]{0,18}\.[1-9][0-9]{0,18}\.[A-Za-z0-9_-]*$"
+}
+StringsCursor = Annotated[str | None, Query(max_length=MAX_CURSOR, json_schema_extra=_STRINGS)]
 
 
 @router.post("/api/v1/projects/{project_id}/search-index", status_code=202, responses=refused(409))
@@ -126,6 +169,38 @@ async def switch_off(owner: Owner, use: Use) -> Response:
     """Removes the index; project search answers nothing from now on."""
     use.indexes.switch_off(owner)
     return Response(status_code=204)
+
+
+@router.get("/api/v1/projects/{project_id}/search-index/nodes", responses=refused(409))
+async def list_strings(
+    owner: Owner,
+    use: Use,
+    state: NodeState | None = None,
+    table_id: Annotated[int | None, Query(ge=1, le=2**63 - 1), Decimal] = None,
+    cursor: StringsCursor = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_STRINGS), Decimal] = 100,
+) -> ProjectStringsAnswer:
+    """Returns the strings of the index, all or those of one state, by table and pointer."""
+    page = use.strings.page_of_project(owner, table_id, state=state, cursor=cursor, limit=limit)
+    return ProjectStringsAnswer.of(owner.project_id, page)
+
+
+@router.post(
+    "/api/v1/projects/{project_id}/search-index/retry",
+    response_model=RetriedAnswer,
+    responses=refused(409),
+)
+async def retry_strings(
+    owner: Owner, use: Use, once: Once, body: ProjectRetryBody | None = None
+) -> Response:
+    """Lets strings in quarantine be tried again: one, or 1,000 of a table or of all."""
+    asked = body or ProjectRetryBody()
+
+    def retry() -> JSONResponse:
+        retried = use.operate.retry_of_project(owner, asked.table_id, asked.json_pointer)
+        return RetriedAnswer(**asdict(retried)).response()
+
+    return once.answer(owner.project_id, retry)
 
 
 @router.post(

@@ -1,4 +1,4 @@
-"""The strings of a tool one by one, and their chunks: bodies, answers, routes."""
+"""The strings of an index one by one, and their chunks: bodies, answers, routes."""
 
 from __future__ import annotations
 
@@ -120,8 +120,9 @@ class ChunksAnswer(Answer):
 
 
 class StringAnswer(Answer):
-    """A long string: how far it is, why, since when, and who has to do something."""
+    """A string of an index: how far it is, why, since when, and who has to do something."""
 
+    table_id: KnownId
     json_pointer: str
     char_count: Count
     state: NodeState
@@ -139,6 +140,7 @@ class StringAnswer(Answer):
         """Returns how far a string is."""
         progress = string.progress
         return cls(
+            table_id=string.table_id,
             json_pointer=progress.json_pointer,
             char_count=progress.char_count,
             state=progress.state,
