@@ -123,6 +123,7 @@ async function executed(choice: Record<string, unknown>): Promise<Executed> {
 export async function execute(): Promise<void> {
   const numbers = [...marked.value].sort((a, b) => a - b);
   await step(async () => {
+    undone.value = null;
     outcome.value = await executed(only.value ? { only: numbers } : numbers.length ? { except: numbers } : {});
   });
 }

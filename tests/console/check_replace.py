@@ -39,6 +39,7 @@ def test_a_preview_is_executed_without_what_was_left_out_and_taken_back(
     visitor.look("replace-dialog")
     page.locator("dialog button.primary").click()
     expect(page.locator(".bar.good")).to_contain_text("3 places")
+    expect(page.locator(".bar.good h2")).to_be_focused()
     text = str(content(own_tenant, table))
     assert (text.count(OLD), text.count(NEW)) == (1, 3)
     row = page.locator("details tbody tr")
@@ -48,6 +49,7 @@ def test_a_preview_is_executed_without_what_was_left_out_and_taken_back(
     expect(page.locator("dialog")).to_contain_text("3 places come back")
     page.locator("dialog button.primary").click()
     expect(page.locator(".bar.good")).to_contain_text("taken back")
+    expect(page.locator(".bar.good h2")).to_be_focused()
     assert content(own_tenant, table) == CHAPTER
     expect(row).to_have_count(2)
     expect(row.first).to_contain_text(f"{OLD} → {NEW}Undo")

@@ -318,3 +318,48 @@ def test_health_knows_how_long_the_questions_of_this_tab_took(signed_in: Watched
     signed_in.open("/health")
     expect(page.get_by_text(re.compile("^p50 .* ms, p95 .* ms of 1 question$"))).to_be_visible()
     signed_in.look("health-tab")
+
+
+def test_chapters_are_called_by_their_titles(visitor: Watched, own_tenant: Tenant) -> None:
+    """Beside the key in the tree, and on the hits of a tool, also compared and judged."""
+    chapters = [
+        {"title": "第一章 灯塔", "text": english(1_200, 3) + COMETS},
+        {"title": "Second", "text": english(1_200, 4)},
+    ]
+    table = own_tenant.table({"chapters": chapters})
+    own_tenant.ready(own_tenant.tool(table, search_config={"chunk_threshold": 100}))
+    page = visitor.sign_in(own_tenant.key)
+    asked(visitor, COMETS)
+    expect(page.locator(".hitcard").first).to_contain_text("第一章 灯塔")
+    expect(page.locator(".placehead h2")).to_have_text("第一章 灯塔")
+    visitor.look("titles-search")
+    page.keyboard.press("o")
+    expect(page.get_by_role("treeitem", name="0 第一章 灯塔")).to_be_visible()
+    visitor.look("titles-tree")
+    assert visitor.axe() == []
+    visitor.open(f"/evaluate?q={quote(COMETS)}")
+    expect(page.locator("table.compare strong").first).to_have_text("第一章 灯塔")
+    visitor.look("titles-compare")
+    visitor.open(f"/evaluate?q={quote(COMETS)}&judge=1")
+    page.get_by_role("checkbox", name="blind").uncheck()
+    expect(page.get_by_role("region", name="Judge", exact=True)).to_contain_text("第一章 灯塔")
+    assert not visitor.errors
+
+
+@pytest.mark.parametrize("at", [150, 2_345])
+def test_an_opened_hit_is_seen_in_the_tree(visitor: Watched, own_tenant: Tenant, at: int) -> None:
+    """Also one that is not among the first members."""
+    strings = [f"note {number}" for number in range(3_000)]
+    strings[at] = english(1_200, 3) + COMETS
+    table = own_tenant.table({"notes": strings})
+    own_tenant.ready(own_tenant.tool(table, search_config={"chunk_threshold": 100}))
+    page = visitor.sign_in(own_tenant.key)
+    asked(visitor, COMETS)
+    page.keyboard.press("o")
+    row = page.get_by_role("treeitem", selected=True)
+    expect(row).to_have_attribute("data-pointer", f"/notes/{at}")
+    expect(row).to_be_in_viewport()
+    below = "row => row.closest('.treebox').getBoundingClientRect().bottom"
+    assert row.evaluate("row => row.getBoundingClientRect().bottom") <= row.evaluate(below)
+    visitor.look(f"opened-{at}")
+    assert not visitor.errors

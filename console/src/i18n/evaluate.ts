@@ -3,7 +3,6 @@ import { dictionary, num, plural } from "./language";
 export const evaluateTexts = dictionary(
   {
     draft: (tool: string) => `draft of ${tool}`,
-    strategy: "Strategy",
     fusion: "Fusion",
     found: "auto",
     vector: "vectors",
@@ -12,7 +11,6 @@ export const evaluateTexts = dictionary(
     applyText: (tool: string) => `Every search of ${tool} ranks as B from the next request on, agents' too.`,
     applied: "Applied",
     newer: "The tool was changed meanwhile. Nothing was applied.",
-    question: "Question",
     ask: "Ask both",
     empty: "Ask a question, and see what each of the two finds.",
     overlap: (both: number, of: number, a: number, b: number) => `overlap ${both} of ${of} · only A ${a} · only B ${b}`,
@@ -53,7 +51,6 @@ export const evaluateTexts = dictionary(
   },
   {
     draft: (tool) => `${tool} 的草稿`,
-    strategy: "策略",
     fusion: "融合",
     found: "自动",
     vector: "向量",
@@ -62,7 +59,6 @@ export const evaluateTexts = dictionary(
     applyText: (tool) => `${tool} 的所有搜索（包括智能体的）从下一次请求起按 B 排序。`,
     applied: "已应用",
     newer: "工具已被修改，未作应用。",
-    question: "问题",
     ask: "同时提问",
     empty: "提一个问题，看两者各找到什么。",
     overlap: (both, of, a, b) => `重合 ${both} / ${of} · 仅 A ${a} · 仅 B ${b}`,

@@ -4,7 +4,6 @@ import { dictionary, num } from "./language";
 export const makeToolTexts = dictionary(
   {
     title: "Make a Search Tool",
-    table: "Table",
     scope: "Scope: a place in the document, empty for all of it",
     name: "Name, by which agents call it",
     description: "Description, by which agents choose it",
@@ -18,7 +17,6 @@ export const makeToolTexts = dictionary(
   },
   {
     title: "创建搜索工具",
-    table: "表",
     scope: "范围：文档中的位置，留空为整个文档",
     name: "名称（智能体用它调用）",
     description: "说明（智能体据此选择）",

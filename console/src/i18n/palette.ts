@@ -2,7 +2,6 @@ import { dictionary } from "./language";
 
 export const paletteTexts = dictionary(
   {
-    ask: "Ask",
     page: "page",
     table: "table",
     tool: "tool",
@@ -10,7 +9,6 @@ export const paletteTexts = dictionary(
     nothing: "Nothing has this name",
   },
   {
-    ask: "提问",
     page: "页面",
     table: "表",
     tool: "工具",

@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
 import { all, get, type Id, Problem, request, type Schema } from "../api";
 import { agentTexts as t } from "../i18n/agents";
+import { t as common } from "../i18n/common";
 import { keyTexts } from "../i18n/keys";
 import { ago } from "../i18n/language";
 import { titles } from "../i18n/pages";
@@ -43,7 +44,7 @@ function List({ keep }: { keep: Keep }): VNode {
       <div class="row"><h1 class="grow" tabIndex={-1}>{titles().agents}</h1><button class="primary" onClick={() => (making.value = true)}>{t().make}…</button></div>
       <Shown of={list}>
         {({ items }) => items.length ? (
-          <Table heads={[t().name, t().isOn, t().replace, keyTexts().made]}>
+          <Table heads={[keyTexts().name, t().isOn, t().replace, keyTexts().made]}>
           {items.map((mcp) => (
             <tr key={String(mcp.id)}>
               <td><a href={href(`/agents/${mcp.id}`)}><bdi>{mcp.name}</bdi></a></td>
@@ -70,7 +71,7 @@ function Make({ onClose, onMade }: { onClose: () => void; onMade: (made: Schema<
   };
   return (
     <FormDialog title={t().make} act={t().make} acting={acting} onSend={send} onClose={onClose}>
-        <label class="stack">{t().name}<input name="name" required maxLength={200} placeholder="support" /></label>
+        <label class="stack">{keyTexts().name}<input name="name" required maxLength={200} placeholder="support" /></label>
         <fieldset class="stack"><legend>{t().tools}</legend>
           {tools.value?.length ? tools.value.map((tool) => <label key={String(tool.id)} class="check"><input type="checkbox" name="tool" value={String(tool.id)} defaultChecked /> <bdi>{toolName(tool)}</bdi></label>) : <p class="dim">{t().noTools}</p>}
         </fieldset>
@@ -107,7 +108,7 @@ function One({ id, made, keep }: OneProps): VNode {
           <div class="row">
             <h1 class="grow" tabIndex={-1}><a href={href("/agents")}>{titles().agents}</a> <span class="dim">/</span> <bdi>{mcp.name}</bdi></h1>
             <label class="check"><input type="checkbox" role="switch" checked={mcp.status} onChange={(event) => change({ status: event.currentTarget.checked })} />{t().isOn}</label>
-            <button class="danger" onClick={() => (deleting.value = true)}>{t().delete}…</button>
+            <button class="danger" onClick={() => (deleting.value = true)}>{common().delete}…</button>
           </div>
           <ProblemBox problem={acting.problem.value} />
           <div class="cards">
@@ -118,13 +119,13 @@ function One({ id, made, keep }: OneProps): VNode {
             </section>
           </div>
           <section class="stack">
-            <div class="row"><h2 class="grow">{t().keys}</h2><button onClick={() => (making.value = true)}>{keyTexts().make}…</button></div>
+            <div class="row"><h2 class="grow">{titles().keys}</h2><button onClick={() => (making.value = true)}>{keyTexts().make}…</button></div>
             {made ? <Once key={secret} secret={secret} ends={made[2]} /> : null}
             <KeyTable path={`${path}/keys`} scoped={false} of={keys} onNew={fresh} />
           </section>
           <Connect name={mcp.name} secret={secret} />
           {making.value ? <MakeKey path={`${path}/keys`} scoped={false} onClose={() => (making.value = false)} onMade={fresh} /> : null}
-          {deleting.value ? <Confirm title={t().delete} text={t().deleteText} act={t().delete} name={mcp.name} onClose={() => (deleting.value = false)} onAct={remove} /> : null}
+          {deleting.value ? <Confirm title={common().delete} text={t().deleteText} act={common().delete} name={mcp.name} onClose={() => (deleting.value = false)} onAct={remove} /> : null}
         </div>
       )}
     </Shown>

@@ -68,7 +68,7 @@ function Both({ tool, reload }: { tool: Tool; reload: () => void }): VNode {
         )}
       </div>
       <form class="row" role="search" onSubmit={(event) => { event.preventDefault(); if (field.value === query) answers.reload(); else change({ q: field.value }); }}>
-        <input class="grow" aria-label={t().question} placeholder={searchTexts().placeholder} maxLength={2000} dir="auto" value={field.value} onInput={(event) => (field.value = event.currentTarget.value)} />
+        <input class="grow" aria-label={searchTexts().question} placeholder={searchTexts().placeholder} maxLength={2000} dir="auto" value={field.value} onInput={(event) => (field.value = event.currentTarget.value)} />
         <button class="primary">{t().ask} <kbd aria-hidden="true">⏎</kbd></button>
       </form>
       {query ? (

@@ -2,6 +2,7 @@
 import type { VNode } from "preact";
 import { asked, get, Problem, type Schema } from "../api";
 import { healthTexts as t } from "../i18n/health";
+import { indexTexts } from "../i18n/indexes";
 import { ago, bytes, moment, num } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import type { Page } from "../page";
@@ -62,17 +63,17 @@ function All({ data: { health, apiMs, database } }: { data: Read }): VNode {
           {asked.length ? <><dt>{t().tab}</dt><dd class="num">{t().quantiles(quantile(0.5), quantile(0.95), asked.length)}</dd></> : null}
         </dl>
         <dl class="panel facts">
-          <dt>{t().strings}</dt><dd><a href={href("/indexes")}><Counts of={health.nodes} /></a></dd>
-          <dt>{t().indexes}</dt><dd class="num">{t().counts(indexes.live, indexes.building, indexes.evicted)}</dd>
-          <dt>{t().integrity}</dt><dd class="num"><Sign good={!sum("missing") && !sum("orphans")} /> {t().integrityText(integrity.length, sum("missing"), sum("orphans"))}</dd>
-          <dt>{t().chunks}</dt><dd class="num"><Limit used={health.usage.chunks} all={health.limits.chunks} shown={num} name={t().chunks} /></dd>
+          <dt>{indexTexts().strings}</dt><dd><a href={href("/indexes")}><Counts of={health.nodes} /></a></dd>
+          <dt>{titles().indexes}</dt><dd class="num">{t().counts(indexes.live, indexes.building, indexes.evicted)}</dd>
+          <dt>{indexTexts().integrity}</dt><dd class="num"><Sign good={!sum("missing") && !sum("orphans")} /> {t().integrityText(integrity.length, sum("missing"), sum("orphans"))}</dd>
+          <dt>{indexTexts().chunks}</dt><dd class="num"><Limit used={health.usage.chunks} all={health.limits.chunks} shown={num} name={indexTexts().chunks} /></dd>
           <dt>{t().vectors}</dt><dd class="num"><Limit used={health.usage.vector_bytes} all={health.limits.vector_bytes} shown={bytes} name={t().vectors} /></dd>
         </dl>
       </div>
       <section class="stack">
         <h2>{t().errors}</h2>
         {health.errors.length ? (
-          <Table heads={[t().code, t().count, t().latest, t().todo]} right={[1]}>
+          <Table heads={[t().code, indexTexts().strings, t().latest, t().todo]} right={[1]}>
               {health.errors.map((error) => (
                 <tr key={error.code}><td><code class="code">{error.code}</code></td><td class="num right">{num(error.count)}</td><td class="dim">{error.latest_at ? ago(error.latest_at) : "–"}</td><td>{remedy(error.code)}</td></tr>
               ))}

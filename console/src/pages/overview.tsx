@@ -3,9 +3,13 @@ import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { type Id, type Schema } from "../api";
 import { t as common } from "../i18n/common";
+import { documentTexts } from "../i18n/documents";
+import { indexTexts } from "../i18n/indexes";
 import { ago, bytes, num } from "../i18n/language";
+import { makeToolTexts } from "../i18n/maketool";
 import { overviewTexts as t } from "../i18n/overview";
 import { titles } from "../i18n/pages";
+import { searchTexts } from "../i18n/search";
 import { type Lists, refreshLists, type ToolSummary } from "../lists";
 import { usePace } from "../pacing";
 import type { Page } from "../page";
@@ -56,7 +60,7 @@ function Overview(): VNode {
       <div class="row">
         <h1 class="grow" tabIndex={-1}>{titles().overview}</h1>
         <input type="search" value={filter} aria-label={t().filter} placeholder={t().filter} onInput={(event) => choose(event.currentTarget.value)} />
-        {may("manage") ? <><button onClick={() => (making.value = "any")} disabled={!data?.tables.length}>{t().makeTool}…</button><FileButton label={t().file} onFile={(file) => void fromFile(file)} /></> : null}
+        {may("manage") ? <><button onClick={() => (making.value = "any")} disabled={!data?.tables.length}>{makeToolTexts().title}…</button><FileButton label={t().file} onFile={(file) => void fromFile(file)} /></> : null}
       </div>
       <UploadState />
       <Shown of={found} lines={6}>
@@ -97,12 +101,12 @@ function Steps({ data, onTool }: { data: Everything; onTool: (table: Id) => void
       <li aria-current={step === 2 ? "step" : undefined}>
         <h2>2 · {t().step2} {step > 2 ? <span class="good">✓</span> : null}</h2>
         <p class="dim">{t().step2Text}</p>
-        {step === 2 ? <button class="primary" onClick={() => onTool(data.tables[0]!.id)}>{t().makeTool}…</button> : null}
+        {step === 2 ? <button class="primary" onClick={() => onTool(data.tables[0]!.id)}>{makeToolTexts().title}…</button> : null}
       </li>
       <li aria-current={step === 3 ? "step" : undefined}>
         <h2>3 · {t().step3}</h2>
         <p class="dim">{t().step3Text}</p>
-        {step === 3 && tool ? <button class="primary" onClick={() => { beginning.value = false; go("/search", { tool: tool.id }); }}>{t().ask}</button> : null}
+        {step === 3 && tool ? <button class="primary" onClick={() => { beginning.value = false; go("/search", { tool: tool.id }); }}>{searchTexts().ask}</button> : null}
       </li>
     </ol>
   );
@@ -143,12 +147,12 @@ function Tables({ data, filter, onTool }: { data: Everything; filter: string; on
   return (
     <div class="panel flush table">
       <table class="overview">
-        <thead><tr><th>{t().name}</th><th>{t().status}</th><th class="right">{t().chunks}</th><th class="right">{t().size}</th><th class="right">{t().changed}</th></tr></thead>
+        <thead><tr><th>{t().name}</th><th>{documentTexts().status}</th><th class="right">{indexTexts().chunks}</th><th class="right">{documentTexts().size}</th><th class="right">{t().changed}</th></tr></thead>
         {rows.map(({ table, tools }) => (
           <tbody key={String(table.id)}>
             <tr>
               <th scope="rowgroup">{may("manage") ? <a href={href(`/documents/${table.id}`)}><bdi>{table.name ?? table.id}</bdi></a> : <bdi>{table.name ?? `table ${table.id}`}</bdi>}</th>
-              <td>{tools.length === 0 ? may("manage") && !table.tools_count ? <button class="small" onClick={() => onTool(table.id)}>{t().makeTool}…</button> : <span class="dim">{t().noTool}</span> : null}</td>
+              <td>{tools.length === 0 ? may("manage") && !table.tools_count ? <button class="small" onClick={() => onTool(table.id)}>{makeToolTexts().title}…</button> : <span class="dim">{t().noTool}</span> : null}</td>
               <td />
               <td class="num right">{table.stored_bytes === undefined ? "" : bytes(table.stored_bytes)}</td>
               <td class="num right dim">{table.updated_at ? ago(table.updated_at) : ""}</td>

@@ -34,16 +34,16 @@ function Replace(): VNode {
       <Asking />
       {problem.value ? <Refused /> : null}
       {waiting ? <p class="row"><Loading lines={1} /><span class="dim small" role="status">{plan.value ? t().previewing(bytes(plan.value.scanned.bytes)) : ""}</span></p> : null}
-      {outcome.value ?? single.value ? <Outcome done={(outcome.value ?? single.value)!} /> : null}
+      <Outcome done={outcome.value ?? single.value} />
       {plan.value && settled(plan.value.state) ? <Planned /> : plan.value || busy.value ? null : <p class="dim">{t().intro}</p>}
       <History changes={changes.value} onUndo={(id) => void askUndo(id)} />
       {confirming.value === "execute" && plan.value ? (
         <Confirm title={titles().replace} text={`${t().executeText(plan.value.request?.find ?? "", plan.value.request?.replace_with ?? "", chosen.value)} ${plan.value.atomic ? t().atomic : t().notAtomic}`}
-          act={t().execute(chosen.value)} onClose={() => (confirming.value = null)} onAct={() => void execute()} />
+          act={t().execute(chosen.value)} onClose={() => (confirming.value = null)} onAct={() => void execute().then(toResult)} />
       ) : null}
       {confirming.value === "undo" && dry.value ? (
         <Confirm title={t().undo} text={t().undoText(dry.value.reverted_count, dry.value.kept_count)} act={t().undo}
-          onClose={() => (confirming.value = null)} onAct={() => void undo()} />
+          onClose={() => (confirming.value = null)} onAct={() => void undo().then(toResult)} />
       ) : null}
     </>
   );
@@ -119,19 +119,26 @@ function Refused(): VNode {
 
 const nameOf = (table: number): string => plan.value?.tables.find((one) => one.table_id === table)?.name ?? String(table);
 
-function Outcome({ done }: { done: Executed }): VNode {
+/** Where the button was that has asked, nothing is any more. */
+const toResult = (): void => void requestAnimationFrame(() => document.getElementById("result")?.focus());
+
+/** What was done last: replaced, or taken back, which the history can also ask for. */
+function Outcome({ done }: { done: Executed | null }): VNode | null {
+  const back = undone.value;
+  const [text, skipped] = back ? [t().undone(back.reverted_count, back.kept_count), []] : done ? [t().done(done.replaced_count), done.skipped] : [];
+  if (!text) return null;
   return (
-    <div class={done.state === "done" ? "bar good" : "bar warn"} role="status">
+    <div class={skipped!.length ? "bar warn" : "bar good"} role="status">
       <div class="grow stack">
-        <p>✓ {undone.value ? t().undone(undone.value.reverted_count, undone.value.kept_count) : t().done(done.replaced_count)}</p>
-        {done.skipped.length ? (
+        <h2 id="result" tabIndex={-1}>✓ {text}</h2>
+        {skipped!.length ? (
           <>
             <p>{t().partial}</p>
-            <ul>{done.skipped.map((one) => <li key={one.table_id}><bdi>{nameOf(one.table_id)}</bdi> <code class="code">{one.reason}</code></li>)}</ul>
+            <ul>{skipped!.map((one) => <li key={one.table_id}><bdi>{nameOf(one.table_id)}</bdi> <code class="code">{one.reason}</code></li>)}</ul>
           </>
         ) : null}
       </div>
-      {undone.value ? null : <button disabled={busy.value} onClick={() => void askUndo(done.plan_id)}>{t().undo}</button>}
+      {back ? null : <button disabled={busy.value} onClick={() => void askUndo(done!.plan_id)}>{t().undo}</button>}
     </div>
   );
 }

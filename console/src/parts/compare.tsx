@@ -43,7 +43,7 @@ const moved = (to: number, from: number, gone: string): string => (!to ? gone : 
 function Passage({ hit, grade }: { hit: Hit; grade: number | null }): VNode {
   return (
     <>
-      <p class="row small"><code class="grow clip"><bdi>{hit.pointer || "/"}</bdi></code><span class="dim num">{num(hit.start + 1)}–{num(hit.end)}</span><span class="num">{num(hit.relevance, 2)}</span>{grade === null ? null : <span class="badge">{num(grade)}</span>}</p>
+      <p class="row small"><strong><bdi>{hit.title}</bdi></strong><code class="grow clip"><bdi>{hit.pointer || "/"}</bdi></code><span class="dim num">{num(hit.start + 1)}–{num(hit.end)}</span><span class="num">{num(hit.relevance, 2)}</span>{grade === null ? null : <span class="badge">{num(grade)}</span>}</p>
       <p class="small" dir="auto">{excerpt(hit, 160).text}</p>
     </>
   );

@@ -58,7 +58,7 @@ export function DraftForm({ tool, draft, onChange, onApplied }: DraftFormProps):
   const problem = acting.problem.value;
   return (
     <>
-      {pick("strategy", t().strategy, ["hybrid", "semantic", "keyword"])}
+      {pick("strategy", searchTexts().strategy, ["hybrid", "semantic", "keyword"])}
       {pick("fusion", t().fusion, ["convex", "rrf", "linear"])}
       {weight("bm25_weight", searchTexts().keyword)}
       {weight("vector_weight", t().vector)}

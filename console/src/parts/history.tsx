@@ -1,6 +1,7 @@
 /** Who replaced what and when, and taking it back. */
 import type { VNode } from "preact";
 import { get, type Schema } from "../api";
+import { indexTexts } from "../i18n/indexes";
 import { ago, num } from "../i18n/language";
 import { actorName, replaceTexts as t, wordOf } from "../i18n/replace";
 import { useResource } from "../resource";
@@ -27,7 +28,7 @@ export function History({ changes, onUndo }: { changes: number; onUndo: (plan: n
           return (
             <div class="table">
               <table>
-                <thead><tr><th>{t().words}</th><th>{t().state}</th><th class="right">{t().places}</th><th>{t().who}</th><th>{t().when}</th><th /></tr></thead>
+                <thead><tr><th>{t().words}</th><th>{indexTexts().state}</th><th class="right">{t().places}</th><th>{t().who}</th><th>{t().when}</th><th /></tr></thead>
                 <tbody>{plans.map((plan) => <Row key={plan.plan_id} plan={plan} path={path} onUndo={onUndo} />)}</tbody>
               </table>
             </div>

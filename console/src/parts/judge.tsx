@@ -43,7 +43,7 @@ export function Judge({ query, a, b }: { query: string; a: readonly Hit[]; b: re
         <button class="small" aria-label="→" disabled={at.value >= list.length - 1} onClick={() => (at.value += 1)}>→</button>
         <label class="check"><input type="checkbox" checked={blind.value} onChange={(event) => { blind.value = event.currentTarget.checked; at.value = 0; }} />{t().blind}</label>
       </div>
-      <p class="small row"><code><bdi>{hit.pointer || "/"}</bdi></code><span class="dim num">{num(hit.start + 1)}–{num(hit.end)}</span></p>
+      <p class="small row"><strong><bdi>{hit.title}</bdi></strong><code><bdi>{hit.pointer || "/"}</bdi></code><span class="dim num">{num(hit.start + 1)}–{num(hit.end)}</span></p>
       <div ref={box} class="scroller short"><Text text={useMemo(() => new CodePoints(hit.text), [hit])} start={hit.start} marked={NOTHING} showChunks={false} showInvisible={false} target={null} /></div>
       <div class="row">
         {GRADES.map((grade) => <button key={grade} aria-pressed={gradeOf(judged, hit) === grade} onClick={() => give(grade)}>{nameOf(grade)} <kbd>{grade}</kbd></button>)}

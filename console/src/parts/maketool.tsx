@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
 import { announce } from "../announce";
 import { type Id, post, request, type Schema } from "../api";
+import { documentTexts } from "../i18n/documents";
 import { hintText, makeToolTexts as t } from "../i18n/maketool";
 import { ensureLists, refreshLists, tables } from "../lists";
 import { session } from "../session";
@@ -50,7 +51,7 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
   const lower = Math.max(1, Math.min(SHORT, longest));
   return (
     <FormDialog title={t().title} act={short ? t().lower(lower) : t().make} acting={acting} onSend={send} onClose={onClose}>
-        <label class="stack">{t().table}
+        <label class="stack">{documentTexts().table}
           <select name="table" key={String(tables.value?.length)} defaultValue={table === undefined ? "" : String(table)}>
             {(tables.value ?? []).map((one) => <option key={String(one.id)} value={String(one.id)} selected={String(one.id) === String(table)}>{one.name ?? one.id}</option>)}
           </select>

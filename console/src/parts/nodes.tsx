@@ -79,7 +79,7 @@ export function Nodes({ tool, counts, reload }: NodesProps): VNode {
                     <td>{node.last_error ? <Reason error={node.last_error} /> : <span class="dim">–</span>}</td>
                     <td class="dim">{node.next_attempt_at ? due(node.next_attempt_at) : "–"}</td>
                     <td class="dim">{node.mended_by ? wordOf(node.mended_by) : "–"}</td>
-                    <td>{node.state === "quarantined" && may("manage") ? <button class="small" onClick={() => void again(node.json_pointer)} disabled={acting.busy.value}>{t().retry}</button> : null}</td>
+                    <td>{node.state === "quarantined" && may("manage") ? <button class="small" onClick={() => void again(node.json_pointer)} disabled={acting.busy.value}>{common().again}</button> : null}</td>
                   </tr>
                 ))}
               </tbody>

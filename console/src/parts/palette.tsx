@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { all, get, type Id } from "../api";
 import { t as common } from "../i18n/common";
 import { paletteTexts as t } from "../i18n/palette";
+import { searchTexts } from "../i18n/search";
 import { cut, ensureLists, tableName, tables, type TableSummary, tools, type ToolSummary } from "../lists";
 import type { Page } from "../page";
 import { useResource } from "../resource";
@@ -60,7 +61,7 @@ function choices(typed: string, pages: readonly Page[], asked: Asked): Choice[] 
   if (table && wanted.startsWith("/") && isPointer(typed.trim())) {
     found.unshift({ name: typed.trim(), kind: `${t().pointer} ${tableName(table)}`, path: `/documents/${table}`, query: { p: typed.trim() } });
   }
-  if (wanted) found.push({ name: typed.trim(), kind: t().ask, path: "/search", query: { q: typed.trim() } });
+  if (wanted) found.push({ name: typed.trim(), kind: searchTexts().ask, path: "/search", query: { q: typed.trim() } });
   return found;
 }
 

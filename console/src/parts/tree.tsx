@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { type Id, post, Problem, type Schema } from "../api";
 import { documentTexts as t } from "../i18n/documents";
 import { num } from "../i18n/language";
-import { ancestors, parent } from "../rules/pointer";
+import { ancestors, lastKey, parent } from "../rules/pointer";
 import { type Signal, useSignal } from "../signals";
 import { Loading, ProblemBox } from "./states";
 
@@ -42,6 +42,7 @@ export function Tree(props: TreeProps): VNode {
   const problem = useSignal<Problem | null>(null);
   const reading = useSignal(0);
   const box = useRef<HTMLUListElement>(null);
+  const isChosen = (child: Child): boolean => child.json_pointer === selected;
   const load = async (pointer: string, cursor: string | null = null): Promise<void> => {
     const body = {
       json_pointer: pointer, limit: PAGE,
@@ -52,10 +53,14 @@ export function Tree(props: TreeProps): VNode {
     };
     reading.value += 1;
     try {
-      const answer = await post<Outline>(`/api/v1/tables/${table}/outline`, body);
+      const read = (more?: object): Promise<Outline> => post<Outline>(`/api/v1/tables/${table}/outline`, { ...body, ...more });
+      const answer = await read();
       props.revision.value = answer.revision;
       const before = cursor === null ? [] : (branches.value.get(pointer)?.children ?? []);
-      const branch = { children: [...before, ...answer.children], cursor: answer.cursor, length: answer.length ?? 0 };
+      // What is chosen stands behind the first members until their page is read.
+      const far = answer.cursor !== null && !body.key && cursor === null && parent(selected) === pointer && !answer.children.some(isChosen) ? (await read({ key: lastKey(selected) })).children.filter(isChosen) : [];
+      const children = [...before.filter((child) => !answer.children.some((one) => one.key === child.key)), ...answer.children, ...far];
+      const branch = { children, cursor: answer.cursor, length: answer.length ?? 0 };
       branches.value = new Map(branches.value).set(pointer, branch);
       problem.value = null;
     } catch (error) {
@@ -90,6 +95,7 @@ export function Tree(props: TreeProps): VNode {
   useEffect(() => {
     if (!reading.value) props.onFound(chosen ?? null);
   }, [selected, !reading.value]);
+  useEffect(() => box.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }), [selected, !chosen]);
   const level = chosen && isBranch(chosen) ? selected : parent(selected);
   const filterBy = (wanted: string): void => {
     keys.value = new Map(keys.value).set(level, wanted);
@@ -172,7 +178,7 @@ function Row({ child, opened }: { child: Child; opened: boolean | undefined }): 
     <>
       <span class="twist" aria-hidden="true">{opened === undefined ? "" : opened ? "▾" : "▸"}</span>
       <bdi class="key">{child.key || "“”"}</bdi>
-      <span class={`grow clip small kind-${child.type}`} dir="auto">{about || (child.type === "string" ? `“${child.text ?? ""}”` : (child.text ?? ""))}</span>
+      <span class={`grow clip small kind-${child.type}`} dir="auto">{child.title ? <><span class="title">{child.title}</span> </> : null}{about || (child.type === "string" ? `“${child.text ?? ""}”` : (child.text ?? ""))}</span>
       {child.string?.chunks_count ? <span class="badge small good" title={t().chunks(child.string.chunks_count)}>{num(child.string.chunks_count)}</span> : null}
       {child.problems ? <span class="badge small bad">▲ {child.string?.last_error?.code ?? num(child.problems)}</span> : null}
     </>

@@ -49,7 +49,7 @@ export function hitsOf(results: readonly Found[], candidates: readonly Candidate
       start: chunk.char_start,
       end: chunk.char_end,
       text: chunk.chunk_text,
-      title: "title" in found ? found.title : "",
+      title: found.title,
       relevance: found.relevance,
       score: found.score,
       stale: found.stale ?? false,
