@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.builders import english
+from tests.builders import english, until
 from tests.console.conftest import LANGUAGES, THEMES, Watched, api
 from tests.e2e.running import Tenant
 
@@ -138,6 +138,37 @@ def test_given_up_strings_are_tried_again(visitor: Watched, own_tenant: Tenant) 
     row.get_by_role("button", name="Try again").click()
     expect(page.locator(".said")).to_contain_text("1 string is on the way again")
     expect(page.locator("main")).to_contain_text("ready", timeout=60_000)
+
+
+def test_strings_of_the_projects_own_index_are_tried_again(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    """They name their tables: two have one pointer."""
+    tables = [own_tenant.table(DOCUMENT) for _ in range(2)]
+    path = f"/api/v1/projects/{own_tenant.project_id}/search-index"
+    api(own_tenant, "POST", path)
+    until(lambda: api(own_tenant, "GET", path)["status"] == "ready" or None, 120)
+    own_tenant.stack.sql(
+        "UPDATE node SET state = 'quarantined', attempt = 8, last_error = jsonb_build_object("
+        "'code', 'EMBEDDING_REJECTED', 'message', 'the provider refuses it', 'retryable', false,"
+        " 'at', now()) WHERE table_id = ANY(:tables)",
+        tables=tables,
+    )
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/indexes/project")
+    rows = page.locator("tr", has_text="/articles/0/content")
+    expect(rows).to_have_count(2)
+    for row in rows.all():
+        expect(row).to_contain_text("Library")
+        expect(row).to_contain_text("EMBEDDING_REJECTED")
+    visitor.look("project-strings")
+    assert visitor.axe() == []
+    rows.first.get_by_role("button", name="Try again").click()
+    expect(page.locator(".said")).to_contain_text("1 string is on the way again")
+    page.get_by_role("button", name=re.compile("Try all")).click()
+    expect(page.locator("main")).to_contain_text("ready", timeout=60_000)
+    assert api(own_tenant, "GET", path)["nodes"].get("quarantined", 0) == 0
+    assert not visitor.errors
 
 
 def test_a_key_is_made_shown_once_rotated_and_revoked(visitor: Watched, own_tenant: Tenant) -> None:

@@ -16,7 +16,7 @@ import { Nodes } from "../parts/nodes";
 import { Operations } from "../parts/operations";
 import { Empty, Shown } from "../parts/states";
 import { Counts, moves, Progress, Status } from "../parts/status";
-import { type ProjectIndex, projectIndex, switched } from "../projectindex";
+import { type ProjectIndex, projectIndex, projectIndexPath, switched } from "../projectindex";
 import { useResource } from "../resource";
 import { go, href, route, textOf } from "../router";
 import { rateOf, type Seen } from "../rules/rate";
@@ -94,7 +94,8 @@ function Row({ to, name, index, status, next }: RowProps): VNode {
 
 function One({ id }: { id: string }): VNode {
   const isProject = id === "project";
-  const index = useResource<AnyIndex | null>(`index ${id}`, (signal) => isProject ? projectIndex(signal) : get<ToolIndex>(`/api/v1/tools/${id}/search-index`, { signal }));
+  const path = isProject ? projectIndexPath() : `/api/v1/tools/${id}/search-index`;
+  const index = useResource<AnyIndex | null>(path, (signal) => isProject ? projectIndex(signal) : get<ToolIndex>(path, { signal }));
   const now = index.data.value;
   usePace(index.reload, moves(now?.status));
   const tool = tools.value?.find((one) => String(one.id) === id);
@@ -114,7 +115,7 @@ function One({ id }: { id: string }): VNode {
           </div>
         ) : <Empty text={statusTexts().off} />}
       </Shown>
-      {isProject ? null : <Nodes tool={id} counts={now?.nodes ?? {}} reload={index.reload} />}
+      {isProject && !(now && may("manage")) ? null : <Nodes path={path} many={isProject} counts={now?.nodes ?? {}} reload={index.reload} />}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { get, type Id, post } from "../api";
 import { t as common } from "../i18n/common";
 import { indexTexts as t } from "../i18n/indexes";
 import { due, num } from "../i18n/language";
+import { tableName } from "../lists";
 import { useResource } from "../resource";
 import { may } from "../session";
 import { useSignal } from "../signals";
@@ -14,6 +15,7 @@ import { Empty, ProblemBox, Shown } from "./states";
 import { Reason, Status, wordOf } from "./status";
 
 interface Node {
+  readonly table_id: Id;
   readonly json_pointer: string;
   readonly char_count: number;
   readonly state: string;
@@ -28,26 +30,29 @@ interface NodesPage {
   readonly cursor: string | null;
 }
 interface NodesProps {
-  readonly tool: Id;
+  /** Of the index. */
+  readonly path: string;
+  /** Whether its strings are of many tables. */
+  readonly many: boolean;
   readonly counts: Readonly<Record<string, number>>;
   readonly reload: () => void;
 }
 
-export function Nodes({ tool, counts, reload }: NodesProps): VNode {
+export function Nodes({ path, many, counts, reload }: NodesProps): VNode {
   const chosen = useSignal<string | null>(null);
   const limit = useSignal(50);
   const acting = useActing();
   const bad = counts["quarantined"] ?? 0;
   // What is wrong comes first; where all is well, everything.
   const state = chosen.value ?? (bad ? "quarantined" : "");
-  const path = `/api/v1/tools/${tool}/search-index`;
   const found = useResource(`${path} ${state} ${limit.value}`, (signal) => get<NodesPage>(`${path}/nodes?limit=${limit.value}${state ? `&state=${state}` : ""}`, { signal }));
   const moved = JSON.stringify(counts);
   useEffect(() => {
     if (found.data.value) found.reload();
   }, [moved]);
-  const again = async (pointer?: string): Promise<void> => {
-    const answer = await acting.run(() => post<{ nodes: number }>(`${path}/retry`, pointer === undefined ? undefined : { json_pointer: pointer }, { idempotent: true }));
+  const again = async (node?: Node): Promise<void> => {
+    const body = node && { json_pointer: node.json_pointer, ...(many ? { table_id: node.table_id } : {}) };
+    const answer = await acting.run(() => post<{ nodes: number }>(`${path}/retry`, body, { idempotent: true }));
     if (!answer) return;
     announce(t().retried(answer.nodes));
     reload();
@@ -71,15 +76,15 @@ export function Nodes({ tool, counts, reload }: NodesProps): VNode {
               <thead><tr><th>{t().string}</th><th class="right">{t().size}</th><th>{t().state}</th><th class="right">{t().tries}</th><th>{t().reason}</th><th>{t().next}</th><th>{t().mends}</th><td /></tr></thead>
               <tbody>
                 {page.nodes.map((node) => (
-                  <tr key={node.json_pointer}>
-                    <td><code><bdi>{node.json_pointer || "/"}</bdi></code></td>
+                  <tr key={`${node.table_id} ${node.json_pointer}`}>
+                    <td>{many ? <bdi>{tableName(node.table_id)} </bdi> : null}<code><bdi>{node.json_pointer || "/"}</bdi></code></td>
                     <td class="num right">{num(node.char_count)}</td>
                     <td><Status value={node.state} /></td>
                     <td class="num right">{node.attempts ? t().of(node.attempts, page.most_attempts) : "–"}</td>
                     <td>{node.last_error ? <Reason error={node.last_error} /> : <span class="dim">–</span>}</td>
                     <td class="dim">{node.next_attempt_at ? due(node.next_attempt_at) : "–"}</td>
                     <td class="dim">{node.mended_by ? wordOf(node.mended_by) : "–"}</td>
-                    <td>{node.state === "quarantined" && may("manage") ? <button class="small" onClick={() => void again(node.json_pointer)} disabled={acting.busy.value}>{common().again}</button> : null}</td>
+                    <td>{node.state === "quarantined" && may("manage") ? <button class="small" onClick={() => void again(node)} disabled={acting.busy.value}>{common().again}</button> : null}</td>
                   </tr>
                 ))}
               </tbody>
