@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from itertools import count
 
 from context_search.adapters.system_clock import SystemClock
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Reach
 from context_search.domain.progress import NodeState
+from context_search.ports.store import UnitOfWork
 from context_search.services.catalog.list_tables import ListTables
 from context_search.services.catalog.outline import MOST_COUNTED
 from context_search.services.indexing.enumeration import Comparer, Limits
@@ -28,83 +30,143 @@ HYDRATED = 100
 PAGE = 1_000
 
 
-def operations(  # noqa: C901 - a list: one function an operation
-    grown: GrownIndex,
-) -> Mapping[str, Callable[[], object]]:
-    """Returns the operations by name; each may be repeated."""
-    statuses = ToolStatuses(grown.store, SILENT_S, SystemClock(), time.sleep)
-    settler = Settler(grown.store, SILENT_S, None)
-    comparer, numbers = Comparer(grown.store, settler, Limits()), count()
-    doc_ids = [f"{grown.index.generation.namespace}.{number}" for number in range(HYDRATED)]
-    reach = Reach("/strings", None)
+class _Operations:
+    """One method an operation; each may be repeated."""
 
-    def create_one() -> None:
-        grown.tools.create(wanted_tool(grown.owner, grown.table, f"/strings/{next(numbers)}"))
+    def __init__(self, grown: GrownIndex) -> None:
+        self.grown = grown
+        self.statuses = ToolStatuses(grown.store, SILENT_S, SystemClock(), time.sleep)
+        self.settler = Settler(grown.store, SILENT_S, None)
+        self.comparer = Comparer(grown.store, self.settler, Limits())
+        self.strings = ReadStrings(grown.store)
+        self.tables = ListTables(grown.store, SILENT_S)
+        self.numbers = count()
+        namespace = grown.index.generation.namespace
+        self.doc_ids = [f"{namespace}.{number}" for number in range(HYDRATED)]
 
-    def hydrate() -> None:
-        with grown.store.for_project(grown.owner.project_id) as work:
-            work.live_chunks.hydrate(grown.index, reach, doc_ids)
+    def work(self) -> AbstractContextManager[UnitOfWork]:
+        """Opens a transaction of the project."""
+        return self.grown.store.for_project(self.grown.owner.project_id)
 
-    strings = ReadStrings(grown.store)
+    def page_of_strings(self, state: NodeState | None = None, cursor: str | None = None) -> None:
+        self.strings.page(
+            self.grown.owner, self.grown.tool.id, state=state, cursor=cursor, limit=100
+        )
 
-    def page_of_strings(state: NodeState | None, cursor: str | None = None) -> None:
-        strings.page(grown.owner, grown.tool.id, state=state, cursor=cursor, limit=100)
-
-    def count_below() -> None:
+    def count_below(self) -> None:
         places = ["/strings", *(f"/strings/{number}" for number in range(HYDRATED))]
-        with grown.store.for_project(grown.owner.project_id) as work:
-            work.large_strings.below(grown.index, grown.table.id, places, most=MOST_COUNTED)
+        with self.work() as work:
+            work.large_strings.below(
+                self.grown.index, self.grown.table.id, places, most=MOST_COUNTED
+            )
 
-    def progress_of_one() -> None:
-        with grown.store.for_project(grown.owner.project_id) as work:
-            work.node_counts.progress(grown.index, "/strings/7", silent_s=SILENT_S)
+    def progress_of_one(self) -> None:
+        with self.work() as work:
+            work.node_counts.progress(self.grown.index, "/strings/7", silent_s=SILENT_S)
 
-    def chunks_of_one() -> None:
-        strings.spans(grown.owner, grown.tool.id, "/strings/7", char=5, first=None, limit=100)
+    def chunks_of_one(self) -> None:
+        self.strings.spans(
+            self.grown.owner, self.grown.tool.id, "/strings/7", char=5, first=None, limit=100
+        )
 
-    def is_at_rest() -> None:
-        with grown.store.for_project(grown.owner.project_id) as work:
-            work.node_counts.status(grown.index, silent_s=SILENT_S)
+    def page_of_tools(self) -> None:
+        self.statuses.page(self.grown.owner, after=0)
 
-    def sweep_page() -> None:
-        with grown.store.for_all("upkeep") as work:
-            work.sweeps.present_after(grown.index.generation.namespace, "", PAGE)
+    def page_of_tables(self) -> None:
+        self.tables.page(self.grown.owner, after=0)
 
-    def edit_and_compare() -> None:
-        edit_one(grown, next(numbers))
-        comparer.compare(grown.index.id, grown.table.id)
+    def status(self) -> None:
+        self.statuses.read(self.grown.tool.id, self.grown.owner)
 
-    def dry_run() -> None:
-        with grown.store.for_project(grown.owner.project_id) as work:
-            work.rebuilds.size(grown.index)
+    def health(self) -> None:
+        with self.work() as work:
+            work.health.of_project(self.grown.owner.project_id)
 
-    def health() -> None:
-        with grown.store.for_project(grown.owner.project_id) as work:
-            work.health.of_project(grown.owner.project_id)
+    def settle(self) -> None:
+        self.settler.settle(self.grown.index.id)
 
+    def is_at_rest(self) -> None:
+        with self.work() as work:
+            work.node_counts.status(self.grown.index, silent_s=SILENT_S)
+
+    def hydrate(self) -> None:
+        with self.work() as work:
+            work.live_chunks.hydrate(self.grown.index, Reach("/strings", None), self.doc_ids)
+
+    def dry_run(self) -> None:
+        with self.work() as work:
+            work.rebuilds.size(self.grown.index)
+
+    def page_of_sweep(self) -> None:
+        with self.grown.store.for_all("upkeep") as work:
+            work.sweeps.present_after(self.grown.index.generation.namespace, "", PAGE)
+
+    def idle(self) -> None:
+        """Takes each step of ``cleanup`` that looks for work, in one transaction."""
+        limits = ProjectLimits()
+        with self.grown.store.for_all("upkeep") as work:
+            work.quotas.count_parts()  # before anything is written
+            work.quotas.compact()
+            work.nodes.abandoned(silent_s=SILENT_S, limit=200)
+            work.comparisons.behind(silent_s=SILENT_S, limit=200)
+            work.rebuilds.promote(at_once=2)
+            work.rebuilds.building(limit=200)
+            work.words_backlog.take(limit=500)
+            work.removals.mark_tables(limit=200)
+            work.removals.remove_nodes(limit=200)
+            work.deletions.remove_retired_nodes(limit=200)
+            work.deletions.tombstones(older_than_s=1_800, limit=PAGE)
+            work.deletions.retired(older_than_s=1_800, limit=1)
+            work.indexes.with_unsettled_tools(limit=200)
+            work.gauges.read()
+            work.removals.due(limit=200)
+            work.nodes.requeue_quarantined(limit=200)
+            work.rebuilds.outdated(older_than_s=86_400, limit=10)
+            work.quotas.readmit(limits, limit=200)
+            work.evictions.next_to_go(limits)
+            work.sweeps.extent(page=PAGE)
+            work.agenda.due_in_s(
+                silent_s=SILENT_S, grace_s=1_800, keep_previous_s=86_400, limits=limits
+            )
+
+    def create_tool(self, pointer: str = "/strings") -> None:
+        self.grown.tools.create(wanted_tool(self.grown.owner, self.grown.table, pointer))
+
+    def compare(self) -> None:
+        self.comparer.compare(self.grown.index.id, self.grown.table.id)
+
+    def edit(self) -> None:
+        edit_one(self.grown, next(self.numbers))
+
+    def edit_and_compare(self) -> None:
+        self.edit()
+        self.compare()
+
+
+def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
+    """Returns the operations by name; each may be repeated."""
+    on = _Operations(grown)
     return {
-        "a page of strings": lambda: page_of_strings(None),
-        "a later page of strings": lambda: page_of_strings(None, cursor="1.L3N0cmluZ3MvNQ"),
-        "a page of quarantined strings": lambda: page_of_strings("quarantined"),
-        "strings below 101 places": count_below,
-        "progress of one string": progress_of_one,
-        "chunks of one string": chunks_of_one,
-        "a page of tools": lambda: statuses.page(grown.owner, after=0),
-        "a page of tables": lambda: ListTables(grown.store, SILENT_S).page(grown.owner, after=0),
-        "status": lambda: statuses.read(grown.tool.id, grown.owner),
-        "health of the project": health,
-        "settle": lambda: settler.settle(grown.index.id),
-        "is it at rest (each search)": is_at_rest,
-        "hydrate 100": hydrate,
-        "dry run of a rebuild": dry_run,
-        "a page of the sweep": sweep_page,
-        "cleanup's steps with nothing to do": lambda: idle(grown),
-        "create a tool over one string": create_one,
-        "create a tool over all": lambda: grown.tools.create(
-            wanted_tool(grown.owner, grown.table, "/strings")
-        ),
-        EDIT: lambda: edit_one(grown, next(numbers)),
-        COMPARE: edit_and_compare,
+        "a page of strings": on.page_of_strings,
+        "a later page of strings": lambda: on.page_of_strings(cursor="1.L3N0cmluZ3MvNQ"),
+        "a page of quarantined strings": lambda: on.page_of_strings("quarantined"),
+        "strings below 101 places": on.count_below,
+        "progress of one string": on.progress_of_one,
+        "chunks of one string": on.chunks_of_one,
+        "a page of tools": on.page_of_tools,
+        "a page of tables": on.page_of_tables,
+        "status": on.status,
+        "health of the project": on.health,
+        "settle": on.settle,
+        "is it at rest (each search)": on.is_at_rest,
+        "hydrate 100": on.hydrate,
+        "dry run of a rebuild": on.dry_run,
+        "a page of the sweep": on.page_of_sweep,
+        "cleanup's steps with nothing to do": on.idle,
+        "create a tool over one string": lambda: on.create_tool(f"/strings/{next(on.numbers)}"),
+        "create a tool over all": on.create_tool,
+        EDIT: on.edit,
+        COMPARE: on.edit_and_compare,
     }
 
 
@@ -113,49 +175,18 @@ def operations_of_a_part(grown: GrownIndex) -> Mapping[str, Callable[[], object]
 
     A tool over a place beside them is made, and cleanup enters and sums the part.
     """
-    statuses = ToolStatuses(grown.store, SILENT_S, SystemClock(), time.sleep)
-    settler = Settler(grown.store, SILENT_S, None)
-    comparer = Comparer(grown.store, settler, Limits())
-    grown.tools.create(wanted_tool(grown.owner, grown.table, "/beside"))
-    comparer.compare(grown.index.id, grown.table.id)
+    on = _Operations(grown)
+    on.create_tool("/beside")
+    on.compare()
     is_going_on = True
     while is_going_on:
         with grown.store.for_all("upkeep") as work:
             is_going_on = work.quotas.count_parts()
     return {
-        "status of a tool over a part": lambda: statuses.read(grown.tool.id, grown.owner),
-        "settle of tools over parts": lambda: settler.settle(grown.index.id),
-        "cleanup's steps with nothing to do for parts": lambda: idle(grown),
+        "status of a tool over a part": on.status,
+        "settle of tools over parts": on.settle,
+        "cleanup's steps with nothing to do for parts": on.idle,
     }
-
-
-def idle(grown: GrownIndex) -> None:
-    """Takes each step of ``cleanup`` that looks for work, in one transaction."""
-    limits = ProjectLimits()
-    with grown.store.for_all("upkeep") as work:
-        work.quotas.count_parts()  # before anything is written
-        work.quotas.compact()
-        work.nodes.abandoned(silent_s=SILENT_S, limit=200)
-        work.comparisons.behind(silent_s=SILENT_S, limit=200)
-        work.rebuilds.promote(at_once=2)
-        work.rebuilds.building(limit=200)
-        work.words_backlog.take(limit=500)
-        work.removals.mark_tables(limit=200)
-        work.removals.remove_nodes(limit=200)
-        work.deletions.remove_retired_nodes(limit=200)
-        work.deletions.tombstones(older_than_s=1_800, limit=PAGE)
-        work.deletions.retired(older_than_s=1_800, limit=1)
-        work.indexes.with_unsettled_tools(limit=200)
-        work.gauges.read()
-        work.removals.due(limit=200)
-        work.nodes.requeue_quarantined(limit=200)
-        work.rebuilds.outdated(older_than_s=86_400, limit=10)
-        work.quotas.readmit(limits, limit=200)
-        work.evictions.next_to_go(limits)
-        work.sweeps.extent(page=PAGE)
-        work.agenda.due_in_s(
-            silent_s=SILENT_S, grace_s=1_800, keep_previous_s=86_400, limits=limits
-        )
 
 
 def edit_one(grown: GrownIndex, number: int) -> None:

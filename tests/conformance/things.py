@@ -73,18 +73,9 @@ def things_of(tenant: Tenant, spare_projects: list[int | str]) -> Things:
     bound = maker.ids("tool_id", "tools/search", **named, table_id=table)
     bindings = [{"tool_id": one} for one in (tool, *bound)]
     mcp = maker.made("mcps", **named, bindings=bindings)
-    empty = maker.made("mcps", **named)["id"]
-    alone = tenant.tool(table, search_config={"chunk_size": 500})["tool_id"]
     maker.made(f"{own}/search-index")
     change = tenant("PATCH", f"/api/v1/tables/{table}/data", json={"changed": True})
     assert change.status_code == 200, change.text
-    keys, mcp_keys = maker.ids("id", f"{own}/keys"), maker.ids("id", f"mcps/{mcp['id']}/keys")
-    uploads = _uploads(maker)
-    replacing = f"{own}/replace"
-    plans = [_plan(maker, replacing) for _ in range(SPARES)]
-    shown = {"plan_id": [plan["plan_id"] for plan in plans[1:3]]}
-    chosen = {name: plans[0][name] for name in ("plan_id", "digest")}
-    done = maker.made(f"{replacing}/execute", **chosen)
     return Things(
         tenant,
         kept,
@@ -106,32 +97,55 @@ def things_of(tenant: Tenant, spare_projects: list[int | str]) -> Things:
                 "tool_id": maker.ids("tool_id", "tools/search", **named, table_id=table)
             },
             "DELETE /api/v1/mcps/{mcp_id}": {"mcp_id": maker.ids("id", "mcps", **named)},
-            "POST /api/v1/mcps/{mcp_id}/bindings": {"mcp_id": [empty], "tool_id": bound},
+            "POST /api/v1/mcps/{mcp_id}/bindings": {
+                "mcp_id": [maker.made("mcps", **named)["id"]],
+                "tool_id": bound,
+            },
             "DELETE /api/v1/mcps/{mcp_id}/bindings/{tool_id}": {"tool_id": bound},
-            "DELETE /internal/tools/{tool_id}/chunks": {"tool_id": [alone]},
-            "POST /api/v1/tools/{tool_id}/search-index/clear": {"tool_id": [alone]},
-            "POST /internal/tools/{tool_id}/chunks/rollback": {"tool_id": [_rebuilt(tenant)]},
-            "POST /api/v1/tools/{tool_id}/search-index/rollback": {"tool_id": [_rebuilt(tenant)]},
-            "DELETE /api/v1/projects/{project_id}/keys/{key_id}": {"key_id": keys[1:]},
-            "POST /api/v1/projects/{project_id}/keys/{key_id}/rotate": {"key_id": keys[:1]},
-            "DELETE /api/v1/mcps/{mcp_id}/keys/{key_id}": {"key_id": mcp_keys[1:]},
-            "POST /api/v1/mcps/{mcp_id}/keys/{key_id}/rotate": {"key_id": mcp_keys[:1]},
-            "POST /api/v1/tables/{table_id}/uploads/{upload_id}/complete": uploads,
-            "GET /api/v1/tables/{table_id}/uploads/{upload_id}": uploads,
-            "GET /api/v1/projects/{project_id}/replace/{plan_id}": shown,
-            "GET /api/v1/projects/{project_id}/replace/{plan_id}/matches": shown,
-            "POST /api/v1/projects/{project_id}/replace/execute": {
-                "plan_id": [plans[3]["plan_id"]],
-                "digest": [plans[3]["digest"]],
-            },
-            "POST /api/v1/projects/{project_id}/replace/{plan_id}/undo": {
-                "plan_id": [done["plan_id"]]
-            },
-            "DELETE /api/v1/projects/{project_id}/replace/{plan_id}": {
-                "plan_id": [plan["plan_id"] for plan in plans[4:]]
-            },
+            **_generations(tenant, table),
+            **_keys("/api/v1/projects/{project_id}", maker.ids("id", f"{own}/keys")),
+            **_keys("/api/v1/mcps/{mcp_id}", maker.ids("id", f"mcps/{mcp['id']}/keys")),
+            **_uploads(maker),
+            **_plans(maker, f"{own}/replace"),
         },
     )
+
+
+def _generations(tenant: Tenant, table: int) -> Mapping[str, Ids]:
+    """Tools whose generations nobody else needs: one to be cleared, two to be rolled back."""
+    alone = tenant.tool(table, search_config={"chunk_size": 500})["tool_id"]
+    return {
+        "DELETE /internal/tools/{tool_id}/chunks": {"tool_id": [alone]},
+        "POST /api/v1/tools/{tool_id}/search-index/clear": {"tool_id": [alone]},
+        "POST /internal/tools/{tool_id}/chunks/rollback": {"tool_id": [_rebuilt(tenant)]},
+        "POST /api/v1/tools/{tool_id}/search-index/rollback": {"tool_id": [_rebuilt(tenant)]},
+    }
+
+
+def _keys(owner: str, keys: list[int | str]) -> Mapping[str, Ids]:
+    """One to be rotated, the others to be deleted."""
+    return {
+        f"DELETE {owner}/keys/{{key_id}}": {"key_id": keys[1:]},
+        f"POST {owner}/keys/{{key_id}}/rotate": {"key_id": keys[:1]},
+    }
+
+
+def _plans(maker: _Maker, replacing: str) -> Mapping[str, Ids]:
+    """One that was executed, some to be read, one to be executed, the others to be cancelled."""
+    executed, *shown, ready = (_plan(maker, replacing) for _ in range(4))
+    cancelled = [_plan(maker, replacing) for _ in range(SPARES - 4)]
+    done = maker.made(
+        f"{replacing}/execute", plan_id=executed["plan_id"], digest=executed["digest"]
+    )
+    read = {"plan_id": [plan["plan_id"] for plan in shown]}
+    at = "/api/v1/projects/{project_id}/replace"
+    return {
+        f"GET {at}/{{plan_id}}": read,
+        f"GET {at}/{{plan_id}}/matches": read,
+        f"POST {at}/execute": {"plan_id": [ready["plan_id"]], "digest": [ready["digest"]]},
+        f"POST {at}/{{plan_id}}/undo": {"plan_id": [done["plan_id"]]},
+        f"DELETE {at}/{{plan_id}}": {"plan_id": [plan["plan_id"] for plan in cancelled]},
+    }
 
 
 def _plan(maker: _Maker, replacing: str) -> dict[str, Any]:
@@ -153,11 +167,13 @@ def _rebuilt(tenant: Tenant) -> int:
     return int(tool["tool_id"])
 
 
-def _uploads(maker: _Maker) -> Ids:
+def _uploads(maker: _Maker) -> Mapping[str, Ids]:
     """Some to be completed, some of which the document is not there."""
     table = maker.tenant.table({})
     made = [maker.made(f"tables/{table}/uploads", format="json") for _ in range(SPARES)]
     for upload in made[::2]:
         put = httpx2.put(upload["url"], content=b'{"letters": []}', headers=upload["headers"])
         assert put.status_code == 200, put.text
-    return {"table_id": [table], "upload_id": [upload["upload_id"] for upload in made]}
+    ids: Ids = {"table_id": [table], "upload_id": [upload["upload_id"] for upload in made]}
+    at = "/api/v1/tables/{table_id}/uploads/{upload_id}"
+    return {f"POST {at}/complete": ids, f"GET {at}": ids}
