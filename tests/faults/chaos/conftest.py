@@ -10,7 +10,9 @@ import pytest
 
 from tests.contract.turbopuffer.faulty import Faults
 from tests.contract.turbopuffer.targets import running
+from tests.faults.chaos.broken import Breakage, losses, victim_of
 from tests.faults.chaos.deployment import Deployment
+from tests.faults.chaos.parts import ChaosParts
 from tests.faults.chaos.worker_processes import WorkerProcesses, processes
 from tests.stack import DatabaseFactory
 
@@ -44,3 +46,18 @@ def faults(deployment: Deployment) -> Iterator[Faults]:
         board = Faults(http)
         yield board
         board.clear()
+
+
+@pytest.fixture(scope="module")
+def victim(deployment: Deployment) -> Iterator[ChaosParts]:
+    """Parts whose connections can be told from all others."""
+    with victim_of(deployment) as parts:
+        yield parts
+
+
+@pytest.fixture(params=["terminated", "reply lost"])
+def breakage(
+    deployment: Deployment, victim: ChaosParts, request: pytest.FixtureRequest
+) -> Breakage:
+    """What they lose: a connection, or the reply to a COMMIT."""
+    return losses(deployment, victim)[request.param]

@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple, cast
 
 from context_search.domain.config import IndexConfig
 from context_search.ports.outside import (
-    Deadline,
     Embedder,
     Legs,
     Message,
@@ -18,7 +17,8 @@ from context_search.ports.outside import (
     VectorRow,
     VectorStore,
 )
-from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.store import UnitOfWork
+from tests.stores import StoreInFront
 
 When = Literal["before", "after"]
 
@@ -103,24 +103,13 @@ class _Noted:
 
 
 @dataclass
-class GatedStore:
+class GatedStore(StoreInFront):
     """The port ``Store``. A transaction is one call, named by what was done in it."""
 
-    inner: Store
     gate: Gate
 
-    def for_project(
-        self, project_id: int, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._opened(self.inner.for_project(project_id, deadline))
-
-    def for_all(
-        self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._opened(self.inner.for_all(reason, deadline))
-
     @contextmanager
-    def _opened(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
+    def around(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
         names: list[str] = []
         with opened as work:
             yield cast(UnitOfWork, _Noted(work, names))

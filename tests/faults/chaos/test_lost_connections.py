@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from context_search.domain.access import Principal
-from tests.faults.chaos.broken import Breakage, losses, victim_of
+from tests.faults.chaos.broken import Breakage, losses
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import EDITED, LONG, Order, Place, check, indexed
 from tests.faults.chaos.parts import ChaosParts
-
-
-@pytest.fixture(scope="module")
-def victim(deployment: Deployment) -> Iterator[ChaosParts]:
-    with victim_of(deployment) as parts:
-        yield parts
-
-
-@pytest.fixture(params=["terminated", "reply lost"])
-def breakage(
-    deployment: Deployment, victim: ChaosParts, request: pytest.FixtureRequest
-) -> Breakage:
-    return losses(deployment, victim)[request.param]
 
 
 @pytest.fixture

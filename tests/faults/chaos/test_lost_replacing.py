@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from tests.faults.chaos.broken import Breakage, losses, victim_of
+from tests.faults.chaos.broken import Breakage
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import Order, Place, check
-from tests.faults.chaos.parts import ChaosParts
 from tests.faults.chaos.replacing import BECOMES, FIND, Case, Writers
-
-
-@pytest.fixture(scope="module")
-def victim(deployment: Deployment) -> Iterator[ChaosParts]:
-    with victim_of(deployment) as parts:
-        yield parts
-
-
-@pytest.fixture(params=["terminated", "reply lost"])
-def breakage(
-    deployment: Deployment, victim: ChaosParts, request: pytest.FixtureRequest
-) -> Breakage:
-    return losses(deployment, victim)[request.param]
 
 
 @pytest.fixture

@@ -46,6 +46,7 @@ from context_search.services.editing.write_documents import MAX_HELD_CHARS, Writ
 from testing.in_memory.patterns import RePatterns
 from tests.services.editing.novel import asked_for, hashed
 from tests.steps import Steps
+from tests.stores import StoreInFront
 
 ALL = Choice()
 SKIP = Choice(on_conflict="skip")
@@ -275,30 +276,20 @@ def changed_in(error: ContextSearchError) -> list[dict[str, object]]:
 
 
 @dataclass
-class BusyStore:
+class BusyStore(StoreInFront):
     """A store in which somebody does something before transaction number ``at``, from 1."""
 
-    store: Store
     at: int
     act: Callable[[], object]
     begun: int = 0
 
-    def for_project(
-        self, project_id: int, deadline: Deadline | None = None
+    def around(
+        self, opened: AbstractContextManager[UnitOfWork]
     ) -> AbstractContextManager[UnitOfWork]:
-        self._count()
-        return self.store.for_project(project_id, deadline)
-
-    def for_all(
-        self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        self._count()
-        return self.store.for_all(reason, deadline)
-
-    def _count(self) -> None:
         self.begun += 1
         if self.begun == self.at:
             self.act()
+        return opened
 
 
 class StoppedError(BaseException):
@@ -306,39 +297,26 @@ class StoppedError(BaseException):
 
 
 @dataclass
-class FaultyStore:
+class FaultyStore(StoreInFront):
     """A store with a fault at transaction number ``at``, counted from 1.
 
     ``fault``: the process ends ``before`` or ``after`` it, the database is ``away``, or the reply
     to its COMMIT is ``lost``; ``dropped``: so is the COMMIT.
     """
 
-    store: Store
     fault: str
     at: int
     begun: int = 0
 
-    def for_project(
-        self, project_id: int, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._disturbed(lambda: self.store.for_project(project_id, deadline))
-
-    def for_all(
-        self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._disturbed(lambda: self.store.for_all(reason, deadline))
-
     @contextmanager
-    def _disturbed(
-        self, opened: Callable[[], AbstractContextManager[UnitOfWork]]
-    ) -> Iterator[UnitOfWork]:
+    def around(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
         self.begun += 1
         fault = self.fault if self.begun == self.at else None
         if fault == "before":
             raise StoppedError
         if fault == "away":
             raise DatabaseUnavailableError("away")
-        with opened() as work:
+        with opened as work:
             yield work
             if fault == "dropped":
                 raise CommitUnknownError("nothing was committed")

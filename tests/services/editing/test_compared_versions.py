@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from context_search.domain.errors import DocumentTooLargeError
-from context_search.ports.outside import Deadline
-from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.store import UnitOfWork
 from context_search.services.editing.compare import DIFFERENCES_A_PAGE, CompareVersions
 from context_search.services.editing.record import RecordVersions
 from tests.services.editing.history import Editing
+from tests.stores import StoreInFront
 
 
 def test_versions_are_compared_page_by_page() -> None:
@@ -30,28 +30,20 @@ def test_versions_are_compared_page_by_page() -> None:
 
 
 @dataclass
-class WatchedStore:
+class WatchedStore(StoreInFront):
     """A store that knows how its transactions ended."""
 
-    store: Store
     errors: list[type[BaseException] | None] = field(default_factory=list)
 
     @contextmanager
-    def for_project(
-        self, project_id: int, deadline: Deadline | None = None
-    ) -> Iterator[UnitOfWork]:
+    def around(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
         try:
-            with self.store.for_project(project_id, deadline) as work:
+            with opened as work:
                 yield work
         except BaseException as error:
             self.errors.append(type(error))
             raise
         self.errors.append(None)
-
-    def for_all(
-        self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self.store.for_all(reason, deadline)
 
 
 def test_versions_are_parsed_when_the_transaction_has_ended() -> None:

@@ -22,7 +22,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.model import Table
 from context_search.ports.outside import Deadline
-from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.store import UnitOfWork
 from context_search.services.editing.rewriting import MAX_STRING_CHARS
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
@@ -35,28 +35,22 @@ from tests.services.editing.replacing import (
     FaultyStore,
     StoppedError,
 )
+from tests.stores import StoreInFront
 
 LETTERS = ReplaceRequest("x", "yy")
 
 
 @dataclass
-class SlowStore:
+class SlowStore(StoreInFront):
     """A store whose transactions take ten seconds each."""
 
-    store: Store
     clock: ManualClock
 
-    def for_project(
-        self, project_id: int, deadline: Deadline | None = None
+    def around(
+        self, opened: AbstractContextManager[UnitOfWork]
     ) -> AbstractContextManager[UnitOfWork]:
         self.clock.advance(10)
-        return self.store.for_project(project_id, deadline)
-
-    def for_all(
-        self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        self.clock.advance(10)
-        return self.store.for_all(reason, deadline)
+        return opened
 
 
 @pytest.fixture

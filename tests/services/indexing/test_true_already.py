@@ -10,33 +10,22 @@ import pytest
 
 from context_search.domain.config import Model
 from context_search.domain.errors import DatabaseUnavailableError
-from context_search.ports.outside import Deadline
-from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.store import UnitOfWork
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.project_index import ProjectIndexes
 from tests.services.system import SILENT_S, System, prose
+from tests.stores import StoreInFront
 
 
 @dataclass
-class Counting:
+class Counting(StoreInFront):
     """A store that counts transactions, and is away after so many."""
 
-    inner: Store
     allowed: int
     transactions: int = 0
 
-    def for_project(
-        self, project_id: int, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._opened(self.inner.for_project(project_id, deadline))
-
-    def for_all(
-        self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._opened(self.inner.for_all(reason, deadline))
-
     @contextmanager
-    def _opened(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
+    def around(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
         self.transactions += 1
         if self.transactions > self.allowed:
             raise DatabaseUnavailableError("too many")

@@ -25,8 +25,8 @@ from context_search.domain.errors import (
 from context_search.domain.limits import search_pool
 from context_search.domain.search import Answer
 from context_search.domain.text.analysis import query_weights
-from context_search.ports.outside import Deadline, Legs, Ranked, VectorQuery
-from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.outside import Legs, Ranked, VectorQuery
+from context_search.ports.store import UnitOfWork
 from context_search.services.searching.admission import (
     QUERIES_PER_NAMESPACE,
     SEARCHES_PER_PROJECT,
@@ -36,6 +36,7 @@ from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english
 from tests.services.system import System, prose, search
 from tests.steps import write_words
+from tests.stores import StoreInFront
 
 TEXT = prose(2_000)
 
@@ -68,23 +69,11 @@ class DownEmbedder(WordEmbedder):
 
 
 @dataclass
-class WithoutKeywords:
+class WithoutKeywords(StoreInFront):
     """A store whose keyword search takes too long."""
 
-    inner: Store
-
-    def for_project(
-        self, project_id: int, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._opened(self.inner.for_project(project_id, deadline))
-
-    def for_all(
-        self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._opened(self.inner.for_all(reason, deadline))
-
     @contextmanager
-    def _opened(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
+    def around(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
         with opened as work:
             yield cast(UnitOfWork, _Slow(work))
 

@@ -16,8 +16,8 @@ from context_search.domain.errors import (
 )
 from context_search.domain.model import Index, SearchTool
 from context_search.domain.search import Answer, QuestionLimits
-from context_search.ports.outside import Deadline, Legs, Ranked, VectorQuery
-from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.outside import Legs, Ranked, VectorQuery
+from context_search.ports.store import UnitOfWork
 from context_search.services.indexing.use_index import IndexUse
 from context_search.services.searching.search import searcher
 from context_search.services.searching.timeouts import Timeouts
@@ -25,6 +25,7 @@ from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
 from tests.services.system import SILENT_S, System, prose, search
 from tests.steps import write_words
+from tests.stores import StoreInFront
 
 TIMEOUTS = Timeouts()
 
@@ -53,32 +54,21 @@ class LateVectors:
 
 
 @dataclass
-class SlowStore:
+class SlowStore(StoreInFront):
     """Finds keywords at the last moment, and an index that is not the one that answers.
 
     ``given`` is how long a keyword search had each time; ``opened`` counts how often somebody
     looked for the index, and the first ``switches`` times it is another one.
     """
 
-    inner: Store
     clock: ManualClock
     is_slow: bool = True
     switches: int = 0
     opened: int = 0
     given: list[float] = field(default_factory=list)
 
-    def for_project(
-        self, project_id: int, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._opened(self.inner.for_project(project_id, deadline))
-
-    def for_all(
-        self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._opened(self.inner.for_all(reason, deadline))
-
     @contextmanager
-    def _opened(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
+    def around(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
         with opened as work:
             yield cast(UnitOfWork, _Slow(work, self))
 

@@ -8,38 +8,27 @@ from dataclasses import dataclass
 import pytest
 
 from context_search.domain.errors import DatabaseUnavailableError
-from context_search.ports.outside import Deadline
-from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.store import UnitOfWork
 from context_search.services.indexing.outgoing import SendingStore
 from context_search.services.upkeep.cleanup import CleanupLimits
 from context_search.services.upkeep.cleanup_report import CleanupReport
 from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
 from tests.services.system import SILENT_S, System, prose
+from tests.stores import StoreInFront
 
 HOUR = 3_600.0
 GRACE_S = 1_800.0
 
 
 @dataclass
-class Watched:
+class Watched(StoreInFront):
     """A store that counts its transactions, and may be away, or go away after some of them."""
 
-    inner: Store
     asked: int = 0
     is_away: bool = False
     away_after: int | None = None
 
-    def for_project(
-        self, project_id: int, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._counted(self.inner.for_project(project_id, deadline))
-
-    def for_all(
-        self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._counted(self.inner.for_all(reason, deadline))
-
-    def _counted(
+    def around(
         self, opened: AbstractContextManager[UnitOfWork]
     ) -> AbstractContextManager[UnitOfWork]:
         self.asked += 1
