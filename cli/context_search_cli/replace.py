@@ -15,6 +15,7 @@ from context_search_cli.waiting import wait_for
 
 app = typer.Typer()
 _GOING_ON = {"previewing", "executing"}
+_WORD = 40
 SkipChanged = Annotated[
     bool,
     typer.Option("--skip-changed", help="Leave documents out that were edited meanwhile."),
@@ -110,14 +111,21 @@ def plans(session: Session, *, limit: Limit = 20) -> None:
     """List replacements and undos, the newest first."""
     rows, has_more = session.client.pages(f"{session.project}/replace", "plans", limit=limit)
     columns = (
-        *("plan_id", "state", "matches_count", "tables_count"),
-        *("undoes", "undone_by", "executed_by", "created_at"),
+        *("plan_id", "state", "find", "replace_with", "matches_count", "replaced_count"),
+        *("tables_count", "undoes", "undone_by", "executed_by", "created_at"),
     )
 
     def show() -> None:
-        session.out.rows(columns, [[row[name] for name in columns] for row in rows], "no plan yet")
+        words = [{**row, **{name: _word(row, name) for name in columns[2:4]}} for row in rows]
+        session.out.rows(columns, [[row[name] for name in columns] for row in words], "no plan yet")
 
     session.out.result({"plans": rows, "has_more": has_more}, show)
+
+
+def _word(plan: dict[str, Any], name: str) -> str | None:
+    """The beginning of what was looked for, or of what it became; None where it is forgotten."""
+    text: str | None = plan["request"] and plan["request"][name]
+    return text if text is None or len(text) <= _WORD else f"{text[: _WORD - 1]}…"
 
 
 def _conflict(skip_changed: bool) -> dict[str, str]:  # noqa: FBT001 - the option as it is given
@@ -200,14 +208,14 @@ def one_line_kept(text: str) -> str:
 
 
 def _show_done(out: Output, done: dict[str, Any]) -> None:
-    count = done.get("replaced_count")
-    if count is None:
-        count = sum(table["replaced_count"] for table in done["tables"])
     for table in done["tables"]:
         if table["state"] == "skipped":
             out.warn(f"table {table['table_id']} stays as it was: {table['reason']}")
     plan = done["plan_id"]
-    out.made(plan, f"replaced {number(count)}; take it back with: context-search undo {plan}")
+    out.made(
+        plan,
+        f"replaced {number(done['replaced_count'])}; take it back with: context-search undo {plan}",
+    )
 
 
 def _show_undone(out: Output, done: dict[str, Any], plan: int) -> None:

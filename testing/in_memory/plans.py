@@ -141,6 +141,13 @@ class MemoryPlans:
         ]
         return found[:limit]
 
+    def replaced(self, plan_ids: Sequence[int]) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for (plan_id, _), table in self.rows.planned_tables.items():
+            if plan_id in plan_ids:
+                found[plan_id] = found.get(plan_id, 0) + table.replaced
+        return found
+
     def lock_table(self, plan_id: int, table_id: int) -> PlannedTable | None:
         return self.rows.planned_tables.get((plan_id, table_id))
 

@@ -120,4 +120,8 @@ def test_an_undo_only_counts(cli: CommandLine) -> None:
     assert cli("undo", plan).code == 4
     told = cli.done("undo", plan, "--skip-changed")
     assert "EDITED_SINCE" in told.err
-    assert [row[1] for row in cli.done("plans").lines][:2] == ["partial", "done"]
+    rows = cli.done("plans").lines
+    assert [row[1:6] for row in rows[:2]] == [
+        ["partial", "–", "–", "4", "3"],
+        ["done", "废弃仓库", "荒废工厂", "4", "4"],
+    ]

@@ -63,6 +63,14 @@ def test_seven_places_are_done_and_every_byte_comes_back(api: Api) -> None:
     assert [data(api, table) for table in tables] == [text.replace(FROM, TO) for text in before]
     shown = answer(api("GET", path(api, f"/{redone['plan_id']}")), 200)
     assert (shown["state"], shown["undoes"]) == ("done", undone["plan_id"])
+    listed = answer(api("GET", path(api)), 200)["plans"]
+    assert [(each["undoes"], each["replaced_count"]) for each in listed] == [
+        (undone["plan_id"], 7),
+        (plan["plan_id"], 7),
+        (None, 7),
+    ]
+    assert shown["replaced_count"] == 7
+    assert [each["request"] for each in listed] == [None, None, plan["request"]]
     versions = api("GET", f"/api/v1/tables/{tables[0]['id']}/versions").json()["versions"]
     assert [(each["cause"], each["plan_id"]) for each in versions] == [
         ("undo", redone["plan_id"]),

@@ -97,12 +97,40 @@ def test_a_plan_is_read_listed_and_cancelled(api: Api) -> None:
     assert {**made, "matches": [], "cursor": "0"} == read
     listed = answer(api("GET", path(api)), 200)
     assert listed["plans"] == [{name: read[name] for name in listed["plans"][0]}]
-    assert "request" not in listed["plans"][0]
+    assert listed["plans"][0]["request"]["find"] == WAREHOUSE
+    assert (read["executed_by"], read["replaced_count"]) == (None, 0)
     assert api("DELETE", where).status_code == 204
     cancelled = answer(api("GET", where), 200)
     assert (cancelled["state"], cancelled["request"]) == ("cancelled", None)
     problem(api("GET", f"{where}/matches"), 409, "PLAN_EXPIRED")
     assert answer(api("GET", path(api), params={"cursor": made["plan_id"]}), 200)["plans"] == []
+
+
+def test_a_page_of_plans_with_long_texts_is_short(api: Api) -> None:
+    api.table({"t": "x"})
+    plan = preview(api, "x", "🐡" * 10_000)
+    made = [plan["plan_id"]]
+    with api.parts.postgres.database.transaction() as tx:
+        made += [
+            plan_id
+            for [plan_id] in tx.run(
+                """
+                INSERT INTO replace_plan (project_id, state, request, scope, request_hmac, engine,
+                                          previewed_by, expires_at, kept_until, counts)
+                SELECT project_id, 'expired', request, scope, request_hmac, engine, previewed_by,
+                       expires_at, kept_until, counts
+                FROM replace_plan, generate_series(1, 60) WHERE id = :id RETURNING id
+                """,
+                id=plan["plan_id"],
+            )
+        ]
+    pages, cursor = list[list[int]](), None
+    while not pages or cursor is not None:
+        page = answer(api("GET", path(api), params={"cursor": cursor} if cursor else {}), 200)
+        pages.append([each["plan_id"] for each in page["plans"]])
+        cursor = page["cursor"]
+    assert [len(ids) for ids in pages] == [49, 12]
+    assert [plan_id for ids in pages for plan_id in ids] == sorted(made, reverse=True)
 
 
 def test_a_long_preview_goes_on_in_the_queue(api: Api) -> None:

@@ -202,3 +202,16 @@ def test_the_order_of_a_plan_is_its_projects(bench: Bench) -> None:
         assert work.outbox.waiting(limit=9) == [plan.project_id]
     [order] = bench.orders()
     assert order["plan_id"] == plan.id
+
+
+def test_what_was_replaced_is_counted_by_plan(bench: Bench) -> None:
+    project = bench.project()
+    plans = [added(bench, project.id).id for _ in range(3)]
+    with bench.store.for_project(project.id) as work:
+        work.plans.add_tables(plans[0], [table(1, replaced=2), table(2, replaced=5), table(3)])
+        work.plans.add_tables(plans[1], [table(1)])
+        assert work.plans.replaced(plans) == {plans[0]: 7, plans[1]: 0}
+        assert work.plans.replaced(plans[1:]) == {plans[1]: 0}
+        assert work.plans.replaced([]) == {}
+    with bench.store.for_project(bench.project().id) as work:
+        assert work.plans.replaced([]) == {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -89,6 +89,10 @@ class Plans(Protocol):
         self, plan_id: int, *, after: int = 0, limit: int, state: PlannedTableState | None = None
     ) -> list[PlannedTable]:
         """Returns documents with ids above ``after``, ascending; of one state."""
+        ...
+
+    def replaced(self, plan_ids: Sequence[int]) -> Mapping[int, int]:
+        """Returns how many matches were replaced, by plan; those without tables are left out."""
         ...
 
     def lock_table(self, plan_id: int, table_id: int) -> PlannedTable | None:

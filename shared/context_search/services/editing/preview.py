@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -75,14 +75,27 @@ class AskedReplacement:
     mcp_id: int | None = None
 
 
+_PAGE_CHARS = 500_000
+"""Of texts that are replaced: an answer has 6 MB, and a character takes up to six bytes as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPage(Page[Plan]):
+    """Plans, and how many matches were replaced, by the ids of those that were executed."""
+
+    replaced: Mapping[int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class ShownPlan:
     """A plan as it is shown: 100 of its tables, with the names of those that are there.
 
-    ``matches`` are samples, the first ones. ``tables_in_scope``: how many a preview looks through.
+    ``replaced`` counts matches of all its tables. ``matches`` are samples, the first ones.
+    ``tables_in_scope``: how many a preview looks through.
     """
 
     plan: Plan
+    replaced: int
     tables: Page[PlannedTable]
     names: dict[int, str]
     tables_in_scope: int
@@ -191,15 +204,17 @@ class PreviewReplacements:
             rows = work.plans.tables(plan.id, after=after, limit=PAGE + 1)
             tables = page_of(rows, lambda row: row.table_id)
             names = work.tables.names(plan.project_id, [row.table_id for row in tables.rows])
-            return ShownPlan(plan, tables, names, _tables_in_scope(work, plan))
+            replaced = _replaced(work, [plan]).get(plan.id, 0)
+            return ShownPlan(plan, replaced, tables, names, _tables_in_scope(work, plan))
 
-    def page(self, principal: Principal, *, below: int | None) -> Page[Plan]:
-        """Returns plans with lower ids, the newest first, at most 100."""
+    def page(self, principal: Principal, *, below: int | None) -> PlanPage:
+        """Returns plans with lower ids, the newest first, at most 100, fewer of long texts."""
         with self.store.for_project(principal.project_id) as work:
             rows = work.plans.page(principal.project_id, below=below, limit=PAGE + 1)
-        page = page_of(rows, lambda row: row.id)
-        visible = [self._as_it_is(plan) for plan in page.rows if is_visible(principal, plan)]
-        return Page(visible, page.next_after)
+            page = _fitting(page_of(rows, lambda row: row.id))
+            visible = [self._as_it_is(plan) for plan in page.rows if is_visible(principal, plan)]
+            replaced = _replaced(work, visible)
+        return PlanPage(visible, page.next_after, replaced)
 
     def _as_it_is(self, plan: Plan) -> Plan:
         """A plan is over before ``cleanup`` comes to say so in its row."""
@@ -338,3 +353,20 @@ def _scope(work: UnitOfWork, principal: Principal, asked: AskedReplacement) -> R
 def _tables_in_scope(work: UnitOfWork, plan: Plan) -> int:
     named = plan.scope.named_tables
     return work.tables.count(plan.project_id) if named is None else len(named)
+
+
+def _fitting(page: Page[Plan]) -> Page[Plan]:
+    """Returns the first plans of a page, as many as have texts that fit into an answer."""
+    chars = 0
+    for count, plan in enumerate(page.rows):
+        if plan.request is not None:
+            chars += len(plan.request.find) + len(plan.request.replace_with)
+        if count and chars > _PAGE_CHARS:
+            return Page(page.rows[:count], page.rows[count - 1].id)
+    return page
+
+
+def _replaced(work: UnitOfWork, plans: Sequence[Plan]) -> Mapping[int, int]:
+    """Returns how many matches were replaced, by plan: of those that somebody executed."""
+    executed = [plan.id for plan in plans if plan.executed_by is not None]
+    return work.plans.replaced(executed) if executed else {}

@@ -206,6 +206,16 @@ class PostgresPlans:
         )
         return [table_of(row) for row in rows]
 
+    def replaced(self, plan_ids: Sequence[int]) -> dict[int, int]:
+        rows = self.tx.run(
+            """
+            SELECT plan_id, CAST(sum(replaced) AS bigint) FROM replace_table
+            WHERE plan_id = ANY(CAST(:plans AS bigint[])) GROUP BY plan_id
+            """,
+            plans=list(plan_ids),
+        )
+        return dict(rows)
+
     def lock_table(self, plan_id: int, table_id: int) -> PlannedTable | None:
         rows = self.tx.run(
             f"""

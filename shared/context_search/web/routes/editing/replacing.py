@@ -31,11 +31,11 @@ from context_search.domain.editing.replacing import (
 from context_search.services.editing.preview import (
     MAX_SAMPLES,
     AskedReplacement,
+    PlanPage,
     PreviewReplacements,
     ShownPlan,
 )
 from context_search.services.editing.scan import ShownMatch
-from context_search.services.pages import Page
 from context_search.web.border import StrictJsonRoute, request_id
 from context_search.web.callers import ReplaceOwner, part
 from context_search.web.fields import (
@@ -216,9 +216,10 @@ class ReplaceRequestAnswer(Answer):
 
 
 class PlanSummaryAnswer(Answer):
-    """A plan: who made it, what it found, what became of it. No text of a document.
+    """A plan: who asked for what, what it found, what became of it. No text of a document.
 
-    ``mcp_id``: the MCP instance whose agent asked. ``undoes``, ``undone_by``: other plans.
+    ``request`` is null when its texts are forgotten, and of an undo. ``mcp_id``: the MCP instance
+    whose agent asked. ``undoes``, ``undone_by``: other plans.
     """
 
     plan_id: KnownId
@@ -230,6 +231,7 @@ class PlanSummaryAnswer(Answer):
     tables_count: Count
     strings_count: Count
     matches_count: Count
+    replaced_count: Count
     left_out: LeftOutAnswer
     warnings: list[Warning]
     scanned: ScannedAnswer
@@ -242,21 +244,21 @@ class PlanSummaryAnswer(Answer):
     undoes: KnownId | None
     undone_by: KnownId | None
     error: PlanErrorAnswer | None
+    request: ReplaceRequestAnswer | None
 
     @classmethod
-    def of(cls, plan: Plan) -> PlanSummaryAnswer:
+    def of(cls, plan: Plan, replaced: int) -> PlanSummaryAnswer:
         """Returns what a list shows of a plan."""
-        return cls(**_summary(plan))
+        return cls(**_summary(plan, replaced))
 
 
 class PlanAnswer(PlanSummaryAnswer):
-    """A plan with its request, a page of its tables, and the first matches where it was just made.
+    """A plan with a page of its tables, and the first matches where it was just made.
 
-    ``request`` is null when its texts are forgotten, and of an undo. ``progress`` is there while it
-    is ``previewing``. ``cursor`` goes on with the matches, ``tables_cursor`` with the tables.
+    ``progress`` is there while it is ``previewing``. ``cursor`` goes on with the matches,
+    ``tables_cursor`` with the tables.
     """
 
-    request: ReplaceRequestAnswer | None
     progress: Absent[ProgressAnswer] = None
     tables: list[PlannedTableAnswer]
     tables_cursor: NextCursor | None
@@ -267,13 +269,11 @@ class PlanAnswer(PlanSummaryAnswer):
     def of_shown(cls, shown: ShownPlan) -> PlanAnswer:
         """Returns what is shown of a plan."""
         plan, matches = shown.plan, [MatchAnswer.of(match) for match in shown.matches]
-        progress = ProgressAnswer(
-            tables_done=plan.counts.scanned_tables, tables=shown.tables_in_scope
-        )
+        done, tables = plan.counts.scanned_tables, shown.tables_in_scope
+        progress = ProgressAnswer(tables_done=done, tables=tables)
         last = matches[-1].match if matches else 0
         return cls(
-            **_summary(plan),
-            request=ReplaceRequestAnswer(**asdict(plan.request)) if plan.request else None,
+            **_summary(plan, shown.replaced),
             progress=progress if plan.state == "previewing" else None,
             tables=[PlannedTableAnswer.of(row, shown.names) for row in shown.tables.rows],
             tables_cursor=next_cursor(shown.tables.next_after),
@@ -289,13 +289,13 @@ class PlansAnswer(Answer):
     cursor: NextCursor | None
 
     @classmethod
-    def of(cls, page: Page[Plan]) -> PlansAnswer:
+    def of(cls, page: PlanPage) -> PlansAnswer:
         """Returns a page."""
-        plans = [PlanSummaryAnswer.of(plan) for plan in page.rows]
+        plans = [PlanSummaryAnswer.of(each, page.replaced.get(each.id, 0)) for each in page.rows]
         return cls(plans=plans, cursor=next_cursor(page.next_after))
 
 
-def _summary(plan: Plan) -> dict[str, Any]:
+def _summary(plan: Plan, replaced: int) -> dict[str, Any]:
     counts = plan.counts
     return {
         "plan_id": plan.id,
@@ -307,6 +307,7 @@ def _summary(plan: Plan) -> dict[str, Any]:
         "tables_count": counts.tables,
         "strings_count": counts.strings,
         "matches_count": counts.matches,
+        "replaced_count": replaced,
         "left_out": LeftOutAnswer(**asdict(counts.left_out)),
         "warnings": list(counts.warnings),
         "scanned": ScannedAnswer(tables=counts.scanned_tables, bytes=counts.scanned_bytes),
@@ -319,6 +320,7 @@ def _summary(plan: Plan) -> dict[str, Any]:
         "undoes": plan.undoes,
         "undone_by": plan.undone_by,
         "error": PlanErrorAnswer(**plan.last_error) if plan.last_error else None,
+        "request": ReplaceRequestAnswer(**asdict(plan.request)) if plan.request else None,
     }
 
 
