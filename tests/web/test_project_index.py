@@ -29,6 +29,12 @@ def test_every_table_is_followed_also_one_that_comes_later(api: Api) -> None:
     state = answer(api("GET", path(api)), 200)
     assert (state["status"], state["nodes_count"], state["nodes"]) == ("ready", 3, {"indexed": 3})
     assert state["indexed_chunks_count"] == state["chunks_count"] == 3
+    model = answer(api("GET", "/api/v1/whoami"), 200)["model"]
+    assert state["model"].items() <= model.items()
+    tool = api.unindexed_tool(api.table({"a": "one"}))
+    of_tool = answer(api("GET", f"/api/v1/tools/{tool['tool_id']}/search-index"), 200)
+    assert of_tool["model"] == state["model"]
+    assert state["model"].keys() == {"name", "dimensions", "window_tokens"}
     assert state["namespace"].startswith(f"project_{api.project_id}_search_i")
 
 

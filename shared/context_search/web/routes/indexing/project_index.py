@@ -39,6 +39,7 @@ from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
 from context_search.web.routes.indexing.search_index import (
     CalibrationAnswer,
+    IndexModelAnswer,
     IntegrityAnswer,
     LastErrorAnswer,
     counters,
@@ -89,6 +90,7 @@ class ProjectIndexAnswer(Answer):
     nodes: dict[NodeState, Count]
     integrity: IntegrityAnswer | None
     calibration: CalibrationAnswer | None
+    model: IndexModelAnswer
     filterable: list[str]
 
     @classmethod
@@ -103,6 +105,7 @@ class ProjectIndexAnswer(Answer):
             nodes=progress.states,
             integrity=IntegrityAnswer.of(status.integrity),
             calibration=CalibrationAnswer.of(status.index),
+            model=IndexModelAnswer.of(status.index),
             filterable=list(status.index.fields),
         )
 

@@ -61,6 +61,22 @@ class IntegrityAnswer(Answer):
         return None if report is None else cls.stored(report)
 
 
+class IndexModelAnswer(Answer):
+    """The embedding model that made the vectors of an index, in the words of ``ModelAnswer``."""
+
+    name: str
+    dimensions: Count
+    window_tokens: Count
+
+    @classmethod
+    def of(cls, index: Index) -> IndexModelAnswer:
+        """Returns the model of the generation that answers."""
+        config = index.config
+        return cls(
+            name=config.model, dimensions=config.dimensions, window_tokens=config.window_tokens
+        )
+
+
 class CalibrationAnswer(Answer):
     """What was found out about an index without judged questions, and on what."""
 
@@ -200,6 +216,7 @@ class SearchIndexAnswer(Answer):
     weights: WeightsAnswer
     weights_from: WeightsFrom
     calibration: CalibrationAnswer | None
+    model: IndexModelAnswer
     hint: Absent[EmptyHint] = None
     longest_string: Absent[Count] = None
 
@@ -218,6 +235,7 @@ class SearchIndexAnswer(Answer):
             not_indexed_count=progress.nodes_count - progress.states.get("indexed", 0),
             not_indexed=[NotIndexedAnswer.of(node) for node in status.not_indexed],
             **ranking_of(status.tool.search, status.index),
+            model=IndexModelAnswer.of(status.index),
             **emptiness(status),
         )
 
