@@ -189,3 +189,29 @@ def test_all_and_none_mean_also_what_is_not_loaded(visitor: Watched, own_tenant:
     expect(page.locator(".bar.good")).to_contain_text("2 places")
     text = str(content(own_tenant, table))
     assert (text.count("ab"), text.count("cd")) == (248, 2)
+
+
+def test_the_history_is_one_request(visitor: Watched, own_tenant: Tenant) -> None:
+    """Its words and its counts are in the list, however many they are."""
+    own_tenant.table({"text": "ab cd"})
+    path = f"/api/v1/projects/{own_tenant.project_id}/replace"
+    for find, becomes in (("ab", "ef"), ("cd", "gh")):
+        body = {"find": find, "replace_with": becomes}
+        plan = api(own_tenant, "POST", f"{path}/preview", json=body)
+        chosen = {"plan_id": plan["plan_id"], "digest": plan["digest"]}
+        api(own_tenant, "POST", f"{path}/execute", json=chosen)
+    api(own_tenant, "POST", f"{path}/{plan['plan_id']}/undo", json={"on_conflict": "skip"})
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/replace")
+    page.wait_for_load_state("networkidle")
+    visitor.requests.clear()
+    page.get_by_text("History").click()
+    rows = page.locator("details tbody tr")
+    expect(rows).to_have_count(3)
+    words = rows.locator("td:first-child").all_inner_texts()
+    assert words == ["cd → gh", "cd → gh", "ab → ef"]
+    assert rows.locator("td.num").all_inner_texts() == ["1", "1", "1"]
+    page.wait_for_load_state("networkidle")
+    assert visitor.requests == [f"{visitor.base_url}{path}"]
+    visitor.look("history")
+    assert visitor.axe() == []

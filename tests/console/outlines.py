@@ -76,10 +76,10 @@ VIEWS: dict[str, tuple[str, str]] = {
 - status: /10 hits of \\d+ candidates/
 - list:
   - listitem:
-    - button "Library /books/0/text" [pressed]
+    - button "Letters /books/0/text" [pressed]
     - button /why/
 - region "Where it is in the text":
-  - heading "Library" [level=2]
+  - heading "Letters" [level=2]
   - link "Open in Documents o"
   - checkbox "chunks" [checked]
   - checkbox "invisible"

@@ -11,8 +11,6 @@ import { Empty, Shown } from "./states";
 
 type Summary = Schema<"PlanSummaryAnswer">;
 const executed = (plan: Summary): boolean => plan.state === "done" || plan.state === "partial";
-/** Each is read for its words, which the list has not. */
-const MOST = 20;
 
 export function History({ changes, onUndo }: { changes: number; onUndo: (plan: number) => void }): VNode {
   const path = `/api/v1/projects/${session.value?.projectId}/replace`;
@@ -23,13 +21,13 @@ export function History({ changes, onUndo }: { changes: number; onUndo: (plan: n
       <summary>{t().history}</summary>
       <Shown of={list} lines={2}>
         {(answer) => {
-          const plans = answer.plans.filter((plan) => executed(plan) || plan.state === "failed" || plan.state === "executing").slice(0, MOST);
+          const plans = answer.plans.filter((plan) => executed(plan) || plan.state === "failed" || plan.state === "executing");
           if (!plans.length) return <Empty text={t().noHistory} />;
           return (
             <div class="table">
               <table>
-                <thead><tr><th>{t().words}</th><th>{indexTexts().state}</th><th class="right">{t().places}</th><th>{t().who}</th><th>{t().when}</th><th /></tr></thead>
-                <tbody>{plans.map((plan) => <Row key={plan.plan_id} plan={plan} path={path} onUndo={onUndo} />)}</tbody>
+                <thead><tr><th>{t().words}</th><th>{indexTexts().state}</th><th class="right">{t().places}</th><th>{t().who}</th><th>{t().when}</th><td /></tr></thead>
+                <tbody>{plans.map((plan) => <Row key={plan.plan_id} plan={plan} words={plan.request ?? plans.find((other) => other.plan_id === plan.undoes)?.request} onUndo={onUndo} />)}</tbody>
               </table>
             </div>
           );
@@ -39,18 +37,13 @@ export function History({ changes, onUndo }: { changes: number; onUndo: (plan: n
   );
 }
 
-function Row({ plan, path, onUndo }: { plan: Summary; path: string; onUndo: (plan: number) => void }): VNode {
-  const whole = (id: number): Promise<Schema<"PlanAnswer">> => get(`${path}/${id}`);
-  const read = useResource(`${plan.plan_id} ${plan.state}`, async () => {
-    const { tables, request } = await whole(plan.plan_id);
-    const words = request ?? (plan.undoes && (await whole(plan.undoes)).request);
-    return { words, count: tables.reduce((sum, table) => sum + table.replaced_count, 0) };
-  }).data.value;
+/** An undo has the words of what it has taken back. */
+function Row({ plan, words, onUndo }: { plan: Summary; words: Summary["request"] | undefined; onUndo: (plan: number) => void }): VNode {
   return (
     <tr>
-      <td>{read?.words ? <><bdi>{read.words.find}</bdi> → <bdi>{read.words.replace_with}</bdi></> : "–"}</td>
+      <td>{words ? <><bdi>{words.find}</bdi> → <bdi>{words.replace_with}</bdi></> : "–"}</td>
       <td><span class={`badge ${plan.state === "done" ? "good" : "warn"}`}>{plan.undoes ? t().undo : wordOf(plan.state)}</span> <span class="dim small">{plan.undone_by ? t().undoneBy : ""}</span></td>
-      <td class="num right">{read ? num(read.count) : ""}</td>
+      <td class="num right">{num(plan.replaced_count)}</td>
       <td class="dim">{actorName(plan.executed_by ?? plan.previewed_by)}</td>
       <td class="dim">{ago(plan.executed_at ?? plan.created_at)}</td>
       <td class="right">

@@ -58,7 +58,8 @@ export function Tree(props: TreeProps): VNode {
       props.revision.value = answer.revision;
       const before = cursor === null ? [] : (branches.value.get(pointer)?.children ?? []);
       // What is chosen stands behind the first members until their page is read.
-      const far = answer.cursor !== null && !body.key && cursor === null && parent(selected) === pointer && !answer.children.some(isChosen) ? (await read({ key: lastKey(selected) })).children.filter(isChosen) : [];
+      const isFar = selected && parent(selected) === pointer && answer.cursor !== null && cursor === null && !body.key && !answer.children.some(isChosen);
+      const far = isFar ? (await read({ key: lastKey(selected) })).children.filter(isChosen) : [];
       const children = [...before.filter((child) => !answer.children.some((one) => one.key === child.key)), ...answer.children, ...far];
       const branch = { children, cursor: answer.cursor, length: answer.length ?? 0 };
       branches.value = new Map(branches.value).set(pointer, branch);

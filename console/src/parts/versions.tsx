@@ -33,7 +33,7 @@ export function Versions({ table, revision, onClose, onRestored }: VersionsProps
         {(answer) => (
           <div class="table">
             <table>
-              <thead><tr><th class="right">{t().revision}</th><th>{t().cause}</th><th>{t().changed}</th><th class="right">{t().size}</th><th /></tr></thead>
+              <thead><tr><th class="right">{t().revision}</th><th>{t().cause}</th><th>{t().changed}</th><th class="right">{t().size}</th><td /></tr></thead>
               <tbody>
                 {answer.versions.map((version) => (
                   <tr key={version.revision}>
