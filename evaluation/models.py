@@ -14,7 +14,7 @@ from context_search.ports.outside import Embedder
 from evaluation.jsonl import UnreadableError
 from evaluation.judged import JudgedSet
 from evaluation.synthetic import STRENGTHS, Synthetic
-from evaluation.vectors import KeptVectors
+from evaluation.vectors import KeptVectors, SameModel
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS, register
 
 INSTALL = "make eval MODELS=e5 does, or scripts/setup.sh .venv-eval requirements/eval.txt"
@@ -93,26 +93,10 @@ class E5:
 
 
 @dataclass(frozen=True, slots=True)
-class Shortened:
+class Shortened(SameModel):
     """The port ``Embedder``: the first numbers of each vector, as models that can shorten do it."""
 
-    whole: Embedder
     dimensions: int
-
-    @property
-    def model(self) -> str:
-        return self.whole.model
-
-    @property
-    def passage_key(self) -> str:
-        return self.whole.passage_key
-
-    @property
-    def query_key(self) -> str:
-        return self.whole.query_key
-
-    def warm_up(self) -> None:
-        self.whole.warm_up()
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         vectors = self.whole.embed_passages(texts, timeout_s=timeout_s)

@@ -23,30 +23,14 @@ _TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB 
 
 
 @dataclass(frozen=True, slots=True)
-class KeptVectors:
-    """The port ``Embedder``: asks ``whole`` once for each text, and the file from then on.
-
-    SQLite; several programs may fill one file. A key is the SHA-256 of model, kind and text, a
-    vector is float32. Raises UnreadableError for a file that is something else.
-    """
+class SameModel:
+    """What the port ``Embedder`` says of a model whose vectors are made by ``whole``."""
 
     whole: Embedder
-    path: Path
-
-    def __post_init__(self) -> None:
-        try:
-            with self._open() as file:
-                file.execute(_TABLE)
-        except sqlite3.Error as error:
-            raise UnreadableError(f"{self.path}: {error}") from error
 
     @property
     def model(self) -> str:
         return self.whole.model
-
-    @property
-    def dimensions(self) -> int:
-        return self.whole.dimensions
 
     @property
     def passage_key(self) -> str:
@@ -58,6 +42,28 @@ class KeptVectors:
 
     def warm_up(self) -> None:
         self.whole.warm_up()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptVectors(SameModel):
+    """The port ``Embedder``: asks ``whole`` once for each text, and the file from then on.
+
+    SQLite; several programs may fill one file. A key is the SHA-256 of model, kind and text, a
+    vector is float32. Raises UnreadableError for a file that is something else.
+    """
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        try:
+            with self._open() as file:
+                file.execute(_TABLE)
+        except sqlite3.Error as error:
+            raise UnreadableError(f"{self.path}: {error}") from error
+
+    @property
+    def dimensions(self) -> int:
+        return self.whole.dimensions
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         keys = [self._key("passage", text) for text in texts]
