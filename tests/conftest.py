@@ -60,12 +60,18 @@ def database(database_url: DatabaseUrl) -> Iterator[Database]:
 
 
 @pytest.fixture(scope="module")
-def module_database(databases: DatabaseFactory) -> Iterator[Database]:
-    """Like ``database``, shared by the tests of one file."""
+def module_url(databases: DatabaseFactory) -> Iterator[DatabaseUrl]:
+    """Like ``database_url``, shared by the tests of one file."""
     with databases.migrated() as url:
-        opened = Database(url, max_connections=8)
-        yield opened
-        opened.close()
+        yield url
+
+
+@pytest.fixture(scope="module")
+def module_database(module_url: DatabaseUrl) -> Iterator[Database]:
+    """Like ``database``, shared by the tests of one file."""
+    opened = Database(module_url, max_connections=8)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="module")

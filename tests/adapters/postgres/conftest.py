@@ -1,4 +1,4 @@
-"""A database of counters for the tests of connections and pools."""
+"""A database of counters for the tests of connections and pools, and somebody in a hurry."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
 from tests.adapters.postgres import counters
 
 if TYPE_CHECKING:
@@ -54,4 +55,12 @@ def other(counter_url: DatabaseUrl) -> Iterator[Database]:
     """Somebody else on the same database."""
     database = Database(counter_url)
     yield database
+    database.close()
+
+
+@pytest.fixture
+def hasty(module_url: DatabaseUrl) -> Iterator[PostgresStore]:
+    """Somebody else, who waits for locks for a millisecond."""
+    database = Database(module_url, lock_timeout_ms=1)
+    yield PostgresStore(database)
     database.close()

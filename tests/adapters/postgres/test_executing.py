@@ -25,28 +25,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from context_search.adapters.postgres.url import DatabaseUrl
-    from tests.stack import DatabaseFactory
 
 AT_ONCE = 4
 
 
-@pytest.fixture(scope="module")
-def url(databases: DatabaseFactory) -> Iterator[DatabaseUrl]:
-    with databases.migrated() as made:
-        yield made
+@pytest.fixture
+def desk(module_database: Database) -> Desk:
+    return Desk(PostgresStore(module_database), SystemClock())
 
 
 @pytest.fixture
-def desk(url: DatabaseUrl) -> Iterator[Desk]:
-    database = Database(url, max_connections=8)
-    yield Desk(PostgresStore(database), SystemClock())
-    database.close()
-
-
-@pytest.fixture
-def hasty(url: DatabaseUrl, desk: Desk) -> Iterator[Desk]:
+def hasty(module_url: DatabaseUrl, desk: Desk) -> Iterator[Desk]:
     """The same caller in a process that waits for locks for 0.2 seconds."""
-    database = Database(url, lock_timeout_ms=200)
+    database = Database(module_url, lock_timeout_ms=200)
     other = Desk(PostgresStore(database), SystemClock())
     other.__dict__["principal"] = desk.principal
     yield other

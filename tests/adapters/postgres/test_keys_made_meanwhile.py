@@ -37,6 +37,17 @@ def add(work: UnitOfWork, bench: Workbench, made_by: ApiKey | None = None) -> Ap
     return work.keys.add(owner, NewApiKey(None, "cs_", name.encode(), made_by=maker))
 
 
+def revoke(bench: Workbench, key_id: int) -> None:
+    with bench.store.for_all("test") as work:
+        work.keys.revoke(key_id)
+
+
+def revoked_keys(bench: Workbench) -> list[int]:
+    with bench.store.for_all("test") as work:
+        keys = work.keys.page(KeyOwner(bench.project.id), after=0, limit=9)
+    return [key.id for key in keys if key.revoked_at]
+
+
 def waits(bench: Workbench, what: str) -> bool:
     """Whether somebody waits for a lock with such a statement."""
     return bool(
@@ -53,20 +64,14 @@ def test_a_key_that_a_descendant_makes_meanwhile_is_revoked_too(bench: Workbench
         first = add(work, bench)
         child = add(work, bench, first)
 
-    def revoke() -> None:
-        with bench.store.for_all("test") as work:
-            work.keys.revoke(first.id)
-
     with ThreadPoolExecutor(2) as threads:
         with bench.store.for_all("test") as work:
             grandchild = add(work, bench, child)
-            revoked = threads.submit(revoke)
+            revoked = threads.submit(revoke, bench, first.id)
             waiting = threads.submit(eventually, lambda: waits(bench, "UPDATE api_key SET rev"))
             assert waiting.result()
         revoked.result()
-    with bench.store.for_all("test") as work:
-        keys = work.keys.page(KeyOwner(bench.project.id), after=0, limit=9)
-    assert [key.id for key in keys if key.revoked_at] == [first.id, child.id, grandchild.id]
+    assert revoked_keys(bench) == [first.id, child.id, grandchild.id]
 
 
 def test_who_makes_a_key_waits_for_who_revokes_the_maker_and_makes_none(bench: Workbench) -> None:
@@ -98,21 +103,15 @@ def test_who_rotates_a_key_and_who_revokes_its_maker_never_wait_for_each_other(
         first = add(work, bench)
         child = add(work, bench, first)
 
-    def revoke() -> None:
-        with bench.store.for_all("test") as work:
-            work.keys.revoke(first.id)
-
     with ThreadPoolExecutor(2) as threads:
         with bench.store.for_all("test") as work:
             assert work.keys.find_live(owner, child.id)
-            revoked = threads.submit(revoke)
+            revoked = threads.submit(revoke, bench, first.id)
             waiting = threads.submit(eventually, lambda: waits(bench, "api_key"))
             assert waiting.result()
             successor = work.keys.add(owner, NewApiKey(None, "cs_", b"new", made_by=first.id))
         revoked.result()
-    with bench.store.for_all("test") as work:
-        keys = work.keys.page(owner, after=0, limit=9)
-    assert [key.id for key in keys if key.revoked_at] == [first.id, child.id, successor.id]
+    assert revoked_keys(bench) == [first.id, child.id, successor.id]
 
 
 def test_each_key_of_a_long_line_is_found_without_looking_at_all(
@@ -120,14 +119,9 @@ def test_each_key_of_a_long_line_is_found_without_looking_at_all(
 ) -> None:
     with databases.migrated() as url, closing(Database(url)) as database:
         bench = Workbench.of(PostgresStore(database))
-
-        def revoke() -> None:
-            with bench.store.for_all("test") as work:
-                work.keys.revoke(1)
-
         bench.sql(_MADE, project=bench.project.id, line=_LINE, every=_LINE + _OTHERS)
         bench.sql("ANALYZE api_key")
-        cost = measured(database, revoke)
+        cost = measured(database, lambda: revoke(bench, 1))
         [[revoked]] = bench.sql("SELECT count(*) FROM api_key WHERE revoked_at IS NOT NULL")
     assert revoked == _LINE
     assert cost.blocks < 100 * _LINE

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from context_search.adapters.postgres.pool import Database
@@ -12,32 +10,10 @@ from context_search.domain.access import McpChanges
 from context_search.domain.errors import ContextSearchError
 from tests.builders import Workbench
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.adapters.postgres.url import DatabaseUrl
-    from tests.stack import DatabaseFactory
-
-
-@pytest.fixture(scope="module")
-def url(databases: DatabaseFactory) -> Iterator[DatabaseUrl]:
-    with databases.migrated() as made:
-        yield made
-
 
 @pytest.fixture
-def bench(url: DatabaseUrl) -> Iterator[Workbench]:
-    database = Database(url)
-    yield Workbench.of(PostgresStore(database))
-    database.close()
-
-
-@pytest.fixture
-def hasty(url: DatabaseUrl) -> Iterator[PostgresStore]:
-    """Somebody else, who waits for locks for a millisecond."""
-    database = Database(url, lock_timeout_ms=1)
-    yield PostgresStore(database)
-    database.close()
+def bench(module_database: Database) -> Workbench:
+    return Workbench.of(PostgresStore(module_database))
 
 
 def test_nobody_lowers_an_instance_while_another_compares_what_it_was(

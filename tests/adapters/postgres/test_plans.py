@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,37 +12,15 @@ from context_search.domain.editing.plans import NewPlan, Plan, ReplaceScope
 from tests.builders import Workbench
 from tests.stack import eventually
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.adapters.postgres.url import DatabaseUrl
-    from tests.stack import DatabaseFactory
-
 WAITING = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'
 """
 
 
-@pytest.fixture(scope="module")
-def url(databases: DatabaseFactory) -> Iterator[DatabaseUrl]:
-    with databases.migrated() as made:
-        yield made
-
-
 @pytest.fixture
-def bench(url: DatabaseUrl) -> Iterator[Workbench]:
-    database = Database(url, max_connections=8)
-    yield Workbench.of(PostgresStore(database))
-    database.close()
-
-
-@pytest.fixture
-def hasty(url: DatabaseUrl) -> Iterator[PostgresStore]:
-    """Somebody else, who waits for locks for a millisecond."""
-    database = Database(url, lock_timeout_ms=1)
-    yield PostgresStore(database)
-    database.close()
+def bench(module_database: Database) -> Workbench:
+    return Workbench.of(PostgresStore(module_database))
 
 
 def added(bench: Workbench, undoes: int | None = None) -> Plan | None:

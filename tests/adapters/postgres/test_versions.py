@@ -32,26 +32,17 @@ if TYPE_CHECKING:
 
     from context_search.adapters.postgres.url import DatabaseUrl
     from context_search.domain.model import Table
-    from tests.stack import DatabaseFactory
-
-
-@pytest.fixture(scope="module")
-def url(databases: DatabaseFactory) -> Iterator[DatabaseUrl]:
-    with databases.migrated() as made:
-        yield made
 
 
 @pytest.fixture
-def bench(url: DatabaseUrl) -> Iterator[Workbench]:
-    database = Database(url, max_connections=8)
-    yield Workbench.of(PostgresStore(database))
-    database.close()
+def bench(module_database: Database) -> Workbench:
+    return Workbench.of(PostgresStore(module_database))
 
 
 @pytest.fixture
-def hasty(url: DatabaseUrl) -> Iterator[PostgresStore]:
+def hasty(module_url: DatabaseUrl) -> Iterator[PostgresStore]:
     """Somebody else, who waits for locks for 0.2 seconds."""
-    database = Database(url, lock_timeout_ms=200)
+    database = Database(module_url, lock_timeout_ms=200)
     yield PostgresStore(database)
     database.close()
 

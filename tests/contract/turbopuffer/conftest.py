@@ -19,6 +19,7 @@ from tests.contract.turbopuffer.targets import (
     connected,
     real_service,
     running,
+    upsert,
 )
 
 
@@ -58,6 +59,14 @@ def shared_target(connection: Target) -> Iterator[Target]:
     """The same for namespaces that the tests of one module only read."""
     with connection.borrowed() as target:
         yield target
+
+
+@pytest.fixture(scope="module")
+def one_document(shared_target: Target) -> Namespace:
+    """A namespace in which the document "1" stays the only one."""
+    namespace = shared_target.namespace()
+    upsert(namespace, {"id": "1", "n": 1, "tags": ["a"], "content": ["x"]})
+    return namespace
 
 
 @pytest.fixture

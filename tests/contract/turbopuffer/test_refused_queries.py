@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.turbopuffer.targets import Namespace, Target, upsert
+from tests.contract.turbopuffer.targets import Namespace, Target
 
 ORDER = {"rank_by": ["id", "asc"], "limit": 1}
 VECTOR = ["vector", "ANN", [1.0, 0.0]]
@@ -111,27 +111,20 @@ ELSEWHERE: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def documents(shared_target: Target) -> Namespace:
-    namespace = shared_target.namespace()
-    upsert(namespace, {"id": "1", "n": 1, "tags": ["a"], "content": ["x"]})
-    return namespace
-
-
 @pytest.mark.parametrize(("body", "status"), CASES, ids=lambda value: str(value)[:70])
 def test_a_wrong_query_is_refused(
-    documents: Namespace, target: Target, body: dict[str, Any], status: int
+    one_document: Namespace, target: Target, body: dict[str, Any], status: int
 ) -> None:
-    answer = target.post(f"/v2/namespaces/{documents.id}/query", json=body)
+    answer = target.post(f"/v2/namespaces/{one_document.id}/query", json=body)
     target.check_status(answer.status_code, status)
     assert answer.json()["status"] == "error"
 
 
 @pytest.mark.parametrize(("body", "text"), IN_ITS_WORDS, ids=lambda value: str(value)[:70])
 def test_a_value_of_another_type_is_refused_in_the_services_words(
-    documents: Namespace, target: Target, body: dict[str, Any], text: str
+    one_document: Namespace, target: Target, body: dict[str, Any], text: str
 ) -> None:
-    answer = target.post(f"/v2/namespaces/{documents.id}/query", json=body)
+    answer = target.post(f"/v2/namespaces/{one_document.id}/query", json=body)
     assert answer.status_code == 400
     assert text in answer.json()["error"]
 
@@ -139,10 +132,10 @@ def test_a_value_of_another_type_is_refused_in_the_services_words(
 @pytest.mark.parametrize("operand", [[1], 1, None, ["a", None], {"a": "b"}], ids=str)
 @pytest.mark.parametrize("operator", ["In", "ContainsAny", "Contains"])
 def test_what_is_no_text_is_refused_by_the_attribute_and_its_type(
-    documents: Namespace, target: Target, operator: str, operand: Any
+    one_document: Namespace, target: Target, operator: str, operand: Any
 ) -> None:
     body = filtered("tags", operator, operand)
-    answer = target.post(f"/v2/namespaces/{documents.id}/query", json=body)
+    answer = target.post(f"/v2/namespaces/{one_document.id}/query", json=body)
     assert answer.status_code == 400
     if target.is_local:
         expected = "string" if operator == "Contains" else "[]string"
@@ -152,18 +145,18 @@ def test_what_is_no_text_is_refused_by_the_attribute_and_its_type(
 
 @pytest.mark.parametrize("body", [{"rank_by": ["id", "asc"]}, {"limit": 1}], ids=str)
 def test_order_and_limit_are_needed(
-    documents: Namespace, target: Target, body: dict[str, Any]
+    one_document: Namespace, target: Target, body: dict[str, Any]
 ) -> None:
-    answer = target.post(f"/v2/namespaces/{documents.id}/query", json=body)
+    answer = target.post(f"/v2/namespaces/{one_document.id}/query", json=body)
     assert answer.status_code in (400, 422)
 
 
 @pytest.mark.parametrize(("body", "named"), ELSEWHERE, ids=lambda value: str(value)[:70])
 def test_what_only_the_real_service_can_do_is_refused_by_name_not_ignored(
-    documents: Namespace, target: Target, body: dict[str, Any], named: str
+    one_document: Namespace, target: Target, body: dict[str, Any], named: str
 ) -> None:
     if not target.is_local:
         pytest.skip("the service can do it")
-    answer = target.post(f"/v2/namespaces/{documents.id}/query", json=body)
+    answer = target.post(f"/v2/namespaces/{one_document.id}/query", json=body)
     assert answer.status_code == 400
     assert named in answer.json()["error"]

@@ -67,40 +67,33 @@ ELSEWHERE: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def documents(shared_target: Target) -> Namespace:
-    namespace = shared_target.namespace()
-    upsert(namespace, {"id": "1", "n": 1, "tags": ["a"]})
-    return namespace
-
-
 @pytest.mark.parametrize(("body", "status"), CASES, ids=lambda value: str(value)[:70])
 def test_a_wrong_write_is_refused_and_changes_nothing(
-    documents: Namespace, target: Target, body: dict[str, Any], status: int
+    one_document: Namespace, target: Target, body: dict[str, Any], status: int
 ) -> None:
-    answer = target.post(f"/v2/namespaces/{documents.id}", json=body)
+    answer = target.post(f"/v2/namespaces/{one_document.id}", json=body)
     target.check_status(answer.status_code, status)
     assert answer.json()["status"] == "error"
-    assert ids(documents.query(rank_by=("id", "asc"), limit=9)) == ["1"]
+    assert ids(one_document.query(rank_by=("id", "asc"), limit=9)) == ["1"]
 
 
 @pytest.mark.parametrize(("body", "named"), ELSEWHERE, ids=lambda value: str(value)[:70])
 def test_what_only_the_real_service_can_do_is_refused_by_name_not_ignored(
-    documents: Namespace, target: Target, body: dict[str, Any], named: str
+    one_document: Namespace, target: Target, body: dict[str, Any], named: str
 ) -> None:
     if not target.is_local:
         pytest.skip("the service can do it")
-    answer = target.post(f"/v2/namespaces/{documents.id}", json=body)
+    answer = target.post(f"/v2/namespaces/{one_document.id}", json=body)
     assert answer.status_code == 400
     assert named in answer.json()["error"]
-    assert ids(documents.query(rank_by=("id", "asc"), limit=9)) == ["1"]
+    assert ids(one_document.query(rank_by=("id", "asc"), limit=9)) == ["1"]
 
 
 @pytest.mark.parametrize("body", [b"{not json", b"", b'{"upsert_rows": [', b"\xff\xfe"])
-def test_what_is_no_json_is_refused(documents: Namespace, target: Target, body: bytes) -> None:
+def test_what_is_no_json_is_refused(one_document: Namespace, target: Target, body: bytes) -> None:
     headers = {"content-type": "application/json"}
     for path in ("", "/query"):
-        url = f"/v2/namespaces/{documents.id}{path}"
+        url = f"/v2/namespaces/{one_document.id}{path}"
         target.check_status(target.post(url, content=body, headers=headers).status_code, 400)
 
 
@@ -116,9 +109,9 @@ def test_a_filterable_value_of_four_kibibytes_is_taken(namespace: Namespace) -> 
 
 
 def test_rows_that_are_no_list_are_refused_in_the_services_words(
-    documents: Namespace, target: Target
+    one_document: Namespace, target: Target
 ) -> None:
     body = {"upsert_rows": {"id": "2", "vector": VECTOR}}
-    answer = target.post(f"/v2/namespaces/{documents.id}", json=body)
+    answer = target.post(f"/v2/namespaces/{one_document.id}", json=body)
     assert answer.status_code == 422
     assert "invalid type: map, expected a sequence" in answer.json()["error"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,10 +17,6 @@ from context_search.domain.model import Table
 from tests.services.editing.replacing import Desk
 from tests.services.editing.trees import TEXTS, WORDS, spliced
 
-if TYPE_CHECKING:
-    from context_search.adapters.postgres.url import DatabaseUrl
-    from tests.stack import DatabaseFactory
-
 FINDS = ["a", "ab", "b", "X", "林小雨", "😀", "$1", "\\", '"', " "]
 many = settings(
     max_examples=60,
@@ -32,16 +26,8 @@ many = settings(
 
 
 @pytest.fixture(scope="module")
-def url(databases: DatabaseFactory) -> Iterator[DatabaseUrl]:
-    with databases.migrated() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def store(url: DatabaseUrl) -> Iterator[PostgresStore]:
-    database = Database(url, max_connections=4)
-    yield PostgresStore(database)
-    database.close()
+def store(module_database: Database) -> PostgresStore:
+    return PostgresStore(module_database)
 
 
 def stored(desk: Desk, texts: list[str]) -> list[Table]:
