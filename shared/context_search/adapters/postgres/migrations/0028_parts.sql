@@ -56,7 +56,19 @@ COMMENT ON COLUMN part_tally.part_id IS 'Of counted_part, or of a part that is g
 COMMENT ON COLUMN part_tally.indexed_at IS 'When strings of it were indexed. NULL: none were.';
 
 -- Scopes are found by their lengths: a string costs as many looks as there are lengths, however many
--- parts there are.
+-- parts there are. Planned as a part of the statement that asks, as it sets no path of its own.
+CREATE FUNCTION parts_with(generation bigint, json_pointer text) RETURNS TABLE (part_id bigint)
+    LANGUAGE sql STABLE AS $$
+    SELECT part.id
+    FROM (SELECT DISTINCT char_length(scope) AS chars FROM counted_part
+          WHERE generation_id = generation) AS long
+    JOIN counted_part AS part ON part.generation_id = generation
+        AND part.scope = left(json_pointer, chars) AND char_length(part.scope) = chars
+    WHERE substr(json_pointer, chars + 1, 1) IN ('', '/');
+$$;
+COMMENT ON FUNCTION parts_with(bigint, text) IS
+    'The counted parts of a generation that hold the string at a pointer.';
+
 CREATE OR REPLACE FUNCTION tally_nodes() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = context_search, pg_temp AS $$
 DECLARE
@@ -75,15 +87,10 @@ BEGIN
         ) AS has_parts
     LOOP
         INSERT INTO part_tally (part_id, nodes)
-        SELECT part.id, sign * count(*)
-        FROM (SELECT DISTINCT char_length(scope) AS chars FROM counted_part
-              WHERE generation_id = of_generation) AS long
-        CROSS JOIN changed
-        JOIN counted_part AS part ON part.generation_id = of_generation
-            AND part.scope = left(changed.json_pointer, chars) AND char_length(part.scope) = chars
-        WHERE changed.generation_id = of_generation
-          AND substr(changed.json_pointer, chars + 1, 1) IN ('', '/')
-        GROUP BY part.id;
+        SELECT part.part_id, sign * count(*)
+        FROM changed CROSS JOIN LATERAL parts_with(of_generation, json_pointer) AS part
+        WHERE generation_id = of_generation
+        GROUP BY part.part_id;
     END LOOP;
     RETURN NULL;
 END $$;
@@ -109,15 +116,10 @@ BEGIN
             SELECT FROM counted_part WHERE generation_id = generation.id LIMIT 1) AS has_parts
     LOOP
         INSERT INTO part_tally (part_id, chunks)
-        SELECT part.id, sign * count(*)
-        FROM (SELECT DISTINCT char_length(scope) AS chars FROM counted_part
-              WHERE generation_id = of_generation) AS long
-        CROSS JOIN changed
-        JOIN counted_part AS part ON part.generation_id = of_generation
-            AND part.scope = left(changed.json_pointer, chars) AND char_length(part.scope) = chars
-        WHERE changed.turbopuffer_namespace = of_namespace
-          AND substr(changed.json_pointer, chars + 1, 1) IN ('', '/')
-        GROUP BY part.id;
+        SELECT part.part_id, sign * count(*)
+        FROM changed CROSS JOIN LATERAL parts_with(of_generation, json_pointer) AS part
+        WHERE turbopuffer_namespace = of_namespace
+        GROUP BY part.part_id;
     END LOOP;
     RETURN NULL;
 END $$;
