@@ -49,11 +49,13 @@ class _Operations:
         return self.grown.store.for_project(self.grown.owner.project_id)
 
     def page_of_strings(self, state: NodeState | None = None, cursor: str | None = None) -> None:
+        """Reads a page of strings, of one state if so."""
         self.strings.page(
             self.grown.owner, self.grown.tool.id, state=state, cursor=cursor, limit=100
         )
 
     def count_below(self) -> None:
+        """Counts the strings below the list and below some of its elements."""
         places = ["/strings", *(f"/strings/{number}" for number in range(HYDRATED))]
         with self.work() as work:
             work.large_strings.below(
@@ -61,43 +63,54 @@ class _Operations:
             )
 
     def progress_of_one(self) -> None:
+        """Counts a scope that is one string."""
         with self.work() as work:
             work.node_counts.progress(self.grown.index, "/strings/7", silent_s=SILENT_S)
 
     def chunks_of_one(self) -> None:
+        """Reads where the chunks of a string lie."""
         self.strings.spans(
             self.grown.owner, self.grown.tool.id, "/strings/7", char=5, first=None, limit=100
         )
 
     def page_of_tools(self) -> None:
+        """Lists tools with their status."""
         self.statuses.page(self.grown.owner, after=0)
 
     def page_of_tables(self) -> None:
+        """Lists tables with their status."""
         self.tables.page(self.grown.owner, after=0)
 
     def status(self) -> None:
+        """Reads the status of the tool."""
         self.statuses.read(self.grown.tool.id, self.grown.owner)
 
     def health(self) -> None:
+        """Reads the health of the project."""
         with self.work() as work:
             work.health.of_project(self.grown.owner.project_id)
 
     def settle(self) -> None:
+        """Writes the summaries of tools that changed."""
         self.settler.settle(self.grown.index.id)
 
     def is_at_rest(self) -> None:
+        """Asks whether the index is at rest, as each search does."""
         with self.work() as work:
             work.node_counts.status(self.grown.index, silent_s=SILENT_S)
 
     def hydrate(self) -> None:
+        """Reads chunks that a search has found."""
         with self.work() as work:
             work.live_chunks.hydrate(self.grown.index, Reach("/strings", None), self.doc_ids)
 
     def dry_run(self) -> None:
+        """Says how large a rebuild is."""
         with self.work() as work:
             work.rebuilds.size(self.grown.index)
 
     def page_of_sweep(self) -> None:
+        """Reads a page of what turbopuffer is compared with."""
         with self.grown.store.for_all("upkeep") as work:
             work.sweeps.present_after(self.grown.index.generation.namespace, "", PAGE)
 
@@ -130,15 +143,19 @@ class _Operations:
             )
 
     def create_tool(self, pointer: str = "/strings") -> None:
+        """Makes a tool over a place."""
         self.grown.tools.create(wanted_tool(self.grown.owner, self.grown.table, pointer))
 
     def compare(self) -> None:
+        """Compares the index with the document."""
         self.comparer.compare(self.grown.index.id, self.grown.table.id)
 
     def edit(self) -> None:
+        """Changes one string by SQL."""
         edit_one(self.grown, next(self.numbers))
 
     def edit_and_compare(self) -> None:
+        """Changes one string, and has the index follow."""
         self.edit()
         self.compare()
 

@@ -195,9 +195,7 @@ def test_a_token_of_any_length_is_not_even_read(setup: Setup) -> None:
     assert setup.issuer.asked == []
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     header=st.dictionaries(
         st.sampled_from(["alg", "kid", "typ", "crit", "b64", "jwk", "x5c", "zip"]),

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.metrics import MEASURES, Span, interval, score
@@ -71,7 +71,6 @@ def places(spans: list[Span]) -> set[tuple[str, int]]:
     return {(span.pointer, at) for span in spans for at in range(span.start, span.end)}
 
 
-@settings(deadline=None)
 @given(st.lists(SPANS, min_size=1, max_size=12), st.lists(SPANS, max_size=30))
 def test_the_measures_are_what_counting_every_character_gives(
     gold: list[Span], found: list[Span]

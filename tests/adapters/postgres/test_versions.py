@@ -85,7 +85,6 @@ TEXTS = st.recursive(
 @given(st.lists(TEXTS, min_size=2, max_size=4))
 @settings(
     max_examples=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_every_version_is_the_canonical_text_and_restores_to_it(

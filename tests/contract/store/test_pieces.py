@@ -39,9 +39,7 @@ def places(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
         yield from places(inner, (*path, key))
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(document=VALUES)
 def test_children_and_windows_are_those_of_the_document(bench: Bench, document: object) -> None:
     table = bench.table(document)

@@ -258,7 +258,6 @@ EDITS: Sequence[Edit] = [
 
 @settings(
     max_examples=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(

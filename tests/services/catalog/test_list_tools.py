@@ -36,7 +36,7 @@ def shown(system: System) -> dict[int, str]:
     return {each.tool.id: each.name for each in page}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(NAMES | TEXT, min_size=1, max_size=8))
 def test_every_tool_has_one_valid_name_that_leads_to_it(names: list[str]) -> None:
     system = System()
@@ -51,7 +51,7 @@ def test_every_tool_has_one_valid_name_that_leads_to_it(names: list[str]) -> Non
         assert tool.id == tool_id
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(NAMES | TEXT, min_size=2, max_size=6), st.data())
 def test_a_name_stays_when_younger_tools_come_and_go(names: list[str], data: st.DataObject) -> None:
     system = System()
@@ -83,7 +83,7 @@ def test_names_are_those_that_models_take_and_differ_in_more_than_case() -> None
     ] * 4
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(NAMES | TEXT, min_size=1, max_size=8))
 def test_no_two_names_differ_in_case_only(names: list[str]) -> None:
     system = System()

@@ -106,7 +106,7 @@ VALUES = st.recursive(
 
 
 @given(st.lists(VALUES, min_size=2, max_size=6))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_every_recorded_version_comes_back_whatever_was_written(documents: list[object]) -> None:
     system = Editing()
     table = system.make(documents[0])

@@ -20,7 +20,6 @@ from tests.services.editing.trees import TEXTS, WORDS, spliced
 FINDS = ["a", "ab", "b", "X", "林小雨", "😀", "$1", "\\", '"', " "]
 many = settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

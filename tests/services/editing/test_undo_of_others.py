@@ -215,7 +215,7 @@ def test_what_the_plan_made_may_be_written_into_another_string() -> None:
     check_others_stay(["门门", "门Q", "门"], now, keyed=False)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(histories(THEIRS), st.booleans())
 def test_no_new_string_is_taken_for_one_of_the_plan(
     history: tuple[list[str], list[Written]],
@@ -224,7 +224,7 @@ def test_no_new_string_is_taken_for_one_of_the_plan(
     check_others_stay(*history, keyed=keyed)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(histories(PLAIN), st.booleans())
 def test_no_string_is_taken_for_one_of_the_plan_that_is_still_there(
     history: tuple[list[str], list[Written]],

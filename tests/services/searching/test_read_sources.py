@@ -121,7 +121,7 @@ PLACES = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @pytest.mark.parametrize("form", FORMS)
 @given(
     st.integers(12, 20_000),
@@ -146,7 +146,7 @@ def test_no_end_of_a_passage_shows_a_part_of_a_long_secret(
     assert longest_part(shown(text, size, overlap, hit, neighbours)[0], secret) == ""
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @pytest.mark.parametrize(
     "secret", [secret for kind in SENSITIVE_KINDS for secret in SHORT.get(kind, [])]
 )

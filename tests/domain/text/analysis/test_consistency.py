@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from context_search.domain.text.analysis import (
@@ -27,7 +27,6 @@ def text_and_query(draw: st.DrawFn) -> tuple[str, str]:
     return text, draw(st.one_of(st.just(text[start:end]), texts))
 
 
-@settings(deadline=None)
 @given(texts, texts, texts)
 def test_every_token_of_a_word_is_found_in_a_text_with_that_word(
     word: str, before: str, after: str
@@ -35,7 +34,6 @@ def test_every_token_of_a_word_is_found_in_a_text_with_that_word(
     assert set(query_tokens(word)) <= set(tokens(f"{before} {word} {after}"))
 
 
-@settings(deadline=None)
 @given(texts)
 def test_tokens_are_deterministic_and_within_the_limits(text: str) -> None:
     found = tokens(text)
@@ -47,26 +45,22 @@ def test_tokens_are_deterministic_and_within_the_limits(text: str) -> None:
     assert bool(asked) == bool(found)
 
 
-@settings(deadline=None)
 @given(texts)
 def test_composed_and_decomposed_text_have_the_same_tokens(text: str) -> None:
     forms = [unicodedata.normalize(form, text) for form in ("NFC", "NFD", "NFKC", "NFKD")]
     assert all(tokens(form) == tokens(text) for form in forms)
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), max_size=40))
 def test_full_width_text_has_the_tokens_of_half_width(text: str) -> None:
     assert tokens("".join(chr(ord(c) + 0xFEE0) for c in text)) == tokens(text)
 
 
-@settings(deadline=None)
 @given(texts)
 def test_only_searchable_text_has_tokens(text: str) -> None:
     assert has_searchable_character(text) or not tokens(text)
 
 
-@settings(deadline=None)
 @given(texts)
 def test_normalizing_with_offsets_gives_the_same_text_and_covers_it(text: str) -> None:
     normalized = normalize_with_offsets(text)
@@ -76,7 +70,6 @@ def test_normalizing_with_offsets_gives_the_same_text_and_covers_it(text: str) -
     assert spans == sorted(spans)
 
 
-@settings(deadline=None)
 @given(text_and_query())
 def test_match_spans_are_sorted_disjoint_and_share_a_token_with_the_query(
     text_query: tuple[str, str],
@@ -89,7 +82,6 @@ def test_match_spans_are_sorted_disjoint_and_share_a_token_with_the_query(
     assert all(wanted & set(tokens(text[start:end])) for start, end in spans)
 
 
-@settings(deadline=None)
 @given(texts)
 def test_a_text_that_is_its_own_query_is_marked_unless_it_has_no_tokens(text: str) -> None:
     assert bool(match_spans(text, text)) == bool(tokens(text))

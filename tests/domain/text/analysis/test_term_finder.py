@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from context_search.domain.text.analysis import Occurrence, TermFinder, query_tokens, tokens
@@ -27,7 +27,6 @@ def from_the_first(found: Sequence[Occurrence]) -> list[Occurrence]:
     return [(at - found[0][0], token) for at, token in found]
 
 
-@settings(deadline=None)
 @given(text_and_question())
 def test_what_is_found_are_the_tokens_that_are_words_of_the_question(pair: tuple[str, str]) -> None:
     text, question = pair
@@ -37,7 +36,6 @@ def test_what_is_found_are_the_tokens_that_are_words_of_the_question(pair: tuple
     assert TermFinder(words).words_in(text) == {token for _, token in seen}
 
 
-@settings(deadline=None)
 @given(texts)
 def test_a_long_question_is_found_as_well(text: str) -> None:
     words = [*query_tokens(text), *(f"q{number}" for number in range(100))]
@@ -50,7 +48,6 @@ def test_a_question_of_stop_words_is_found_nowhere() -> None:
     assert TermFinder(query_tokens("what is it")).find("what it is") == []
 
 
-@settings(deadline=None)
 @given(st.text("abzABZs09é'", min_size=1, max_size=8))
 def test_a_plain_word_has_no_names_but_itself(piece: str) -> None:
     if is_plain_word(piece):
