@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.adapters.json_server import JsonHandler, serving
 from tests.adapters.scripted_embeddings import item, vector
-
-
-class _Server(ThreadingHTTPServer):
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Prints what went wrong here; a client that has had enough hangs up."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
 
 
 class OpenAiServer:
@@ -50,38 +42,21 @@ class OpenAiServer:
     def running(self) -> Iterator[str]:
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def log_message(self, *_: Any) -> None: ...
-
-            def do_POST(self) -> None:
-                length = int(self.headers["content-length"])
-                body = json.loads(self.rfile.read(length))
-                outer.requests.append((body, self.headers["authorization"]))
+        class Handler(JsonHandler):
+            def answer(self, body: bytes) -> None:
+                asked = json.loads(body)
+                outer.requests.append((asked, self.headers["authorization"]))
                 outer.paths.append(self.path)
                 outer.connections.add(self.client_address)
                 outer.answering.wait()
-                with suppress(ConnectionError):  # a client past its deadline has hung up
-                    self.answer(outer.raw or json.dumps(outer.reply(body)).encode())
-
-            def answer(self, raw: bytes) -> None:
                 expected = outer.accepted and f"Bearer {outer.accepted}"
                 known = expected in (None, self.headers["authorization"])
-                self.send_response(outer.status if known else outer.refusal)
-                for name, value in outer.headers.items():
-                    self.send_header(name, value)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
+                raw = outer.raw or json.dumps(outer.reply(asked)).encode()
+                with suppress(ConnectionError):  # a client past its deadline has hung up
+                    self.give(outer.status if known else outer.refusal, raw, outer.headers)
 
-        server = _Server(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1"
-        finally:
-            self.answering.set()
-            server.shutdown()
-            server.server_close()
+        with serving(Handler) as url:
+            try:
+                yield f"{url}/v1"
+            finally:
+                self.answering.set()

@@ -6,10 +6,10 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from testing.in_memory.reranker import WordReranker
+from tests.adapters.json_server import JsonHandler, serving
 
 Results = list[dict[str, Any]]
 
@@ -54,39 +54,23 @@ class RerankServer:
     def running(self) -> Iterator[str]:
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def log_message(self, *_: Any) -> None: ...
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        class Handler(JsonHandler):
+            def answer(self, body: bytes) -> None:
+                asked = json.loads(body)
                 key = self.headers["authorization"]
-                outer.requests.append((body, key))
+                outer.requests.append((asked, key))
                 outer.paths.append(self.path)
                 outer.answering.wait()
                 known = outer.accepted in (None, key.split()[-1])
+                status = outer.status if known else 401
                 with suppress(ConnectionError):  # a client past its deadline has hung up
-                    self.answer(outer.reply(body, outer.status if known else 401), known=known)
+                    self.give(status, outer.reply(asked, status), outer.headers)
 
-            def answer(self, raw: bytes, *, known: bool) -> None:
-                self.send_response(outer.status if known else 401)
-                for name, value in outer.headers.items():
-                    self.send_header(name, value)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            self.answering.set()
-            server.shutdown()
-            server.server_close()
+        with serving(Handler) as url:
+            try:
+                yield url
+            finally:
+                self.answering.set()
 
 
 def opinions(*pairs: tuple[Any, Any]) -> Callable[[dict[str, Any]], Results]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.domain.errors import VectorStoreRejectedError, VectorStoreUnavailableError
+from tests.adapters.json_server import JsonHandler, serving
 
 OLD, NEW = "tpuf_old", "tpuf_new"
 
@@ -28,33 +26,16 @@ class KeyedServer:
     def running(self) -> Iterator[str]:
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_: Any) -> None: ...
-
-            def do_GET(self) -> None:
+        class Handler(JsonHandler):
+            def answer(self, body: bytes) -> None:  # noqa: ARG002 - whatever is asked
                 key = self.headers["authorization"].removeprefix("Bearer ")
                 outer.keys.append(key)
-                body = {"namespaces": [{"id": "project_1"}], "next_cursor": None}
-                raw = json.dumps(body if key == NEW else {"status": "error"}).encode()
-                self.send_response(200 if key == NEW else outer.refusal)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
+                found = {"namespaces": [{"id": "project_1"}], "next_cursor": None}
+                raw = json.dumps(found if key == NEW else {"status": "error"}).encode()
+                self.give(200 if key == NEW else outer.refusal, raw)
 
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers["content-length"]))
-                self.do_GET()
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            server.server_close()
+        with serving(Handler) as url:
+            yield url
 
 
 @pytest.mark.parametrize("refusal", [401, 403])
