@@ -182,6 +182,26 @@ class Deployment:
         assert made["statusCode"] == 201, made
         return {**made["json"], "key": key, "table_id": table["id"], "project_id": project_id}
 
+    def search(
+        self, tool: dict[str, Any], query: str = "harbour winter ledger", top_k: int = 3
+    ) -> dict[str, Any]:
+        """The answer of a search with a tool."""
+        path, body = f"/api/v1/tools/{tool['tool_id']}/search", {"query": query, "top_k": top_k}
+        answer = self.http("POST", path, body, key=tool["key"], function="search")
+        assert answer["statusCode"] == 200, answer
+        return dict(answer["json"])
+
+    def search_index(self, tool: dict[str, Any]) -> dict[str, Any]:
+        """What is told of a tool's index."""
+        path = f"/api/v1/tools/{tool['tool_id']}/search-index"
+        return dict(self.http("GET", path, key=tool["key"])["json"])
+
+    def clean_up(self) -> dict[str, Any]:
+        """The report of a scheduled run without errors."""
+        report = dict(self.functions["cleanup"].invoke(event("cleanup")))
+        assert report["errors"] == []
+        return report
+
     def receive(self, limit: int = 10) -> list[MessageTypeDef]:
         """Messages that are visible, as the event source mapping takes them."""
         reply = self.sqs.receive_message(

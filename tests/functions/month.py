@@ -18,7 +18,7 @@ from testing.in_memory.embedder import WordEmbedder
 from tests.adapters.openai_server import OpenAiServer
 from tests.adapters.scripted_embeddings import item
 from tests.cost.texts import QUESTIONS, corpus, edited
-from tests.functions.deployment import Deployment, event
+from tests.functions.deployment import Deployment
 
 CONFIG = {"chunk_threshold": 10_000, "chunk_size": 1_000, "chunk_overlap": 100}
 
@@ -104,8 +104,7 @@ class Month:
             f"UPDATE tombstone SET created_at = created_at - {hour} WHERE deleted_at IS NOT NULL"
             " RETURNING 1"
         )
-        report = self.deployed.functions["cleanup"].invoke(event("cleanup"))
-        assert report["errors"] == []
+        self.deployed.clean_up()
 
     def _drain(self) -> int:
         """Does all the work that waits, and returns the number of orders."""

@@ -8,7 +8,7 @@ import pytest
 from turbopuffer import Turbopuffer
 
 from tests.builders import english
-from tests.functions.deployment import CANARY, Deployment, event
+from tests.functions.deployment import CANARY, Deployment
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
 
@@ -18,8 +18,8 @@ LONG_AGO = "clock_timestamp() - interval '1 day'"
 
 def run(deployed: Deployment) -> dict[str, Any]:
     """One scheduled run that ends well."""
-    report: dict[str, Any] = deployed.functions["cleanup"].invoke(event("cleanup"))
-    assert (report["errors"], report["is_complete"]) == ([], True)
+    report = deployed.clean_up()
+    assert report["is_complete"]
     return report
 
 

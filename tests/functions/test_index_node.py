@@ -231,8 +231,7 @@ def test_a_document_too_deep_to_read_is_an_error_of_its_index(empty: Deployment)
     )
     [order] = empty.send(json.dumps(CompareIndex(index_of(empty, tool)).to_json()))
     assert empty.index([order]) == set()
-    path = f"/api/v1/tools/{tool['tool_id']}/search-index"
-    told = empty.http("GET", path, key=tool["key"])["json"]
+    told = empty.search_index(tool)
     assert (told["status"], told["nodes"]) == ("error", {})
     assert (told["last_error"]["code"], told["last_error"]["retryable"]) == (
         "INVALID_DOCUMENT",

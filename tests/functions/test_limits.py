@@ -9,7 +9,7 @@ import pytest
 
 from context_search.bootstrap import parts
 from tests.builders import english
-from tests.functions.deployment import Deployment, event
+from tests.functions.deployment import Deployment
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log", "narrow")]
 
@@ -23,27 +23,6 @@ def narrow(deployed: Deployment) -> Iterator[None]:
         parts().postgres.database.close()
         parts.cache_clear()
         yield
-
-
-def cleanup(deployed: Deployment) -> dict[str, Any]:
-    report: dict[str, Any] = deployed.functions["cleanup"].invoke(event("cleanup"))
-    assert report["errors"] == []
-    return report
-
-
-def search(deployed: Deployment, tool: dict[str, Any]) -> dict[str, Any]:
-    path = f"/api/v1/tools/{tool['tool_id']}/search"
-    body = {"query": "harbour winter ledger", "top_k": 3}
-    answer = deployed.http("POST", path, body, key=tool["key"], function="search")
-    assert answer["statusCode"] == 200, answer
-    found: dict[str, Any] = answer["json"]
-    return found
-
-
-def state(deployed: Deployment, tool: dict[str, Any]) -> dict[str, Any]:
-    path = f"/api/v1/tools/{tool['tool_id']}/search-index"
-    told: dict[str, Any] = deployed.http("GET", path, key=tool["key"])["json"]
-    return told
 
 
 def second_tool(deployed: Deployment, first: dict[str, Any]) -> dict[str, Any]:
@@ -68,13 +47,13 @@ def second_tool(deployed: Deployment, first: dict[str, Any]) -> dict[str, Any]:
 def test_an_index_is_evicted_and_a_search_brings_it_back(deployed: Deployment) -> None:
     first = deployed.tool({"a": english(500, 1)})
     deployed.drain()
-    assert state(deployed, first)["status"] == "ready"
+    assert deployed.search_index(first)["status"] == "ready"
     second = second_tool(deployed, first)
-    report = cleanup(deployed)
+    report = deployed.clean_up()
     [[evicted]] = deployed.sql("SELECT count(*) FROM search_index WHERE evicted_at IS NOT NULL")
     assert (report["indexes_evicted"], report["readings"]["evicted_indexes"]) == (1, evicted)
 
-    told = state(deployed, first)
+    told = deployed.search_index(first)
     assert (told["status"], told["last_error"]["code"]) == ("evicted", "INDEX_EVICTED")
     assert told["chunks_count"] == 0
     [[summary]] = deployed.sql(
@@ -84,31 +63,34 @@ def test_an_index_is_evicted_and_a_search_brings_it_back(deployed: Deployment) -
     assert summary == "evicted"
 
     for _ in range(2):
-        cleanup(deployed)
-    assert state(deployed, second)["status"] == "ready"
+        deployed.clean_up()
+    assert deployed.search_index(second)["status"] == "ready"
     assert deployed.documents(first["namespace"]) == []
 
-    answer = search(deployed, first)
+    answer = deployed.search(first)
     assert (answer["results"], answer["index"]) == ([], {"status": "evicted"})
     assert answer["retrieval"]["degraded"] == ["index_evicted"]
-    assert search(deployed, first)["index"]["status"] == "indexing"
+    assert deployed.search(first)["index"]["status"] == "indexing"
     deployed.drain()
-    answer = search(deployed, first)
+    answer = deployed.search(first)
     assert (len(answer["results"]), answer["index"]["status"]) == (3, "ready")
     assert answer["results"][0]["chunk"]["turbopuffer_namespace"] != first["namespace"]
 
-    assert cleanup(deployed)["indexes_evicted"] == 1
-    assert [state(deployed, tool)["status"] for tool in (first, second)] == ["ready", "evicted"]
+    assert deployed.clean_up()["indexes_evicted"] == 1
+    assert [deployed.search_index(tool)["status"] for tool in (first, second)] == [
+        "ready",
+        "evicted",
+    ]
 
 
 def test_a_change_does_not_fill_an_evicted_index(deployed: Deployment) -> None:
     first = deployed.tool({"a": english(500, 1)})
     deployed.drain()
     second_tool(deployed, first)
-    assert cleanup(deployed)["indexes_evicted"] >= 1
+    assert deployed.clean_up()["indexes_evicted"] >= 1
     path = f"/api/v1/tables/{first['table_id']}/data"
     new = {"a": english(700, 3)}
     assert deployed.http("PUT", path, new, key=first["key"])["statusCode"] == 200
     deployed.drain()
-    told = state(deployed, first)
+    told = deployed.search_index(first)
     assert (told["status"], told["nodes_count"]) == ("evicted", 0)

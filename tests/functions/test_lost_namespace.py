@@ -9,30 +9,14 @@ import pytest
 from context_search.bootstrap import parts
 from context_search.domain.errors import NamespaceMissingError
 from tests.builders import english
-from tests.functions.deployment import Deployment, event
+from tests.functions.deployment import Deployment
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
 
 
-def searched(deployed: Deployment, tool: dict[str, Any]) -> dict[str, Any]:
-    path = f"/api/v1/tools/{tool['tool_id']}/search"
-    body = {"query": "harbour winter ledger", "top_k": 3}
-    answer = deployed.http("POST", path, body, key=tool["key"], function="search")
-    assert answer["statusCode"] == 200, answer
-    found: dict[str, Any] = answer["json"]
-    return found
-
-
-def status(deployed: Deployment, tool: dict[str, Any]) -> dict[str, Any]:
-    path = f"/api/v1/tools/{tool['tool_id']}/search-index"
-    told: dict[str, Any] = deployed.http("GET", path, key=tool["key"])["json"]
-    return told
-
-
 def healed(deployed: Deployment) -> dict[str, Any]:
     """One run of cleanup and the work that it orders."""
-    report: dict[str, Any] = deployed.functions["cleanup"].invoke(event("cleanup"))
-    assert report["errors"] == []
+    report = deployed.clean_up()
     deployed.drain()
     return report
 
@@ -43,7 +27,7 @@ def test_a_deleted_namespace_is_noticed_and_written_again(deployed: Deployment, 
     deployed.drain()
     healed(deployed)
     namespace = tool["namespace"]
-    before, found = deployed.documents(namespace), searched(deployed, tool)
+    before, found = deployed.documents(namespace), deployed.search(tool)
     assert before
     assert found["results"]
 
@@ -52,7 +36,7 @@ def test_a_deleted_namespace_is_noticed_and_written_again(deployed: Deployment, 
         deployed.documents(namespace)
     if by == "search":
         # Just compared: without the search nobody would look again for 180 seconds.
-        answer = searched(deployed, tool)
+        answer = deployed.search(tool)
         assert "namespace_missing" in answer["retrieval"]["degraded"]
     else:
         deployed.sql(
@@ -63,8 +47,8 @@ def test_a_deleted_namespace_is_noticed_and_written_again(deployed: Deployment, 
     report = healed(deployed)
     assert report["missing_requeued"] == len(before)
     assert deployed.documents(namespace) == before
-    assert searched(deployed, tool) == found
-    told = status(deployed, tool)
+    assert deployed.search(tool) == found
+    told = deployed.search_index(tool)
     assert (told["status"], told["not_indexed"]) == ("ready", [])
     assert told["indexed_chunks_count"] == told["chunks_count"] == len(before)
     assert told["integrity"]["missing"] == len(before)

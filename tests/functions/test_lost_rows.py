@@ -7,18 +7,9 @@ from typing import Any
 import pytest
 
 from tests.builders import english
-from tests.functions.deployment import Deployment, event
+from tests.functions.deployment import Deployment
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
-
-
-def searched(deployed: Deployment, tool: dict[str, Any]) -> dict[str, Any]:
-    path = f"/api/v1/tools/{tool['tool_id']}/search"
-    body = {"query": "harbour winter ledger", "top_k": 20}
-    answer = deployed.http("POST", path, body, key=tool["key"], function="search")
-    assert answer["statusCode"] == 200, answer
-    found: dict[str, Any] = answer["json"]
-    return found
 
 
 def places(found: dict[str, Any]) -> list[tuple[str, int, str]]:
@@ -40,22 +31,21 @@ def test_a_gap_that_somebody_makes_is_closed_by_cleanup(
 ) -> None:
     tool = deployed.tool({"a": english(500), "b": english(400, 2)})
     deployed.drain()
-    before, documents = searched(deployed, tool), deployed.documents(tool["namespace"])
+    before, documents = deployed.search(tool, top_k=20), deployed.documents(tool["namespace"])
     assert before["index"] == {"status": "ready"}
     assert {place[0] for place in places(before)} == {"/a", "/b"}
 
     assert deployed.sql(statement, table=tool["table_id"])
-    broken = searched(deployed, tool)
+    broken = deployed.search(tool, top_k=20)
     assert len(broken["results"]) < len(before["results"])
     assert broken["retrieval"]["degraded"] == ["partial_index"]
 
     for table in ("context_table SET updated_at", "comparison SET ordered_at"):
         deployed.sql(f"UPDATE {table} = now() - interval '1 h' RETURNING 1")
     deployed.sql("UPDATE index_generation SET created_at = now() - interval '1 h' RETURNING 1")
-    report = deployed.functions["cleanup"].invoke(event("cleanup"))
-    assert (report["errors"], report["comparisons_ordered"]) == ([], 1)
+    assert deployed.clean_up()["comparisons_ordered"] == 1
     deployed.drain()
-    after = searched(deployed, tool)
+    after = deployed.search(tool, top_k=20)
     assert (after["index"], after["retrieval"]["degraded"]) == ({"status": "ready"}, [])
     assert places(after) == places(before)
     assert len(deployed.documents(tool["namespace"])) >= len(documents)

@@ -35,10 +35,8 @@ def post(deployed: Deployment, tool: dict[str, Any], path: str, body: object) ->
 
 
 def hits(deployed: Deployment, tool: dict[str, Any], query: str) -> list[dict[str, Any]]:
-    path = f"/api/v1/tools/{tool['tool_id']}/search"
-    body = {"query": query, "top_k": 20}
-    answer = deployed.http("POST", path, body, key=tool["key"], function="search")
-    return [hit for hit in answer["json"]["results"] if hit["json_path"] == "/text"]
+    found = deployed.search(tool, query, top_k=20)
+    return [hit for hit in found["results"] if hit["json_path"] == "/text"]
 
 
 def is_slice(hit: dict[str, Any], text: str) -> bool:

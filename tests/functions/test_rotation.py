@@ -172,8 +172,7 @@ def test_a_tool_is_made_and_indexed_by_a_role_whose_password_changes_between(
     rotating.change_password("another one")
     rotating.put(database_url=rotating.url_with("another one"))
     rotating.deployed.drain()
-    path = f"/api/v1/tools/{tool['tool_id']}/search-index"
-    assert rotating.deployed.http("GET", path, key=tool["key"])["json"]["status"] == "ready"
+    assert rotating.deployed.search_index(tool)["status"] == "ready"
 
 
 def test_new_keys_reach_turbopuffer_and_the_model(

@@ -12,7 +12,7 @@ import pytest
 
 from context_search.bootstrap import parts
 from tests.builders import english
-from tests.functions.deployment import CANARY, Deployment, event
+from tests.functions.deployment import CANARY, Deployment
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "bucket")]
 
@@ -117,8 +117,6 @@ def test_cleanup_forgets_what_nobody_completed(deployed: Deployment, bucket: Any
     reply = httpx2.put(upload["url"], headers=upload["headers"], content=b"[1]")
     assert reply.status_code == 200
     deployed.sql("UPDATE upload SET created_at = created_at - interval '25 hours'")
-    report = deployed.functions["cleanup"].invoke(event("cleanup"))
-    assert report["errors"] == []
-    assert report["uploads_forgotten"] >= 1
+    assert deployed.clean_up()["uploads_forgotten"] >= 1
     assert list(bucket.objects.all()) == []
     assert deployed.http("GET", upload["path"], key=tool["key"])["statusCode"] == 404

@@ -13,7 +13,6 @@ from context_search.domain.json_number import MAX_GROWTH
 from context_search.services.indexing.outgoing import RelayOutbox
 from context_search.services.indexing.wanted import MAX_POINTER_CHARS, MAX_POINTER_LENGTH
 from tests.builders import english
-from tests.functions.deployment import event
 from tests.hostile.stranger import Stranger
 
 pytestmark = pytest.mark.stack
@@ -135,9 +134,7 @@ def test_a_stored_document_that_is_too_large_as_text_is_never_written_out(
 def _comparisons_ordered(stranger: Stranger) -> int:
     stranger.deployed.sql("UPDATE comparison SET ordered_at = ordered_at - interval '1 hour'")
     stranger.deployed.sql("UPDATE context_table SET updated_at = updated_at - interval '1 hour'")
-    report: dict[str, Any] = stranger.deployed.functions["cleanup"].invoke(event("cleanup"))
-    assert report["errors"] == []
-    return int(report["comparisons_ordered"])
+    return int(stranger.deployed.clean_up()["comparisons_ordered"])
 
 
 def test_pointers_are_limited_together(stranger: Stranger) -> None:

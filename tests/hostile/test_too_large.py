@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from context_search.bootstrap import parts
 from tests.builders import english, planted
-from tests.functions.deployment import Deployment, event
+from tests.functions.deployment import Deployment
 from tests.hostile.stranger import Stranger
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("narrow")]
@@ -34,8 +33,7 @@ def narrow(deployed: Deployment) -> Iterator[None]:
 def clean_up(deployed: Deployment) -> None:
     """Twice: a document is deleted when it is buried, and once more after the grace."""
     for _ in range(2):
-        report: dict[str, Any] = deployed.functions["cleanup"].invoke(event("cleanup"))
-        assert report["errors"] == []
+        deployed.clean_up()
 
 
 def put(stranger: Stranger, table_id: int, pointer: str, text: str) -> None:
