@@ -142,7 +142,7 @@ def test_nobody_s_function_stands_for_the_one_that_sets_limits(counter_url: Data
     owner.query(f"CREATE FUNCTION own.set_config(text, text, boolean) {body}")
     owner.query(f"CREATE FUNCTION own.concat(text, text, text, text) {body}")
     owner.query("SET search_path = own, pg_catalog")
-    limits = Limits(statement_ms=350, lock_ms=150, project_id=7)
+    limits = Limits(statement_ms=350, lock_ms=150, project_id=7, deadline=None)
     shown = "SELECT current_setting('context_search.project_id')"
     assert owner.exchange([(shown, {})], before=limits.settings(()))[0].rows == [["7"]]
     owner.query("DROP SCHEMA own CASCADE")
@@ -155,7 +155,7 @@ def test_the_settings_of_an_exchange_end_with_it(counter_url: DatabaseUrl) -> No
         SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),
                current_setting('search_path'), current_setting('context_search.project_id', true)
     """
-    limits = Limits(statement_ms=350, lock_ms=150, project_id=7)
+    limits = Limits(statement_ms=350, lock_ms=150, project_id=7, deadline=None)
     connection = Connection(counter_url)
     before = connection.query(shown).rows
     settings = limits.settings(("app", "o'neil"))
