@@ -22,6 +22,16 @@ TEXTS: list[tuple[str, str, dict[str, Any]]] = [
     ("notes.txt", "", {"title": "notes", "text": ""}),
     ("a.b.TXT", "one\ntwo\n", {"title": "a.b", "text": "one\ntwo\n"}),
     ("one.md", "# Only\nx", {"title": "one", "chapters": [{"title": "Only", "text": "x"}]}),
+    (
+        "spaces.md",  # a pattern would take minutes
+        f"# a{' ' * 9_000}b\nx{' ' * 90_000}y" + "\n" * 90_000,
+        {
+            "title": "spaces",
+            "chapters": [{"title": f"a{' ' * 9_000}b", "text": f"x{' ' * 90_000}y"}],
+        },
+    ),
+    ("marks.md", "# a ## \t\nx", {"title": "marks", "chapters": [{"title": "a", "text": "x"}]}),
+    ("c#.md", "# c#\nx", {"title": "c#", "chapters": [{"title": "c#", "text": "x"}]}),
     ("empty.md", "# Only\n\n", {"title": "empty", "text": "# Only\n\n"}),
     (
         "alice.txt",

@@ -25,8 +25,8 @@ _NOVELS = (
     ),
 )
 _FENCE = re.compile(r" {0,3}(?:```|~~~)")
-_AROUND = re.compile(r"^[ \t\u3000]+|[ \t\u3000]+\Z")
-_BLANK_LINES = re.compile(r"^(?:[ \t\u3000]*\n)+|(?:\n[ \t\u3000]*)+\Z")
+_SPACES = " \t\u3000"
+_LEADING_LINES = re.compile(r"^(?:[ \t\u3000]*\n)+")
 _ENDING = re.compile(r"\.(txt|md)\Z", re.IGNORECASE)
 
 
@@ -100,8 +100,11 @@ def document_of(name: str, text: str) -> dict[str, Any]:
 
 
 def _text_of(lines: Sequence[str], start: int, end: int) -> str:
-    text = _BLANK_LINES.sub("", "\n".join(lines[start:end]))
-    return text if _AROUND.sub("", text) else ""
+    """The lines without empty ones around them; a pattern for those behind takes n² steps."""
+    text = _LEADING_LINES.sub("", "\n".join(lines[start:end]))
+    behind = text.find("\n", len(text.rstrip(_SPACES + "\n")))
+    text = text if behind < 0 else text[:behind]
+    return text if text.strip(_SPACES) else ""
 
 
 def _filled(lines: Sequence[str], found: Sequence[_Heading]) -> list[_Heading]:
@@ -118,14 +121,20 @@ def _markdown(lines: Sequence[str]) -> list[_Heading]:
             code = not code
         heading = None if code else _MARKDOWN.fullmatch(line)
         if heading:
-            title = re.sub(r"[ \t]+#*[ \t]*\Z", "", heading[2])
-            found.append(_Heading(at, len(heading[1]), title))
+            found.append(_Heading(at, len(heading[1]), _without_marks(heading[2])))
     return found
+
+
+def _without_marks(title: str) -> str:
+    """``Title ##`` is closed by its marks."""
+    title = title.rstrip(" \t")
+    unmarked = title.rstrip("#")
+    return unmarked.rstrip(" \t") if unmarked.endswith((" ", "\t")) else title
 
 
 def _novel(lines: Sequence[str], kind: re.Pattern[str]) -> list[_Heading]:
     return [
-        _Heading(at, 1, _AROUND.sub("", line))
+        _Heading(at, 1, line.strip(_SPACES))
         for at, line in enumerate(lines)
         if kind.fullmatch(line)
     ]

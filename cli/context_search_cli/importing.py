@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -83,7 +84,8 @@ def opened(path: str, *, is_jsonl: bool, takes_texts: bool = False) -> Iterator[
                 return
             with Path(path).open("rb") as file:
                 if takes_texts and not is_jsonl and is_text(path):
-                    document = document_of(Path(path).name, decoded(file.read()))
+                    name = os.fsencode(Path(path).name).decode(errors="replace")
+                    document = document_of(name, decoded(file.read()))
                     kept.write(json.dumps(document, ensure_ascii=False).encode())
                     yield _measured(kept, is_jsonl=False)
                     return

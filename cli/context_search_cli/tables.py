@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from operator import itemgetter
 from pathlib import Path
@@ -284,7 +285,7 @@ def _current(session: Session, table: int) -> int:
 def _name_of(file: str) -> str:
     if file == "-":
         raise UsageError("stdin has no name: --name NAME")
-    return Path(file).stem
+    return os.fsencode(Path(file).stem).decode(errors="replace")
 
 
 def _text_of(source: Source) -> bytes:

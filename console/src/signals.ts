@@ -36,7 +36,7 @@ function watched(view: View): View {
     }
 
     override componentWillUnmount(): void {
-      this.stop!();
+      this.stop?.();
     }
   }
   return Watched as unknown as View;

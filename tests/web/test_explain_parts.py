@@ -121,6 +121,14 @@ def test_hits_and_candidates_are_called_as_in_a_project_search(api: Api) -> None
         assert each.get("title") == (titles[each["json_pointer"]] if each["shown"] else None)
 
 
+def test_what_lies_outside_of_the_scope_is_no_title(api: Api) -> None:
+    private = {"title": "for managers alone", "public": {"text": english(300, 2)}}
+    table = api.table({"name": "the owner's", "part": private})
+    tool = api.tool(table, json_path="/part/public")
+    told = explained(api, tool)
+    assert {hit["title"] for hit in told["results"]} == {"table"}
+
+
 def test_nothing_found_needs_no_titles(api: Api) -> None:
     told = explained(api, api.unindexed_tool(api.table(ARTICLES)))
     assert (told["results"], told["explain"]["candidates"]) == ([], [])

@@ -14,8 +14,8 @@ const NOVELS = [
   /^[ \t]*(?:Chapter|CHAPTER)[ \t]+(?:[0-9]+|[IVXLCDM]+)(?:[.:) \t—–-][^\n]{0,80})?$/u,
 ] as const;
 const FENCE = /^ {0,3}(?:```|~~~)/u;
-const AROUND = /^[ \t\u3000]+|[ \t\u3000]+$/gu;
-const BLANK_LINES = /^(?:[ \t\u3000]*\n)+|(?:\n[ \t\u3000]*)+$/gu;
+const SPACES = " \t\u3000";
+const LEADING_LINES = /^(?:[ \t\u3000]*\n)+/u;
 
 /** UTF-8 or else GB18030, with line breaks of one kind. Throws a TypeError for anything else. */
 export function decoded(bytes: ArrayBuffer): string {
@@ -43,8 +43,22 @@ export function documentOf(name: string, text: string): TextDocument {
 }
 
 const textOf = (lines: readonly string[], from: number, to?: number): string => {
-  const text = lines.slice(from, to).join("\n").replace(BLANK_LINES, "");
-  return text.replace(AROUND, "") && text;
+  const text = lines.slice(from, to).join("\n").replace(LEADING_LINES, "");
+  const behind = text.indexOf("\n", endOf(text, `${SPACES}\n`));
+  const kept = behind < 0 ? text : text.slice(0, behind);
+  return /[^ \t\u3000]/u.test(kept) ? kept : "";
+};
+/** Where the last characters of these begin; a pattern for them takes n² steps. */
+const endOf = (text: string, characters: string): number => {
+  let end = text.length;
+  while (end && characters.includes(text[end - 1]!)) end--;
+  return end;
+};
+/** `Title ##` is closed by its marks. */
+const withoutMarks = (title: string): string => {
+  const closed = title.slice(0, endOf(title, " \t"));
+  const open = closed.slice(0, endOf(closed, "#"));
+  return /[ \t]$/u.test(open) ? open.slice(0, endOf(open, " \t")) : closed;
 };
 
 function markdown(lines: readonly string[]): Heading[] {
@@ -52,12 +66,12 @@ function markdown(lines: readonly string[]): Heading[] {
   return lines.flatMap((line, at): Heading[] => {
     if (FENCE.test(line)) code = !code;
     const [, marks, title] = (!code && MARKDOWN.exec(line)) || [];
-    return marks ? [[at, marks.length, title!.replace(/[ \t]+#*[ \t]*$/u, "")]] : [];
+    return marks ? [[at, marks.length, withoutMarks(title!)]] : [];
   });
 }
 
 const novel = (lines: readonly string[], kind: RegExp): Heading[] =>
-  lines.flatMap((line, at): Heading[] => (kind.test(line) ? [[at, 1, line.replace(AROUND, "")]] : []));
+  lines.flatMap((line, at): Heading[] => (kind.test(line) ? [[at, 1, line.slice(0, endOf(line, SPACES)).trimStart()]] : []));
 
 /** Those of the highest level that has two, or else of the highest. */
 function highest(found: readonly Heading[]): readonly Heading[] {

@@ -18,7 +18,8 @@ from context_search.ports.outside import Embedder, Reranker, VectorStore
 from context_search.ports.store import Store
 
 if TYPE_CHECKING:
-    from context_search.domain.model import HydratedChunk, Index
+    from context_search.domain.model import HydratedChunk
+    from context_search.domain.search import Target
     from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
     from context_search.services.searching.search import Searcher
     from context_search.web.agents.replacing import ReplaceUseCases
@@ -113,10 +114,10 @@ class SearchingParts:
             allowed_hosts=self.live.settings.allowed_hosts,
         )
 
-    def _titles(self, index: Index, chunks: Sequence[HydratedChunk]) -> Mapping[int, str]:
+    def _titles(self, target: Target, chunks: Sequence[HydratedChunk]) -> Mapping[int, str]:
         from context_search.services.searching.titles import titles_of  # noqa: PLC0415
 
-        return titles_of(self.store, index, chunks)
+        return titles_of(self.store, self.live.clock, target, chunks)
 
     @cached_property
     def project_search(self) -> ProjectSearchUseCases:

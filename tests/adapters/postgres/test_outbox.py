@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
+from context_search.adapters.postgres.store import PostgresStore, PostgresUnitOfWork
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
 from context_search.ports.outside import Message
@@ -49,6 +49,22 @@ def begin_and_read(bench: Workbench, index: Index, order_id: int) -> str:
 
 def change(index: Index) -> tuple[str, int | None]:
     return "UPDATE context_table SET data = '1' WHERE id = :id", index.table_id
+
+
+@pytest.mark.parametrize("way", ["hashjoin", "mergejoin", "nestloop"])
+def test_a_window_holds_whichever_way_the_planner_joins(bench: Workbench, way: str) -> None:
+    """Read again for every row, the oldest orders would be others each time."""
+    first, *others = [bench.tool(bench.table(0))[1] for _ in range(6)]
+    bench.sql("DELETE FROM outbox")
+    bench.sql("ANALYZE outbox")  # so that few rows are expected
+    for index in (first, *others):
+        order(bench, index)
+    ways = {"hashjoin", "mergejoin", "nestloop", "material", "indexscan", "bitmapscan"} - {way}
+    with bench.store.database.transaction() as tx:
+        for each in ways:
+            tx.run(f"SET LOCAL enable_{each} = off")
+        taken = PostgresUnitOfWork(tx).outbox.take(first.project_id, window=2)
+    assert len(taken) == 2
 
 
 def test_a_program_that_changes_tables_in_its_own_order_never_waits_in_a_circle(

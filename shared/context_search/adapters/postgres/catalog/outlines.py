@@ -138,26 +138,44 @@ class PostgresOutlines:
     def beginnings(
         self, table_id: int, pointers: Sequence[str], *, chars: int
     ) -> Beginnings | None:
-        """Unpacks the document once, whatever the number of pointers."""
+        """Unpacks the document once, whatever the number of pointers.
+
+        And each container once whose kind says whether a key such as ``-1`` leads on.
+        """
         paths = [split(pointer) for pointer in pointers]
+        asked = [[path[: len(path) - cut] for cut in cuts_of(path)] for path in paths]
+        containers = sorted({tuple(each) for of_path in asked for each in of_path})
+        number_of = {container: number for number, container in enumerate(containers, start=1)}
+        places = [
+            [path, [number_of[tuple(each)] for each in of_path]]
+            for path, of_path in zip(paths, asked, strict=True)
+        ]
         rows = self.tx.run(
             f"""
             SELECT table_name, (
                 SELECT json_object_agg(place.number, left(found #>> '{{}}', :chars))
-                FROM jsonb_array_elements(CAST(:places AS jsonb)) WITH ORDINALITY
+                FROM (SELECT ARRAY(
+                          SELECT container.number FROM jsonb_array_elements(
+                              CAST(:containers AS jsonb)) WITH ORDINALITY
+                              AS container (wanted, number)
+                          WHERE jsonb_typeof(value #> ARRAY(
+                              SELECT jsonb_array_elements_text(wanted))) = 'array') AS numbers
+                      OFFSET 0) AS arrays,
+                    jsonb_array_elements(CAST(:places AS jsonb)) WITH ORDINALITY
                         AS place (wanted, number),
                     LATERAL (SELECT ARRAY(
                         SELECT jsonb_array_elements_text(wanted -> 0)) AS path OFFSET 0) AS led,
                     LATERAL (SELECT value #> path AS found OFFSET 0) AS read
                 WHERE jsonb_typeof(found) = 'string' AND NOT EXISTS (
-                    SELECT FROM jsonb_array_elements_text(wanted -> 1) AS cuts (cut)
-                    WHERE jsonb_typeof(value #> trim_array(path, CAST(cut AS int))) = 'array'))
+                    SELECT FROM jsonb_array_elements_text(wanted -> 1) AS container (number)
+                    WHERE CAST(container.number AS bigint) = ANY(numbers)))
             FROM (SELECT COALESCE(name, '') AS table_name,
                          COALESCE(data, 'null') #> CAST('{{}}' AS text[]) AS value
                   FROM context_table WHERE id = :table AND {TABLE_IS_THERE} OFFSET 0) AS document
             """,
             table=table_id,
-            places=json.dumps([[path, cuts_of(path)] for path in paths]),
+            places=json.dumps(places),
+            containers=json.dumps(containers),
             chars=chars,
         )
         if not rows:

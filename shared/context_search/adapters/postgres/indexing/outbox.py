@@ -104,18 +104,18 @@ class PostgresOutbox:
         )
         rows = self.tx.run(
             f"""
-            WITH places AS ({_PLACES})
-            UPDATE outbox SET claimed_until = clock_timestamp() + interval '1 minute',
-                claimed_at = COALESCE(outbox.claimed_at, clock_timestamp())
-            FROM (
+            WITH places AS ({_PLACES}),
+            oldest AS MATERIALIZED (  -- in FROM it may be read again for every row, and find others
                 SELECT id, {_MAY_SHARE} AS may_share FROM outbox
                 WHERE project_id = :project AND {_WAITS} AND (NOT is_long OR id = ANY(ARRAY(
                     SELECT id FROM outbox WHERE project_id = :project AND {_WAITS} AND is_long
                     ORDER BY id LIMIT GREATEST(
                         0, :long - (SELECT count(*) FROM places WHERE is_long)))))
                 ORDER BY id LIMIT GREATEST(0, :window - (SELECT count(*) FROM places))
-                FOR UPDATE SKIP LOCKED) AS oldest
-            WHERE outbox.id = oldest.id RETURNING outbox.id, body, may_share
+                FOR UPDATE SKIP LOCKED)
+            UPDATE outbox SET claimed_until = clock_timestamp() + interval '1 minute',
+                claimed_at = COALESCE(outbox.claimed_at, clock_timestamp())
+            FROM oldest WHERE outbox.id = oldest.id RETURNING outbox.id, body, may_share
             """,
             project=project_id,
             window=window,

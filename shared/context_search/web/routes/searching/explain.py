@@ -286,7 +286,7 @@ async def explain(
     answer = use.explain.search(SearchedTool.by(caller, tool_id, draft), body.query, limits)
     shown = answer.hits[: limits.shown(answer.target.search)]
     listed = [hit.chunk for hit in answer.hits[:LISTED_CANDIDATES]]
-    titles = use.titles(answer.target.index, listed)
+    titles = use.titles(answer.target, listed)
     return ExplainedAnswer(
         results=[ExplainedHitAnswer.titled(hit, answer, titles[hit.chunk.id]) for hit in shown],
         **around(answer),

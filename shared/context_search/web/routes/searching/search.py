@@ -12,9 +12,17 @@ from pydantic import Field, WithJsonSchema
 
 from context_search.domain.access import Internal
 from context_search.domain.config import Strategy
-from context_search.domain.model import HydratedChunk, Index
+from context_search.domain.model import HydratedChunk
 from context_search.domain.progress import IndexStatus
-from context_search.domain.search import MAX_PLACES, Degradation, Hint, Hit, LegName, QuestionLimits
+from context_search.domain.search import (
+    MAX_PLACES,
+    Degradation,
+    Hint,
+    Hit,
+    LegName,
+    QuestionLimits,
+    Target,
+)
 from context_search.domain.search import Answer as FoundAnswer
 from context_search.domain.text.analysis import match_spans
 from context_search.domain.text.analysis.matches import Span
@@ -330,7 +338,7 @@ class SearchUseCases:
     keys: KeyAuthenticator
     search: Searches
     explain: Searches
-    titles: Callable[[Index, Sequence[HydratedChunk]], Mapping[int, str]]
+    titles: Callable[[Target, Sequence[HydratedChunk]], Mapping[int, str]]
     list_tools: ListTools
     mcps: ManageMcps
     replacing: Callable[[], ReplaceUseCases]
