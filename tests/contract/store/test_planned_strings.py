@@ -107,6 +107,8 @@ def test_a_plan_holds_as_many_strings_and_edits_as_it_may(bench: Bench) -> None:
         assert work.plans.strings(plan.id, 4) == strings
         assert work.plans.strings(plan.id, 5) == [many]
         shown = work.plans.strings_of_matches(plan.id, after=19_999, limit=5)
+        for behind_all in (2**31, 2**63 - 1):
+            assert work.plans.strings_of_matches(plan.id, after=behind_all, limit=5) == []
         assert shown == [strings[-1], replace(many, edits=None)]
 
 

@@ -283,11 +283,13 @@ class PostgresPlans:
         rows = self.tx.run(
             f"""
             SELECT {STRING}, NULL FROM replace_string
-            WHERE plan_id = :plan AND matches > 0 AND first_match + matches - 1 > :after
+            WHERE plan_id = :plan AND matches > 0
+              AND first_match + matches - 1 > CAST(:after AS bigint)
               AND (CAST(:table AS bigint) IS NULL OR table_id = :table)
               AND first_match >= COALESCE((
                 SELECT max(first_match) FROM replace_string
-                WHERE plan_id = :plan AND first_match <= CAST(:after AS bigint) + 1), 0)
+                WHERE plan_id = :plan
+                  AND first_match <= LEAST(CAST(:after AS bigint), 2147483646) + 1), 0)
             ORDER BY first_match LIMIT :limit
             """,
             plan=plan_id,
