@@ -245,12 +245,11 @@ def main(argv: list[str] | None = None) -> int:
     """Returns 0 when every step did what it must."""
     parser = argparse.ArgumentParser(prog="python -m scripts.smoke", description=__doc__)
     parser.add_argument("url")
-    secret = os.environ.get("SECRET", "")  # noqa: TID251 - no secret in a list of processes
-    parser.add_argument("--secret", default=secret, help="internal_secret; default: SECRET")
     wish = parser.parse_args(argv)
+    secret = os.environ.get("SECRET", "")  # noqa: TID251 - no secret in a list of processes
     started = time.monotonic()
     try:
-        smoke(wish.url, wish.secret)
+        smoke(wish.url, secret)
     except SmokeError as error:
         print(f"smoke: {error}", file=sys.stderr)
         return 1
