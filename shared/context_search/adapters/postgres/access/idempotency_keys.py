@@ -83,10 +83,12 @@ class PostgresIdempotencyKeys:
     def forget(self, *, older_than_s: float, limit: int) -> int:
         return self.tx.execute(
             """
-            DELETE FROM idempotency_key WHERE (project_id, key_hash) IN (
+            WITH found AS (
                 SELECT project_id, key_hash FROM idempotency_key
                 WHERE created_at < clock_timestamp() - make_interval(secs => :age)
                 ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED)
+            DELETE FROM idempotency_key AS kept USING found
+            WHERE kept.project_id = found.project_id AND kept.key_hash = found.key_hash
             """,
             age=older_than_s,
             limit=limit,

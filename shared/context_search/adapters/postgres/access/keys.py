@@ -174,11 +174,12 @@ class PostgresKeys:
     def forget_console(self, *, older_than_s: float, limit: int) -> int:
         return self.tx.execute(
             """
-            DELETE FROM api_key WHERE id IN (
+            WITH found AS (
                 SELECT id FROM api_key WHERE kind = 'console'
                   AND LEAST(revoked_at, expires_at)
                       < clock_timestamp() - make_interval(secs => :age)
                 ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
+            DELETE FROM api_key USING found WHERE api_key.id = found.id
             """,
             age=older_than_s,
             limit=limit,

@@ -85,11 +85,12 @@ class PostgresUploads:
     def silent(self, *, silent_s: float, limit: int) -> list[int]:
         rows = self.tx.run(
             """
-            UPDATE upload SET saved_at = clock_timestamp() WHERE id IN (
+            WITH found AS (
                 SELECT id FROM upload WHERE state = 'importing'
                     AND saved_at < clock_timestamp() - make_interval(secs => :silent)
                 ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
-            RETURNING id
+            UPDATE upload SET saved_at = clock_timestamp()
+            FROM found WHERE upload.id = found.id RETURNING upload.id
             """,
             silent=silent_s,
             limit=limit,

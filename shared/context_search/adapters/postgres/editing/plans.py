@@ -302,9 +302,10 @@ class PostgresPlans:
     def expire(self, *, limit: int) -> int:
         return self.tx.execute(
             f"""
-            UPDATE replace_plan SET state = 'expired' WHERE id IN (
+            WITH found AS (
                 SELECT id FROM replace_plan WHERE {_IS_OPEN} AND expires_at <= clock_timestamp()
                 ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED)
+            UPDATE replace_plan SET state = 'expired' FROM found WHERE replace_plan.id = found.id
             """,
             limit=limit,
         )
@@ -353,11 +354,12 @@ class PostgresPlans:
     def silent(self, *, silent_s: float, limit: int) -> list[int]:
         rows = self.tx.run(
             """
-            UPDATE replace_plan SET saved_at = clock_timestamp() WHERE id IN (
+            WITH found AS (
                 SELECT id FROM replace_plan WHERE state IN ('previewing', 'executing')
                     AND saved_at < clock_timestamp() - make_interval(secs => :silent)
                 ORDER BY saved_at LIMIT :limit FOR UPDATE SKIP LOCKED)
-            RETURNING id
+            UPDATE replace_plan SET saved_at = clock_timestamp()
+            FROM found WHERE replace_plan.id = found.id RETURNING replace_plan.id
             """,
             silent=silent_s,
             limit=limit,

@@ -66,10 +66,12 @@ class PostgresPermits:
         """Deletes the rows whose lease ended that long ago."""
         return self.tx.execute(
             """
-            DELETE FROM permit WHERE (pool, number) IN (
+            WITH found AS (
                 SELECT pool, number FROM permit
                 WHERE lease_until < clock_timestamp() - make_interval(secs => :unused)
                 ORDER BY lease_until LIMIT :limit FOR UPDATE SKIP LOCKED)
+            DELETE FROM permit USING found
+            WHERE permit.pool = found.pool AND permit.number = found.number
             """,
             unused=unused_s,
             limit=limit,

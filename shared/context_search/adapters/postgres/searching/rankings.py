@@ -30,9 +30,10 @@ class PostgresRankings:
         )
         self.tx.run(
             """
-            DELETE FROM ranking WHERE name IN (
+            WITH found AS (
                 SELECT name FROM ranking WHERE project_id = :project
                 ORDER BY created_at DESC, name OFFSET :kept FOR UPDATE SKIP LOCKED)
+            DELETE FROM ranking USING found WHERE ranking.name = found.name
             """,
             project=project_id,
             kept=at_most,

@@ -1,0 +1,79 @@
+"""How SQL is written, where the text alone says whether it is right."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.architecture.project import python_files, relative
+
+_LIMITED = re.compile(r"\b(LIMIT|OFFSET)\b.*\bSKIP LOCKED\b", re.DOTALL)
+# What PostgreSQL computes once: a WITH query that locks, and the elements of an array. LATERAL is
+# there to be read again.
+_ONCE = {"AS", "MATERIALIZED", "ARRAY", "LATERAL"}
+
+
+def statements() -> Iterator[tuple[str, str]]:
+    """(file:line, text) of every string of the adapter; what is put in later is ``?``."""
+    for path in python_files("shared/context_search/adapters/postgres"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.JoinedStr):
+                parts = [
+                    each.value if isinstance(each, ast.Constant) else "?" for each in node.values
+                ]
+                yield f"{relative(path)}:{node.lineno}", "".join(map(str, parts))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield f"{relative(path)}:{node.lineno}", node.value
+
+
+def read_again(sql: str) -> list[str]:
+    """The words before subqueries that take a limited number of free rows, more than once maybe."""
+    words: list[str] = []
+    texts = [""]
+    found: list[str] = []
+    for piece in re.split(r"([()])", re.sub(r"--.*", "", sql)):
+        if piece == "(":
+            words.append((texts[-1].split() or [""])[-1])
+            texts.append("")
+        elif piece == ")" and words:
+            word, text = words.pop(), texts.pop()
+            if _LIMITED.search(text) and word not in _ONCE:
+                found.append(word)
+        else:
+            texts[-1] += piece
+    return found
+
+
+def test_what_takes_a_number_of_free_rows_is_computed_once() -> None:
+    """Read again for a row, it passes over what it has locked and changed, and takes others."""
+    again = {place for place, text in statements() if read_again(text)}
+    assert again == set()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM a WHERE id IN (SELECT id FROM a LIMIT :few FOR UPDATE SKIP LOCKED)",
+        "DELETE FROM a WHERE (x, y) IN (\n  SELECT x, y FROM a\n"
+        "  ORDER BY max(x) OFFSET :few FOR UPDATE SKIP LOCKED)",
+        "UPDATE a SET b = 1 FROM (SELECT id FROM a LIMIT 1 FOR UPDATE OF a SKIP LOCKED) AS c",
+    ],
+)
+def test_a_subquery_that_may_be_read_again_is_found(sql: str) -> None:
+    assert len(read_again(sql)) == 1
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH c AS (SELECT id FROM a LIMIT 1 FOR UPDATE SKIP LOCKED) DELETE FROM a USING c",
+        "DELETE FROM a WHERE id = ANY(ARRAY(SELECT id FROM a LIMIT 1 FOR UPDATE SKIP LOCKED))",
+        "DELETE FROM a WHERE id IN (SELECT id FROM a FOR UPDATE SKIP LOCKED)",
+        "SELECT id FROM a LIMIT 1 FOR UPDATE SKIP LOCKED",
+    ],
+)
+def test_what_is_computed_once_is_let_through(sql: str) -> None:
+    assert read_again(sql) == []
