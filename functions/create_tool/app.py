@@ -31,10 +31,8 @@ def _handler() -> LambdaHandler:
     catalog = [health, tables, outline, uploads, tools, judged_sets, adopt]
     editing = [versions, history_settings, replacing, matches, executing]
     indexing = [search_index, strings, project_index, rebuilds, project_health, deployment]
-    access = [keys, whoami]
+    access = [keys, whoami, sign_in, console]
     modules = [*catalog, *editing, *indexing, *access, retrieval_settings]
-    if parts().settings.console:
-        modules += [console, sign_in]
     app = http_app([module.router for module in modules], parts(), contract=contract, log=logger)
     return counting_requests(lambda_handler_of(app), parts().clock)
 

@@ -6,10 +6,17 @@ import base64
 import gzip
 import hashlib
 import re
+from collections.abc import Iterator
+
+import pytest
 
 from console.build import MAX_BYTES
+from context_search.adapters.postgres.pool import Database
+from context_search.web.app import http_app
+from context_search.web.openapi import contract, every_router
 from context_search.web.routes.console import FILE
-from tests.web.api import Api
+from tests.web.api import Api, LocalParts, problem
+from tests.web.in_process import client_of
 
 PAGE = gzip.decompress(FILE.read_bytes()).decode()
 
@@ -69,3 +76,24 @@ def test_the_page_may_reach_its_own_origin_and_the_uploads_only(api: Api) -> Non
 def test_the_page_fetches_nothing_and_is_small() -> None:
     assert not re.findall(r'(?:src|href)="(?!data:)[^"]*"', PAGE.split("<script")[0])
     assert FILE.stat().st_size <= MAX_BYTES
+
+
+@pytest.fixture
+def without(application_database: Database, turbopuffer_url: str) -> Iterator[Api]:
+    """A client of a deployment whose console is switched off."""
+    parts = LocalParts(application_database, turbopuffer_url)
+    parts.settings = parts.settings.model_copy(update={"console": False})
+    with client_of(http_app(every_router(), parts, contract=contract)) as http:
+        yield Api.of_new_project(http, parts)
+
+
+def test_a_console_that_is_off_is_404_in_all_its_routes(without: Api) -> None:
+    codes, sign_in = "/api/v1/console/codes", "/api/v1/console/sign-in"
+    answers = [
+        without.http.get("/console"),
+        without("POST", codes),
+        without.http.post(codes),  # without a key, too: nothing is there to be allowed
+        without.http.post(sign_in, json={"code": "x"}),
+    ]
+    told = {problem(each, 404, "NOT_FOUND")["detail"] for each in answers}
+    assert told == {"the web console is switched off in this deployment"}

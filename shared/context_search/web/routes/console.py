@@ -19,11 +19,20 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from context_search.domain.errors import ObjectsUnavailableError
+from context_search.domain.errors import NotFoundError, ObjectsUnavailableError
 from context_search.ports.outside import Objects
 from context_search.web.callers import part
 
-router = APIRouter(tags=["console"])
+
+async def _check_is_on(is_on: Annotated[bool, part("settings.console")]) -> None:
+    if not is_on:
+        raise NotFoundError("the web console is switched off in this deployment")
+
+
+ConsoleOnly = Depends(_check_is_on)
+"""Refuses with 404 where the deployment has no console."""
+
+router = APIRouter(tags=["console"], dependencies=[ConsoleOnly])
 
 FILE = Path(__file__).resolve().parents[1] / "console.html.gz"
 _SCRIPT = re.compile(rb"<script[^>]*>(.*?)</script>", re.DOTALL)

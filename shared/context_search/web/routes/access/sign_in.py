@@ -16,8 +16,15 @@ from context_search.web.callers import MayManage, part
 from context_search.web.fields import Answer, Body, Time, example
 from context_search.web.problems import refused
 from context_search.web.routes.access.keys import NewKeyAnswer
+from context_search.web.routes.console import ConsoleOnly
 
-router = APIRouter(prefix="/api/v1/console", route_class=StrictJsonRoute, tags=["keys"])
+router = APIRouter(
+    prefix="/api/v1/console",
+    route_class=StrictJsonRoute,
+    tags=["keys"],
+    dependencies=[ConsoleOnly],
+    responses=refused(404),
+)
 
 Use = Annotated[SignIn, part("access.sign_in")]
 
