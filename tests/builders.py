@@ -161,3 +161,14 @@ def count(bench: Workbench, table: str) -> int:
     """How many rows a table has, of all projects."""
     [[rows]] = bench.sql(f"SELECT count(*) FROM {table}")
     return int(rows)
+
+
+def waits(bench: Workbench, what: str) -> bool:
+    """Whether somebody waits for a lock with such a statement."""
+    return bool(
+        bench.sql(
+            "SELECT FROM pg_stat_activity WHERE datname = current_database()"
+            " AND wait_event_type = 'Lock' AND query LIKE :query",
+            query=f"%{what}%",
+        )
+    )

@@ -13,7 +13,7 @@ from context_search.domain.access import ApiKey, KeyOwner, NewApiKey
 from context_search.domain.errors import UnauthenticatedError
 from context_search.ports.store import UnitOfWork
 from testing.postgres_cost import measured
-from tests.builders import Workbench
+from tests.builders import Workbench, waits
 from tests.stack import DatabaseFactory, eventually
 
 _LINE, _OTHERS = 200, 20_000
@@ -46,17 +46,6 @@ def revoked_keys(bench: Workbench) -> list[int]:
     with bench.store.for_all("test") as work:
         keys = work.keys.page(KeyOwner(bench.project.id), after=0, limit=9)
     return [key.id for key in keys if key.revoked_at]
-
-
-def waits(bench: Workbench, what: str) -> bool:
-    """Whether somebody waits for a lock with such a statement."""
-    return bool(
-        bench.sql(
-            "SELECT FROM pg_stat_activity WHERE datname = current_database()"
-            " AND wait_event_type = 'Lock' AND query LIKE :query",
-            query=f"%{what}%",
-        )
-    )
 
 
 def test_a_key_that_a_descendant_makes_meanwhile_is_revoked_too(bench: Workbench) -> None:

@@ -150,8 +150,13 @@ class ManageKeys:
 def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwner:
     """Returns whose keys are meant. Raises NotFoundError for a foreign instance."""
     if mcp_id is not None and work.mcp_instances.find(mcp_id, project_id=caller.project_id) is None:
-        raise NotFoundError("there is no such MCP instance")
+        raise missing_mcp()
     return KeyOwner(caller.project_id, mcp_id)
+
+
+def missing_mcp() -> NotFoundError:
+    """Says that an instance is not there, or not the caller's."""
+    return NotFoundError("there is no such MCP instance")
 
 
 def add_key(work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Caller) -> ShownKey:
@@ -159,7 +164,8 @@ def add_key(work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Calle
 
     A key never may do more than its ``maker``, nor open more through its instance. A key that a
     project key makes ends with that key at the latest, and is revoked with it. Raises
-    PermissionDeniedError, and UnauthenticatedError where that key was revoked meanwhile.
+    PermissionDeniedError, UnauthenticatedError where that key was revoked meanwhile, and
+    NotFoundError where the instance was deleted.
     """
     made = new_key(PROJECT_PREFIX if owner.mcp_id is None else MCP_PREFIX)
     permissions = MCP_PERMISSIONS if owner.mcp_id else options.permissions or ALL_PERMISSIONS
@@ -183,11 +189,16 @@ def _key_of(caller: Caller) -> int | None:
 
 
 def _opened_by(work: UnitOfWork, owner: KeyOwner) -> frozenset[Permission]:
-    """What a key opens through its instance, whose row decides at each call."""
+    """What a key opens through its instance, whose row decides at each call.
+
+    Nobody changes or deletes the instance before the key is there.
+    """
     if owner.mcp_id is None:
         return frozenset()
-    mcp = work.mcp_instances.find(owner.mcp_id, project_id=owner.project_id)
-    return mcp.also_opens if mcp else frozenset()
+    mcp = work.mcp_instances.lock(owner.mcp_id, project_id=owner.project_id)
+    if mcp is None:
+        raise missing_mcp()
+    return mcp.also_opens
 
 
 def check_may_give(giver: Caller, permissions: frozenset[Permission]) -> None:

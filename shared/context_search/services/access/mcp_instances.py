@@ -19,7 +19,13 @@ from context_search.domain.errors import ConflictError, NotFoundError, Unauthent
 from context_search.domain.model import SearchTool, ToolRecord
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.authenticate import KeyAuthenticator
-from context_search.services.access.keys import KeyOptions, ShownKey, add_key, check_may_give
+from context_search.services.access.keys import (
+    KeyOptions,
+    ShownKey,
+    add_key,
+    check_may_give,
+    missing_mcp,
+)
 from context_search.services.catalog.list_tools import unique_names
 from context_search.services.pages import PAGE, Page, page_of
 
@@ -82,9 +88,7 @@ class ManageMcps:
         afterwards and the caller may not replace.
         """
         with self.store.for_project(caller.project_id) as work:
-            before = work.mcp_instances.lock(mcp_id, project_id=caller.project_id)
-            if before is None:
-                raise _missing()
+            before = _locked(work, caller, mcp_id)
             changed = work.mcp_instances.change(mcp_id, changes)
             if changed.gives_more_than(before):
                 check_may_give(caller, changed.also_opens)
@@ -134,7 +138,7 @@ class ManageBindings:
     def add(self, caller: Principal, mcp_id: int, tool_id: int, *, status: bool) -> BoundTool:
         """Raises ConflictError when the tool is bound already."""
         with self.store.for_project(caller.project_id) as work:
-            check_may_give(caller, own_mcp(work, caller, mcp_id).also_opens)
+            check_may_give(caller, _locked(work, caller, mcp_id).also_opens)
             bound = bind(work, caller, mcp_id, tool_id, status=status)
             return _named(work, [bound])[0]
 
@@ -170,12 +174,16 @@ def own_mcp(work: UnitOfWork, caller: Principal, mcp_id: int) -> McpInstance:
     """Returns an instance of the caller's project. Raises NotFoundError."""
     mcp = work.mcp_instances.find(mcp_id, project_id=caller.project_id)
     if mcp is None:
-        raise _missing()
+        raise missing_mcp()
     return mcp
 
 
-def _missing() -> NotFoundError:
-    return NotFoundError("there is no such MCP instance")
+def _locked(work: UnitOfWork, caller: Principal, mcp_id: int) -> McpInstance:
+    """Returns it as it stays until the transaction ends. Raises NotFoundError."""
+    mcp = work.mcp_instances.lock(mcp_id, project_id=caller.project_id)
+    if mcp is None:
+        raise missing_mcp()
+    return mcp
 
 
 def bind(

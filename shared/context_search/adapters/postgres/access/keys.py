@@ -44,11 +44,9 @@ _PRINCIPAL = f"""
             FOR NO KEY UPDATE OF api_key SKIP LOCKED))
     SELECT id, project_id, mcp_id, permissions, expires_at FROM found
 """
-# Who locks several keys of a project does so alone: two could wait for each other for ever.
-_TAKE_TURN = """
-    SELECT pg_advisory_xact_lock(hashtextextended('context_search.keys', project_id))
-    FROM api_key WHERE id = :id
-"""
+KEYS_TURN = "pg_advisory_xact_lock(hashtextextended('context_search.keys', project_id))"
+"""Who locks several keys of a project does so alone: two could wait for each other for ever."""
+_TAKE_TURN = f"SELECT {KEYS_TURN} FROM api_key WHERE id = :id"
 # Also through keys that are revoked or over: what they made may be good yet.
 _REVOKE = """
     WITH RECURSIVE asking AS (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from context_search.adapters.postgres.access.keys import KEYS_TURN
 from context_search.adapters.postgres.catalog.presence import LIVE
 from context_search.adapters.postgres.catalog.tools import TOOL_COLUMNS, TOOL_TABLES, tool_of
 from context_search.adapters.postgres.pool import Transaction
@@ -90,6 +91,8 @@ class PostgresMcpInstances:
         return McpInstance(*row)
 
     def remove(self, mcp_id: int) -> None:
+        # Its keys go with it; who puts another in the place of one has the key, and asks for us.
+        self.tx.run(f"SELECT {KEYS_TURN} FROM mcp WHERE id = :id", id=mcp_id)
         self.tx.run("DELETE FROM mcp WHERE id = :id", id=mcp_id)
 
     def bind(self, mcp_id: int, tool_id: int, *, status: bool) -> Binding | None:
