@@ -89,31 +89,61 @@ def _settled(session: Session, path: str, timeout_s: float) -> Answer:
     return wait_for(
         session,
         lambda: session.client.get(path),
-        is_over=lambda state: state["status"] in SETTLED,
+        is_over=lambda state: state["status"] in SETTLED or _is_stuck(state.body.get("rebuild")),
         told=lambda state: far(state.body),
         share=lambda state: indexed_share(state.body),
         timeout_s=timeout_s,
     )
 
 
+def _is_stuck(rebuild: dict[str, Any] | None) -> bool:
+    """Whether a generation never takes over by itself, because a string is given up, say."""
+    return rebuild is not None and rebuild["status"] in SETTLED
+
+
 def indexed_share(state: dict[str, Any]) -> float | None:
     """The same as a number, 0..1; None before anybody knows how much there is."""
-    count = state["chunks_count"]
-    return state["indexed_chunks_count"] / count if count else None
+    built = _built(state)
+    count = built["chunks_count"]
+    return built["indexed_chunks_count"] / count if count else None
 
 
 def far(state: dict[str, Any]) -> str:
     """How far an index is, in one line; counts, no percentage."""
+    told = f"{state['status']}: {_counts(_built(state))}"
+    return f"{told}; {number(state['indexed_chunks_count'])} answer" if "rebuild" in state else told
+
+
+def _built(state: dict[str, Any]) -> dict[str, Any]:
+    """What is being built: the next generation where there is one, else what answers.
+
+    Of the next only what is cut by now is counted. It will have about as many chunks as the last.
+    """
+    built: dict[str, Any] = state.get("rebuild", state)
+    return built | {"chunks_count": max(built["chunks_count"], state["chunks_count"])}
+
+
+def _counts(state: dict[str, Any]) -> str:
     nodes = state["nodes"]
-    strings = sum(nodes.values())
-    return (
-        f"{state['status']}: {_chunks(state)} chunks,"
-        f" {number(nodes.get('indexed', 0))} of {number(strings)} strings"
-    )
+    strings = f"{number(nodes.get('indexed', 0))} of {number(sum(nodes.values()))} strings"
+    return f"{_chunks(state)} chunks, {strings}"
 
 
 def _chunks(state: dict[str, Any]) -> str:
     return f"{number(state['indexed_chunks_count'])} of {number(state['chunks_count'])}"
+
+
+def _rebuild(state: dict[str, Any]) -> str | None:
+    """Which generation comes, and how far it is."""
+    rebuild = state.get("rebuild")
+    if rebuild is None:
+        return None
+    if rebuild["state"] == "queued":
+        return f"generation {rebuild['generation']} waits for its turn"
+    error = rebuild["last_error"]
+    stuck = f", {rebuild['status']}" if _is_stuck(rebuild) else ""
+    why = f": {error['code']}" if stuck and error else ""
+    return f"generation {rebuild['generation']} at {_counts(_built(state))}{stuck}{why}"
 
 
 def show_state(out: Output, state: dict[str, Any]) -> None:
@@ -126,6 +156,7 @@ def show_state(out: Output, state: dict[str, Any]) -> None:
             "chunks": _chunks(state),
             "strings": ", ".join(f"{count} {name}" for name, count in state["nodes"].items())
             or "0",
+            "rebuild": _rebuild(state),
             "indexed at": state["indexed_at"],
             "next attempt": state.get("next_attempt_at"),
             "last error": error and f"{error['code']}: {error['message']}",

@@ -254,7 +254,8 @@ def rebuild(
     if wait:
         state = wait_until_settled(session, tool, timeout)
         session.out.result(state, lambda: show_state(session.out, state.body))
-        _fail_unless_ready(state)
+        if state["status"] != "ready":  # what answers is not what was built
+            raise EndedError(Code.FAILED)
         return
     session.out.result(
         begun,

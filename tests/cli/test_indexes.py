@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx2
 import pytest
 
 from context_search.domain.errors import EmbeddingRejectedError
@@ -65,6 +66,46 @@ def test_an_index_is_built_anew_and_rolled_back(cli: CommandLine, tool: int) -> 
     assert cli.json("tools", "rollback", tool)["generation"] == 1
     begun = cli.done("tools", "rebuild", tool)
     assert "generation 3" in begun.out
+
+
+def test_who_watches_a_rebuild_sees_what_is_built_and_what_answers(
+    cli: CommandLine, tool: int
+) -> None:
+    chunks = cli.json("status", tool)["chunks_count"]
+    cli.done("tools", "rebuild", tool)
+    cli.parts.work_once()  # compares; nothing is embedded
+    shown = dict(line.split("\t") for line in cli.done("status", tool).out.splitlines())
+    assert shown["chunks"] == f"{chunks} of {chunks}"
+    assert shown["rebuild"] == f"generation 2 at 0 of {chunks} chunks, 0 of 1 strings"
+    told = f"rebuilding: 0 of {chunks} chunks, 0 of 1 strings; {chunks} answer"
+    assert told in cli("status", tool, "--watch", "--timeout", 0).err
+    assert "rebuild" not in cli.done("status", tool, "--watch").out
+
+
+def rebuild_told(cli: CommandLine, tool: int, **told: object) -> None:
+    """The next status of a tool says that a rebuild is so."""
+    error = {"code": "EMBEDDING_REJECTED", "message": "…", "retryable": False, "at": "…"}
+    state = cli.json("status", tool)
+    counted = {name: state[name] for name in ("chunks_count", "indexed_chunks_count", "nodes")}
+    rebuild = {"generation": 2, **counted, "last_error": error, **told}
+    told = {**state, "status": "rebuilding", "rebuild": rebuild}
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, json=told)
+
+    cli.network.before.append(answer)
+
+
+def test_a_rebuild_that_never_takes_over_ends_the_watching(cli: CommandLine, tool: int) -> None:
+    rebuild_told(cli, tool, state="building", status="degraded")
+    result = cli("status", tool, "--exit-when-ready")
+    assert result.code == 1
+    assert "1 of 1 strings, degraded: EMBEDDING_REJECTED" in result.out
+
+
+def test_a_rebuild_may_wait_for_its_turn(cli: CommandLine, tool: int) -> None:
+    rebuild_told(cli, tool, state="queued", status="indexing")
+    assert "rebuild\tgeneration 2 waits for its turn" in cli.done("status", tool).out
 
 
 def test_an_index_is_emptied_when_that_is_meant(cli: CommandLine, tool: int) -> None:

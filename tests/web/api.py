@@ -115,14 +115,17 @@ class LocalParts(Parts):
     def work(self) -> None:
         """Carries out every order that waits."""
         while self.queue.messages:
-            message = self.queue.messages.pop(0)
-            order = order_from_json(message)
-            assert order is not None
-            deadline = Deadline(self.clock, self.clock.monotonic() + 120)
-            order_id = int(str(message[ORDER_ID]))
-            done = self.worker.carry_out(order, deadline, order_id=order_id)
-            if done.error is not None:
-                raise done.error
+            self.work_once()
+
+    def work_once(self) -> None:
+        """Carries out the order that waits for the longest time."""
+        message = self.queue.messages.pop(0)
+        order = order_from_json(message)
+        assert order is not None
+        deadline = Deadline(self.clock, self.clock.monotonic() + 120)
+        done = self.worker.carry_out(order, deadline, order_id=int(str(message[ORDER_ID])))
+        if done.error is not None:
+            raise done.error
 
 
 @dataclass

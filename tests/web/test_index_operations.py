@@ -36,6 +36,30 @@ def test_a_rebuild_is_estimated_made_and_taken_back(api: Api) -> None:
     assert (back["namespace"], back["state"]) == (tool["namespace"], "active")
 
 
+def test_while_an_index_is_rebuilt_both_generations_are_told(api: Api) -> None:
+    tool = api.tool(api.table(DOCUMENT))
+    before = state(api, tool)
+    assert "rebuild" not in before
+    answer(api("POST", path_of(tool, "/rebuild")), 202)
+    api.parts.work_once()  # compares; nothing is embedded
+    during = state(api, tool)
+    told = during.pop("rebuild")
+    assert (told["generation"], told["state"], told["nodes"]) == (2, "building", {"queued": 3})
+    assert (told["status"], told["chunks_count"]) == ("indexing", 0)
+    assert during == {**before, "status": "rebuilding"}
+    api.parts.work()
+    assert "rebuild" not in state(api, tool)
+
+
+def test_of_a_tools_scope_only_is_told_how_far_its_rebuild_is(api: Api) -> None:
+    table = api.table(DOCUMENT)
+    api.tool(table)
+    part = api.tool(table, json_path="/in")
+    answer(api("POST", path_of(part, "/rebuild")), 202)
+    api.parts.work_once()
+    assert state(api, part)["rebuild"]["nodes"] == {"queued": 2}
+
+
 def test_a_rebuild_that_comes_again_with_its_key_is_not_a_second_one(api: Api) -> None:
     tool = api.tool(api.table(DOCUMENT))
     headers = {"idempotency-key": "rebuild-1"}

@@ -66,6 +66,8 @@ def test_it_is_rebuilt_and_rolled_back_by_trusted_services(api: Api) -> None:
     problem(api.internally("POST", f"{internal}/rollback"), 409, "CONFLICT")
     api.parts.work()
     second = answer(api.internally("POST", f"{internal}/rebuild"), 202)["namespace"]
+    rebuild = answer(api("GET", path(api)), 200)["rebuild"]
+    assert (rebuild["generation"], rebuild["state"]) == (2, "building")
     api.parts.work()
     assert answer(api("GET", path(api)), 200)["namespace"] == second != first
     assert answer(api.internally("POST", f"{internal}/rollback"), 200)["namespace"] == first

@@ -13,6 +13,7 @@ from context_search.domain.orders import CompareIndex
 from context_search.domain.progress import Progress
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import project_index
+from context_search.services.indexing.status import Rebuild, rebuild_of
 from context_search.services.indexing.use_index import note_use
 
 
@@ -23,6 +24,7 @@ class ProjectIndexStatus:
     index: Index
     progress: Progress
     integrity: dict[str, object] | None
+    rebuild: Rebuild | None
 
 
 def project_config(model: Model) -> IndexConfig:
@@ -91,4 +93,5 @@ class ProjectIndexes:
         proven = next(
             (each for each in reports if each["namespace"] == index.generation.namespace), None
         )
-        return ProjectIndexStatus(index, progress, proven)
+        rebuild = rebuild_of(work, index, "", silent_s=self.silent_s)
+        return ProjectIndexStatus(index, progress, proven, rebuild)

@@ -25,6 +25,22 @@ MOST_LISTED_TOOLS = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Rebuild:
+    """The generation that will take the place of the one that answers, and how far it is."""
+
+    index: Index
+    progress: Progress
+
+
+def rebuild_of(work: UnitOfWork, index: Index, scope: str, *, silent_s: float) -> Rebuild | None:
+    """Returns the rebuild of an index that goes on or waits for its turn, in a scope."""
+    pending = work.rebuilds.pending(index.id) if index.is_rebuilding else None
+    if pending is None:
+        return None
+    return Rebuild(pending, work.node_counts.progress(pending, scope, silent_s=silent_s))
+
+
+@dataclass(frozen=True, slots=True)
 class ToolStatus:
     """A tool with the state of its index.
 
@@ -39,6 +55,7 @@ class ToolStatus:
     integrity: dict[str, object] | None = None
     not_indexed: list[NodeProgress] = field(default_factory=list)
     empty: EmptyScope | None = None
+    rebuild: Rebuild | None = None
 
 
 def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolStatus:
@@ -54,7 +71,8 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     not_indexed = work.node_counts.not_indexed(index, scope, limit=LISTED_NODES)
     is_settled = progress.status in ("ready", "rebuilding") and not progress.chunks_count
     empty = empty_scope(work, tool.scope, index, measured=True) if is_settled else None
-    return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty)
+    rebuild = rebuild_of(work, index, scope, silent_s=silent_s)
+    return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty, rebuild)
 
 
 @dataclass(frozen=True, slots=True)

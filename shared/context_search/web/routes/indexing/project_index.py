@@ -20,6 +20,7 @@ from context_search.services.upkeep.operations import Operate
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner, part
 from context_search.web.fields import (
+    Absent,
     Answer,
     Body,
     Count,
@@ -42,6 +43,7 @@ from context_search.web.routes.indexing.search_index import (
     IndexModelAnswer,
     IntegrityAnswer,
     LastErrorAnswer,
+    RebuildProgressAnswer,
     counters,
 )
 from context_search.web.routes.indexing.strings import StringAnswer
@@ -92,6 +94,7 @@ class ProjectIndexAnswer(Answer):
     calibration: CalibrationAnswer | None
     model: IndexModelAnswer
     filterable: list[str]
+    rebuild: Absent[RebuildProgressAnswer] = None
 
     @classmethod
     def of(cls, status: ProjectIndexStatus) -> ProjectIndexAnswer:
@@ -107,6 +110,7 @@ class ProjectIndexAnswer(Answer):
             calibration=CalibrationAnswer.of(status.index),
             model=IndexModelAnswer.of(status.index),
             filterable=list(status.index.fields),
+            rebuild=RebuildProgressAnswer.of(status.rebuild),
         )
 
 

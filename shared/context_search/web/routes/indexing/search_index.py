@@ -9,11 +9,16 @@ from fastapi import APIRouter, Response
 
 from context_search.domain.access import Internal
 from context_search.domain.config import SearchConfig, WeightsFrom
-from context_search.domain.model import Index
+from context_search.domain.model import GenerationState, Index
 from context_search.domain.progress import IndexStatus, NodeProgress, NodeState, Progress
 from context_search.domain.ranking.relevance import weights_of
 from context_search.domain.search import EmptyHint
-from context_search.services.indexing.status import ListedTool, ToolStatus, ToolStatuses
+from context_search.services.indexing.status import (
+    ListedTool,
+    Rebuild,
+    ToolStatus,
+    ToolStatuses,
+)
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, MayRead, ToolId, part
 from context_search.web.fields import (
@@ -167,6 +172,36 @@ def counters(progress: Progress) -> dict[str, Any]:
     }
 
 
+class RebuildProgressAnswer(Answer):
+    """The generation that takes the place of the one that answers, when it is complete.
+
+    The counters are its own: ``chunks_count`` grows while strings are cut.
+    """
+
+    generation: KnownId
+    state: GenerationState
+    status: IndexStatus
+    indexed_at: Time | None
+    nodes_count: Count
+    chunks_count: Count
+    indexed_chunks_count: Count
+    last_error: LastErrorAnswer | None
+    nodes: dict[NodeState, Count]
+
+    @classmethod
+    def of(cls, rebuild: Rebuild | None) -> RebuildProgressAnswer | None:
+        """Returns how far a rebuild is; None without one."""
+        if rebuild is None:
+            return None
+        generation = rebuild.index.generation
+        return cls(
+            generation=generation.number,
+            state=generation.state,
+            **counters(rebuild.progress),
+            nodes=rebuild.progress.states,
+        )
+
+
 def emptiness(status: ToolStatus) -> dict[str, Any]:
     """Returns why nothing will be found, and how long the longest string is where it is known."""
     empty = status.empty
@@ -219,6 +254,7 @@ class SearchIndexAnswer(Answer):
     model: IndexModelAnswer
     hint: Absent[EmptyHint] = None
     longest_string: Absent[Count] = None
+    rebuild: Absent[RebuildProgressAnswer] = None
 
     @classmethod
     def of(cls, status: ToolStatus) -> SearchIndexAnswer:
@@ -237,6 +273,7 @@ class SearchIndexAnswer(Answer):
             **ranking_of(status.tool.search, status.index),
             model=IndexModelAnswer.of(status.index),
             **emptiness(status),
+            rebuild=RebuildProgressAnswer.of(status.rebuild),
         )
 
 
