@@ -196,7 +196,7 @@ def _ended(run: Callable[[], None], out: Output) -> int:
         return int(failure.ends_with)
     except CommandError as failure:
         out.error(str(failure))
-        out.failed(failure.document | {"exit": int(failure.ends_with)})
+        out.failed(failure.told)
         return int(failure.ends_with)
     except KeyboardInterrupt:
         out.warn("stopped")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import typer
@@ -46,10 +46,17 @@ Source = Annotated[
 ]
 AskedAgain = Annotated[
     float,
-    typer.Option("--timeout", min=0, help="Seconds to ask again what is answered degraded."),
+    typer.Option(
+        "--timeout",
+        min=0,
+        help="Seconds to ask again what is answered degraded. An outage ends the run then.",
+    ),
 ]
 SkipDegraded = Annotated[
-    bool, typer.Option("--skip-degraded", help="Leave out what stays degraded, instead of ending.")
+    bool,
+    typer.Option(
+        "--skip-degraded", help="Leave out what alone stays degraded, instead of ending the run."
+    ),
 ]
 
 
@@ -74,11 +81,17 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """What becomes of questions that are answered degraded: asked again, then left out or fatal."""
+    """What becomes of questions that are answered degraded: asked again, then left out or fatal.
+
+    Where several are, and none was answered whole since, that is an outage: it ends the run also
+    where single questions are left out, or each of them would be waited for.
+    """
 
     session: Session
     timeout_s: float
     skips: bool
+    degraded_since: set[str] = field(default_factory=set)
+    """The questions that were answered degraded since the last whole answer."""
 
     def heard(self, asked: Configuration, question: str) -> list[Span] | None:
         """Where the first hits stand, None where that stays unknown. Raises CommandError."""
@@ -86,21 +99,27 @@ class Patience:
         while True:
             spans, degraded = asked.ask(self.session.client, question)
             if not degraded:
+                self.degraded_since.clear()
                 return spans
             told = f"tool {asked.tool} answered degraded: {', '.join(degraded)}"
             will_last = bool(LASTING & set(degraded))
+            if not will_last:
+                self.degraded_since.add(question)
             if will_last or waited + pause > self.timeout_s:
                 break
             self.session.out.note(f"{told} — asking again in {pause:g} s")
             self.session.world.sleep(pause)
             waited += pause
             pause = min(2 * pause, LONGEST_S)
-        if self.skips:
+        is_alone = will_last or len(self.degraded_since) == 1
+        if self.skips and is_alone:
             return None
+        others = "" if is_alone else ", and so were all other questions since"
+        option = "" if self.skips else ", --skip-degraded leaves a single question out"
         raise CommandError(
-            f"not measured: {told}\n  the question: {question}\n"
+            f"not measured: {told}{others}\n  the question: {question}\n"
             f"  context-search status {asked.tool} says what is missing; --timeout SECONDS asks"
-            " again for longer, --skip-degraded leaves such questions out",
+            f" again for longer{option}",
             Code.UNAVAILABLE,
             code="NOT_MEASURED",
             query=question,
@@ -111,11 +130,15 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What configurations score, question by question, and the questions that no figure counts."""
+    """What configurations score, question by question, and the questions that no figure counts.
+
+    ``cut_short`` says why the rest was not asked.
+    """
 
     questions: list[str]
     scores: list[tuple[dict[str, float], ...]]
     left_out: list[str]
+    cut_short: CommandError | None = None
 
     def values(self, place: int) -> Measures:
         """The values of one configuration."""
@@ -127,14 +150,18 @@ class Measured:
             {"query": query} | dict(zip(names, map(_rounded, scores), strict=True))
             for query, scores in zip(self.questions, self.scores, strict=True)
         ]
-        return {"by_question": rows, "not_measured": self.left_out}
+        error = {"error": self.cut_short.told} if self.cut_short else {}
+        return {"by_question": rows, "not_measured": self.left_out, **error}
 
     def tell(self, out: Output) -> None:
-        """Says on stderr how much the figures stand on."""
+        """Says on stderr how much the figures stand on. Raises what has cut them short."""
         if self.left_out:
-            out.warn(f"{counted(len(self.left_out), 'question')} left out: answered degraded")
+            why = "not measured" if self.cut_short else "left out: answered degraded"
+            out.warn(f"{counted(len(self.left_out), 'question')} {why}")
         questions = counted(len(self.questions), "question")
         out.note(f"{questions}; from and to: 95 % bootstrap interval")
+        if self.cut_short:
+            raise self.cut_short
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,25 +273,37 @@ def compare(
 def _measured(
     patience: Patience, questions: Sequence[Question], asked: Sequence[Configuration]
 ) -> Measured:
-    """Each configuration's scores; every question is asked of all in turn. Raises CommandError."""
+    """Each configuration's scores; every question is asked of all in turn.
+
+    What was measured before a failure is kept. Raises CommandError where that is nothing.
+    """
+    answers: dict[int, list[list[Span] | None]] = {}
+
+    def ask(place: int) -> None:
+        answers[place] = [patience.heard(one, questions[place].text) for one in asked]
+
+    cut_short = None
     with patience.session.out.progress("asking") as tell:
-        answers = abreast(
-            lambda question: [patience.heard(one, question.text) for one in asked],
-            questions,
-            told=lambda done: tell(
-                f"asked: {done} of {counted(len(questions), 'question')}", done / len(questions)
-            ),
-        )
-    measured = Measured([], [], [])
-    for question, found in zip(questions, answers, strict=True):
-        whole = [spans for spans in found if spans is not None]
+        try:
+            abreast(
+                ask,
+                range(len(questions)),
+                told=lambda done: tell(
+                    f"asked: {done} of {counted(len(questions), 'question')}", done / len(questions)
+                ),
+            )
+        except CommandError as failure:
+            cut_short = failure
+    measured = Measured([], [], [], cut_short)
+    for place, question in enumerate(questions):
+        whole = [spans for spans in answers.get(place, []) if spans is not None]
         if len(whole) < len(asked):
             measured.left_out.append(question.text)
             continue
         measured.questions.append(question.text)
         measured.scores.append(tuple(score(question.gold, spans) for spans in whole))
     if not measured.questions:
-        raise CommandError(
+        raise cut_short or CommandError(
             "not measured: every question was answered degraded",
             Code.UNAVAILABLE,
             code="NOT_MEASURED",

@@ -29,6 +29,11 @@ class CommandError(Exception):
         self.ends_with = ends_with
         self.document = {"detail": message} | document
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """What stands below ``error`` in JSON."""
+        return self.document | {"exit": int(self.ends_with)}
+
     def advise(self, text: str) -> None:
         """Lets the failure also say what to do."""
         self.args = (f"{self}\n  {text}",)

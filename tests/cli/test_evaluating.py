@@ -188,21 +188,24 @@ def test_four_questions_are_asked_at_once_and_counted_in_order(
     assert len([path for path in cli.paths("POST") if path.endswith("/search")]) == 2 * 8 + 2
 
 
-def test_answers_come_in_the_order_of_their_questions() -> None:
+def test_a_slow_answer_keeps_no_other_from_being_asked_for() -> None:
     """The first answer comes last."""
     is_last = threading.Semaphore(0)
+    done: list[int] = []
 
-    def work(item: int) -> int:
+    def work(item: int) -> None:
         if item == 0:
             for _ in range(9):
                 assert is_last.acquire(timeout=30)
+        done.append(item)
         is_last.release()
-        return item
 
     counts: list[int] = []
-    assert abreast(work, range(10), told=counts.append) == list(range(10))
+    abreast(work, range(10), told=counts.append)
+    assert (done[-1], sorted(done)) == (0, list(range(10)))
     assert counts == list(range(1, 11))
-    assert abreast(work, [], told=counts.append) == []
+    abreast(work, [], told=counts.append)
+    assert len(counts) == 10
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, httpx2.ReadError("gone")])
@@ -278,6 +281,70 @@ def test_what_stays_degraded_may_be_left_out(cli: CommandLine, tool: int, judged
     cli.network.before.append(degraded("query_cut", tool))
     ended = cli("eval", "run", judged, "--tool", tool, "--json").document["error"]
     assert ended["retryable"] is False
+
+
+@pytest.fixture
+def many(cli: CommandLine) -> Path:
+    """Twenty judged questions."""
+    return cli.file("many.jsonl", lines(*(line(f"keeper {n}", LIGHT) for n in range(20))))
+
+
+def test_an_outage_is_waited_for_once_also_where_questions_may_be_left_out(
+    cli: CommandLine, tool: int, many: Path
+) -> None:
+    """Not a minute a question: every one of them is answered degraded."""
+    cli.pauses.clear()
+    cli.network.before += [degraded("embed_timeout", tool)] * 200
+    result = cli("eval", "run", many, "--tool", tool, "--timeout", 20, "--skip-degraded", "--json")
+    error = result.document["error"]
+    assert (result.code, error["code"], error["retryable"]) == (5, "NOT_MEASURED", True)
+    assert "all other questions" in error["detail"]
+    assert sum(cli.pauses) <= 4 * 20
+
+
+def refused(cli: CommandLine, answered: int, how: httpx2.Response | None = None) -> None:
+    """After so many answers to questions the server is gone, or says so."""
+    left = [answered]
+
+    def before(request: httpx2.Request) -> httpx2.Response | None:
+        if not request.url.path.endswith(("/search", "/explain")):
+            return None
+        left[0] -= 1
+        if left[0] >= 0:
+            return None
+        if how is None:
+            raise httpx2.ConnectError("Connection refused", request=request)
+        cli.network.before.append(before)  # for the next; one that has answered is used up
+        return how
+
+    cli.network.before.append(before)
+
+
+@pytest.mark.parametrize("status", [None, 503])
+def test_what_was_measured_before_an_outage_is_printed(
+    cli: CommandLine, tool: int, many: Path, status: int | None
+) -> None:
+    how = status and httpx2.Response(status, json={"code": "BUSY", "retryable": True})
+    refused(cli, 6, how or None)
+    result = cli("eval", "run", many, "--tool", tool, "--json")
+    told = result.document
+    assert (result.code, told["error"]["exit"]) == (5, 5)
+    assert told["questions"] == len(told["by_question"]) == 20 - len(told["not_measured"]) == 6
+    assert told["measures"]["ndcg@10"]["mean"] > 0
+    assert "14 questions not measured" in result.err
+    shown = cli("eval", "run", many, "--tool", tool)
+    assert (shown.code, shown.out) == (5, "")  # nothing was measured: there is no figure
+
+
+def test_a_comparison_that_an_outage_ends_is_no_verdict_for_a_shell(
+    cli: CommandLine, table: int, tool: int, many: Path
+) -> None:
+    other = cli.tool(table)
+    refused(cli, 12)
+    result = cli("eval", "compare", "--queries", many, "--base", tool, "--candidate", other)
+    assert result.code == 5
+    assert "ndcg@10" in result.out
+    assert "cannot be reached" in result.err
 
 
 @pytest.mark.parametrize(
