@@ -60,23 +60,20 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A word of the question, its query, and how many chunks have its keys on the first pages."""
+    """How many chunks have the keys of a word on the first pages."""
 
-    word: str
-    query: str
     matching: int
     pages: int
 
-    def estimated(self, size: Size) -> Term:
-        """Returns the word with how many chunks have its keys in all.
+    def estimated(self, size: Size) -> int:
+        """Returns how many chunks have the word's keys in all.
 
         Counting ends early for common words; matches come page by page.
         """
         if self.matching < COUNTED_MATCHES:
-            return Term(self.word, self.query, self.matching)
+            return self.matching
         share = self.matching / (self.pages * size.chunks_per_page)
-        matching = max(self.matching, int(min(1.0, share) * size.chunks))
-        return Term(self.word, self.query, matching)
+        return max(self.matching, int(min(1.0, share) * size.chunks))
 
 
 @dataclass(frozen=True, slots=True)

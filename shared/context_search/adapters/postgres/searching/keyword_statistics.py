@@ -13,10 +13,10 @@ from context_search.adapters.postgres.searching.keyword_ranking import COUNTED_M
 from context_search.adapters.postgres.session import Statement
 from context_search.domain.model import Generation
 
-MEASURED = 1_000
-"""Number of chunks from which the mean length is computed."""
 SAMPLED = 2_000
 """Number of chunks in the sample of an index with more than COUNTED_MATCHES, about."""
+MEASURED = 1_000
+"""Number of chunks from which the mean length is computed: of the sample if it has so many."""
 MOST_PAGES = 1_024
 """Maximum number of pages that are read for it. Where other indexes lie between, it is smaller."""
 
@@ -41,17 +41,21 @@ _STATISTICS = f"""
         SELECT number, CAST(query AS tsquery) AS query
         FROM unnest(CAST(:queries AS text[])) WITH ORDINALITY AS word (query, number)),
     looked_for AS (
-        SELECT number, count(*) AS sampled, count(*) FILTER (WHERE words @@ query) AS having_it
+        SELECT number, count(*) AS sampled, count(*) FILTER (WHERE words @@ query) AS having_it,
+               CAST(avg(token_count) AS float8) AS mean_length
         FROM looked_at CROSS JOIN LATERAL (
-            SELECT words FROM chunk_words
+            SELECT token_count, words FROM chunk_words
             WHERE ctid >= CAST(format('(%s,0)', page) AS tid)
               AND ctid < CAST(format('(%s,0)', page + 1) AS tid)
-              AND generation_id = :generation OFFSET 0) AS chunk CROSS JOIN word
+              AND generation_id = :generation OFFSET 0) AS chunk LEFT JOIN word ON true
         GROUP BY number)
     SELECT chunks,
-           (SELECT CAST(COALESCE(avg(token_count), 1) AS float8) FROM (
-                SELECT token_count FROM chunk_words WHERE generation_id = :generation
-                LIMIT {MEASURED}) AS measured),
+           COALESCE(
+               (SELECT max(mean_length) FROM looked_for WHERE sampled >= {MEASURED}),
+               (SELECT CAST(avg(token_count) AS float8) FROM (
+                    SELECT token_count FROM chunk_words WHERE generation_id = :generation
+                    LIMIT {MEASURED}) AS measured),
+               1),
            (SELECT CAST(GREATEST(1, reltuples / GREATEST(1, relpages)) AS float8)
             FROM pg_class WHERE oid = CAST('chunk_words' AS regclass)),
            (SELECT max(sampled) FROM looked_for),

@@ -12,7 +12,7 @@ docs/decisions/0014-postgres-keywords.md has the reasons and the measurements.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +100,14 @@ _LIVE = f"""
 """
 
 
+# A table that was never analysed looks small: all of it would be read, and unpacked. In a large one
+# the planner would compile a statement for longer than it takes. Without rows: neither is NULL.
+_PLANNING = """
+    SELECT WHERE concat(set_config('enable_seqscan', 'off', true),
+                        set_config('jit', 'off', true)) IS NULL
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class KeywordSearch:
     """Searches an index until ``deadline`` of the monotonic clock."""
@@ -110,10 +118,7 @@ class KeywordSearch:
 
     def best(self, reach: Reach, words: Mapping[str, float], limit: int) -> list[Ranked]:
         """Returns what ``Keywords.best`` does. Behind the first candidates a word counts once."""
-        # A table that was never analysed looks small: all of it would be read, and unpacked.
-        self.tx.queue("SET LOCAL enable_seqscan = off")
-        # In a large table the planner would compile a statement for longer than it takes.
-        self.tx.queue("SET LOCAL jit = off")
+        self.tx.queue(_PLANNING)
         wanted = selective(words)
         size = self._size([word for word in wanted if len(keys_of(word)) == 1])
         terms = self._terms(wanted, size)
@@ -133,26 +138,23 @@ class KeywordSearch:
     def _terms(self, wanted: Sequence[str], size: Size) -> list[Term]:
         """Returns the words whose keys some chunk has; only what is not common is counted."""
         known = {word: matching for word in wanted if (matching := size.estimated(word))}
-        single = [word for word in wanted if len(keys_of(word)) == 1 and word not in known]
-        counted = self._counted(single, size)
-        known |= {term.word: term.matching for term in counted}
+        single = [word for word in wanted if len(keys_of(word)) == 1]
+        known |= self._counted([word for word in single if word not in known], size)
         pairs = [word for word in wanted if len(keys_of(word)) > 1]
         known |= {word: bound(word, known) for word in pairs if is_common(word, known)}
-        counted += self._counted([word for word in pairs if word not in known], size)
-        known |= {term.word: term.matching for term in counted}
+        known |= self._counted([word for word in pairs if word not in known], size)
         return [
             Term(word, word_query(self.index.id, word), known[word])
             for word in wanted
             if word in known
         ]
 
-    def _counted(self, words: Sequence[str], size: Size) -> list[Term]:
-        queries = {word: word_query(self.index.id, word) for word in words}
-        if not queries:
-            return []
+    def _counted(self, words: Sequence[str], size: Size) -> dict[str, int]:
+        if not words:
+            return {}
         rows = self._run(
             f"""
-            SELECT word, query, matching, first_row, last_row
+            SELECT word, matching, first_row, last_row
             FROM unnest(CAST(:words AS text[]), CAST(:queries AS text[])) AS term (word, query)
             CROSS JOIN LATERAL (
                 SELECT count(*) AS matching, CAST(min(row) AS text) AS first_row,
@@ -162,15 +164,15 @@ class KeywordSearch:
                       LIMIT :counted) AS chunk) AS counted
             WHERE matching > 0
             """,
-            words=list(queries),
-            queries=list(queries.values()),
+            words=list(words),
+            queries=[word_query(self.index.id, word) for word in words],
             generation=self.index.generation.id,
             counted=COUNTED_MATCHES,
         )
-        return [
-            Counted(word, query, matching, _page(last) - _page(first) + 1).estimated(size)
-            for word, query, matching, first, last in rows
-        ]
+        return {
+            word: Counted(matching, _page(last) - _page(first) + 1).estimated(size)
+            for word, matching, first, last in rows
+        }
 
     def _candidates(
         self,
@@ -206,7 +208,7 @@ class KeywordSearch:
                 words[term.word] * idf(term.matching, size.chunks) * (K1 + 1) for term in terms
             ],
             base=1 + K1 * (1 - B),
-            slope=K1 * B / size.mean_length,
+            slope=K1 * B / (size.mean_length or 1.0),
             most=MOST_MATCHES,
             generation=self.index.generation.id,
             scope=reach.json_pointer,
