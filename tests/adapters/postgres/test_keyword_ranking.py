@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from context_search.adapters.postgres.searching.keyword_ranking import (
+    CERTAIN_HITS,
     COUNTED_MATCHES,
     MOST_MATCHES,
     MOST_WORDS,
@@ -58,17 +59,29 @@ def test_of_a_long_question_single_characters_are_left_out_first() -> None:
 def test_of_a_common_word_the_number_is_estimated_from_how_far_counting_came() -> None:
     size = Size(chunks=40 * COUNTED_MATCHES, mean_length=9.0, chunks_per_page=8.0)
     pages = COUNTED_MATCHES // 2  # a quarter of the chunks there has it
-    assert Counted("common", "c", COUNTED_MATCHES, pages).estimated(size) == Term(
-        "common", "c", 10 * COUNTED_MATCHES
-    )
-    assert Counted("rare", "r", 2, pages).estimated(size) == Term("rare", "r", 2)
+    assert Counted(COUNTED_MATCHES, pages).estimated(size) == 10 * COUNTED_MATCHES
+    assert Counted(2, pages).estimated(size) == 2
 
 
 def test_an_estimate_lies_between_what_was_counted_and_all_chunks() -> None:
     size = Size(chunks=2 * COUNTED_MATCHES, mean_length=9.0, chunks_per_page=8.0)
-    dense, sparse = (Counted("w", "w", COUNTED_MATCHES, pages) for pages in (1, 10**9))
-    assert dense.estimated(size).matching == 2 * COUNTED_MATCHES
-    assert sparse.estimated(size).matching == COUNTED_MATCHES
+    dense, sparse = (Counted(COUNTED_MATCHES, pages) for pages in (1, 10**9))
+    assert dense.estimated(size) == 2 * COUNTED_MATCHES
+    assert sparse.estimated(size) == COUNTED_MATCHES
+
+
+def test_a_sample_says_how_many_have_a_word_if_enough_of_it_have_it() -> None:
+    having = {"common": 500, "certain": CERTAIN_HITS, "seldom": CERTAIN_HITS - 1}
+    size = Size(200_000, 9.0, sampled=2_000, having=having)
+    assert size.estimated("common") == 50_000
+    assert size.estimated("certain") == 100 * CERTAIN_HITS
+    assert size.estimated("seldom") is size.estimated("unknown") is None
+
+
+def test_what_can_be_counted_is_not_estimated() -> None:
+    size = Size(2 * COUNTED_MATCHES, 9.0, sampled=2_000, having={"half": 1_000, "less": 999})
+    assert size.estimated("half") == COUNTED_MATCHES
+    assert size.estimated("less") is None
 
 
 def test_a_pair_of_common_characters_counts_as_the_rarer_of_both_and_goes_before_it() -> None:

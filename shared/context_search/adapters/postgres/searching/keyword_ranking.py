@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from context_search.domain.ranking.bm25 import idf, term_weight
 from context_search.domain.text.analysis import tokens
@@ -23,13 +23,30 @@ COUNTED_MATCHES = 3_000
 """Number of matches up to which a word is counted. Beyond it, the number is estimated."""
 
 
+CERTAIN_HITS = 48
+"""Number of chunks of a sample that have a word, from which on it says how many of all have it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Size of an index: chunks, mean tokens of a chunk, chunks on a page."""
+    """Size of an index: chunks, mean tokens of a chunk, chunks on a page.
+
+    ``having`` says of words how many of ``sampled`` of the chunks have each.
+    """
 
     chunks: int
     mean_length: float
     chunks_per_page: float = 1.0
+    sampled: int = 0
+    having: Mapping[str, int] = field(default_factory=dict)
+
+    def estimated(self, word: str) -> int | None:
+        """Returns how many chunks have a common word; of others the sample says nothing: None."""
+        hits = self.having.get(word, 0)
+        if hits < CERTAIN_HITS:
+            return None
+        matching = hits * self.chunks // self.sampled
+        return matching if matching >= COUNTED_MATCHES else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +60,20 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A word of the question, its query, and how many chunks have its keys on the first pages."""
+    """How many chunks have the keys of a word on the first pages."""
 
-    word: str
-    query: str
     matching: int
     pages: int
 
-    def estimated(self, size: Size) -> Term:
-        """Returns the word with how many chunks have its keys in all.
+    def estimated(self, size: Size) -> int:
+        """Returns how many chunks have the word's keys in all.
 
         Counting ends early for common words; matches come page by page.
         """
         if self.matching < COUNTED_MATCHES:
-            return Term(self.word, self.query, self.matching)
+            return self.matching
         share = self.matching / (self.pages * size.chunks_per_page)
-        matching = max(self.matching, int(min(1.0, share) * size.chunks))
-        return Term(self.word, self.query, matching)
+        return max(self.matching, int(min(1.0, share) * size.chunks))
 
 
 @dataclass(frozen=True, slots=True)

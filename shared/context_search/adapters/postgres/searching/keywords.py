@@ -12,7 +12,7 @@ docs/decisions/0014-postgres-keywords.md has the reasons and the measurements.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,10 @@ from context_search.adapters.postgres.searching.keyword_ranking import (
     is_common,
     rescored,
     selective,
+)
+from context_search.adapters.postgres.searching.keyword_statistics import (
+    size_of,
+    statistics_statement,
 )
 from context_search.adapters.postgres.searching.live_chunks import MAY_MATCH, filter_parameters
 from context_search.domain.errors import KeywordTimeoutError
@@ -80,8 +84,6 @@ def _quoted(lexeme: str) -> str:
 
 RESCORED = 150
 """Number of candidates whose text is read, to count words and see which are neighbours."""
-SAMPLED = 1_000
-"""Number of chunks from which the mean length is computed."""
 
 # Not by the index on generation_id, which the planner may like better: only GIN is bounded.
 _OF_GENERATION = "generation_id + 0 = :generation"
@@ -98,6 +100,14 @@ _LIVE = f"""
 """
 
 
+# A table that was never analysed looks small: all of it would be read, and unpacked. In a large one
+# the planner would compile a statement for longer than it takes. Without rows: neither is NULL.
+_PLANNING = """
+    SELECT WHERE concat(set_config('enable_seqscan', 'off', true),
+                        set_config('jit', 'off', true)) IS NULL
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class KeywordSearch:
     """Searches an index until ``deadline`` of the monotonic clock."""
@@ -108,10 +118,10 @@ class KeywordSearch:
 
     def best(self, reach: Reach, words: Mapping[str, float], limit: int) -> list[Ranked]:
         """Returns what ``Keywords.best`` does. Behind the first candidates a word counts once."""
-        # A table that was never analysed looks small: all of it would be read, and unpacked.
-        self.tx.queue("SET LOCAL enable_seqscan = off")
-        size = self._size()
-        terms = self._terms(words, size)
+        self.tx.queue(_PLANNING)
+        wanted = selective(words)
+        size = self._size([word for word in wanted if len(keys_of(word)) == 1])
+        terms = self._terms(wanted, size)
         if not terms:
             return []
         found = self._candidates(reach, affordable(terms), words, size, max(limit, RESCORED))
@@ -119,25 +129,32 @@ class KeywordSearch:
         ranked += [Ranked(one.doc_id, one.score) for one in found[RESCORED:]]
         return sorted(ranked, key=lambda one: (-one.score, one.doc_id))[:limit]
 
-    def _terms(self, words: Collection[str], size: Size) -> list[Term]:
-        """Returns the words whose keys some chunk has; counting is most of what a search takes."""
-        wanted = selective(words)
-        terms = self._counted([word for word in wanted if len(keys_of(word)) == 1], size)
-        pairs = [word for word in wanted if len(keys_of(word)) > 1]
-        known = {term.word: term.matching for term in terms}
-        common = [word for word in pairs if is_common(word, known)]
-        terms += [
-            Term(word, word_query(self.index.id, word), bound(word, known)) for word in common
-        ]
-        return terms + self._counted([word for word in pairs if word not in common], size)
+    def _size(self, words: Sequence[str]) -> Size:
+        queries = [word_query(self.index.id, word) for word in words]
+        sql, parameters = statistics_statement(self.index.generation, queries)
+        [row] = self._run(sql, **parameters)
+        return size_of(row, words)
 
-    def _counted(self, words: Sequence[str], size: Size) -> list[Term]:
-        queries = {word: word_query(self.index.id, word) for word in words}
-        if not queries:
-            return []
+    def _terms(self, wanted: Sequence[str], size: Size) -> list[Term]:
+        """Returns the words whose keys some chunk has; only what is not common is counted."""
+        known = {word: matching for word in wanted if (matching := size.estimated(word))}
+        single = [word for word in wanted if len(keys_of(word)) == 1]
+        known |= self._counted([word for word in single if word not in known], size)
+        pairs = [word for word in wanted if len(keys_of(word)) > 1]
+        known |= {word: bound(word, known) for word in pairs if is_common(word, known)}
+        known |= self._counted([word for word in pairs if word not in known], size)
+        return [
+            Term(word, word_query(self.index.id, word), known[word])
+            for word in wanted
+            if word in known
+        ]
+
+    def _counted(self, words: Sequence[str], size: Size) -> dict[str, int]:
+        if not words:
+            return {}
         rows = self._run(
             f"""
-            SELECT word, query, matching, first_row, last_row
+            SELECT word, matching, first_row, last_row
             FROM unnest(CAST(:words AS text[]), CAST(:queries AS text[])) AS term (word, query)
             CROSS JOIN LATERAL (
                 SELECT count(*) AS matching, CAST(min(row) AS text) AS first_row,
@@ -147,32 +164,15 @@ class KeywordSearch:
                       LIMIT :counted) AS chunk) AS counted
             WHERE matching > 0
             """,
-            words=list(queries),
-            queries=list(queries.values()),
+            words=list(words),
+            queries=[word_query(self.index.id, word) for word in words],
             generation=self.index.generation.id,
             counted=COUNTED_MATCHES,
         )
-        return [
-            Counted(word, query, matching, _page(last) - _page(first) + 1).estimated(size)
-            for word, query, matching, first, last in rows
-        ]
-
-    def _size(self) -> Size:
-        [row] = self._run(
-            """
-            SELECT (SELECT CAST(COALESCE(sum(chunks), 0) AS bigint) FROM chunk_tally
-                    WHERE namespace = :namespace),
-                   (SELECT CAST(COALESCE(avg(token_count), 1) AS float8) FROM (
-                        SELECT token_count FROM chunk_words WHERE generation_id = :generation
-                        LIMIT :sampled) AS sample),
-                   (SELECT CAST(GREATEST(1, reltuples / GREATEST(1, relpages)) AS float8)
-                    FROM pg_class WHERE oid = CAST('chunk_words' AS regclass))
-            """,
-            namespace=self.index.generation.namespace,
-            generation=self.index.generation.id,
-            sampled=SAMPLED,
-        )
-        return Size(*row)
+        return {
+            word: Counted(matching, _page(last) - _page(first) + 1).estimated(size)
+            for word, matching, first, last in rows
+        }
 
     def _candidates(
         self,
@@ -193,9 +193,10 @@ class KeywordSearch:
                     WHERE words @@ CAST(query AS tsquery) AND {_OF_GENERATION}
                     LIMIT :most) AS chunk),
             scored AS (
-                SELECT chunk_id, set_id, token_count, array_agg(number) AS numbers,
-                       sum(worth * ({K1} + 1) / (1 + {K1} * (1 - {B} + {B} * token_count
-                           / CAST(:mean AS float8)))) AS score
+                SELECT chunk_id, set_id, token_count,
+                       bit_or(CAST(1 AS bigint) << CAST(number AS int)) AS numbers,
+                       sum(worth / (CAST(:base AS float8) + CAST(:slope AS float8) * token_count))
+                           AS score
                 FROM having_it GROUP BY chunk_id, set_id, token_count)
             SELECT turbopuffer_doc_id, score, numbers, token_count, chunk_text
             FROM (SELECT * FROM scored ORDER BY score DESC, chunk_id) AS scored
@@ -203,8 +204,11 @@ class KeywordSearch:
             ORDER BY score DESC, chunk_id LIMIT :limit
             """,
             queries=[narrowed(term.query, self.index.id, reach) for term in terms],
-            worths=[words[term.word] * idf(term.matching, size.chunks) for term in terms],
-            mean=size.mean_length,
+            worths=[
+                words[term.word] * idf(term.matching, size.chunks) * (K1 + 1) for term in terms
+            ],
+            base=1 + K1 * (1 - B),
+            slope=K1 * B / (size.mean_length or 1.0),
             most=MOST_MATCHES,
             generation=self.index.generation.id,
             scope=reach.json_pointer,
@@ -213,7 +217,7 @@ class KeywordSearch:
             **filter_parameters(reach.filter),
         )
         return [
-            Candidate(doc_id, score, frozenset(terms[n - 1].word for n in numbers), length, text)
+            Candidate(doc_id, score, _of_bits(numbers, terms), length, text)
             for doc_id, score, numbers, length, text in rows
         ]
 
@@ -223,6 +227,11 @@ class KeywordSearch:
             raise KeywordTimeoutError("no time is left for the keyword search")
         self.tx.queue(f"SET LOCAL statement_timeout = {left_ms:d}")
         return self.tx.run(sql, **parameters)
+
+
+def _of_bits(numbers: int, terms: Sequence[Term]) -> frozenset[str]:
+    """Returns the words whose bits are set; they are counted from 1."""
+    return frozenset(term.word for n, term in enumerate(terms, 1) if numbers >> n & 1)
 
 
 def _page(row: str) -> int:
