@@ -33,10 +33,14 @@ class MemoryDeletions:
 
     def note_deleted(self, tombstones: Sequence[Tombstone], *, older_than_s: float) -> int:
         before, forgotten = self._before(older_than_s), 0
+        retired = {row.namespace for row in self.rows.generations.values() if row.retired_at}
         for stone in tombstones:
             key = (stone.namespace, stone.doc_id)
             row = self.rows.tombstones.get(key)
-            if row and row.deleted_at is not None and row.created_at < before:
+            if row and (
+                stone.namespace in retired
+                or (row.deleted_at is not None and row.created_at < before)
+            ):
                 del self.rows.tombstones[key]
                 forgotten += 1
             elif row:

@@ -118,7 +118,7 @@ class MemoryRebuilds:
             (row.switched_at, row.id, row)
             for row in self.rows.generations.values()
             if row.state == "previous" and row.index_id
-            if row.switched_at and row.switched_at < before
+            if row.switched_at and row.switched_at <= before
         ]
         return [row for _, _, row in sorted(old, key=lambda each: each[:2])]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
+from testing.one_process import OneProcess
 from tests.adapters.postgres import counters
 
 if TYPE_CHECKING:
@@ -64,3 +66,12 @@ def hasty(module_url: DatabaseUrl) -> Iterator[PostgresStore]:
     database = Database(module_url, lock_timeout_ms=1)
     yield PostgresStore(database)
     database.close()
+
+
+@pytest.fixture
+def one_process(postgres_url: str, databases: DatabaseFactory) -> Iterator[OneProcess]:
+    """The deployed parts over a database of their own."""
+    with databases.migrated() as url:
+        parts = OneProcess(urlsplit(postgres_url)._replace(path=f"/{url.database}").geturl())
+        yield parts
+        parts.close()

@@ -53,6 +53,20 @@ def test_a_document_that_was_never_deleted_is_still_deleted_twice(bench: Bench) 
     assert note(bench, grace_s=100) == 0
 
 
+def test_a_document_of_a_retired_generation_is_deleted_once(bench: Bench) -> None:
+    index = to_delete(bench)
+    to_delete(bench)
+    with bench.store.for_all("test") as work:
+        work.indexes.retire(index.id)
+        stones = work.deletions.tombstones(older_than_s=100, limit=99)
+        of_retired = [stone for stone in stones if stone.namespace == index.generation.namespace]
+        others = [stone for stone in stones if stone not in of_retired]
+        assert len(of_retired) == len(others) == 3
+        assert work.deletions.note_deleted(of_retired, older_than_s=100) == 3
+        assert work.deletions.note_deleted(others, older_than_s=100) == 0
+    assert {stone.namespace for stone in bench.tombstones(older_than_s=-1)} == {others[0].namespace}
+
+
 def test_old_tombstones_come_first_and_not_too_many(bench: Bench) -> None:
     old = to_delete(bench)
     bench.pass_time(10)

@@ -140,6 +140,14 @@ def test_the_generation_before_is_retired_when_it_is_old(bench: Bench) -> None:
         assert work.rebuilds.previous(index.id) is None
 
 
+def test_the_generation_before_may_be_retired_at_once(bench: Bench) -> None:
+    [index] = indexes(bench, 1)
+    switch(bench, start(bench, index))
+    with bench.store.for_all("test") as work:
+        assert work.rebuilds.retire_previous(index.id, older_than_s=0)
+        assert work.rebuilds.previous(index.id) is None
+
+
 def test_outdated_generations_are_found_the_oldest_first(bench: Bench) -> None:
     found = indexes(bench, 3)
     for index in found:

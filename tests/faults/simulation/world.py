@@ -243,6 +243,7 @@ class World:
         sweep = mutation.sweep(store, vectors, page=3)
         self.cleanup = mutation.cleanup(
             store,
+            store,
             vectors,
             RelayOutbox(store, self.deliver),
             settler,

@@ -142,6 +142,27 @@ def test_without_an_earlier_generation_there_is_no_way_back() -> None:
         system.rebuilds.roll_back(status.tool.id, Internal())
 
 
+def test_a_rebuild_gives_up_the_generation_before_the_last_switch() -> None:
+    system = System()
+    status = system.tool(system.table({"a": prose(500)}))
+    system.work()
+    for kept in (True, False):
+        system.rebuilds.start(status.tool.id, Internal())
+        with system.store.for_all("test") as work:
+            assert len(work.deletions.retired(older_than_s=-1, limit=9)) == 0
+            removed = work.deletions.remove_retired_nodes(limit=9)
+        assert removed == (0 if kept else 1)
+        if kept:
+            system.work()
+    with pytest.raises(ConflictError):
+        system.rebuilds.roll_back(status.tool.id, Internal())
+    answer = system.search(status.tool.id, system.principal, "harbour", 5)
+    assert answer.target.status == "rebuilding"
+    assert len(answer.hits) > 0
+    system.work()
+    system.rebuilds.roll_back(status.tool.id, Internal())
+
+
 def test_two_rebuilds_run_at_once_and_the_third_waits() -> None:
     system = System()
     tools = [system.tool(system.table({"a": prose(500, seed)})).tool.id for seed in range(3)]

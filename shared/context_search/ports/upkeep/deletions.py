@@ -26,7 +26,10 @@ class Deletions(Protocol):
         ...
 
     def note_deleted(self, tombstones: Sequence[Tombstone], *, older_than_s: float) -> int:
-        """Notes a delete in turbopuffer; forgets those past the grace and returns their number."""
+        """Notes a delete in one namespace; forgets what is past the grace and returns how many.
+
+        All of a retired generation are forgotten: its namespace goes after the grace.
+        """
         ...
 
     def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:

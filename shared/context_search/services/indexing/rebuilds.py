@@ -72,6 +72,7 @@ class Rebuilds:
             config = current_config(index, self.model)
             if config != index.config and work.rebuilds.has_index(index.table_id, config):
                 raise ConflictError("the table has such an index already: create the tool again")
+            work.rebuilds.retire_previous(index.id, older_than_s=0)  # two generations, never three
             generation = work.rebuilds.start(index, config, at_once=REBUILDS_AT_ONCE)
             if work.evictions.revive(index.id) or generation.generation.state == "building":
                 work.send(CompareIndex(index.id, index.table_id))

@@ -43,7 +43,7 @@ _SIZE = """
            CAST(COALESCE(sum(bytes), 0) AS bigint)
     FROM looked_at
 """
-_OUTDATED = "switched_at < clock_timestamp() - make_interval(secs => :age)"
+_OUTDATED = "switched_at <= clock_timestamp() - make_interval(secs => :age)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,9 @@ class PostgresDeletions:
             """
             WITH named AS (
                 SELECT ctid, created_at < statement_timestamp() - make_interval(secs => :age)
-                             AND deleted_at IS NOT NULL AS is_final
+                             AND deleted_at IS NOT NULL
+                    OR EXISTS (SELECT FROM index_generation  -- all of it goes after the grace
+                               WHERE namespace = :namespace AND state = 'retired') AS is_final
                 FROM tombstone
                 WHERE namespace = :namespace AND doc_id = ANY(CAST(:ids AS text[])) FOR UPDATE),
             noted AS (

@@ -1,0 +1,107 @@
+"""The deployed parts in one process over a real Postgres; all else outside is in memory."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from context_search.bootstrap import Parts
+from context_search.domain.access import ProjectKey
+from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.model import Scope
+from context_search.domain.orders import ORDER_ID, order_from_json
+from context_search.ports.outside import Deadline
+from context_search.services.catalog.tools import NewSearchTool
+from context_search.settings import Settings
+from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.queue import ListQueue
+from testing.in_memory.vectors import DictVectors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from context_search.domain.model import Table
+    from context_search.ports.outside import Embedder
+
+CONFIG = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=300, chunk_overlap=0)
+LAMBDA_S = 900.0
+
+
+class OneProcess(Parts):
+    """Creates, works and cleans up one after the other."""
+
+    def __init__(self, database_url: str) -> None:
+        """``database_url``: where the tables are."""
+        super().__init__(
+            Settings(
+                database_url=database_url,
+                queue_url="",
+                dead_letter_queue_url="",
+                turbopuffer_api_key="unused",
+                turbopuffer_base_url="http://unused",
+                embedding_model=CONFIG.model,
+                embedding_dimensions=CONFIG.dimensions,
+                internal_secret="unused",  # noqa: S106 - nobody else can ask
+                query_hash_key="unused",
+            )
+        )
+
+    @cached_property
+    def vectors(self) -> DictVectors:  # type: ignore[override]
+        """turbopuffer in memory."""
+        return DictVectors()
+
+    @cached_property
+    def queue(self) -> ListQueue:  # type: ignore[override]
+        """The queue in memory."""
+        return ListQueue()
+
+    def embedder_of(self, config: IndexConfig) -> Embedder:
+        """A model that costs nothing."""
+        return WordEmbedder(config.dimensions)
+
+    def table(self, document: object) -> Table:
+        """Returns a new table of a new project."""
+        with self.store.for_all("create a project") as work:
+            owner = ProjectKey(work.projects.add("project").id)
+        return self.tables.create(owner, "table", None, document)
+
+    def ready_tools(self, table: Table, scopes: Sequence[str]) -> list[int]:
+        """Returns new Search Tools over parts of a table, complete; all of them share an index."""
+        tools = [
+            NewSearchTool(
+                table.project_id, "search", None, Scope(table.id, scope), CONFIG, SearchConfig()
+            )
+            for scope in scopes
+        ]
+        made = [self.tools.tools.create(tool).tool.id for tool in tools]
+        self.work()
+        self.clean()
+        return made
+
+    def work(self) -> None:
+        """Carries out orders until there are none. Raises what a worker reports."""
+        worker, messages = self.worker, self.queue.messages
+        while messages:
+            body = messages.pop(0)
+            order, order_id = order_from_json(body), body.get(ORDER_ID)
+            if order is None or not (order_id is None or isinstance(order_id, int)):
+                raise ValueError("an order that nobody can read")
+            done = worker.carry_out(order, self._in_time(), order_id=order_id)
+            if done.error is not None:
+                raise done.error
+
+    def clean(self) -> None:
+        """Runs cleanup, and what it orders. Raises RuntimeError when a step fails."""
+        report = self.cleanup.run(self._in_time())
+        if report.errors:
+            raise RuntimeError(f"cleanup: {report.errors}")
+        self.work()
+
+    def close(self) -> None:
+        """Closes the connections."""
+        for store in (self.postgres, self.patient_postgres):
+            store.database.close()
+
+    def _in_time(self) -> Deadline:
+        return Deadline(self.clock, self.clock.monotonic() + LAMBDA_S)
