@@ -75,5 +75,7 @@ def statistics_statement(generation: Generation, queries: Sequence[str]) -> Stat
 
 def size_of(row: Sequence[Any], words: Sequence[str]) -> Size:
     """Returns the size of an index, and how many chunks of the sample have each of the words."""
-    *size, sampled, having = row
-    return Size(*size, sampled or 0, dict(zip(words, having, strict=False)))
+    chunks, mean_length, chunks_per_page, sampled, having = row
+    # Of a question without such words nothing is counted; without a sample nothing at all.
+    known = dict(zip(words, having, strict=False))
+    return Size(chunks, mean_length, chunks_per_page, sampled or 0, known)
