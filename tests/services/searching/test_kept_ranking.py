@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,9 @@ FURTHER = st.builds(
     NUMBERS,
 )
 SHOWN = st.builds(
-    lambda hit, copies, more: Row(*hit, copies, len(copies) + more if copies else 0),
+    lambda hit, copies, more: replace(
+        Row(*hit), copies=copies, copies_total=len(copies) + more if copies else 0
+    ),
     FURTHER,
     st.lists(st.sampled_from(["1.a.b.c.0", "1.a.b.c.1"]), max_size=3),
     st.integers(0, 5),
