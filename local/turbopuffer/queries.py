@@ -154,9 +154,12 @@ class Query:
             threshold = np.partition(values, count - 1)[count - 1]
             near = values <= threshold
             rows, values = rows[near], values[near]
-        hits: list[Hit] = list(zip(rows.tolist(), values, strict=True))
-        hits.sort(key=lambda hit: (hit[1], self._index.ids[hit[0]]))
-        return hits[:count]
+        order = np.argsort(values)  # so that Python's sort, which knows the ids, has little to do
+        rows, values = rows[order], values[order]
+        names = map(self._index.ids.__getitem__, rows.tolist())
+        ranked = sorted(zip(values.tolist(), names, range(len(rows)), strict=True))[:count]
+        best = [place for _, _, place in ranked]
+        return list(zip(rows[best].tolist(), values[best], strict=True))
 
 
 def _check_filterable(name: str, attribute: Attribute) -> None:

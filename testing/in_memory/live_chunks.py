@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from context_search.domain.documents import content_hash, parse_fielded
 from context_search.domain.filters import Filter, lets_through, matches, names_of, to_text
@@ -17,6 +18,13 @@ from testing.in_memory.comparisons import has_fields, may_match
 from testing.in_memory.rows import ChunkRow, NodeRow, Rows
 
 _LONGEST_FIELDS = 4_096
+_LEFT_OUT: Mapping[str, Any] = {
+    "id": 0,
+    "total_chunks": 0,
+    "chunk_text": "",
+    "char_start": 0,
+    "char_end": 0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,7 @@ class MemoryLiveChunks:
                 hydrated = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
                 if hydrated.stale and reach.only_current:
                     continue
-                found[chunk.doc_id] = hydrated if texts else hydrated._replace(chunk_text="")
+                found[chunk.doc_id] = hydrated if texts else hydrated._replace(**_LEFT_OUT)
         return found
 
     def matching(
@@ -121,13 +129,20 @@ class MemoryLiveChunks:
             has_fields(self.rows, index.generation.id, table_id, names) for table_id in compared
         )
 
-    def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
-        """Reads the texts of a namespace."""
-        wanted = set(doc_ids)
+    def completed(self, index: Index, chunks: Sequence[HydratedChunk]) -> dict[str, HydratedChunk]:
+        """Looks at every chunk there is."""
+        known = {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
         return {
-            chunk.doc_id: chunk.text
-            for chunk in self.rows.chunks.values()
-            if chunk.namespace == index.generation.namespace and chunk.doc_id in wanted
+            row.doc_id: known[row.doc_id]._replace(
+                id=row.id,
+                total_chunks=row.total,
+                chunk_text=row.text,
+                char_start=row.start,
+                char_end=row.end,
+            )
+            for row in self.rows.chunks.values()
+            if row.namespace == index.generation.namespace and row.doc_id in known
+            if row.content_hash == known[row.doc_id].content_hash
         }
 
     def around(

@@ -7,7 +7,7 @@ import struct
 import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice, starmap
+from itertools import islice
 from typing import Any
 
 import httpx2
@@ -22,7 +22,7 @@ from context_search.domain.errors import (
     VectorStoreTimeoutError,
     VectorStoreUnavailableError,
 )
-from context_search.domain.ids import first_row_id
+from context_search.domain.ids import first_row_ids
 from context_search.domain.limits import LONGEST_RETRY_S
 from context_search.ports.outside import MAX_QUERY_ROWS, Legs, Ranked, VectorQuery, VectorRow
 
@@ -334,10 +334,12 @@ def _by_words(tokens: Mapping[str, float]) -> tuple[object, ...]:
 
 def _best(rows: Sequence[Mapping[str, Any]], *, sign: float, offset: float) -> list[Ranked]:
     """Returns one row per chunk, that of its best window, in the order of the leg."""
+    names = first_row_ids([row["id"] for row in rows])  # thousands
+    scores = [offset + sign * row["$dist"] for row in rows]
     best: dict[str, float] = {}
-    for row in rows:  # thousands
-        best.setdefault(first_row_id(row["id"]), offset + sign * row["$dist"])
-    return list(starmap(Ranked, best.items()))
+    for name, score in zip(names, scores, strict=True):
+        best.setdefault(name, score)
+    return list(map(Ranked._make, best.items()))
 
 
 def _floats(vector: object) -> Sequence[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 
 from context_search.domain.json_pointer import ancestors
 
@@ -85,6 +86,15 @@ def first_row_id(window_id: str) -> str:
     if window_id.count(".") < _PARTS:
         return window_id
     return ".".join(window_id.split(".")[:_PARTS])
+
+
+def first_row_ids(window_ids: Sequence[str]) -> Sequence[str]:
+    """Returns ``first_row_id`` of each; of thousands at once, as a rule without a window."""
+    dots = "".join(window_ids).count(".")
+    # None has fewer, so that many are those of first rows alone.
+    return (
+        window_ids if dots == (_PARTS - 1) * len(window_ids) else [*map(first_row_id, window_ids)]
+    )
 
 
 def table_namespace(

@@ -164,21 +164,24 @@ def test_a_reach_may_name_tables(bench: Bench) -> None:
             assert len(work.live_chunks.hydrate(index, Reach("", tables), ids)) == count
 
 
-def test_chunks_and_their_texts_can_be_read_apart(bench: Bench) -> None:
+def test_what_few_chunks_are_looked_at_for_can_be_read_later(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT})
     ids = bench.ids(index)
-    whole = hydrated(bench, tool, index, ids)
+    whole = {chunk.turbopuffer_doc_id: chunk for chunk in hydrated(bench, tool, index, ids)}
     with bench.store.for_all("test") as work:
         bare = work.live_chunks.hydrate(index, Reach(), [*ids, "unknown"], texts=False)
+        some = [bare[name] for name in ids[1:]]
+        completed = work.live_chunks.completed(index, some)
         elsewhere = replace(index, generation=replace(index.generation, namespace="another"))
-        texts = work.live_chunks.texts(index, [*ids[1:], "unknown"])
-        assert work.live_chunks.texts(index, []) == {}
-        assert work.live_chunks.texts(elsewhere, ids) == {}
-    assert texts.keys() == set(ids[1:])
-    assert {chunk.chunk_text for chunk in bare.values()} == {""}
-    texts |= {ids[0]: next(each.chunk_text for each in whole if each.turbopuffer_doc_id == ids[0])}
-    together = [chunk._replace(chunk_text=texts[name]) for name, chunk in bare.items()]
-    assert sorted(together, key=lambda chunk: chunk.chunk_index) == whole
+        assert work.live_chunks.completed(index, []) == {}
+        assert work.live_chunks.completed(elsewhere, some) == {}
+        of_another_text = [chunk._replace(content_hash="another") for chunk in some]
+        assert work.live_chunks.completed(index, of_another_text) == {}
+    assert completed == {name: whole[name] for name in ids[1:]}
+    assert bare == {
+        name: chunk._replace(id=0, total_chunks=0, chunk_text="", char_start=0, char_end=0)
+        for name, chunk in whole.items()
+    }
 
 
 def test_every_character_comes_back_as_it_was(bench: Bench) -> None:

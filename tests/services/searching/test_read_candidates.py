@@ -20,10 +20,10 @@ LINEAR = SearchConfig(fusion="linear", bm25_weight=0.55, vector_weight=0.35)
 
 
 class SwappedMeanwhile(MemoryLiveChunks):
-    """One text is not there any more when the texts are read."""
+    """One chunk is not there any more when the texts are read."""
 
-    def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
-        return super().texts(index, doc_ids[1:])
+    def completed(self, index: Index, chunks: Sequence[HydratedChunk]) -> dict[str, HydratedChunk]:
+        return super().completed(index, chunks[1:])
 
 
 class Candidates:
@@ -65,8 +65,7 @@ def test_a_long_linear_ranking_is_the_same_without_the_texts_behind(without: str
     expected = rank(target, asked, found, candidates.whole()).hits
     hits = rank(target, asked, found, candidates.read(candidates.chunks)).hits
     assert hits[:LOOKED_AT] == expected[:LOOKED_AT]
-    behind = [replace(hit, chunk=hit.chunk._replace(chunk_text="")) for hit in expected[LOOKED_AT:]]
-    assert hits[LOOKED_AT:] == behind
+    assert [hit.score for hit in hits[LOOKED_AT:]] == [hit.score for hit in expected[LOOKED_AT:]]
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def _server_fields(error: BaseException) -> dict[str, str] | None:
 def _check(name: str, value: object) -> None:
     """Raises InvalidInputError for text with NUL or a lone surrogate, also inside of lists."""
     if isinstance(value, list | tuple):
-        if value and all(type(item) is str for item in value):
+        if set(map(type, value)) == {str}:
             value = ["".join(value)]  # thousands at once
         for item in value:
             _check(name, item)

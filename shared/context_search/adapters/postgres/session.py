@@ -203,10 +203,12 @@ def _moment(text: str) -> Any:
 
 def _array(values: list[Any]) -> str:
     """Writes an array; pg8000 looks at each character of its strings in Python."""
-    if not values or any(type(value) is not str for value in values):
+    if set(map(type, values)) != {str}:
         return str(array_out(values))
-    escaped = [value.replace("\\", "\\\\").replace('"', '\\"') for value in values]
-    return '{"' + '","'.join(escaped) + '"}'
+    text = "".join(values)  # thousands at once
+    if "\\" in text or '"' in text:
+        values = [value.replace("\\", "\\\\").replace('"', '\\"') for value in values]
+    return '{"' + '","'.join(values) + '"}'
 
 
 _AS_TEXT = {

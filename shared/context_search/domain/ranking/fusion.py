@@ -62,8 +62,8 @@ def linear_combination(parts: Sequence[Leg], weights: Sequence[float]) -> list[d
     """
     whole = sum(weights) or 1.0
     return [
-        {name: weight / whole * score for name, score in part.items()}
-        for part, weight in zip(parts, weights, strict=True)
+        {name: share * score for name, score in part.items()}
+        for part, share in zip(parts, [weight / whole for weight in weights], strict=True)
     ]
 
 

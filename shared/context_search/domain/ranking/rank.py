@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby, repeat
-from typing import Any
+from itertools import compress, count, islice, repeat
+from operator import eq
 
 from context_search.domain.config import SearchConfig, Weights
 from context_search.domain.json_pointer import document_order, last_keys, relative
@@ -212,8 +212,9 @@ def _best_live(
 
 def _cut(leg: Scores, live: Chunks, candidates: int) -> dict[str, float]:
     alive = _in_order({name: score for name, score in leg.items() if name in live}, live)
-    dead = [name for name in leg if name not in live]
-    return {name: leg[name] for name in [*alive[:candidates], *dead]}
+    dead = [name for name in leg if name not in live] if len(alive) < len(leg) else []
+    left = [*alive[:candidates], *dead]
+    return dict(zip(left, map(leg.__getitem__, left), strict=True))
 
 
 def _shared_by(target: Target, legs: Sequence[LegName]) -> Weights:
@@ -236,25 +237,33 @@ def _live(question: Question, found: Found, chunks: Chunks) -> _Live:
 
 
 def _order(scores: Scores, live: _Live, chunks: Chunks) -> list[str]:
-    return _in_order({name: (score, live.recency[name]) for name, score in scores.items()}, chunks)
+    return _in_order(scores, chunks, lambda name: -live.recency[name])
 
 
-def _in_order(scores: Mapping[str, Any], chunks: Chunks) -> list[str]:
-    """Returns the ids best first; equal ones by table, place in the document and chunk."""
-
+def _in_order(
+    scores: Scores, chunks: Chunks, before_place: Callable[[str], float] = lambda _: 0.0
+) -> list[str]:
+    """Returns the ids best first; equal ones by ``before_place``, table, place in the document and
+    chunk.
+    """
     in_document: dict[str, list[tuple[int, str]]] = {}  # chunks of a string have one pointer
 
     def place(name: str) -> tuple[object, ...]:
         chunk = chunks[name]
         if (order := in_document.get(chunk.json_pointer)) is None:
             order = in_document[chunk.json_pointer] = document_order(chunk.json_pointer)
-        return chunk.table_id, order, chunk.chunk_index, name
+        return before_place(name), chunk.table_id, order, chunk.chunk_index, name
 
     ranked = sorted(scores, key=scores.__getitem__, reverse=True)
+    values = list(map(scores.__getitem__, ranked))
     # Places cost much more than scores, and most scores are nobody else's.
-    if len(set(scores.values())) < len(scores):
-        equals = (list(equal) for _, equal in groupby(ranked, scores.__getitem__))
-        ranked = [n for equal in equals for n in (sorted(equal, key=place) if equal[1:] else equal)]
+    end = 0
+    for first in compress(count(), map(eq, values, islice(values, 1, None))):
+        if first >= end:
+            end = first + 1
+            while end < len(values) and values[end] == values[first]:
+                end += 1
+            ranked[first:end] = sorted(ranked[first:end], key=place)
     return ranked
 
 
@@ -363,10 +372,7 @@ def _evidence(
     live: _Live, scored: Scored, names: Sequence[str], weighed: tuple[Scores, Scores]
 ) -> dict[str, Evidence]:
     semantic, bm25 = weighed
-    ranks = [
-        {name: place for place, name in enumerate(ranking(leg), start=1)}
-        for leg in (live.vector, live.keyword)
-    ]
+    ranks = [dict(zip(ranking(leg), count(1))) for leg in (live.vector, live.keyword)]
     return {
         name: Evidence(
             vector_rank=ranks[0].get(name),

@@ -29,7 +29,8 @@ class LiveChunks(Protocol):
 
         Only chunks of active sets, within reach, of pointers that still exist; ``stale``
         when the live text is another one by now. A filter holds for the fields that the document
-        has now. Without ``texts`` each ``chunk_text`` is empty.
+        has now. Without ``texts`` each ``chunk_text`` is empty, and ``id``, ``total_chunks``,
+        ``char_start`` and ``char_end`` are 0: what nobody needs of thousands.
         """
         ...
 
@@ -57,8 +58,10 @@ class LiveChunks(Protocol):
         """
         ...
 
-    def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
-        """Returns the texts of chunks that ``hydrate`` gave, of those that are still there."""
+    def completed(self, index: Index, chunks: Sequence[HydratedChunk]) -> dict[str, HydratedChunk]:
+        """Returns chunks that ``hydrate`` gave without texts with all that they have, by their ids;
+        those that are still of the same text of their string.
+        """
         ...
 
     def first_texts(

@@ -275,13 +275,11 @@ def read_candidates(
         return Candidates(rows.hydrate(index, target.reach, ids))
     chunks = rows.hydrate(index, target.reach, ids, texts=False)
     look = first_look(target, question, found, chunks)
-    texts = rows.texts(index, look.looked_at)
-    if len(texts) < len(look.looked_at):
+    completed = rows.completed(index, [chunks[name] for name in look.looked_at])
+    if len(completed) < len(look.looked_at):
         # Another version took their place meanwhile: one statement sees one state.
         return Candidates(rows.hydrate(index, target.reach, ids))
-    for name, text in texts.items():
-        chunks[name] = chunks[name]._replace(chunk_text=text)
-    return Candidates(chunks, look)
+    return Candidates(chunks | completed, look)
 
 
 def searcher(

@@ -5,31 +5,32 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
 
 from context_search.domain.access import Principal
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import CursorInvalidError
 from context_search.domain.filters import to_mapping, to_text
 from context_search.domain.json_pointer import ancestors
-from context_search.domain.model import Generation, HydratedChunk, Index, Reach
+from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.ranking.rank import relevance_of
 from context_search.domain.ranking.relevance import Calibration, calibration_of
 from context_search.domain.search import (
     Answer,
-    Degradation,
-    Evidence,
-    Found,
     FurtherHit,
     Hint,
     Hit,
-    LegName,
     QuestionLimits,
-    Target,
 )
 from context_search.domain.text.analysis import query_weights, with_name
 from context_search.ports.store import Store, UnitOfWork
+from context_search.services.searching.kept_ranking import (
+    KEPT_FORM,
+    RANKING_AGE_S,
+    Columns,
+    KeptRanking,
+    Row,
+)
 from context_search.services.searching.targets import SearchedProject, Searches, read_target
 
 TITLES = ("title", "name")
@@ -89,113 +90,6 @@ def nearest(
             if found:
                 return found[:limit]
     return None
-
-
-RANKING_AGE_S = 600.0
-"""Seconds for which a cursor is valid."""
-KEPT_FORM = 4
-"""Version of the form of kept rankings. A cursor of another form is refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One hit: the document of its chunk, and its scores. ``cosine`` is None without a vector.
-
-    ``copies`` are the documents of those of its duplicates whose places are told, ``copies_total``
-    counts all.
-    """
-
-    doc_id: str
-    score: float
-    cosine: float | None
-    bm25: float
-    semantic: float
-    recency: float
-    copies: Sequence[str] = ()
-    copies_total: int = 0
-
-    @classmethod
-    def of(cls, hit: Hit) -> Row:
-        """Returns what is kept of a hit."""
-        why, copies = hit.evidence, [copy.turbopuffer_doc_id for copy in hit.duplicates]
-        name, score = hit.chunk.turbopuffer_doc_id, hit.score
-        if why is None:
-            return cls(name, score, None, 0.0, 0.0, 0.0, copies, hit.duplicates_total)
-        legs = (why.raw_semantic, why.bm25, why.semantic, why.recency)
-        return cls(name, score, *legs, copies=copies, copies_total=hit.duplicates_total)
-
-    def values(self) -> list[object]:
-        """Returns the arguments of the constructor."""
-        parts = [self.cosine, self.bm25, self.semantic, self.recency]
-        copies = [list(self.copies), self.copies_total] if self.copies else []
-        return [self.doc_id, self.score, *parts, *copies]
-
-    def living(self, chunks: Mapping[str, HydratedChunk]) -> list[HydratedChunk]:
-        """Returns those of the hit and its duplicates that are there, in this order."""
-        return [chunks[name] for name in (self.doc_id, *self.copies) if name in chunks]
-
-    def hit(self, living: Sequence[HydratedChunk], relevance: float) -> Hit:
-        """Returns the hit with its chunk as it is now; ranks within the legs are not kept.
-
-        The first that is ``living`` stands for those that are gone.
-        """
-        evidence = Evidence(
-            None, None, None, None, self.semantic, self.bm25, self.recency, matched=()
-        )
-        chunk, *copies = living
-        gone = 1 + len(self.copies) - len(living)
-        total = self.copies_total - gone
-        return Hit(self.score, relevance, chunk.json_pointer, chunk, evidence, copies, total)
-
-
-@dataclass(frozen=True, slots=True)
-class KeptRanking:
-    """The hits of one question in one generation of an index, best first.
-
-    ``question`` tells it from others; ``hidden`` hits had too low a score. ``middle`` and ``width``
-    say what the cosines mean. ``rows`` are the values of a ``Row`` each, as JSON can hold them.
-    """
-
-    question: str
-    index_id: int
-    generation_id: int
-    namespace: str
-    mode_requested: Strategy
-    legs: Sequence[LegName]
-    degraded: Sequence[Degradation]
-    truncated: bool
-    hidden: int
-    middle: float
-    width: float
-    rows: Sequence[Sequence[Any]]
-
-    def to_mapping(self) -> dict[str, object]:
-        """Returns what ``from_mapping`` reads."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
-    @classmethod
-    def from_mapping(cls, values: Mapping[str, Any]) -> KeptRanking:
-        """Returns the ranking that ``to_mapping`` wrote."""
-        return cls(**values)
-
-    def page(self, first: int, size: int) -> list[Row]:
-        """Returns some of the hits; there may be thousands, and a page needs few."""
-        return [Row(*values) for values in self.rows[first : first + size]]
-
-    def seen_through(self, index: Index) -> Index:
-        """Returns the index through the generation of this ranking, whichever answers by now."""
-        return replace(index, generation=Generation(self.generation_id, self.namespace))
-
-    def answer(self, query: str, target: Target) -> Answer:
-        """Returns the answer of this ranking, without hits."""
-        return Answer(
-            query=query,
-            target=target,
-            mode_requested=self.mode_requested,
-            found=Found(legs=tuple(self.legs)),
-            degraded=list(self.degraded),
-            ranked=len(self.rows),
-        )
 
 
 PAGE = 50
@@ -292,13 +186,13 @@ class SearchProject:
         ranking = _kept(asked, answer, shown, further, hidden=hidden)
         with self.store.for_project(principal.project_id) as work:
             cursor, hits = None, list(map(_with_whole_path, shown[:PAGE]))
-            if len(ranking.rows) > len(hits):  # what is further has its text on its own page
+            if ranking.rows.count > len(hits):  # what is further has its text on its own page
                 body = ranking.to_mapping()
                 name = work.rankings.keep(principal.project_id, body, at_most=KEPT_RANKINGS)
                 cursor = f"{name}.{len(hits)}"
             labels = labels_of(work, answer.target.index, [hit.chunk for hit in hits])
         hint = None if hits else answer.hint_at(hidden=ranking.hidden)
-        page = replace(answer, hits=hits, ranked=len(ranking.rows), further=())
+        page = replace(answer, hits=hits, ranked=ranking.rows.count, further=())
         return ProjectPage(page, labels, cursor, ranking.truncated, ranking.hidden, hint, answer)
 
     def _further(self, principal: Principal, asked: ProjectQuestion, cursor: str) -> ProjectPage:
@@ -318,7 +212,7 @@ class SearchProject:
             ranking = KeptRanking.from_mapping(body)
             if (ranking.question, ranking.index_id) != (asked.fingerprint, index.id):
                 raise CursorInvalidError("the cursor belongs to another question")
-            rows = ranking.page(first, PAGE)
+            rows = ranking.rows.page(first, PAGE)
             then = ranking.seen_through(index)
             names = [name for row in rows for name in (row.doc_id, *row.copies)]
             reach = replace(asked.reach, filter=asked.limits.filter)
@@ -328,7 +222,7 @@ class SearchProject:
         hits = _hits(calibration, asked.query, rows, chunks)
         answer = ranking.answer(asked.query, target)
         answer = replace(answer, hits=hits, gone=len(rows) - len(hits))
-        following = f"{name}.{first + PAGE}" if len(ranking.rows) > first + PAGE else None
+        following = f"{name}.{first + PAGE}" if ranking.rows.count > first + PAGE else None
         return ProjectPage(answer, labels, following, ranking.truncated, ranking.hidden)
 
 
@@ -361,7 +255,7 @@ def _kept(
         hidden=hidden,
         middle=calibration.middle,
         width=calibration.width,
-        rows=[*(Row.of(hit).values() for hit in shown), *further],
+        rows=Columns.of([Row.of(hit) for hit in shown], further),
     )
 
 

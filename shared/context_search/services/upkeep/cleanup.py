@@ -31,7 +31,7 @@ from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.status import write_summaries
 from context_search.services.indexing.vector_rows import tokens_of
 from context_search.services.searching.admission import UNUSED_S
-from context_search.services.searching.search_project import RANKING_AGE_S
+from context_search.services.searching.kept_ranking import RANKING_AGE_S
 from context_search.services.upkeep.cleanup_report import CleanupReport
 from context_search.services.upkeep.sweep import Sweep
 from context_search.services.upkeep.sweep_round import PAGES_PER_RUN, SweepRounds

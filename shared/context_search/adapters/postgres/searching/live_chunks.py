@@ -17,7 +17,6 @@ from context_search.domain.errors import InvalidDocumentError
 from context_search.domain.filters import (
     All,
     Condition,
-    Fields,
     Filter,
     Not,
     Operator,
@@ -95,13 +94,15 @@ def _path_of(wanted: Condition) -> str:
 
 
 # Two lists as a JSON value each: pg8000 takes 8 µs for a row, and there may be 10,000. Sets are
-# looked for by their ids: joined with 8,800 chunks, each was compared with every set.
+# looked for by their ids: joined with 8,800 chunks, each was compared with every set. What the
+# chunks of a set share comes with the set, and what few are looked at for comes when they are.
 _FOUND = f"""
     WITH found AS MATERIALIZED (
-        SELECT set_id, json_build_array(
-            set_id, id, table_id, json_pointer, chunk_index, total_chunks,
-            CASE WHEN CAST(:texts AS boolean) THEN chunk_text ELSE '' END, char_start,
-            char_end, content_hash, turbopuffer_namespace, turbopuffer_doc_id) AS chunk
+        SELECT set_id, CASE
+            WHEN CAST(:texts AS boolean) THEN json_build_array(
+                set_id, turbopuffer_doc_id, chunk_index,
+                id, total_chunks, chunk_text, char_start, char_end)
+            ELSE json_build_array(set_id, turbopuffer_doc_id, chunk_index) END AS chunk
         FROM chunks
         WHERE turbopuffer_namespace = :namespace
           AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
@@ -110,7 +111,8 @@ _FOUND = f"""
           AND (CAST(:tables AS bigint[]) IS NULL OR table_id = ANY(CAST(:tables AS bigint[]))))
     SELECT (SELECT json_agg(chunk) FROM found), (
         SELECT json_agg(json_build_array(
-                   chunk_set.id, node.changed_at, node.content_hash,
+                   chunk_set.id, node.table_id, node.json_pointer, chunk_set.content_hash,
+                   node.changed_at, node.content_hash,
                    context_table.revision IS DISTINCT FROM comparison.revision,
                    CAST(CASE WHEN {FIELDS_ARE_KNOWN} THEN node.fields END AS text)))
         FROM chunk_set
@@ -144,28 +146,35 @@ def chunks_statement(
 _LONGEST_FIELDS = 4_096
 
 
+_OF_FEW = ("id", "total_chunks", "chunk_text", "char_start", "char_end")
+_LEFT_OUT = (0, 0, "", 0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class _LiveSet:
     """The present state of a string whose chunks were found. ``is_behind``: its table changed
-    since, or its ``fields`` are asked for and not known.
+    since, or its fields are asked for and not known.
     """
 
-    changed_at: datetime
+    table_id: int
+    json_pointer: str
     content_hash: str
+    changed_at: datetime
+    is_stale: bool
     is_behind: bool
-    fields: Fields
 
 
 def _live_sets(listed: str | None, wanted: Filter | None) -> dict[int, _LiveSet]:
-    return {
-        set_id: _LiveSet(
-            datetime.fromisoformat(changed_at),
-            content_hash,
-            is_behind or (wanted is not None and fields is None),
-            stored_fields(fields or "{}"),
-        )
-        for set_id, changed_at, content_hash, is_behind, fields in json.loads(listed or "[]")
-    }
+    """Returns the sets by id, without those whose fields a filter does not let through."""
+    sets = {}
+    for set_id, table_id, pointer, of_set, changed_at, now, has_changed, fields in json.loads(
+        listed or "[]"
+    ):
+        is_behind = has_changed or (wanted is not None and fields is None)
+        if wanted is None or is_behind or matches(wanted, stored_fields(fields)):
+            moment = datetime.fromisoformat(changed_at)
+            sets[set_id] = _LiveSet(table_id, pointer, of_set, moment, now != of_set, is_behind)
+    return sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,17 +189,17 @@ class PostgresLiveChunks:
         """Reads chunks with their sets, then documents that were not compared yet."""
         sql, parameters = chunks_statement(index, reach, doc_ids, texts=texts)
         [[listed, live_sets]] = self.tx.run(sql, **parameters)
-        rows = json.loads(listed or "[]")
         sets = _live_sets(live_sets, reach.filter)
+        namespace = index.generation.namespace
         chunks: list[HydratedChunk] = []
         behind: list[HydratedChunk] = []
-        for set_id, *row in rows:
+        for set_id, doc_id, place, *rest in json.loads(listed or "[]"):  # thousands
             if live := sets.get(set_id):
-                chunk = HydratedChunk(*[*row, live.changed_at, live.content_hash != row[8]])
-                if live.is_behind:
-                    behind.append(chunk)
-                elif reach.filter is None or matches(reach.filter, live.fields):
-                    chunks.append(chunk)
+                chunk_id, total, *shown = rest or _LEFT_OUT
+                at = (chunk_id, live.table_id, live.json_pointer, place, total)
+                named = (live.content_hash, namespace, doc_id, live.changed_at, live.is_stale)
+                chunk = HydratedChunk._make((*at, *shown, *named))
+                (behind if live.is_behind else chunks).append(chunk)
         for table_id in sorted({chunk.table_id for chunk in behind}):
             # The document changed and was not compared yet.
             of_table = [chunk for chunk in behind if chunk.table_id == table_id]
@@ -199,6 +208,27 @@ class PostgresLiveChunks:
             chunk.turbopuffer_doc_id: chunk
             for chunk in chunks
             if not (chunk.stale and reach.only_current)
+        }
+
+    def completed(self, index: Index, chunks: Sequence[HydratedChunk]) -> dict[str, HydratedChunk]:
+        """Reads chunks of a namespace, and leaves out those that another version took over."""
+        known = {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
+        [[listed]] = self.tx.run(
+            """
+            SELECT json_agg(json_build_array(
+                turbopuffer_doc_id, content_hash,
+                id, total_chunks, chunk_text, char_start, char_end))
+            FROM chunks
+            WHERE turbopuffer_namespace = :namespace
+              AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
+            """,
+            namespace=index.generation.namespace,
+            ids=list(known),
+        )
+        return {
+            name: known[name]._replace(**dict(zip(_OF_FEW, values, strict=True)))
+            for name, content_hash, *values in json.loads(listed or "[]")
+            if content_hash == known[name].content_hash
         }
 
     def matching(
@@ -281,19 +311,6 @@ class PostgresLiveChunks:
         shown = [tool.search.shown_fields(fields) for fields in noted]
         are_all = 0 < len(noted) == len(rows) < most and all(looked < among for _, looked in rows)
         return SeenFields(tuple(each for each in shown if each is not None), are_all)
-
-    def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
-        """Reads the texts of a namespace."""
-        rows = self.tx.run(
-            """
-            SELECT turbopuffer_doc_id, chunk_text FROM chunks
-            WHERE turbopuffer_namespace = :namespace
-              AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
-            """,
-            namespace=index.generation.namespace,
-            ids=list(doc_ids),
-        )
-        return {row[0]: row[1] for row in rows}
 
     def _checked(
         self, table_id: int, chunks: Sequence[HydratedChunk], wanted: Filter | None
