@@ -1,10 +1,10 @@
 /** Documents: the tables; of one, its outline, its strings in windows, editing, versions, uploads. */
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
 import { announce } from "../announce";
 import { get, type Id, post, request, type Schema } from "../api";
 import { draftOf } from "../drafts";
+import { useEffect } from "../hooks";
 import { documentTexts as t } from "../i18n/documents";
 import { ago, bytes, num } from "../i18n/language";
 import { titles } from "../i18n/pages";
@@ -14,6 +14,7 @@ import type { Page } from "../page";
 import { Copy } from "../parts/copy";
 import { Confirm } from "../parts/dialog";
 import { editing as editorOf, Editor } from "../parts/editor";
+import { JudgePlace } from "../parts/judgeplace";
 import { Empty, Loading, ProblemBox, Shown, Stale } from "../parts/states";
 import { Reason, Status } from "../parts/status";
 import { TextPane } from "../parts/textpane";
@@ -215,6 +216,7 @@ function Found({ table, pointer, tool, onSaved, onRead, at }: ValueProps & { at:
           <>
             {edit}
             <button class="small" onClick={() => { const range = chosen(); go("/replace", { find: range ? text(range).slice(0, 1000) : "", table: String(table) }); }}>{t().replaceFrom}</button>
+            <JudgePlace pointer={pointer} chosen={chosen} text={text} />
           </>
         )} />
     </>
