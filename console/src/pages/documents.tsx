@@ -14,6 +14,7 @@ import type { Page } from "../page";
 import { Copy } from "../parts/copy";
 import { Confirm } from "../parts/dialog";
 import { editing as editorOf, Editor } from "../parts/editor";
+import { Table } from "../parts/form";
 import { JudgePlace } from "../parts/judgeplace";
 import { Empty, Loading, ProblemBox, Shown, Stale } from "../parts/states";
 import { Reason, Status } from "../parts/status";
@@ -68,24 +69,21 @@ function Tables(): VNode {
 
 function TableRows({ answer }: { answer: TableList }): VNode {
   return (
-    <div class="panel flush table">
-      <table>
-        <thead><tr><th>{t().table}</th><th>{t().status}</th><th class="right">{t().tools}</th><th class="right">{t().revision}</th><th class="right">{t().size}</th><th>{t().changed}</th></tr></thead>
-        <tbody>
-          {answer.tables.map((table) => (
-            <tr key={String(table.id)}>
-              <td><a href={href(`/documents/${table.id}`)}><bdi>{table.name ?? table.id}</bdi></a>{table.description ? <div class="small dim" dir="auto">{table.description}</div> : null}</td>
-              <td><Status value={table.status} /></td>
-              <td class="num right">{num(table.tools_count)}</td>
-              <td class="num right">{num(table.revision)}</td>
-              <td class="num right">{bytes(table.stored_bytes)}</td>
-              <td class="dim">{table.updated_at ? ago(table.updated_at) : "–"}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <>
+      <Table heads={[t().table, t().status, t().tools, t().revision, t().size, t().changed]} right={[2, 3, 4]}>
+        {answer.tables.map((table) => (
+          <tr key={String(table.id)}>
+            <td><a href={href(`/documents/${table.id}`)}><bdi>{table.name ?? table.id}</bdi></a>{table.description ? <div class="small dim" dir="auto">{table.description}</div> : null}</td>
+            <td><Status value={table.status} /></td>
+            <td class="num right">{num(table.tools_count)}</td>
+            <td class="num right">{num(table.revision)}</td>
+            <td class="num right">{bytes(table.stored_bytes)}</td>
+            <td class="dim">{table.updated_at ? ago(table.updated_at) : "–"}</td>
+          </tr>
+        ))}
+      </Table>
       {answer.cursor === null ? null : <p class="small dim">{common().cut(answer.tables.length)}</p>}
-    </div>
+    </>
   );
 }
 

@@ -13,14 +13,16 @@ export const nameOf = (grade: number): string => [t().grade0, t().grade1, t().gr
 interface GradesProps {
   readonly given: number | null;
   readonly disabled?: boolean;
+  /** Whether keys give grades, too. */
+  readonly keys?: boolean;
   readonly onGive: (grade: Grade) => void;
   readonly children: ComponentChildren;
 }
 
-export function Grades({ given, disabled = false, onGive, children }: GradesProps): VNode {
+export function Grades({ given, disabled = false, keys, onGive, children }: GradesProps): VNode {
   return (
     <div class="row">
-      {GRADES.map((grade) => <button key={grade} aria-pressed={given === grade} disabled={disabled} onClick={() => onGive(grade)}>{nameOf(grade)} <kbd>{grade}</kbd></button>)}
+      {GRADES.map((grade) => <button key={grade} aria-pressed={given === grade} disabled={disabled} onClick={() => onGive(grade)}>{nameOf(grade)} {keys ? <kbd>{grade}</kbd> : <span class="dim num">{grade}</span>}</button>)}
       {children}
     </div>
   );

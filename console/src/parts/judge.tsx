@@ -42,7 +42,7 @@ export function Judge({ query, a, b }: { query: string; a: readonly Hit[]; b: re
       </div>
       <p class="small row"><strong><bdi>{hit.title}</bdi></strong><code><bdi>{hit.pointer || "/"}</bdi></code><span class="dim num">{num(hit.start + 1)}–{num(hit.end)}</span></p>
       <div ref={box} class="scroller short"><Text text={useMemo(() => new CodePoints(hit.text), [hit])} start={hit.start} marked={NOTHING} showChunks={false} showInvisible={false} target={null} /></div>
-      <Grades given={gradeOf(judged, hit)} onGive={give}><span class="dim small">{t().howTo}</span></Grades>
+      <Grades keys given={gradeOf(judged, hit)} onGive={give}><span class="dim small">{t().howTo}</span></Grades>
       <Judgments of={judged} />
     </section>
   );

@@ -42,7 +42,7 @@ function JudgeDialog({ words, text, onClose }: { words: Span; text: string; onCl
     <Dialog title={t().judge} onClose={onClose} wide>
       <SetBar />
       <p class="small dim num">{textTexts().range(words.start, words.end)}</p>
-      <p class="scroller short prose" dir="auto" tabIndex={0}>{text}</p>
+      <p class="short prose" dir="auto" tabIndex={0}>{text}</p>
       <label class="stack">
         {searchTexts().question}
         <input list="judged" maxLength={2000} dir="auto" value={query.value} onInput={(event) => (query.value = event.currentTarget.value)} />
