@@ -39,9 +39,7 @@ const { gzip } = require("@gfx/zopfli");
 const page = require("fs").readFileSync(0);
 gzip(page, { numiterations: 50 }, (_, made) => console.log(Buffer.from(made).toString("base64")));
 """
-_COMPRESS = (
-    "passes=3,pure_getters,unsafe,unsafe_arrows,unsafe_comps,lhs_constants=false,inline=1"
-)
+_COMPRESS = "passes=3,pure_getters,unsafe,unsafe_arrows,unsafe_comps,lhs_constants=false,inline=1"
 _TERSER = ("--ecma", "2022", "-c", _COMPRESS, "-m")
 
 

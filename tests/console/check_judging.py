@@ -143,7 +143,7 @@ def test_a_passage_is_judged_by_the_keyboard_alone(visitor: Watched, own_tenant:
 
 
 def test_a_judgment_that_is_not_saved_is_not_lost(visitor: Watched, own_tenant: Tenant) -> None:
-    """It stays when the page is another one; leaving, signing out and another set ask first."""
+    """It stays when the page is another one; signing out and another set ask first."""
     table = own_tenant.table(novel())
     own_tenant.tool(table, name="search_novel", json_path="")
     path = f"/api/v1/projects/{own_tenant.project_id}/judged-sets/theirs"
@@ -153,9 +153,8 @@ def test_a_judgment_that_is_not_saved_is_not_lost(visitor: Watched, own_tenant: 
     page, asked = visitor.sign_in(own_tenant.key), []
 
     def stay(dialog: Dialog) -> None:
-        """But for the reload, which is asked for last."""
         asked.append(dialog.type)
-        (dialog.accept if dialog.type == "beforeunload" else dialog.dismiss)()
+        dialog.dismiss()
 
     page.on("dialog", stay)
     opener = opened(visitor, table, VIOLIN)
@@ -184,17 +183,36 @@ def test_a_judgment_that_is_not_saved_is_not_lost(visitor: Watched, own_tenant: 
     expect(page.locator(".said")).to_contain_text("Saved")
     [judged] = kept(own_tenant, "mine")[VIOLIN]
     assert words_of(judged) == PLACES[VIOLIN][1]
-    # The other set is taken without a question now; its judgment is shown, and is deleted.
+    # The other set is taken without a question now.
     page.get_by_role("combobox", name="Judged set").select_option("theirs")
     expect(page.get_by_label("Name of the set")).to_have_value("theirs")
-    opened(visitor, table, VIOLIN)
+    assert asked == ["confirm", "confirm"]
+    assert visitor.errors == []
+
+
+def test_a_judgment_is_deleted_and_a_reload_asks(visitor: Watched, own_tenant: Tenant) -> None:
+    table = own_tenant.table(novel())
+    path = f"/api/v1/projects/{own_tenant.project_id}/judged-sets/theirs"
+    place = {"json_pointer": "/books/0/text", "char_start": 0, "char_end": 2}
+    line = json.dumps({"query": VIOLIN, "relevant": [place]}) + "\n"
+    api(own_tenant, "PUT", path, json={"lines": line})
+    page, asked = visitor.sign_in(own_tenant.key), []
+
+    def leave(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", leave)
+    opener = opened(visitor, table, VIOLIN)
     select(page, PLACES[VIOLIN][1])
     opener.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("combobox", name="Judged set").select_option("theirs")
     dialog.get_by_label("Question").fill(VIOLIN)
     expect(dialog.locator("li.badge")).to_contain_text("1–2 = 2")
     dialog.get_by_role("button", name="Delete").click()
     expect(dialog.locator("li.badge")).to_have_count(0)
-    assert asked == ["confirm", "confirm"]
+    assert asked == []
     page.reload()
-    assert asked[2:] == ["beforeunload"]
+    assert asked == ["beforeunload"]
     assert visitor.errors == []

@@ -171,9 +171,7 @@ def test_strings_of_the_projects_own_index_are_tried_again(
     assert not visitor.errors
 
 
-def test_a_page_of_strings_that_is_empty_is_not_the_end(
-    signed_in: Watched, tenant: Tenant
-) -> None:
+def test_a_page_of_strings_that_is_empty_is_not_the_end(signed_in: Watched, tenant: Tenant) -> None:
     """A deleted table's strings fill pages that show nothing: what is behind them is read."""
     [tool] = api(tenant, "GET", "/api/v1/tools")["tools"]
     most = 2
