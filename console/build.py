@@ -37,9 +37,10 @@ _SCRIPT = (
 _ZOPFLI = """
 const { gzip } = require("@gfx/zopfli");
 const page = require("fs").readFileSync(0);
-gzip(page, { numiterations: 15 }, (_, made) => console.log(Buffer.from(made).toString("base64")));
+gzip(page, { numiterations: 50 }, (_, made) => console.log(Buffer.from(made).toString("base64")));
 """
-_TERSER = ("--ecma", "2022", "-c", "passes=3,pure_getters,unsafe,unsafe_arrows,inline=1", "-m")
+_COMPRESS = "passes=3,pure_getters,unsafe,unsafe_arrows,unsafe_comps,lhs_constants=false,inline=1"
+_TERSER = ("--ecma", "2022", "-c", _COMPRESS, "-m")
 
 
 class BuildError(Exception):
@@ -113,9 +114,10 @@ def check_types() -> None:
 def _list_pages() -> None:
     """Every file of src/pages is a page: nobody has to name it a second time.
 
-    All texts come first: beside each other they take a kilobyte less, gzipped.
+    All texts come first: beside each other they take a kilobyte less, gzipped. Pages in this order
+    take 85 bytes less than from the first letter on.
     """
-    names = sorted(path.stem for path in PAGES.glob("*.tsx"))
+    names = sorted((path.stem for path in PAGES.glob("*.tsx")), reverse=True)
     texts = sorted(path.stem for path in (HERE / "src" / "i18n").glob("*.ts"))
     lines = [f'import "../src/i18n/{name}";' for name in texts]
     lines.append('import type { Page } from "../src/page";')

@@ -1,7 +1,7 @@
 """What makes the console's file smaller: texts without their names, and names of one letter.
 
 The sources are copied to ``made/packed``; TypeScript checks the sources, esbuild takes the copies.
-A text is read as ``t().find`` in the sources and as ``t()[3]`` in the copies, so its name is in the
+A text is read as ``t().find`` in the sources and as ``t(3)`` in the copies, so its name is in the
 file neither where it is written nor where it is read. A dictionary that somewhere is read by a
 computed name keeps the names, once for both languages.
 """
@@ -80,7 +80,7 @@ def _numbered(
 ) -> str:
     def number(found: re.Match[str]) -> str:
         read.add((name, found[1]))
-        return f"{called}()[{keys.index(found[1])}]"
+        return f"{called}({keys.index(found[1])})"
 
     return re.sub(rf"(?<![\w.]){called}\(\)\.(\w+)", number, text)
 

@@ -1,7 +1,7 @@
 /** Something that a button does: whether it is under way, and why it was refused. */
-import { useMemo } from "preact/hooks";
 import { announce } from "./announce";
 import { Problem } from "./api";
+import { useMemo } from "./hooks";
 import { type Signal, signal } from "./signals";
 
 export interface Acting {

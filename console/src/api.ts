@@ -127,21 +127,24 @@ export async function post<T>(path: string, body: unknown, call: Call = {}): Pro
   return (await request<T>("POST", path, { ...call, body })).data;
 }
 
-/** All pages of a list, at most so many: lists of this console are short, and say when cut. */
+const MOST_PAGES = 20;
+
+/** All pages of a list, at most so many: lists of this console are short, and say when cut. A page
+ * may be short, or empty, and another one follows. `last` is the last page as it was answered. */
 export async function all<T>(
   path: string,
   name: string,
   options: { signal?: AbortSignal; most?: number } = {},
-): Promise<{ items: T[]; cut: boolean }> {
+): Promise<{ items: T[]; cut: boolean; last: Readonly<Record<string, unknown>> }> {
   const items: T[] = [];
-  let cursor: unknown = null;
-  do {
-    const at: string = cursor === null ? path : `${path}${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(String(cursor))}`;
-    const answer: Record<string, unknown> = await get(at, options.signal ? { signal: options.signal } : {});
-    items.push(...(answer[name] as T[]));
-    cursor = answer["cursor"] ?? null;
-  } while (cursor !== null && items.length < (options.most ?? 1000));
-  return { items, cut: cursor !== null };
+  let last: Record<string, unknown> = {};
+  for (let pages = 0; pages < MOST_PAGES && items.length < (options.most ?? 1000); pages += 1) {
+    const at = pages ? `${path}${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(String(last["cursor"]))}` : path;
+    last = await get(at, options.signal ? { signal: options.signal } : {});
+    items.push(...(last[name] as T[]));
+    if ((last["cursor"] ?? null) === null) return { items, cut: false, last };
+  }
+  return { items, cut: true, last };
 }
 
 /** The same request for a terminal; the key stays a variable. */

@@ -17,10 +17,16 @@ export interface Found {
 /** Null: degraded or refused, so not measured. */
 export type Measured = { readonly a: Scores; readonly b: Scores } | null;
 
-export async function found(way: Way, query: string, topK: number, abort?: AbortSignal): Promise<Found> {
+async function found(way: Way, query: string, topK: number, signal: AbortSignal): Promise<Found> {
   const body = { query, top_k: topK, ...(way.config ? { config: way.config } : {}) };
-  const answer = await post<Schema<"ExplainedAnswer">>(`/api/v1/tools/${way.tool}/search/explain`, body, abort ? { signal: abort } : {});
+  const answer = await post<Schema<"ExplainedAnswer">>(`/api/v1/tools/${way.tool}/search/explain`, body, { signal });
   return { hits: hitsOf(answer.results, answer.explain.candidates), degraded: answer.retrieval.degraded };
+}
+
+/** What both find; where they are one, it is asked once. */
+export function foundByBoth(a: Way, b: Way, query: string, topK: number, abort: AbortSignal): Promise<[Found, Found]> {
+  const first = found(a, query, topK, abort);
+  return Promise.all([first, JSON.stringify(a) === JSON.stringify(b) ? first : found(b, query, topK, abort)]);
 }
 
 const AT_ONCE = 4;
@@ -59,7 +65,7 @@ export async function run(a: Way, b: Way, questions: readonly Judged[]): Promise
 }
 
 async function both(a: Way, b: Way, judged: Judged, abort: AbortSignal): Promise<Measured> {
-  const [one, other] = await Promise.all([found(a, judged.query, DEPTH, abort), found(b, judged.query, DEPTH, abort)]);
+  const [one, other] = await foundByBoth(a, b, judged.query, DEPTH, abort);
   if (one.degraded.length || other.degraded.length) return null;
   const gold = judged.relevant.map(spanOf);
   return { a: score(gold, one.hits), b: score(gold, other.hits) };

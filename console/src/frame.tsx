@@ -1,12 +1,13 @@
 /** The frame around every page: who, where, the pages that the key may see, signing out. */
 import type { VNode } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
 import { pages } from "../made/pages";
 import { said } from "./announce";
 import { mayDrop } from "./drafts";
+import { useEffect, useMemo, useRef } from "./hooks";
 import { t } from "./i18n/common";
 import { ago, language, setLanguage } from "./i18n/language";
 import { titles } from "./i18n/pages";
+import { mayDropSet } from "./judgedsets";
 import type { Page } from "./page";
 import { Dialog } from "./parts/dialog";
 import { Palette } from "./parts/palette";
@@ -98,7 +99,7 @@ function Top(): VNode {
           <ThemeButton />
           <button class="quiet" onClick={() => (helpOpen.value = true)} aria-label={t().help} title={t().help}><kbd>?</kbd></button>
           {now ? (
-            <button class="quiet" onClick={() => { if (mayDrop()) void signOut(); }} title={now.endsAt ? t().ends(ago(now.endsAt)) : ""}>{t().signOut}</button>
+            <button class="quiet" onClick={() => { if (mayDrop() && mayDropSet()) void signOut(); }} title={now.endsAt ? t().ends(ago(now.endsAt)) : ""}>{t().signOut}</button>
           ) : null}
         </div>
       </div>

@@ -1,5 +1,6 @@
 /** The judged set that is open: kept in the project, and in this tab until it is saved. */
 import { get, type Id, request } from "./api";
+import { t } from "./i18n/common";
 import { type Judged, parsed, written } from "./rules/judging";
 import { session } from "./session";
 import { signal } from "./signals";
@@ -11,9 +12,13 @@ export interface Listed {
 }
 export const questions = signal<readonly Judged[]>([]);
 export const setName = signal("");
+/** The name that it is going to be saved under. */
+export const nextName = signal("");
 export const unsaved = signal(false);
-/** `"0"`: there is none yet. */
-let version: Id = 0;
+/** The question that was asked last, in Search or Evaluate: what is judged in Documents is judged for it. */
+export const lastQuestion = signal("");
+/** Of the set as it was read or saved; `0`: it is not in the project yet. */
+export const version = signal<Id>(0);
 
 const path = (name = ""): string => `/api/v1/projects/${session.value?.projectId}/judged-sets${name && `/${encodeURIComponent(name)}`}`;
 
@@ -22,8 +27,17 @@ export const listSets = async (abort: AbortSignal): Promise<Listed[]> => (await 
 export async function openSet(name: string): Promise<void> {
   const { data, etag } = await request<{ lines: string }>("GET", path(name));
   shown(parsed(data.lines), name);
-  version = etag?.replaceAll('"', "") ?? 0;
+  version.value = versionOf(etag);
 }
+
+const versionOf = (etag: string | null): Id => etag?.replaceAll('"', "") ?? 0;
+
+/** Asks before judgments that are not saved are dropped; false when they shall stay. */
+export const mayDropSet = (): boolean => !unsaved.value || confirm(t().unsaved);
+
+addEventListener("beforeunload", (event) => {
+  if (unsaved.value) event.preventDefault();
+});
 
 /** Changes the questions; saving sends them. */
 export function change(next: readonly Judged[]): void {
@@ -33,15 +47,18 @@ export function change(next: readonly Judged[]): void {
 
 export function shown(next: readonly Judged[], name: string): void {
   questions.value = next;
-  setName.value = name;
+  setName.value = nextName.value = name;
   unsaved.value = false;
-  version = 0;
+  version.value = 0;
 }
 
-export async function saveSet(name: string): Promise<void> {
-  const known = name === setName.value ? version : 0;
-  const { etag } = await request("PUT", path(name), { body: { lines: written(questions.value) }, ifMatch: known });
+export async function saveSet(): Promise<void> {
+  const name = nextName.value;
+  const sent = questions.value;
+  const known = name === setName.value ? version.value : 0;
+  const { etag } = await request("PUT", path(name), { body: { lines: written(sent) }, ifMatch: known });
   setName.value = name;
-  unsaved.value = false;
-  version = etag?.replaceAll('"', "") ?? 0;
+  // What was judged meanwhile is not saved.
+  unsaved.value = questions.value !== sent;
+  version.value = versionOf(etag);
 }

@@ -1,5 +1,5 @@
 /** How often a view asks again: 2 s while something moves, then 5, 15 and 60; never while hidden. */
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "./hooks";
 
 const BUSY_MS = 2000;
 const QUIET_MS = [5000, 15_000, 60_000] as const;

@@ -1,6 +1,6 @@
 /** What a view reads: its last content, the problem, whether it is asked for again. */
-import { useEffect, useMemo } from "preact/hooks";
 import { Problem } from "./api";
+import { useEffect, useMemo } from "./hooks";
 import { type Signal, signal } from "./signals";
 
 export interface Resource<T> {

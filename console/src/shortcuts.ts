@@ -1,5 +1,5 @@
 /** Keys of the page. Single letters work outside of fields and can be switched off. */
-import { useEffect } from "preact/hooks";
+import { useEffect } from "./hooks";
 import { signal } from "./signals";
 
 interface Shortcut {

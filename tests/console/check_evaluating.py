@@ -185,6 +185,7 @@ def test_a_run_is_stopped_and_goes_on(visitor: Watched, own_tenant: Tenant, tmp_
     page = visitor.sign_in(own_tenant.key)
     visitor.open("/evaluate")
     page.locator("section input[type=file]").set_input_files(judged_file(tmp_path))
+    page.get_by_label("Strategy").select_option("semantic")
     held: list[Route] = []
     let_through = 6
 

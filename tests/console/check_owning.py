@@ -9,7 +9,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.builders import english, until
 from tests.console.conftest import LANGUAGES, THEMES, Watched, api
@@ -169,6 +169,39 @@ def test_strings_of_the_projects_own_index_are_tried_again(
     expect(page.locator("main")).to_contain_text("ready", timeout=60_000)
     assert api(own_tenant, "GET", path)["nodes"].get("quarantined", 0) == 0
     assert not visitor.errors
+
+
+def test_a_page_of_strings_that_is_empty_is_not_the_end(signed_in: Watched, tenant: Tenant) -> None:
+    """A deleted table's strings fill pages that show nothing: what is behind them is read."""
+    [tool] = api(tenant, "GET", "/api/v1/tools")["tools"]
+    most = 2
+
+    def empty(route: Route) -> None:
+        number = int(route.request.url.partition("&cursor=")[2].partition(".")[0] or 0)
+        if number == most:
+            route.continue_(url=route.request.url.partition("&cursor")[0])
+        else:
+            body = {"most_attempts": 8, "nodes": [], "cursor": f"{number + 1}.YQ"}
+            route.fulfill(json=body)
+
+    def cursors(state: str) -> set[str]:
+        asked = [url for url in signed_in.requests if "/nodes?" in url and state in url]
+        return {url.partition("cursor=")[2] for url in asked}
+
+    page = signed_in.page
+    page.route("**/search-index/nodes?*", empty)
+    signed_in.open(f"/indexes/{tool['id']}")
+    expect(page.locator("tr", has_text="/books/0/text")).to_be_visible()
+    assert cursors("") == {"", "1.YQ", "2.YQ"}
+    # Where there is no end of them, it says so, and asks no more by itself.
+    most = 1_000
+    page.get_by_label("State").select_option("indexed")
+    expect(page.get_by_text("Only the first 0 are shown.")).to_be_visible()
+    assert cursors("state=indexed") == {"", *(f"{number}.YQ" for number in range(1, 20))}
+    page.get_by_role("button", name="More").click()
+    expect(page.get_by_role("button", name="More")).to_have_count(0)
+    expect(page.get_by_text("No string is in this state.")).to_have_count(0)
+    assert not signed_in.errors
 
 
 def test_a_key_is_made_shown_once_rotated_and_revoked(visitor: Watched, own_tenant: Tenant) -> None:

@@ -21,7 +21,7 @@ export const agentTexts = dictionary(
     placeholder: "KEY stands for a key. Make one, and what you copy has it.",
     file: (name: string) => `into ${name}`,
     tryIt: "Try it",
-    tried: (tools: number, ms: number) => `tools/list: ${plural(tools, "tool", "tools")} in ${num(ms)} ms`,
+    tried: (tools: number, ms: number) => `tools/list: ${plural(tools, "tool")} in ${num(ms)} ms`,
     deleteText: "Its keys open nothing any more. The Search Tools stay.",
   },
   {

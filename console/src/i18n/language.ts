@@ -21,11 +21,15 @@ export function setLanguage(next: Language): void {
 }
 
 /** Texts of both languages. One that is missing in either is an error of the compiler. The build
- * makes lists of both, in one order, with their names beside them only where those are computed. */
+ * makes lists of both, in one order, with their names beside them only where those are computed,
+ * and reads a text by its number. */
 export function dictionary<T extends Record<string, Text>>(en: T, zh: NoInfer<Same<T>>, names?: readonly string[]): () => Same<T> {
   const of = (texts: object): Same<T> => (names ? Object.fromEntries(names.map((name, at) => [name, (texts as Text[])[at]])) : texts) as Same<T>;
   const [first, second] = [of(en), of(zh)];
-  return () => (language.value === "zh" ? second : first);
+  return ((at?: number) => {
+    const texts = language.value === "zh" ? second : first;
+    return at === undefined ? texts : (texts as unknown as Text[])[at];
+  }) as () => Same<T>;
 }
 
 const locale = (): string => (language.value === "zh" ? "zh-CN" : "en");
@@ -50,7 +54,7 @@ export function bytes(value: number): string {
 }
 
 /** English wants "1 hit" and "2 hits"; Chinese has one form. */
-export function plural(count: number, one: string, other: string): string {
+export function plural(count: number, one: string, other = `${one}s`): string {
   return new Intl.PluralRules("en").select(count) === "one" ? `${num(count)} ${one}` : `${num(count)} ${other}`;
 }
 

@@ -1,8 +1,8 @@
 /** MCP instances: which tools an agent sees, its keys, and what to paste to connect it. */
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
 import { all, get, type Id, Problem, request, type Schema } from "../api";
+import { useEffect } from "../hooks";
 import { agentTexts as t } from "../i18n/agents";
 import { t as common } from "../i18n/common";
 import { keyTexts } from "../i18n/keys";

@@ -1,10 +1,10 @@
 /** Documents: the tables; of one, its outline, its strings in windows, editing, versions, uploads. */
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
 import { announce } from "../announce";
 import { get, type Id, post, request, type Schema } from "../api";
 import { draftOf } from "../drafts";
+import { useEffect } from "../hooks";
 import { documentTexts as t } from "../i18n/documents";
 import { ago, bytes, num } from "../i18n/language";
 import { titles } from "../i18n/pages";
@@ -14,6 +14,8 @@ import type { Page } from "../page";
 import { Copy } from "../parts/copy";
 import { Confirm } from "../parts/dialog";
 import { editing as editorOf, Editor } from "../parts/editor";
+import { Table } from "../parts/form";
+import { JudgePlace } from "../parts/judgeplace";
 import { Empty, Loading, ProblemBox, Shown, Stale } from "../parts/states";
 import { Reason, Status } from "../parts/status";
 import { TextPane } from "../parts/textpane";
@@ -67,24 +69,21 @@ function Tables(): VNode {
 
 function TableRows({ answer }: { answer: TableList }): VNode {
   return (
-    <div class="panel flush table">
-      <table>
-        <thead><tr><th>{t().table}</th><th>{t().status}</th><th class="right">{t().tools}</th><th class="right">{t().revision}</th><th class="right">{t().size}</th><th>{t().changed}</th></tr></thead>
-        <tbody>
-          {answer.tables.map((table) => (
-            <tr key={String(table.id)}>
-              <td><a href={href(`/documents/${table.id}`)}><bdi>{table.name ?? table.id}</bdi></a>{table.description ? <div class="small dim" dir="auto">{table.description}</div> : null}</td>
-              <td><Status value={table.status} /></td>
-              <td class="num right">{num(table.tools_count)}</td>
-              <td class="num right">{num(table.revision)}</td>
-              <td class="num right">{bytes(table.stored_bytes)}</td>
-              <td class="dim">{table.updated_at ? ago(table.updated_at) : "–"}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <>
+      <Table heads={[t().table, t().status, t().tools, t().revision, t().size, t().changed]} right={[2, 3, 4]}>
+        {answer.tables.map((table) => (
+          <tr key={String(table.id)}>
+            <td><a href={href(`/documents/${table.id}`)}><bdi>{table.name ?? table.id}</bdi></a>{table.description ? <div class="small dim" dir="auto">{table.description}</div> : null}</td>
+            <td><Status value={table.status} /></td>
+            <td class="num right">{num(table.tools_count)}</td>
+            <td class="num right">{num(table.revision)}</td>
+            <td class="num right">{bytes(table.stored_bytes)}</td>
+            <td class="dim">{table.updated_at ? ago(table.updated_at) : "–"}</td>
+          </tr>
+        ))}
+      </Table>
       {answer.cursor === null ? null : <p class="small dim">{common().cut(answer.tables.length)}</p>}
-    </div>
+    </>
   );
 }
 
@@ -215,6 +214,7 @@ function Found({ table, pointer, tool, onSaved, onRead, at }: ValueProps & { at:
           <>
             {edit}
             <button class="small" onClick={() => { const range = chosen(); go("/replace", { find: range ? text(range).slice(0, 1000) : "", table: String(table) }); }}>{t().replaceFrom}</button>
+            <JudgePlace pointer={pointer} chosen={chosen} text={text} />
           </>
         )} />
     </>

@@ -1,11 +1,11 @@
 /** Two rankings beside each other: one question in full, and all questions of a judged set. */
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
-import { type Found, found, measured, stopRun, type Way } from "../asking";
+import { type Found, foundByBoth, measured, stopRun, type Way } from "../asking";
+import { useEffect } from "../hooks";
 import { evaluateTexts as t } from "../i18n/evaluate";
 import { titles } from "../i18n/pages";
 import { searchTexts } from "../i18n/search";
-import { questions } from "../judgedsets";
+import { lastQuestion, questions } from "../judgedsets";
 import { ensureLists, toolName, tools } from "../lists";
 import type { Page } from "../page";
 import { Compare } from "../parts/compare";
@@ -45,7 +45,9 @@ function Both({ tool, reload }: { tool: Tool; reload: () => void }): VNode {
   const field = useSignal(textOf("q"));
   const draft = drafts.value[tool.id] ?? tool.draft;
   const b = textOf("b");
-  const [first, second]: readonly [Way, Way] = [{ tool: tool.id, config: null }, b ? { tool: b, config: null } : { tool: tool.id, config: { ...draft } }];
+  const first: Way = { tool: tool.id, config: null };
+  // A draft that changes nothing ranks as the tool does.
+  const second: Way = b ? { tool: b, config: null } : { tool: tool.id, config: JSON.stringify(draft) === JSON.stringify(tool.draft) ? null : { ...draft } };
   const query = textOf("q");
   const both = JSON.stringify([first, second]);
   useEffect(() => {
@@ -54,8 +56,9 @@ function Both({ tool, reload }: { tool: Tool; reload: () => void }): VNode {
   }, [both, JSON.stringify(tool.draft)]);
   useEffect(() => {
     field.value = query;
+    if (query) lastQuestion.value = query;
   }, [query]);
-  const answers = useResource<readonly [Found, Found]>(query ? `${both} ${tool.etag} ${query}` : null, (signal) => Promise.all([found(first, query, 10, signal), found(second, query, 10, signal)]));
+  const answers = useResource<readonly [Found, Found]>(query ? `${both} ${tool.etag} ${query}` : null, (signal) => foundByBoth(first, second, query, 10, signal));
   const judging = textOf("judge") !== "";
   useShortcut("c", () => t().compare, () => change({ judge: "" }));
   return (

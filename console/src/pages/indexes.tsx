@@ -1,7 +1,7 @@
 /** The index of every Search Tool and of the project; of one, its strings, and what can be done about it. */
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { all, get, type Schema } from "../api";
+import { useEffect, useRef } from "../hooks";
 import { indexTexts as t } from "../i18n/indexes";
 import { ago, due, moment, num } from "../i18n/language";
 import { hintText, makeToolTexts } from "../i18n/maketool";

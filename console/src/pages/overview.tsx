@@ -1,7 +1,7 @@
 /** What is there: tables, their Search Tools, how each index is; or the three steps to the first answer. */
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
 import { type Id, type Schema } from "../api";
+import { useEffect } from "../hooks";
 import { t as common } from "../i18n/common";
 import { documentTexts } from "../i18n/documents";
 import { indexTexts } from "../i18n/indexes";

@@ -1,7 +1,7 @@
 /** Search and replace in all documents: preview, leave out, execute, undo, history. */
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { Problem } from "../api";
+import { useEffect, useRef } from "../hooks";
 import { replaceTexts as t, wordOf } from "../i18n/replace";
 import { bytes, num } from "../i18n/language";
 import { titles } from "../i18n/pages";

@@ -1,13 +1,14 @@
 /** The workbench: ask a tool or the project, see hits, why, and their places in the documents. */
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { newActing } from "../acting";
 import { asCurl, type Id, post, Problem, type Schema } from "../api";
+import { useEffect, useRef } from "../hooks";
 import { codeText, t as common } from "../i18n/common";
 import { num } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import { searchTexts as t } from "../i18n/search";
 import { textTexts } from "../i18n/text";
+import { lastQuestion } from "../judgedsets";
 import { ensureLists, tableName, toolName, tools } from "../lists";
 import type { Page } from "../page";
 import { Copy, copyText } from "../parts/copy";
@@ -68,6 +69,7 @@ function asked(): Asked {
 
 async function ask(): Promise<void> {
   if (!textOf("q").trim()) return;
+  lastQuestion.value = textOf("q");
   running?.abort();
   const mine = new AbortController();
   running = mine;

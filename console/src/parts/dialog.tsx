@@ -1,6 +1,6 @@
 /** A native dialog: modal, closed by Escape, focus goes back to what opened it. */
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "../hooks";
 import { t } from "../i18n/common";
 import { useSignal } from "../signals";
 

@@ -1,10 +1,10 @@
 /** Editing one value: the text as it is, or JSON as it is; numbers are never parsed. Saving names
  * the revision that was read; another one shows both. */
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { announce } from "../announce";
 import { type Id, Problem, type ProblemFields, request, type Schema } from "../api";
 import { draftOf, keep, mayDrop, type Read } from "../drafts";
+import { useEffect, useRef } from "../hooks";
 import { t as common } from "../i18n/common";
 import { documentTexts as t } from "../i18n/documents";
 import { useResource } from "../resource";

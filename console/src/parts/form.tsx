@@ -29,10 +29,18 @@ export function FormDialog({ title, act, acting, onSend, onClose, children }: Fo
   );
 }
 
+interface TableProps {
+  readonly heads: readonly string[];
+  readonly right?: readonly number[];
+  /** Whether it stands in a panel already. */
+  readonly flat?: boolean;
+  readonly children: ComponentChildren;
+}
+
 /** A list of things: `right` names the columns of numbers, an empty head is one of buttons. */
-export function Table({ heads, right = [], children }: { heads: readonly string[]; right?: readonly number[]; children: ComponentChildren }): VNode {
+export function Table({ heads, right = [], flat, children }: TableProps): VNode {
   return (
-    <div class="panel flush table">
+    <div class={flat ? "table" : "panel flush table"}>
       <table>
         <thead><tr>{heads.map((head, at) => head ? <th key={at} class={right.includes(at) ? "right" : ""}>{head}</th> : <td key={at} />)}</tr></thead>
         <tbody>{children}</tbody>

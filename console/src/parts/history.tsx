@@ -7,6 +7,7 @@ import { actorName, replaceTexts as t, wordOf } from "../i18n/replace";
 import { useResource } from "../resource";
 import { session } from "../session";
 import { useSignal } from "../signals";
+import { Table } from "./form";
 import { Empty, Shown } from "./states";
 
 type Summary = Schema<"PlanSummaryAnswer">;
@@ -24,12 +25,9 @@ export function History({ changes, onUndo }: { changes: number; onUndo: (plan: n
           const plans = answer.plans.filter((plan) => executed(plan) || plan.state === "failed" || plan.state === "executing");
           if (!plans.length) return <Empty text={t().noHistory} />;
           return (
-            <div class="table">
-              <table>
-                <thead><tr><th>{t().words}</th><th>{indexTexts().state}</th><th class="right">{t().places}</th><th>{t().who}</th><th>{t().when}</th><td /></tr></thead>
-                <tbody>{plans.map((plan) => <Row key={plan.plan_id} plan={plan} words={plan.request ?? plans.find((other) => other.plan_id === plan.undoes)?.request} onUndo={onUndo} />)}</tbody>
-              </table>
-            </div>
+            <Table flat heads={[t().words, indexTexts().state, t().places, t().who, t().when, ""]} right={[2]}>
+              {plans.map((plan) => <Row key={plan.plan_id} plan={plan} words={plan.request ?? plans.find((other) => other.plan_id === plan.undoes)?.request} onUndo={onUndo} />)}
+            </Table>
           );
         }}
       </Shown>

@@ -1,19 +1,16 @@
 /** Judging: the exact words, or the passage, by keys 0 to 3. */
 import type { VNode } from "preact";
-import { useMemo, useRef } from "preact/hooks";
-import { t as common } from "../i18n/common";
+import { useMemo, useRef } from "../hooks";
 import { evaluateTexts as t } from "../i18n/evaluate";
 import { num } from "../i18n/language";
 import { change, questions } from "../judgedsets";
 import type { Hit } from "../rules/hits";
-import { type Grade, graded, gradeOf, pooled, spanOf, without } from "../rules/judging";
+import { type Grade, graded, gradeOf, pooled } from "../rules/judging";
 import { CodePoints } from "../rules/offsets";
 import { useShortcut } from "../shortcuts";
 import { useSignal } from "../signals";
+import { GRADES, Grades, Judgments, nameOf } from "./grades";
 import { selectedRange, Text } from "./text";
-
-const GRADES: readonly Grade[] = [0, 1, 2, 3];
-const nameOf = (grade: (typeof GRADES)[number]): string => [t().grade0, t().grade1, t().grade2, t().grade3][grade]!;
 
 export function Judge({ query, a, b }: { query: string; a: readonly Hit[]; b: readonly Hit[] }): VNode | null {
   const blind = useSignal(true);
@@ -45,19 +42,8 @@ export function Judge({ query, a, b }: { query: string; a: readonly Hit[]; b: re
       </div>
       <p class="small row"><strong><bdi>{hit.title}</bdi></strong><code><bdi>{hit.pointer || "/"}</bdi></code><span class="dim num">{num(hit.start + 1)}–{num(hit.end)}</span></p>
       <div ref={box} class="scroller short"><Text text={useMemo(() => new CodePoints(hit.text), [hit])} start={hit.start} marked={NOTHING} showChunks={false} showInvisible={false} target={null} /></div>
-      <div class="row">
-        {GRADES.map((grade) => <button key={grade} aria-pressed={gradeOf(judged, hit) === grade} onClick={() => give(grade)}>{nameOf(grade)} <kbd>{grade}</kbd></button>)}
-        <span class="dim small">{t().howTo}</span>
-      </div>
-      {judged ? (
-        <ul class="plain row small">
-          {[...judged.relevant, ...(judged.others ?? [])].map((one) => (
-            <li key={`${one.json_pointer} ${one.char_start} ${one.char_end}`} class="badge num"><bdi>{one.json_pointer}</bdi> {num(one.char_start + 1)}–{num(one.char_end)} = {num(one.grade ?? 2)}
-              <button class="quiet small" aria-label={common().delete} onClick={() => change(questions.value.map((other) => (other === judged ? without(judged, spanOf(one)) : other)))}>✕</button>
-            </li>
-          ))}
-        </ul>
-      ) : null}
+      <Grades keys given={gradeOf(judged, hit)} onGive={give}><span class="dim small">{t().howTo}</span></Grades>
+      <Judgments of={judged} />
     </section>
   );
 }

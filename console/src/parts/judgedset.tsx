@@ -1,17 +1,15 @@
-/** A judged set: opened, saved, imported and exported, and run over A and B. */
+/** The judged set, imported and exported, and run over A and B. */
 import type { VNode } from "preact";
-import { useActing } from "../acting";
 import { measured, run, running, stopRun, waiting, type Way } from "../asking";
 import { t as common } from "../i18n/common";
 import { evaluateTexts as t } from "../i18n/evaluate";
 import { num } from "../i18n/language";
-import { change, listSets, openSet, questions, saveSet, setName, unsaved } from "../judgedsets";
-import { useResource } from "../resource";
+import { change, mayDropSet, nextName, questions } from "../judgedsets";
 import { parsed, written } from "../rules/judging";
 import { interval, MEASURES, type Scores } from "../rules/measures";
 import { useSignal } from "../signals";
 import { Table } from "./form";
-import { ProblemBox } from "./states";
+import { SetBar } from "./setbar";
 import { FileButton } from "./upload";
 
 interface JudgedSetProps {
@@ -21,17 +19,12 @@ interface JudgedSetProps {
 }
 
 export function JudgedSet({ a, b, onQuestion }: JudgedSetProps): VNode {
-  const sets = useResource("judged sets", listSets);
-  const acting = useActing();
   const bad = useSignal("");
-  const name = useSignal(setName.value);
-  const problem = acting.problem.value;
-  const opened = (wanted: string): void => void acting.run(() => openSet(wanted)).then(() => (name.value = setName.value));
-  const save = (): void => void acting.run(() => saveSet(name.value), t().saved).then(sets.reload);
   const read = async (file: File): Promise<void> => {
     try {
-      change(parsed(await file.text()));
+      const next = parsed(await file.text());
       bad.value = "";
+      if (mayDropSet()) change(next);
     } catch (error) {
       bad.value = t().badLine((error as Error).message);
     }
@@ -39,28 +32,17 @@ export function JudgedSet({ a, b, onQuestion }: JudgedSetProps): VNode {
   const keep = (): void => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([written(questions.value)], { type: "application/jsonl" }));
-    link.download = `${name.value || "judged"}.jsonl`;
+    link.download = `${nextName.value || "judged"}.jsonl`;
     link.click();
     URL.revokeObjectURL(link.href);
   };
   return (
     <section class="panel stack">
-      <div class="row">
-        <h2>{t().set}</h2>
-        <select aria-label={t().set} value={setName.value} onChange={(event) => event.currentTarget.value && opened(event.currentTarget.value)}>
-          <option value="">–</option>
-          {(sets.data.value ?? []).map((one) => <option key={one.name} value={one.name}>{`${one.name} (${num(one.questions)})`}</option>)}
-        </select>
-        <span class="dim num">{t().questions(questions.value.length)}</span>
-        {unsaved.value ? <span class="badge warn">{t().unsaved}</span> : null}
-        <span class="grow" />
+      <SetBar>
         <FileButton label={t().import} onFile={(file) => void read(file)} />
         <button onClick={keep} disabled={!questions.value.length}>{t().export}</button>
-        <input aria-label={t().name} placeholder={t().name} value={name.value} maxLength={64} pattern="[A-Za-z0-9][A-Za-z0-9._\-]*" onInput={(event) => (name.value = event.currentTarget.value)} />
-        <button onClick={save} disabled={!name.value || !questions.value.length || acting.busy.value}>{common().save}</button>
-      </div>
+      </SetBar>
       {bad.value ? <p class="bad-ink" role="alert">{bad.value}</p> : null}
-      {problem?.fields.status === 409 ? <p class="bar warn" role="alert"><span>{t().theirs}</span></p> : <ProblemBox problem={problem} />}
       {questions.value.length ? <Run a={a} b={b} onQuestion={onQuestion} /> : null}
     </section>
   );

@@ -1,9 +1,9 @@
 /** A Search Tool from a scope. What was too short for the threshold can be made again at once. */
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
 import { announce } from "../announce";
 import { type Id, post, request, type Schema } from "../api";
+import { useEffect } from "../hooks";
 import { documentTexts } from "../i18n/documents";
 import { hintText, makeToolTexts as t } from "../i18n/maketool";
 import { ensureLists, refreshLists, tables } from "../lists";

@@ -1,7 +1,7 @@
 /** One place of a plan: what goes, what comes, and what stands around it. */
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import type { Schema } from "../api";
+import { useEffect, useRef } from "../hooks";
 import { replaceTexts as t } from "../i18n/replace";
 import { href } from "../router";
 import { may } from "../session";

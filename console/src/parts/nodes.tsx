@@ -1,9 +1,9 @@
 /** The strings of an index by state, why one is not indexed, and who mends it. */
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
 import { announce } from "../announce";
-import { get, type Id, post } from "../api";
+import { all, type Id, post } from "../api";
+import { useEffect } from "../hooks";
 import { t as common } from "../i18n/common";
 import { indexTexts as t } from "../i18n/indexes";
 import { due, num } from "../i18n/language";
@@ -24,11 +24,6 @@ interface Node {
   readonly next_attempt_at: string | null;
   readonly mended_by: string | null;
 }
-interface NodesPage {
-  readonly most_attempts: number;
-  readonly nodes: readonly Node[];
-  readonly cursor: string | null;
-}
 interface NodesProps {
   /** Of the index. */
   readonly path: string;
@@ -45,7 +40,7 @@ export function Nodes({ path, many, counts, reload }: NodesProps): VNode {
   const bad = counts["quarantined"] ?? 0;
   // What is wrong comes first; where all is well, everything.
   const state = chosen.value ?? (bad ? "quarantined" : "");
-  const found = useResource(`${path} ${state} ${limit.value}`, (signal) => get<NodesPage>(`${path}/nodes?limit=${limit.value}${state ? `&state=${state}` : ""}`, { signal }));
+  const found = useResource(`${path} ${state} ${limit.value}`, (signal) => all<Node>(`${path}/nodes?limit=${limit.value}${state ? `&state=${state}` : ""}`, "nodes", { signal, most: limit.value }));
   const moved = JSON.stringify(counts);
   useEffect(() => {
     if (found.data.value) found.reload();
@@ -70,17 +65,17 @@ export function Nodes({ path, many, counts, reload }: NodesProps): VNode {
       </header>
       <ProblemBox problem={acting.problem.value} />
       <Shown of={found}>
-        {(page) => page.nodes.length ? (
+        {({ items, cut, last }) => items.length || cut ? (
           <div class="table" tabIndex={0} role="region" aria-label={t().strings}>
             <table>
               <thead><tr><th>{t().string}</th><th class="right">{t().size}</th><th>{t().state}</th><th class="right">{t().tries}</th><th>{t().reason}</th><th>{t().next}</th><th>{t().mends}</th><td /></tr></thead>
               <tbody>
-                {page.nodes.map((node) => (
+                {items.map((node) => (
                   <tr key={`${node.table_id} ${node.json_pointer}`}>
                     <td>{many ? <bdi>{tableName(node.table_id)} </bdi> : null}<code><bdi>{node.json_pointer || "/"}</bdi></code></td>
                     <td class="num right">{num(node.char_count)}</td>
                     <td><Status value={node.state} /></td>
-                    <td class="num right">{node.attempts ? t().of(node.attempts, page.most_attempts) : "–"}</td>
+                    <td class="num right">{node.attempts ? t().of(node.attempts, last["most_attempts"] as number) : "–"}</td>
                     <td>{node.last_error ? <Reason error={node.last_error} /> : <span class="dim">–</span>}</td>
                     <td class="dim">{node.next_attempt_at ? due(node.next_attempt_at) : "–"}</td>
                     <td class="dim">{node.mended_by ? wordOf(node.mended_by) : "–"}</td>
@@ -89,7 +84,7 @@ export function Nodes({ path, many, counts, reload }: NodesProps): VNode {
                 ))}
               </tbody>
             </table>
-            {page.cursor === null ? null : <p class="row center small dim">{common().cut(page.nodes.length)} {limit.value < 200 ? <button onClick={() => (limit.value = 200)}>{common().more}</button> : null}</p>}
+            {!cut ? null : <p class="row center small dim">{common().cut(items.length)} {limit.value < 200 ? <button onClick={() => (limit.value = 200)}>{common().more}</button> : null}</p>}
           </div>
         ) : <Empty text={t().noNodes} />}
       </Shown>

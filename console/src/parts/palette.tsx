@@ -1,7 +1,7 @@
 /** Ctrl K: go to a page, a table, a tool or a pointer, or ask. */
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { all, get, type Id } from "../api";
+import { useEffect, useRef } from "../hooks";
 import { t as common } from "../i18n/common";
 import { paletteTexts as t } from "../i18n/palette";
 import { searchTexts } from "../i18n/search";

@@ -1,8 +1,8 @@
 /** The search over the whole project: on or off, how far it is, and the switch. */
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
 import { useActing } from "../acting";
 import { post, request } from "../api";
+import { useEffect } from "../hooks";
 import { overviewTexts as t } from "../i18n/overview";
 import { statusTexts } from "../i18n/status";
 import { usePace } from "../pacing";

@@ -1,7 +1,7 @@
 /** The states that every view has: loading, empty, degraded, stale, a problem. */
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect } from "preact/hooks";
 import type { Problem, ProblemFields } from "../api";
+import { useEffect } from "../hooks";
 import { codeText, t } from "../i18n/common";
 import type { Resource } from "../resource";
 import { useSignal } from "../signals";

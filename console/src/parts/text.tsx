@@ -1,7 +1,7 @@
 /** A window of a string: the exact text, with chunks, overlaps, matches and the hit marked on it.
  * Marks are generated content, so what is selected and copied is the text. */
 import type { VNode } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "../hooks";
 import { textTexts as t } from "../i18n/text";
 import { CodePoints } from "../rules/offsets";
 import { useShortcut } from "../shortcuts";

@@ -1,8 +1,8 @@
 /** The place of a hit in its document: text in windows, marks, minimap, finding, citations. */
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
 import { announce } from "../announce";
 import type { Id, Problem } from "../api";
+import { useEffect, useMemo, useRef } from "../hooks";
 import { textTexts as t } from "../i18n/text";
 import { tableName } from "../lists";
 import { findText, readChunks, readText, type TextWindow } from "../reading";
@@ -152,7 +152,8 @@ function Window(props: WindowProps): VNode {
     current.value = (current.value + by + found.length) % found.length;
     target.value = { ...found[current.value]! };
   };
-  const chosen = (): Range | null => (box.current && selectedRange(box.current)) || hit;
+  // Who has no mouse finds the words, and so chooses them.
+  const chosen = (): Range | null => (box.current && selectedRange(box.current)) || found[current.value] || hit;
   const textOf = (range: Range): string => window.text.slice(range.start - window.start, range.end - window.start);
   const cite = (whole: boolean): void => {
     const range = chosen();

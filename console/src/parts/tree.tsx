@@ -1,7 +1,7 @@
 /** A document's outline as a tree: 200 children at a time, by mouse and by the keys of a tree. */
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { type Id, post, Problem, type Schema } from "../api";
+import { useEffect, useRef } from "../hooks";
 import { documentTexts as t } from "../i18n/documents";
 import { num } from "../i18n/language";
 import { ancestors, lastKey, parent } from "../rules/pointer";

@@ -1,6 +1,6 @@
 /** Choosing or dropping a file, and how far it is. */
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "../hooks";
 import { documentTexts as t } from "../i18n/documents";
 import { bytes } from "../i18n/language";
 import { href } from "../router";

@@ -8,6 +8,7 @@ import { actorName, wordOf } from "../i18n/replace";
 import { useResource } from "../resource";
 import { useSignal } from "../signals";
 import { Confirm, Dialog } from "./dialog";
+import { Table } from "./form";
 import { ProblemBox, Shown } from "./states";
 
 interface VersionsProps {
@@ -31,24 +32,19 @@ export function Versions({ table, revision, onClose, onRestored }: VersionsProps
       <ProblemBox problem={acting.problem.value} />
       <Shown of={list}>
         {(answer) => (
-          <div class="table">
-            <table>
-              <thead><tr><th class="right">{t().revision}</th><th>{t().cause}</th><th>{t().changed}</th><th class="right">{t().size}</th><td /></tr></thead>
-              <tbody>
-                {answer.versions.map((version) => (
-                  <tr key={version.revision}>
-                    <td class="num right">{num(version.revision)}</td>
-                    <td>{wordOf(version.cause ?? "–")} <span class="dim small">{actorName(version.actor)}</span> {version.label ? <span class="badge"><bdi>{version.label}</bdi></span> : null}</td>
-                    <td class="dim">{version.created_at ? ago(version.created_at) : "–"}</td>
-                    <td class="num right dim">{version.bytes === null ? "" : bytes(version.bytes)}</td>
-                    <td class="right">
-                      {version.live ? <span class="badge good">{t().live}</span> : version.recorded ? <button class="small" onClick={() => (chosen.value = version.revision)}>{t().restore}</button> : <span class="dim small">{t().notRecorded}</span>}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table flat heads={[t().revision, t().cause, t().changed, t().size, ""]} right={[0, 3]}>
+            {answer.versions.map((version) => (
+              <tr key={version.revision}>
+                <td class="num right">{num(version.revision)}</td>
+                <td>{wordOf(version.cause ?? "–")} <span class="dim small">{actorName(version.actor)}</span> {version.label ? <span class="badge"><bdi>{version.label}</bdi></span> : null}</td>
+                <td class="dim">{version.created_at ? ago(version.created_at) : "–"}</td>
+                <td class="num right dim">{version.bytes === null ? "" : bytes(version.bytes)}</td>
+                <td class="right">
+                  {version.live ? <span class="badge good">{t().live}</span> : version.recorded ? <button class="small" onClick={() => (chosen.value = version.revision)}>{t().restore}</button> : <span class="dim small">{t().notRecorded}</span>}
+                </td>
+              </tr>
+            ))}
+          </Table>
         )}
       </Shown>
       {chosen.value === null ? null : (

@@ -43,20 +43,30 @@ export function graded(questions: readonly Judged[], query: string, span: Span, 
   return questions.includes(old) ? questions.map((one) => (one === old ? next : one)) : [...questions, next];
 }
 
+const isAt = ({ pointer, start, end }: Span) => (one: Judgment): boolean => one.json_pointer === pointer && one.char_start === start && one.char_end === end;
+
 export function without(question: Judged, span: Span): Judged {
-  const other = (one: Judgment): boolean => !(one.json_pointer === span.pointer && one.char_start === span.start && one.char_end === span.end);
+  const isThis = isAt(span);
+  const other = (one: Judgment): boolean => !isThis(one);
   const others = question.others?.filter(other);
   return { ...question, relevant: question.relevant.filter(other), ...(others ? { others } : {}) };
 }
 
 export const spanOf = (one: Judgment): Span => ({ pointer: one.json_pointer, start: one.char_start, end: one.char_end });
 
-/** The grade that a passage has got: the best of the ranges that it touches. */
-export function gradeOf(question: Judged | undefined, passage: Span): number | null {
-  const touches = (one: Judgment): boolean => one.json_pointer === passage.pointer && one.char_start < passage.end && passage.start < one.char_end;
-  const found = [...(question?.relevant ?? []), ...(question?.others ?? [])].filter(touches).map((one) => one.grade ?? 2);
+export const judgmentsOf = (question: Judged | undefined): Judgment[] => [...(question?.relevant ?? []), ...(question?.others ?? [])];
+
+function bestOf(question: Judged | undefined, is: (one: Judgment) => boolean): number | null {
+  const found = judgmentsOf(question).filter(is).map((one) => one.grade ?? 2);
   return found.length ? Math.max(...found) : null;
 }
+
+/** The grade that exactly these words have got. */
+export const gradeAt = (question: Judged | undefined, words: Span): number | null => bestOf(question, isAt(words));
+
+/** The grade that a passage has got: the best of the ranges that it touches. */
+export const gradeOf = (question: Judged | undefined, passage: Span): number | null =>
+  bestOf(question, (one) => one.json_pointer === passage.pointer && one.char_start < passage.end && passage.start < one.char_end);
 
 const keyOf = (span: Span): string => `${span.start} ${span.end} ${span.pointer}`;
 
