@@ -166,10 +166,8 @@ class _LiveSet:
 
 def _live_sets(listed: str | None, wanted: Filter | None) -> dict[int, _LiveSet]:
     """Returns the sets by id, without those whose fields a filter does not let through."""
-    sets = {}
-    for set_id, table_id, pointer, of_set, changed_at, now, has_changed, fields in json.loads(
-        listed or "[]"
-    ):
+    sets, rows = {}, json.loads(listed or "[]")
+    for set_id, table_id, pointer, of_set, changed_at, now, has_changed, fields in rows:
         is_behind = has_changed or (wanted is not None and fields is None)
         if wanted is None or is_behind or matches(wanted, stored_fields(fields)):
             moment = datetime.fromisoformat(changed_at)
