@@ -3,7 +3,7 @@ import { get, type Id, request } from "./api";
 import { t } from "./i18n/common";
 import { type Judged, parsed, written } from "./rules/judging";
 import { session } from "./session";
-import { signal } from "./signals";
+import { effect, signal } from "./signals";
 
 export interface Listed {
   readonly name: string;
@@ -62,3 +62,12 @@ export async function saveSet(): Promise<void> {
   unsaved.value = questions.value !== sent;
   version.value = versionOf(etag);
 }
+
+/** A set is one of its project: who signs in to another one begins anew. */
+let project: Id | undefined;
+effect(() => {
+  const now = session.value?.projectId;
+  if (now === undefined || now === project) return;
+  project = now;
+  shown([], "");
+});

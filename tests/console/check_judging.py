@@ -216,3 +216,28 @@ def test_a_judgment_is_deleted_and_a_reload_asks(visitor: Watched, own_tenant: T
     page.reload()
     assert asked == ["beforeunload"]
     assert visitor.errors == []
+
+
+def test_another_project_does_not_get_the_set_that_is_open(
+    visitor: Watched, own_tenant: Tenant, tenant: Tenant
+) -> None:
+    table = own_tenant.table(novel())
+    page = visitor.sign_in(own_tenant.key)
+    page.on("dialog", lambda dialog: dialog.accept())
+    opener = opened(visitor, table, VIOLIN)
+    select(page, PLACES[VIOLIN][1])
+    opener.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Question").fill(VIOLIN)
+    dialog.get_by_role("button", name="exactly").click()
+    dialog.get_by_label("Name of the set").fill("mine")
+    dialog.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.locator("[name=key]").fill(tenant.key)
+    page.locator("form button.primary").click()
+    page.locator("nav").wait_for()
+    page.get_by_role("link", name="Evaluate").click()
+    expect(page.get_by_label("Name of the set")).to_have_value("")
+    expect(page.locator("main section .badge.warn")).to_have_count(0)
+    expect(page.locator("main")).not_to_contain_text(VIOLIN)
+    assert visitor.errors == []
