@@ -7,16 +7,19 @@ import sys
 from dataclasses import replace
 from functools import partial
 from statistics import median
+from typing import Any
 
 import pytest
 
-from local.lambda_jail import FunctionError
+from local.lambda_jail import FunctionError, LambdaEnvironment
 from scripts.package import lambda_python
 from tests.builders import english
+from tests.functions.deployment import Deployment
 from tests.functions.test_rotation import Rotating
 from tests.runtime.built import BuiltFunctions, ask
 
 TRIES = 5
+FIRST_QUESTIONS = 2
 # CPU time of INIT in bare functions' and MB of memory at its peak, with room for a loaded machine.
 INIT = {"create_tool": (20, 90), "search": (16, 90), "index_node": (10, 70), "cleanup": (9, 70)}
 COLD_QUESTION = {"openai/text-embedding-3-small": (13, 110), "jina_ai/m": (90, 250)}
@@ -95,6 +98,20 @@ def test_a_cold_start_stays_in_its_budget(
     assert peak_mb <= limit_mb or rotating[0].jail.arm64  # the emulator's own is in it
 
 
+def first_question(
+    deployed: Deployment, tool: dict[str, Any], search: LambdaEnvironment
+) -> tuple[float, float, float, float]:
+    """CPU seconds of the first and of the second question and of all with INIT; MB at the peak.
+
+    Neither answer may be degraded.
+    """
+    spent = [search.cpu_s]
+    for question in ("harbour winter ledger", "railway budget"):
+        assert ask(deployed, tool, question)["retrieval"]["degraded"] == []
+        spent.append(search.cpu_s)
+    return spent[1] - spent[0], spent[2] - spent[1], spent[1], search.peak_mb
+
+
 @pytest.mark.parametrize("model", COLD_QUESTION)
 def test_a_cold_hybrid_search_is_whole_and_stays_in_its_budget(
     rotating: tuple[BuiltFunctions, Rotating],
@@ -109,20 +126,18 @@ def test_a_cold_hybrid_search_is_whole_and_stays_in_its_budget(
         deployed = replace(rotation.deployed, functions=functions)
         tool = deployed.tool({"a": english(2_000)}, strategy="hybrid")
         deployed.drain()
-    with cold("search") as search:
-        deployed = replace(deployed, functions={"search": search})
-        spent, degraded = [search.cpu_s], []
-        for question in ("harbour winter ledger", "railway budget"):
-            degraded += ask(deployed, tool, question)["retrieval"]["degraded"]
-            spent.append(search.cpu_s)
-        cold_s, warm_s, peak_mb = spent[1] - spent[0], spent[2] - spent[1], search.peak_mb
-        tell(
-            capsys,
-            f"search       first hybrid with {model} {cold_s * 1000:.0f} ms of CPU, "
-            f"{cold_s / bare_s:.1f} times the bare, {spent[1] * 1000:.0f} with INIT; "
-            f"warm {warm_s * 1000:.0f} ms; {peak_mb:.0f} MB",
-        )
-    assert degraded == []
+    asked = []
+    for _ in range(FIRST_QUESTIONS):  # the least counts: it was disturbed least
+        with cold("search") as search:
+            deployed = replace(deployed, functions={"search": search})
+            asked.append(first_question(deployed, tool, search))
+    cold_s, warm_s, whole_s, peak_mb = min(asked)
+    tell(
+        capsys,
+        f"search       first hybrid with {model} {cold_s * 1000:.0f} ms of CPU, "
+        f"{cold_s / bare_s:.1f} times the bare, {whole_s * 1000:.0f} with INIT; "
+        f"warm {warm_s * 1000:.0f} ms; {peak_mb:.0f} MB",
+    )
     limit, limit_mb = COLD_QUESTION[model]
     assert cold_s / bare_s <= limit
     assert peak_mb <= limit_mb
