@@ -141,7 +141,6 @@ class System:
         """Returns the scheduled run; ``every_s``: how often it is said to run."""
         return Cleanup(
             store=self.store,
-            patient_store=self.store,
             vectors=self.vectors,
             relay=RelayOutbox(self.store, self.delivery),
             settler=self.settler,

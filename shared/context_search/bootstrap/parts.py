@@ -233,7 +233,6 @@ class Parts(LiveSettings):
 
         return Cleanup(
             store=self.store,
-            patient_store=self.patient_store,
             vectors=self.vectors,
             relay=RelayOutbox(self.store, self.deliver),
             settler=self.settler,

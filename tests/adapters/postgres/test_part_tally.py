@@ -15,7 +15,6 @@ from context_search.domain.json_text import to_json
 from context_search.domain.model import Index, Table
 from context_search.domain.progress import Progress
 from context_search.ports.upkeep.sweeps import SweepCounts, SweepCursor
-from testing.one_process import OneProcess
 from tests.builders import Workbench, english
 from tests.steps import SMALL
 from tests.tallies import wrong_tallies
@@ -294,24 +293,3 @@ def test_it_is_exact_while_others_write(bench: Workbench) -> None:
     steps(bench)
     assert len(summed(bench)) == len(tables) * len(PARTS)
     assert is_exact(bench)
-
-
-NOTING = """
-    CREATE TABLE public.noted AS SELECT CAST('' AS text) AS statement_timeout LIMIT 0;
-    CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-        INSERT INTO public.noted VALUES (current_setting('statement_timeout'));
-        RETURN NULL;
-    END $$;
-    CREATE TRIGGER note AFTER UPDATE OF is_summed ON context_search.counted_part
-        FOR EACH ROW WHEN (NEW.is_summed) EXECUTE FUNCTION public.note();
-"""
-
-
-def test_cleanup_has_time_for_the_sum_of_a_full_project(one_process: OneProcess) -> None:
-    database = one_process.postgres.database
-    with database.transaction() as tx:
-        tx.run(NOTING)
-    one_process.ready_tools(one_process.table(document()), ["/a", "/b"])
-    with database.transaction() as tx:
-        assert tx.run("SELECT DISTINCT statement_timeout FROM public.noted") == [["80s"]]

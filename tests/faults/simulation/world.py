@@ -243,7 +243,6 @@ class World:
         sweep = mutation.sweep(store, vectors, page=3)
         self.cleanup = mutation.cleanup(
             store,
-            store,
             vectors,
             RelayOutbox(store, self.deliver),
             settler,

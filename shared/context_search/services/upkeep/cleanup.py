@@ -81,13 +81,9 @@ Step = Callable[[CleanupReport], bool]
 
 @dataclass(frozen=True, slots=True)
 class Cleanup:
-    """One run of all steps; a step that fails does not keep the others from running.
-
-    ``patient_store`` has time for the sum of a part that holds a full project, 2 µs a string.
-    """
+    """One run of all steps; a step that fails does not keep the others from running."""
 
     store: Store
-    patient_store: Store
     vectors: VectorStore
     relay: RelayOutbox
     settler: Settler
@@ -287,7 +283,7 @@ class Cleanup:
     def _compact(self, _: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:
             work.quotas.compact()
-        with self.patient_store.for_all("upkeep") as work:
+        with self.store.for_all("upkeep") as work:
             return work.quotas.count_parts()
 
     def _measure(self, report: CleanupReport) -> bool:
