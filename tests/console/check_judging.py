@@ -235,7 +235,6 @@ def test_another_project_does_not_get_the_set_that_is_open(
     page.get_by_role("button", name="Sign out").click()
     page.locator("[name=key]").fill(tenant.key)
     page.locator("form button.primary").click()
-    page.locator("nav").wait_for()
     page.get_by_role("link", name="Evaluate").click()
     expect(page.get_by_label("Name of the set")).to_have_value("")
     expect(page.locator("main section .badge.warn")).to_have_count(0)
