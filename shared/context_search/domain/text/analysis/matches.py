@@ -34,7 +34,7 @@ Occurrence = tuple[int, str]
 """Occurrence of a token: its position among the tokens of a text, and the token. Positions are
 counted from somewhere before the first one that was found: only their distances say something.
 """
-_STEM_ENDING = 2
+_LENGTH_OF_DIE = 3
 _OF_NEIGHBOURS = (2, 3)  # characters of a run that are a word of a question: a pair, and a name
 _MOST_LOOKED_FOR = 64
 """Maximum number of word beginnings that are looked for. Each takes a pass over the text; so many
@@ -226,10 +226,12 @@ class TermFinder:
 def beginning(word: str) -> str:
     """Returns what every text that has the token has, too, when its case is folded.
 
-    A stem ends otherwise than its words in two letters at most (``abl`` of ability, ``die`` of
-    dying), and begins as they do; other tokens are in the text as they are.
+    A stem ends otherwise than its words in one letter at most (``abl`` of ability), but for ``die``
+    of dying and its like, and begins as they do. Other tokens are in the text as they are.
     """
-    return word[: max(1, len(word) - _STEM_ENDING)] if word.isascii() and word.isalpha() else word
+    if not (word.isascii() and word.isalpha()):
+        return word
+    return word[:1] if len(word) == _LENGTH_OF_DIE and word.endswith("ie") else word[:-1] or word
 
 
 # ---- Which characters of a text a query matched.
