@@ -269,24 +269,22 @@ def _in_order(
 def candidate_texts(question: Question, chunks: Chunks) -> dict[str, CandidateText]:
     """Returns what the second look needs to know of each text."""
     finder = TermFinder(with_name(question.words, question.text))
-    in_keys = _words_in_keys(finder, {chunk.json_pointer for chunk in chunks.values()})
+    pointers = {chunk.json_pointer for chunk in chunks.values()}
+    keys = ["\n".join(last_keys(pointer)) for pointer in pointers]
+    words = finder.words_in_each([*keys, *(chunk.chunk_text for chunk in chunks.values())])
+    in_keys = dict(zip(pointers, words, strict=False))
     return {
-        name: _candidate_text(chunk, finder, in_keys[chunk.json_pointer])
-        for name, chunk in chunks.items()
+        name: _candidate_text(chunk, finder, vocabulary, in_keys[chunk.json_pointer])
+        for (name, chunk), vocabulary in zip(chunks.items(), words[len(keys) :], strict=True)
     }
 
 
-def _words_in_keys(finder: TermFinder, pointers: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Returns which words of the question are in the last keys of each pointer."""
-    return {pointer: finder.words_in("\n".join(last_keys(pointer))) for pointer in pointers}
-
-
 def _candidate_text(
-    chunk: HydratedChunk, finder: TermFinder, in_keys: frozenset[str]
+    chunk: HydratedChunk, finder: TermFinder, vocabulary: frozenset[str], in_keys: frozenset[str]
 ) -> CandidateText:
     return CandidateText(
         find=partial(finder.find, chunk.chunk_text),
-        vocabulary=finder.words_in(chunk.chunk_text),
+        vocabulary=vocabulary,
         length=len(chunk.chunk_text),
         place=(chunk.table_id, chunk.json_pointer),
         index=chunk.chunk_index,

@@ -13,7 +13,10 @@ _INTERESTING = (
     "йёЁжςΣΐ\u0639\u0651\u0660\u05d0\u05b0हि\u094d\u09bfไั🐡👨"
 )
 
+_EAST_ASIAN = "中文发發體体台臺干乾、。，！（）「」　“”—·テスト한국Ａｂ－ test"
+
 texts = st.one_of(
+    st.text(st.sampled_from(_EAST_ASIAN), max_size=30),
     st.text(st.sampled_from(_INTERESTING), max_size=30),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
     st.from_regex(

@@ -44,6 +44,15 @@ def test_a_long_question_is_found_as_well(text: str) -> None:
     assert TermFinder(words).words_in(text) == {token for _, token in seen}
 
 
+@given(st.lists(texts, max_size=5), texts, st.integers(0, 100))
+def test_words_of_many_texts_are_those_of_each(
+    several: list[str], question: str, others: int
+) -> None:
+    words = [*query_tokens(question), *(f"q{number}" for number in range(others))]
+    found = TermFinder(words).words_in_each([*several, question])
+    assert found == [frozenset(tokens(text)).intersection(words) for text in [*several, question]]
+
+
 def test_a_question_of_stop_words_is_found_nowhere() -> None:
     assert TermFinder(query_tokens("what is it")).find("what it is") == []
 

@@ -6,13 +6,18 @@ results shows the part of a passage with the most matches (``snippet``).
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 
 from context_search.domain.text.analysis.bounded_memo import BoundedMemo
-from context_search.domain.text.analysis.normalization import normalize, normalize_with_offsets
+from context_search.domain.text.analysis.normalization import (
+    is_plain_east_asian,
+    normalize,
+    normalize_with_offsets,
+    traditional_forms,
+)
 from context_search.domain.text.analysis.terms import (
     PIECE,
     RUN_OR_WORDS,
@@ -29,12 +34,13 @@ Occurrence = tuple[int, str]
 """Occurrence of a token: its position among the tokens of a text, and the token. Positions are
 counted from somewhere before the first one that was found: only their distances say something.
 """
-_STEM_ENDING = 2
+_LENGTH_OF_DIE = 3
 _OF_NEIGHBOURS = (2, 3)  # characters of a run that are a word of a question: a pair, and a name
 _MOST_LOOKED_FOR = 64
 """Maximum number of word beginnings that are looked for. Each takes a pass over the text; so many
 passes cost about as much as all tokens.
 """
+_MOST_SEGMENTS = 4_096
 _LONGEST_REMEMBERED = 40  # characters of what stands between spaces; longer ones hardly come twice
 _LONGEST_TEXT_REMEMBERED = 1_000
 
@@ -68,48 +74,89 @@ class TermFinder:
         self._beginning_of = {word: beginning(word) for word in words}
         self._beginnings = sorted(set(self._beginning_of.values()), key=len)
         self._unspaced = [word for word in words if is_unspaced(word)]
+        self._traditional = traditional_forms("".join(self._unspaced))
         self._other_beginnings = [each for each in self._beginnings if not is_unspaced(each)]
         self._firsts = frozenset(word[0] for word in words)
 
     def words_in(self, text: str) -> frozenset[str]:
         """Returns those words of the question that ``find`` finds, for much less."""
-        normalized = text if text.isascii() else _normalized[text]
-        if not has_unspaced(normalized):
-            return self._words.intersection(self._near_beginnings(normalized))
-        # Each character of a run is a token of its own, and so are any two neighbours.
-        found = [word for word in self._unspaced if word in normalized]
-        if self._other_beginnings and self._may_have(self._other_beginnings, normalized):
-            pieces = (match.group() for match in RUN_OR_WORDS.finditer(normalized) if not match[1])
-            found += self._words.intersection(chain.from_iterable(map(piece_tokens, pieces)))
-        return frozenset(found)
+        [found] = self.words_in_each([text])
+        return found
+
+    def words_in_each(self, texts: Sequence[str]) -> list[frozenset[str]]:
+        """Returns ``words_in`` of each text. Many together cost a third of one after the other."""
+        spellings = list(map(self._spelled, texts))
+        spaced = [number for number, text in enumerate(spellings) if not has_unspaced(text)]
+        among = self._words_among([spellings[number] for number in spaced])
+        words = dict(zip(spaced, among, strict=True))
+        return [
+            frozenset(words[number] if number in words else self._words_of_mixed(text))
+            for number, text in enumerate(spellings)
+        ]
 
     def find(self, text: str) -> list[Occurrence]:
         """Returns those of ``tokens(text)`` that are words of the question, in their order."""
         if not self._words:
             return []
-        normalized = text if text.isascii() else _normalized[text]
+        normalized = self._spelled(text)
         if has_unspaced(normalized):
             may_be = self._may_have(self._beginnings, normalized)
             return self._in_mixed(normalized) if may_be else []
         segments = self._between(normalized).split()
         return self._among(list(chain.from_iterable(map(_segment_tokens, segments))), 0)
 
-    def _near_beginnings(self, normalized: str) -> Collection[str]:
-        """Returns the tokens of what stands between spaces where words of the question may begin,
-        as far as it takes to see which of these are there.
+    def _spelled(self, text: str) -> str:
+        """Returns a text with the words of the question in the spelling that is analysed.
+
+        To simplify what of East Asian text the question has is a tenth of normalizing it.
         """
-        folded = normalized.casefold()
-        if len(self._words) > _MOST_LOOKED_FOR or len(folded) != len(normalized):
-            return set(chain.from_iterable(map(_segment_tokens, normalized.split())))
-        near: set[str] = set()
+        if text.isascii():
+            return text
+        if not is_plain_east_asian(text):
+            return _normalized[text]
+        for traditional, simplified in self._traditional:
+            text = text.replace(traditional, simplified)
+        return text
+
+    def _words_of_mixed(self, normalized: str) -> list[str]:
+        # Each character of a run is a token of its own, and so are any two neighbours.
+        found = [word for word in self._unspaced if word in normalized]
+        if self._other_beginnings and self._may_have(self._other_beginnings, normalized):
+            pieces = (match.group() for match in RUN_OR_WORDS.finditer(normalized) if not match[1])
+            found += self._words.intersection(chain.from_iterable(map(piece_tokens, pieces)))
+        return found
+
+    def _words_among(self, texts: Sequence[str]) -> list[set[str]]:
+        """Returns the words of the question in each of some texts with spaces between words.
+
+        Looks for the beginnings of words in all texts at once, and analyses only what stands
+        between the spaces around. Once a text has a word, the search goes on in the next text.
+        """
+        if len(self._words) > _MOST_LOOKED_FOR:
+            return [set(self._words_between_spaces(text)) for text in texts]
+        folded = [text.casefold() for text in texts]
+        found: list[set[str]] = [set() for _ in texts]
+        for number, text in enumerate(texts):
+            if len(folded[number]) != len(text):  # characters are not where they were
+                found[number].update(self._words_between_spaces(text))
+                folded[number] = " " * len(text)
+        whole, whole_folded = " ".join(texts), " ".join(folded)
+        ends = list(accumulate(len(text) + 1 for text in texts))
+        words_between = BoundedMemo(self._words_between_spaces, limit=_MOST_SEGMENTS)
         for word, each in self._beginning_of.items():
-            at = folded.find(each)
-            while at >= 0 and word not in near:
-                end = normalized.find(" ", at)
-                around = normalized[normalized.rfind(" ", 0, at) + 1 : end if end >= 0 else None]
-                near.update(*map(_segment_tokens, around.split()))
-                at = folded.find(each, end) if end >= 0 else -1
-        return near
+            at = whole_folded.find(each)
+            while at >= 0:
+                number = bisect_right(ends, at)
+                end = whole.find(" ", at)
+                if word not in found[number]:
+                    around = whole[whole.rfind(" ", 0, at) + 1 : end if end >= 0 else None]
+                    found[number].update(words_between[around])
+                behind = ends[number] if word in found[number] else end
+                at = whole_folded.find(each, behind) if behind >= 0 else -1
+        return found
+
+    def _words_between_spaces(self, text: str) -> frozenset[str]:
+        return self._words.intersection(chain.from_iterable(map(_segment_tokens, text.split())))
 
     def _may_have(self, beginnings: Sequence[str], normalized: str) -> bool:
         if len(beginnings) > _MOST_LOOKED_FOR:
@@ -179,10 +226,12 @@ class TermFinder:
 def beginning(word: str) -> str:
     """Returns what every text that has the token has, too, when its case is folded.
 
-    A stem ends otherwise than its words in two letters at most (``abl`` of ability, ``die`` of
-    dying), and begins as they do; other tokens are in the text as they are.
+    A stem ends otherwise than its words in one letter at most (``abl`` of ability), but for ``die``
+    of dying and its like, and begins as they do. Other tokens are in the text as they are.
     """
-    return word[: max(1, len(word) - _STEM_ENDING)] if word.isascii() and word.isalpha() else word
+    if not (word.isascii() and word.isalpha()):
+        return word
+    return word[:1] if len(word) == _LENGTH_OF_DIE and word.endswith("ie") else word[:-1] or word
 
 
 # ---- Which characters of a text a query matched.

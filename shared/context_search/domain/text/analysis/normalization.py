@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from context_search.domain.text.analysis.bounded_memo import BoundedMemo
 from context_search.domain.text.analysis.script_folding import SIMPLIFIED, TRADITIONAL
@@ -51,11 +51,71 @@ def _fold_code_point(code_point: int) -> str:
 
 _FOLDED = BoundedMemo(_fold_code_point, limit=50_000)
 
+# Characters that no neighbour changes, in the scripts whose characters are not made of several.
+_IDEOGRAPHS = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xAC00, 0xD7A4))  # and Hangul
+_ALONE = (
+    range(0x80),
+    range(0xA0, 0x300),  # Latin
+    range(0x370, 0x483),  # Greek, Cyrillic
+    range(0x48A, 0x530),
+    range(0x1E00, 0x2000),  # more of Latin and Greek
+    range(0x2010, 0x2028),  # dashes, quotation marks, ellipses
+    range(0x3000, 0x302A),  # East Asian punctuation
+    range(0x3041, 0x3097),  # kana
+    range(0x30A0, 0x3100),
+    *_IDEOGRAPHS,
+    range(0xFF01, 0xFF9E),  # full and half width
+)
+_NOT_ALONE = re.compile(f"[^{''.join(f'{chr(each[0])}-{chr(each[-1])}' for each in _ALONE)}]")
+
+
+@lru_cache(maxsize=1)
+def _alone_folded() -> Sequence[int | str]:
+    """Returns what each character of ``_ALONE`` becomes, by its code point.
+
+    ``str.translate`` reads a list in half the time of a dict that computes what it lacks.
+    """
+    folds: list[int | str] = list(range(0x10000))
+    for code_point in chain.from_iterable(each for each in _ALONE if each not in _IDEOGRAPHS):
+        folds[code_point] = unicodedata.normalize("NFKC", chr(code_point)).translate(_FOLDED)
+    for traditional, simplified in zip(TRADITIONAL, SIMPLIFIED, strict=True):
+        if ord(traditional) < len(folds):
+            folds[ord(traditional)] = ord(simplified)
+    return folds
+
+
+# Characters that stay what they are, and punctuation that joins no words and stays punctuation.
+_NOT_PLAIN_EAST_ASIAN = re.compile(
+    "[^\x00-\x7f·—‘“”\u3000-\u3029\u3041-\u3096\u30a0-\u30fe\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+    "！＂＃＄％（）＊＋，：；＜＝＞？［＼］｛｜｝～]"
+)
+
+
+def is_plain_east_asian(text: str) -> bool:
+    """Whether ``normalize`` does nothing to the words of a text but to simplify ideographs."""
+    return _NOT_PLAIN_EAST_ASIAN.search(text) is None
+
+
+@lru_cache(maxsize=1)
+def _traditional_of() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for traditional, simplified in zip(TRADITIONAL, SIMPLIFIED, strict=True):
+        found.setdefault(simplified, []).append(traditional)
+    return found
+
+
+def traditional_forms(text: str) -> list[tuple[str, str]]:
+    """Returns every traditional ideograph that a character of ``text`` simplifies, and that."""
+    known = _traditional_of()
+    return [(form, each) for each in sorted(set(text)) for form in known.get(each, ())]
+
 
 def normalize(text: str) -> str:
     """Returns ``text`` in the spelling that is analysed; linear in its length."""
     if text.isascii():
         return text
+    if not _NOT_ALONE.search(text):
+        return text.translate(_alone_folded())
     text = _expose_combining(text)
     if _LONG_COMBINING.search(text):
         return "".join(map(_normalize_segment, _segments(text)))
