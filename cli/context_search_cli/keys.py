@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from enum import StrEnum
 from pathlib import Path
@@ -100,19 +99,20 @@ def revoke(session: Session, *, key: KeyId, yes: Yes = False) -> None:
 
 def hand_over(session: Session, made: Answer, output: Path | None, what: str) -> None:
     """Gives a new key to who asked for it: into a file, or once on stdout, and nowhere else."""
-    body = dict(made.body)
+    number, key = made["id"], made["api_key"]
+    told = dict(made.body)
     if output is not None:
-        write_private(output, str(body.pop("api_key")) + "\n")
-    kept = Answer(made.status, json.dumps(body, ensure_ascii=False), made.etag)
+        write_private(output, f"{key}\n")
+        del told["api_key"]
 
     def show() -> None:
         if output is None:
-            session.out.note(f"{what} {body['id']}, shown this once:")
-            session.out.line(body["api_key"])
+            session.out.note(f"{what} {number}, shown this once:")
+            session.out.line(key)
         else:
-            session.out.made(body["id"], f"{what} {body['id']} is in {output}")
+            session.out.made(number, f"{what} {number} is in {output}")
 
-    session.out.result(kept, show)
+    session.out.result(told, show)
 
 
 def seconds(text: str) -> int:

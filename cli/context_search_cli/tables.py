@@ -228,7 +228,7 @@ def _value(session: Session, table: int, pointer: str) -> str:
     try:
         path = f"/api/v1/tables/{table}/data/read"
         found = session.client.ask(path, {"json_pointer": pointer})
-        _ = found.body  # what is no JSON is no document
+        _ = found.value  # what is no JSON is no document
         return found.text
     except ProblemError as problem:
         if problem.status != 413:
