@@ -10,7 +10,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from context_search_cli.client import Answer
-from context_search_cli.command import Limit, Session, Yes, command, confirmed, group
+from context_search_cli.command import (
+    Limit,
+    Session,
+    Yes,
+    command,
+    confirmed,
+    filled,
+    group,
+    writable,
+)
 from context_search_cli.config import write_private
 from context_search_cli.failures import UsageError
 
@@ -28,7 +37,12 @@ class Scope(StrEnum):
 KeyId = Annotated[int, typer.Argument(metavar="KEY", min=1, help="Id of a key.")]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write the key there, mode 0600."),
+    typer.Option(
+        *("--output", "-o"),
+        metavar="FILE",
+        callback=writable,
+        help="Write the key there, mode 0600.",
+    ),
 ]
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -55,12 +69,12 @@ def list_(
 def create(
     session: Session,
     *,
-    name: Annotated[str | None, typer.Option(help="For people.")] = None,
+    name: Annotated[str | None, typer.Option(callback=filled, help="For people.")] = None,
     scope: Annotated[
         list[Scope] | None, typer.Option(help="What it may do; repeat. Else what yours may.")
     ] = None,
     expires_in: Annotated[
-        str | None, typer.Option(metavar="TIME", help="90d, 8h, 30m or seconds.")
+        str | None, typer.Option(metavar="TIME", callback=filled, help="90d, 8h, 30m or seconds.")
     ] = None,
     output: Output = None,
 ) -> None:
@@ -119,5 +133,5 @@ def seconds(text: str) -> int:
     """``90d``, ``8h``, ``30m``, ``45s`` or ``45`` in seconds. Raises UsageError."""
     found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text)
     if not found:
-        raise UsageError(f"{text} is no time: 90d, 8h, 30m, 45s or a number of seconds")
+        raise UsageError(f"{text!r} is no time: 90d, 8h, 30m, 45s or a number of seconds")
     return int(found[1]) * _UNITS[found[2] or "s"]
