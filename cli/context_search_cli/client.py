@@ -343,7 +343,8 @@ def _problem(reply: httpx2.Response, content: bytes) -> ProblemError:
     if isinstance(problem, dict) and isinstance(problem.get("error"), dict):
         # JSON-RPC, as /mcp answers: the problem is the data of its error.
         error = problem["error"]
-        problem = {"detail": error.get("message"), **(error.get("data") or {})}
+        about = error.get("data")
+        problem = {"detail": error.get("message"), **(about if isinstance(about, dict) else {})}
     if not isinstance(problem, dict):
         problem = {"message": f"{reply.status_code} {reply.reason_phrase}"}
     after = reply.headers.get("Retry-After", "")

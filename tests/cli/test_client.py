@@ -105,6 +105,7 @@ def endless() -> Iterator[bytes]:
     [
         (httpx2.Response(400, json={"errors": ["a gateway's own"]}), 1),
         (httpx2.Response(400, json={"errors": 5}), 1),
+        (httpx2.Response(400, json={"error": {"message": "no", "data": 5}}), 1),
         (httpx2.Response(429, json={}, headers=[(b"Retry-After", b"\xb2")]), 0),
         (httpx2.Response(429, json={}, headers={"Retry-After": "9" * 5000}), 0),
         (httpx2.Response(503, content=b'{"retryAfterMs": ' + b"9" * 4000 + b"}"), 5),
