@@ -64,7 +64,7 @@ def is_text(path: str) -> bool:
     return bool(_ENDING.search(path))
 
 
-def decoded(content: bytes) -> str:
+def decoded(content: bytes, name: str) -> str:
     """UTF-8 or else GB18030, with line breaks of one kind. Raises UsageError for anything else."""
     try:
         text = content.decode("utf-8-sig")
@@ -72,7 +72,7 @@ def decoded(content: bytes) -> str:
         try:
             text = content.decode("gb18030", _EURO).translate(_MOVED)
         except UnicodeDecodeError:
-            raise UsageError("this text is neither UTF-8 nor GB18030") from None
+            raise UsageError(f"{name}: this text is neither UTF-8 nor GB18030") from None
     return re.sub("\r\n?", "\n", text)
 
 

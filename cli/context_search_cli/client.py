@@ -12,6 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -34,12 +35,20 @@ MOST_BYTES = 16_000_000
 MOST_PAGES = 10_000
 """Of a list; a page has 50 rows and more."""
 _SECONDS = re.compile("[0-9]{1,6}")
+_REVISION = re.compile('(?:W/)?"([0-9]{1,19})"')
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+
+
+class Members(dict[str, Any]):
+    """A JSON object of an answer; what the API would have given and is not there, is told."""
+
+    def __missing__(self, name: str) -> Any:
+        raise UnreachableError(f"the answer has no {name}: is this address the API's?")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server said: ``text`` is exact, ``body`` parsed (None without a body)."""
+    """What the server said: ``text`` is exact, ``body`` parsed."""
 
     status: int
     text: str
@@ -48,25 +57,31 @@ class Answer:
     policy: str | None = None
 
     @cached_property
-    def body(self) -> Any:
+    def value(self) -> Any:
         """The JSON. Raises UnreachableError where something else than the API has answered."""
-        if not self.text:
-            return None
         try:
-            return json.loads(self.text)
+            return json.loads(self.text, object_hook=Members)
         except (ValueError, RecursionError):
             raise UnreachableError("the answer is no JSON: is this address the API's?") from None
 
+    @property
+    def body(self) -> Members:
+        """The JSON object that nearly every answer is. Raises UnreachableError for another."""
+        if not isinstance(self.value, Members):
+            raise UnreachableError("the answer is no JSON object: is this address the API's?")
+        return self.value
+
     def __getitem__(self, name: str) -> Any:
         """A member of the body. Raises UnreachableError where the API would have given one."""
-        if not isinstance(self.body, dict) or name not in self.body:
-            raise UnreachableError(f"the answer has no {name}: is this address the API's?")
         return self.body[name]
 
     @property
     def revision(self) -> int:
-        """The number in the ETag."""
-        return int((self.etag or "0").strip('"'))
+        """The number in the ETag, which a proxy that compresses has made a weak one."""
+        found = _REVISION.fullmatch(self.etag or "")
+        if not found:
+            raise UnreachableError("the answer has no revision: is this address the API's?")
+        return int(found[1])
 
 
 class Client:
@@ -127,7 +142,10 @@ class Client:
 
     def delete(self, path: str, **params: object) -> Answer:
         """Deletes something."""
-        return self.request("DELETE", path, params=params)
+        done = self.request("DELETE", path, params=params)
+        if done.status != 204:
+            _ = done.body  # a page of something else than the API has deleted nothing
+        return done
 
     def pages(
         self, path: str, name: str, *, limit: int, page: int | None = None, **params: object
@@ -164,18 +182,14 @@ class Client:
         """Sends a request until it is answered. Raises ProblemError, UnreachableError."""
         sent = dict(self._credentials())
         if body is not None:
-            content = json.dumps(body, ensure_ascii=False).encode()
+            content = encoded(body)
         if content is not None:
             sent["Content-Type"] = "application/json"
-        request = self._http.build_request(
-            method,
-            path,
-            params={
-                name: _text(value) for name, value in (params or {}).items() if value is not None
-            },
-            content=content,
-            headers={**sent, **(headers or {})},
-        )
+        given = {name: _text(value) for name, value in (params or {}).items() if value is not None}
+        with _in_utf_8():
+            request = self._http.build_request(
+                method, path, params=given, content=content, headers={**sent, **(headers or {})}
+            )
         return self._answered(request, is_safe=is_safe)
 
     def put_document(
@@ -263,6 +277,21 @@ class Client:
         return Answer(reply.status_code, text, *map(reply.headers.get, names))
 
 
+def encoded(value: object) -> bytes:
+    """JSON in UTF-8. Raises UsageError for what a terminal of another encoding has given."""
+    with _in_utf_8():
+        return json.dumps(value, ensure_ascii=False).encode()
+
+
+@contextmanager
+def _in_utf_8() -> Iterator[None]:
+    """Turns an argument of bytes that are no UTF-8 into a UsageError, where it is to be sent."""
+    try:
+        yield
+    except UnicodeEncodeError:
+        raise UsageError("an argument is no text in UTF-8") from None
+
+
 def pages_of(ask: Callable[[str | None], Answer]) -> Iterator[Answer]:
     """Gives the pages of a list, each of which names the next.
 
@@ -311,6 +340,11 @@ def _problem(reply: httpx2.Response, content: bytes) -> ProblemError:
         problem = json.loads(content)
     except (ValueError, RecursionError):
         problem = None
+    if isinstance(problem, dict) and isinstance(problem.get("error"), dict):
+        # JSON-RPC, as /mcp answers: the problem is the data of its error.
+        error = problem["error"]
+        about = error.get("data")
+        problem = {"detail": error.get("message"), **(about if isinstance(about, dict) else {})}
     if not isinstance(problem, dict):
         problem = {"message": f"{reply.status_code} {reply.reason_phrase}"}
     after = reply.headers.get("Retry-After", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import sys
 import time
@@ -22,6 +23,8 @@ from context_search_cli.output import Output
 
 P = ParamSpec("P")
 INTERRUPTED = 130
+LARGEST = 2**63 - 1
+"""The largest id and revision that a server has."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +99,37 @@ class Session:
         return self.client_of(replace(endpoint, key=None, secret=secret))
 
 
+def filled(text: str | None) -> str | None:
+    """An option's text. Raises BadParameter for an empty one, of an unset variable, say."""
+    if text is not None and not text.strip():
+        raise typer.BadParameter("it is empty")
+    return text
+
+
+def writable(path: Path | None) -> Path | None:
+    """A file to be written. Raises BadParameter where it cannot be, before anything is done."""
+    if path is None:
+        return None
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a folder")
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise typer.BadParameter(f"nobody here may write to {path.parent}")
+    return path
+
+
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes, no progress.")]
 Profile = Annotated[
-    str | None, typer.Option("--profile", metavar="NAME", help="A profile that login has kept.")
+    str | None,
+    typer.Option(
+        "--profile", metavar="NAME", callback=filled, help="A profile that login has kept."
+    ),
 ]
-Url = Annotated[str | None, typer.Option("--url", help="The server, with --key-file.")]
+Url = Annotated[
+    str | None, typer.Option("--url", callback=filled, help="The server, with --key-file.")
+]
 KeyFile = Annotated[
     Path | None, typer.Option("--key-file", metavar="FILE", help="A file with the key.")
 ]
@@ -148,13 +176,10 @@ def _with_shared_options(function: Callable[..., None]) -> Callable[..., None]:
     def run(context: typer.Context, **given: Any) -> None:
         world = context.obj or World.of_process()
         shared = {name: given.pop(name) for name in _SHARED if name not in own}
-        out = Output(
-            as_json=bool(shared.get("as_json")),
-            quiet=bool(shared.get("quiet")),
-            colour=not world.environment.get("NO_COLOR"),
-        )
+        out = printer(world, as_json=bool(shared.get("as_json")), quiet=bool(shared.get("quiet")))
         wanted = Wanted(shared.get("profile"), shared.get("url"), shared.get("key_file"))
-        code = _ended(lambda: function(Session(world, out, wanted), **given), out)
+        session = Session(world, out, wanted)
+        code = _ended(lambda: function(session, **_within_bounds(given)), out)
         if code:
             raise typer.Exit(code)
 
@@ -183,26 +208,60 @@ def _with_shared_options(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def _within_bounds(given: dict[str, Any]) -> dict[str, Any]:
+    """What an option or an argument says. Raises UsageError for a number that no server takes."""
+    for value in given.values():
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, int) and each > LARGEST:
+                raise UsageError(f"{each} is too large: ids and other numbers end at {LARGEST}")
+    return given
+
+
 def _option(name: str, hint: Any, *, default: object) -> inspect.Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=hint)
 
 
+def printer(world: World, *, as_json: bool, quiet: bool) -> Output:
+    """Where a command prints, in colours unless its environment says no."""
+    return Output(as_json=as_json, quiet=quiet, colour=not world.environment.get("NO_COLOR"))
+
+
+def failed(failure: CommandError, out: Output) -> int:
+    """Says why a command failed, on stderr, with --json on stdout, too; returns its exit code."""
+    out.error(str(failure))
+    out.failed(failure.told)
+    return int(failure.ends_with)
+
+
 def _ended(run: Callable[[], None], out: Output) -> int:
-    """The exit code of what has run; a failure is said on stderr, with --json on stdout, too."""
+    """The exit code of what has run."""
     try:
         run()
     except EndedError as failure:
         return int(failure.ends_with)
     except CommandError as failure:
-        out.error(str(failure))
-        out.failed(failure.told)
-        return int(failure.ends_with)
-    except KeyboardInterrupt:
+        return failed(failure, out)
+    except OSError as error:
+        if error.filename is None:  # no file: whoever reads what is printed has gone, say
+            raise
+        return failed(UsageError(f"{error.filename}: {error.strerror}"), out)
+    except (KeyboardInterrupt, typer.Abort):
         out.warn("stopped")
         out.failed({"code": "INTERRUPTED", "detail": "stopped", "exit": INTERRUPTED})
         return INTERRUPTED
     return 0
+
+
+def json_object(option: str, text: str) -> dict[str, Any]:
+    """What an option says in JSON. Raises UsageError where it is no object."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{option} is a JSON object: {error}") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"{option} is a JSON object")
+    return found
 
 
 def confirmed(session: Session, question: str, *, yes: bool) -> None:
@@ -211,11 +270,7 @@ def confirmed(session: Session, question: str, *, yes: bool) -> None:
         return
     if not (sys.stdin.isatty() and session.out.stderr.is_terminal):
         raise UsageError(f"{question} Say --yes, as nobody can be asked here.")
-    try:
-        is_agreed = typer.confirm(question, err=True)
-    except typer.Abort:
-        raise KeyboardInterrupt from None
-    if not is_agreed:
+    if not typer.confirm(question, err=True):
         raise CommandError("nothing was changed")
 
 

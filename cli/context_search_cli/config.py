@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +46,12 @@ class Endpoint:
     secret: str | None = field(default=None, repr=False)
     project_id: int | None = None
     is_found: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for a key or a secret that no header takes."""
+        for text in (self.key, self.secret):
+            if text is not None:
+                checked_secret(text, self.source)
 
     @property
     def is_plain(self) -> bool:
@@ -155,7 +162,7 @@ class Configuration:
             return None
         if not url:
             raise UsageError(f"a key is in the environment, but no {URL}")
-        return Endpoint(checked_url(url), "environment", key)
+        return Endpoint(checked_url(url, "environment"), "environment", key)
 
     def _key_of_environment(self) -> str | None:
         file = _path(self.environment.get(KEY_FILE))
@@ -167,7 +174,7 @@ class Configuration:
             if path.is_file():
                 found = _read_json(path)
                 return Endpoint(
-                    checked_url(str(found["base_url"])),
+                    checked_url(str(found.get("base_url")), str(path)),
                     str(path),
                     found.get("api_key"),
                     found.get("internal_secret"),
@@ -184,7 +191,7 @@ class Configuration:
         found = self._file()["profiles"].get(name)
         if not isinstance(found, dict):
             raise UsageError(f"{self.path} has no profile {name}")
-        url = checked_url(str(found.get("url")))
+        url = checked_url(str(found.get("url")), f"profile {name}")
         return Endpoint(url, f"profile {name}", found.get("key"), None, found.get("project_id"))
 
     def _file(self) -> dict[str, Any]:
@@ -221,25 +228,28 @@ def read_secret(path: Path) -> str:
     return checked_secret(text, str(path))
 
 
-def checked_secret(text: str, source: str) -> str:
+def checked_secret(text: object, source: str) -> str:
     """A key as a header takes it. Raises UsageError, which never quotes it."""
-    if not text or not text.isascii() or not text.isprintable() or " " in text:
+    if not isinstance(text, str) or not re.fullmatch("[!-~]+", text):
         raise UsageError(f"{source} holds no key: one line of visible ASCII characters")
     return text
 
 
-def checked_url(text: str) -> str:
+def checked_url(text: str, source: str = "options") -> str:
     """An address without a slash at its end. Raises UsageError."""
     try:
         parts = urlsplit(text)
-        is_good = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        is_good = parts.scheme in {"http", "https"} and bool(re.fullmatch(r"\S+", text))
+        is_good = is_good and bool(parts.hostname)
         _ = parts.port
     except ValueError:
         is_good = False
     if not is_good:
-        raise UsageError("the URL has to begin with http:// or https:// and name a host")
+        raise UsageError(
+            f"the URL of {source} has to begin with http:// or https:// and name a host"
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise UsageError("the URL is the server's alone: no user, password, query or fragment")
+        raise UsageError(f"the URL of {source} has more than a server: no user, password, query")
     return text.rstrip("/")
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from context_search_cli.chapters import decoded, document_of, is_text
-from context_search_cli.client import Answer
+from context_search_cli.client import Answer, encoded
 from context_search_cli.command import Session
 from context_search_cli.failures import CommandError, UsageError
 from context_search_cli.waiting import wait_for
@@ -41,9 +41,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A document in a file, which may be read more than once."""
+    """A document in a file, which may be read more than once. Messages call it by its ``name``."""
 
     file: BinaryIO
+    name: str
     size: int
     cost: int
     sha256: str
@@ -62,12 +63,30 @@ class Source:
         """
         content = b"".join(self.pieces()).removeprefix(_BOM)
         if not self.is_jsonl:
-            _check(content)
+            _check(content, self.name)
             return content
-        lines = [line for line in content.split(b"\n") if line.strip()]
-        for place, line in enumerate(lines, start=1):
-            _check(line, f"line {place}: ")
+        lines: list[bytes] = []
+        for number, line in enumerate(content.split(b"\n"), start=1):
+            if line.strip():
+                _check(line, self.name, number)
+                lines.append(line)
         return b"[" + b",".join(lines) + b"]"
+
+    def text(self) -> str:
+        """The bytes as a text. Raises UsageError where they are none in UTF-8."""
+        try:
+            return b"".join(self.pieces()).decode()
+        except UnicodeDecodeError as error:
+            raise _no_utf_8(error, self.name, "text") from None
+
+    def begins_as_lines(self) -> bool:
+        """Whether it reads as JSON Lines: its first line is a value, and more follows."""
+        self.file.seek(0)
+        try:
+            json.loads(self.file.readline().removeprefix(_BOM).decode())
+        except (ValueError, RecursionError):
+            return False
+        return bool(self.file.read(_PIECE).strip())
 
 
 @contextmanager
@@ -80,24 +99,37 @@ def opened(path: str, *, is_jsonl: bool, takes_texts: bool = False) -> Iterator[
         try:
             if path == "-":
                 _copy(sys.stdin.buffer, kept)
-                yield _measured(kept, is_jsonl=is_jsonl)
+                yield measured(kept, "standard input", is_jsonl=is_jsonl)
                 return
             with Path(path).open("rb") as file:
                 if takes_texts and not is_jsonl and is_text(path):
                     name = os.fsencode(Path(path).name).decode(errors="replace")
-                    document = document_of(name, decoded(file.read()))
+                    document = document_of(name, decoded(file.read(), path))
                     kept.write(json.dumps(document, ensure_ascii=False).encode())
-                    yield _measured(kept, is_jsonl=False)
+                    yield measured(kept, path, is_jsonl=False)
                     return
-                yield _measured(file, is_jsonl=is_jsonl or path.endswith((".jsonl", ".ndjson")))
+                is_jsonl = is_jsonl or path.endswith((".jsonl", ".ndjson"))
+                yield measured(file, path, is_jsonl=is_jsonl)
         except OSError as error:
-            raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+            raise UsageError(f"{path or 'a file without a name'}: {error.strerror}") from None
 
 
 def bring(
     session: Session, source: Source, target: Target, *, wait: bool, timeout_s: float
 ) -> Answer | dict[str, Any]:
     """Makes or replaces a table. Returns the table, or the upload that goes on without ``wait``."""
+    try:
+        return _brought(session, source, target, wait=wait, timeout_s=timeout_s)
+    except CommandError as failure:
+        is_refused = failure.document.get("code") in {"USAGE", "INVALID_DOCUMENT"}
+        if is_refused and not source.is_jsonl and source.begins_as_lines():
+            failure.advise("one JSON value a line is JSON Lines: --jsonl")
+        raise
+
+
+def _brought(
+    session: Session, source: Source, target: Target, *, wait: bool, timeout_s: float
+) -> Answer | dict[str, Any]:
     if source.cost <= MAX_INLINE_BYTES:
         return _send(session, source.inline(), target)
     session.out.note(f"{source.size:,} bytes: this goes by upload")
@@ -161,7 +193,7 @@ def _send(session: Session, document: bytes, target: Target) -> Answer:
     head = {"project_id": session.project_id, "name": target.name}
     if target.description is not None:
         head["description"] = target.description
-    opening = json.dumps(head, ensure_ascii=False).encode().removesuffix(b"}")
+    opening = encoded(head).removesuffix(b"}")
     return session.client.create(
         "/api/v1/tables", content=opening + b', "data": ' + document + b"}"
     )
@@ -197,7 +229,8 @@ def _take_back(session: Session, table_id: int) -> None:
     session.out.note("the table that was made for it is deleted")
 
 
-def _measured(file: BinaryIO, *, is_jsonl: bool) -> Source:
+def measured(file: BinaryIO, name: str, *, is_jsonl: bool) -> Source:
+    """A document with what its upload says of it."""
     size = cost = 0
     digest = hashlib.sha256()
     file.seek(0)
@@ -205,7 +238,7 @@ def _measured(file: BinaryIO, *, is_jsonl: bool) -> Source:
         size += len(piece)
         cost += len(piece) + sum(map(piece.count, (b'"', b"\\", b"\n")))
         digest.update(piece)
-    return Source(file, size, cost, digest.hexdigest(), is_jsonl)
+    return Source(file, name, size, cost, digest.hexdigest(), is_jsonl)
 
 
 def _copy(source: BinaryIO, target: BinaryIO) -> None:
@@ -213,13 +246,23 @@ def _copy(source: BinaryIO, target: BinaryIO) -> None:
         target.write(piece)
 
 
-def _check(content: bytes, where: str = "") -> None:
+def _check(content: bytes, name: str, first_line: int = 1) -> None:
+    """Raises UsageError with the place where it is no JSON; ``first_line`` is its own number."""
     try:
         json.loads(content.decode())
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise UsageError(f"{where}this is no JSON: {error.msg}, {place}") from None
+        place = f"line {error.lineno + first_line - 1}, column {error.colno}"
+        raise UsageError(f"{name}, {place}: this is no JSON: {error.msg}") from None
     except RecursionError:
-        raise UsageError(f"{where}this is over 256 levels deep") from None
-    except (UnicodeDecodeError, ValueError) as error:
-        raise UsageError(f"{where}this is no JSON in UTF-8: {type(error).__name__}") from None
+        raise UsageError(f"{name}, line {first_line}: this is over 256 levels deep") from None
+    except UnicodeDecodeError as error:
+        raise _no_utf_8(error, name, "JSON", first_line) from None
+    except ValueError:  # Python reads no longer ones
+        raise UsageError(f"{name}: a number has over 4,300 digits") from None
+
+
+def _no_utf_8(error: UnicodeDecodeError, name: str, what: str, first_line: int = 1) -> UsageError:
+    before = error.object[: error.start].decode()
+    line = before.count("\n") + first_line
+    column = len(before) - before.rfind("\n")
+    return UsageError(f"{name}, line {line}, column {column}: this is no {what} in UTF-8")

@@ -163,5 +163,5 @@ def _span(row: object) -> Span:
 
 def _path(session: Session, name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name}: a name has up to 64 letters, digits, dots, _ and -")
+        raise UsageError(f"{name!r}: a name has up to 64 letters, digits, dots, _ and -")
     return f"{session.project}/judged-sets/{name}"

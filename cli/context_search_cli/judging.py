@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from context_search_cli.command import Session, command
+from context_search_cli.command import Session, command, writable
 from context_search_cli.failures import UsageError
 from context_search_cli.judged import object_of, parsed_lines, query_of, read_text
 from context_search_cli.output import counted
@@ -67,15 +67,19 @@ def judge(
     ],
     tool: Annotated[list[int], typer.Option("--tool", min=1, help="Who answers; repeat.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Judged questions go behind it.")
+        Path,
+        typer.Option(
+            *("--output", "-o"),
+            metavar="FILE",
+            callback=writable,
+            help="Judged questions go behind it.",
+        ),
     ],
     depth: Annotated[int, typer.Option(min=1, max=20, help="Passages of each tool.")] = 10,
 ) -> None:
     """Judge pooled passages blind, 0 to 3; what is in the output already is not asked again."""
     if questions == "-":
         raise UsageError("stdin is where the grades come from: name a file")
-    if not output.parent.is_dir():
-        raise UsageError(f"there is no folder {output.parent}")
     texts = list(dict.fromkeys(parsed_lines(read_text(questions), questions, _text)))
     done = set(parsed_lines(read_text(str(output)), str(output), _text)) if output.exists() else ()
     left = [text for text in texts if text not in done]

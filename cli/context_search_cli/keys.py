@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +10,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from context_search_cli.client import Answer
-from context_search_cli.command import Limit, Session, Yes, command, confirmed, group
+from context_search_cli.command import (
+    Limit,
+    Session,
+    Yes,
+    command,
+    confirmed,
+    filled,
+    group,
+    writable,
+)
 from context_search_cli.config import write_private
 from context_search_cli.failures import UsageError
 
@@ -29,7 +37,12 @@ class Scope(StrEnum):
 KeyId = Annotated[int, typer.Argument(metavar="KEY", min=1, help="Id of a key.")]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write the key there, mode 0600."),
+    typer.Option(
+        *("--output", "-o"),
+        metavar="FILE",
+        callback=writable,
+        help="Write the key there, mode 0600.",
+    ),
 ]
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -56,12 +69,12 @@ def list_(
 def create(
     session: Session,
     *,
-    name: Annotated[str | None, typer.Option(help="For people.")] = None,
+    name: Annotated[str | None, typer.Option(callback=filled, help="For people.")] = None,
     scope: Annotated[
         list[Scope] | None, typer.Option(help="What it may do; repeat. Else what yours may.")
     ] = None,
     expires_in: Annotated[
-        str | None, typer.Option(metavar="TIME", help="90d, 8h, 30m or seconds.")
+        str | None, typer.Option(metavar="TIME", callback=filled, help="90d, 8h, 30m or seconds.")
     ] = None,
     output: Output = None,
 ) -> None:
@@ -100,24 +113,25 @@ def revoke(session: Session, *, key: KeyId, yes: Yes = False) -> None:
 
 def hand_over(session: Session, made: Answer, output: Path | None, what: str) -> None:
     """Gives a new key to who asked for it: into a file, or once on stdout, and nowhere else."""
-    body = dict(made.body)
+    number, key = made["id"], made["api_key"]
+    told = dict(made.body)
     if output is not None:
-        write_private(output, str(body.pop("api_key")) + "\n")
-    kept = Answer(made.status, json.dumps(body, ensure_ascii=False), made.etag)
+        write_private(output, f"{key}\n")
+        del told["api_key"]
 
     def show() -> None:
         if output is None:
-            session.out.note(f"{what} {body['id']}, shown this once:")
-            session.out.line(body["api_key"])
+            session.out.note(f"{what} {number}, shown this once:")
+            session.out.line(key)
         else:
-            session.out.made(body["id"], f"{what} {body['id']} is in {output}")
+            session.out.made(number, f"{what} {number} is in {output}")
 
-    session.out.result(kept, show)
+    session.out.result(told, show)
 
 
 def seconds(text: str) -> int:
     """``90d``, ``8h``, ``30m``, ``45s`` or ``45`` in seconds. Raises UsageError."""
     found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text)
     if not found:
-        raise UsageError(f"{text} is no time: 90d, 8h, 30m, 45s or a number of seconds")
+        raise UsageError(f"{text!r} is no time: 90d, 8h, 30m, 45s or a number of seconds")
     return int(found[1]) * _UNITS[found[2] or "s"]

@@ -10,14 +10,15 @@ from typing import Annotated, Any
 
 import typer
 
-from context_search_cli.command import Session, command
+from context_search_cli.command import Session, command, filled
 from context_search_cli.config import Endpoint, Wanted, checked_secret, checked_url, read_secret
 from context_search_cli.failures import Code, CommandError, ProblemError, UsageError
 
 app = typer.Typer()
 DEFAULT_PROFILE = "default"
 ProfileName = Annotated[
-    str | None, typer.Option("--profile", metavar="NAME", help="The profile to keep it as.")
+    str | None,
+    typer.Option("--profile", metavar="NAME", callback=filled, help="The profile to keep it as."),
 ]
 
 
@@ -25,7 +26,7 @@ ProfileName = Annotated[
 def login(
     session: Session,
     *,
-    url: Annotated[str | None, typer.Option("--url", help="The server.")] = None,
+    url: Annotated[str | None, typer.Option("--url", callback=filled, help="The server.")] = None,
     key_file: Annotated[
         str | None, typer.Option("--key-file", metavar="FILE", help="The key; - for stdin.")
     ] = None,

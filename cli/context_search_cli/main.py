@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from context_search_cli import (
     __version__,
@@ -20,9 +24,40 @@ from context_search_cli import (
     tables,
     tools,
 )
+from context_search_cli.command import World, failed, printer
+from context_search_cli.failures import UsageError
+
+
+class Root(TyperGroup):
+    """All commands. A line that cannot be read as one of them fails as a command does."""
+
+    def main(self, *args: Any, **given: Any) -> NoReturn:
+        """Runs the command and ends the process with its exit code."""
+        words = list(sys.argv[1:] if given.get("args") is None else given["args"])
+        try:
+            code = super().main(*args, **{**given, "standalone_mode": False})
+        except typer.TyperException as refusal:
+            if refusal.format_message():
+                options = words[: words.index("--")] if "--" in words else words
+                world = given.get("obj") or World.of_process()
+                out = printer(world, as_json="--json" in options, quiet=False)
+                code = failed(_usage(refusal), out)
+            else:  # a group without a command has shown its help
+                code = refusal.exit_code
+        sys.exit(code)
+
+
+def _usage(refusal: typer.TyperException) -> UsageError:
+    """What the parser says, and whose help says more."""
+    error = UsageError(refusal.format_message())
+    if context := getattr(refusal, "ctx", None):
+        error.advise(f"what it takes: {context.command_path} --help")
+    return error
+
 
 app = typer.Typer(
     name="context-search",
+    cls=Root,
     help="Search Tools for agents over the long strings of JSON documents. "
     "Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 unavailable, try again, "
     "6 not allowed.",
@@ -56,4 +91,8 @@ def _root(
 
 def main() -> None:
     """Runs the command that the process was started with."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # it was started with that one closed
+            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - it stays open
+            setattr(sys, name, nothing)
     app(prog_name="context-search")

@@ -91,11 +91,11 @@ class Output:
 
     def result(self, document: Answer | Mapping[str, Any], show: Callable[[], None]) -> None:
         """Prints what was asked for: with ``--json`` the document, else what ``show`` prints."""
+        if isinstance(document, Answer):
+            _ = document.body  # what is no JSON object is nobody's result
         if not self.as_json:
             show()
             return
-        if isinstance(document, Answer):
-            _ = document.body  # what is no JSON is nobody's result
         self._is_told = True
         self.raw_json(document.text if isinstance(document, Answer) else _dumped(document))
 

@@ -92,14 +92,19 @@ def undo(
     plan: Annotated[int, typer.Argument(metavar="PLAN", min=1, help="Id of a plan.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
     skip_changed: SkipChanged = False,
+    yes: Yes = False,
     timeout: Timeout = 900,
 ) -> None:
     """Take a replacement back. What somebody has edited since is never overwritten."""
+    if dry_run and yes:
+        raise UsageError("--dry-run or --yes, not both")
     path = f"{session.project}/replace/{plan}/undo"
     body = _conflict(skip_changed)
-    if dry_run:
+    if not yes:
         done = session.client.ask(path, body, dry_run=True)
-    else:
+        if not dry_run:
+            confirmed(session, f"Bring {counted(done['reverted_count'], 'match')} back?", yes=yes)
+    if not dry_run:
         done = session.client.create(path, body)
         done = _executed(session, done, done["plan_id"], timeout)
     session.out.result(done, lambda: _show_undone(session.out, done.body, plan))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal
 
 import typer
 from rich.text import Text
 
-from context_search_cli.command import Session, command
+from context_search_cli.command import Session, command, json_object
 from context_search_cli.failures import Code, CommandError, UsageError
 from context_search_cli.output import Output, counted, number, one_line, visible
 from context_search_cli.ranking import Draft, draft_of
@@ -139,12 +138,7 @@ def _target(session: Session, tool: int | None, *, project: bool) -> int | None:
 
 
 def _filter(text: str | None) -> dict[str, Any]:
-    if text is None:
-        return {}
-    try:
-        return {"filter": json.loads(text)}
-    except ValueError:
-        raise UsageError("--filter is a JSON object, as docs/api.md has filters") from None
+    return {} if text is None else {"filter": json_object("--filter", text)}
 
 
 def _place(hit: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -11,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from context_search_cli.client import Answer
+from context_search_cli.client import Answer, encoded
 from context_search_cli.command import (
     Limit,
     Session,
@@ -20,7 +21,9 @@ from context_search_cli.command import (
     Yes,
     command,
     delete_named,
+    filled,
     group,
+    writable,
 )
 from context_search_cli.config import write_private
 from context_search_cli.failures import (
@@ -30,7 +33,7 @@ from context_search_cli.failures import (
     UnreachableError,
     UsageError,
 )
-from context_search_cli.importing import Source, Target, bring, finished, opened
+from context_search_cli.importing import Source, Target, bring, finished, measured, opened
 from context_search_cli.output import one_line
 
 TEXT_SHOWN = 60
@@ -66,7 +69,9 @@ def import_(
     session: Session,
     *,
     file: File,
-    name: Annotated[str | None, typer.Option(help="Name of the table; else the file's.")] = None,
+    name: Annotated[
+        str | None, typer.Option(callback=filled, help="Name of the table; else the file's.")
+    ] = None,
     description: Annotated[str | None, typer.Option(help="For people.")] = None,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON value a line.")] = False,
     replace: Annotated[
@@ -83,7 +88,7 @@ def import_(
         raise UsageError("--revision goes with --replace")
     with opened(file, is_jsonl=jsonl, takes_texts=True) as source:
         if replace is None:
-            target = Target(name=name or _name_of(file), description=description)
+            target = Target(name=_name_of(file) if name is None else name, description=description)
         else:
             seen = _current(session, replace) if revision is None else revision
             target = Target(replace, seen)
@@ -108,7 +113,8 @@ def get(
     table: TableId,
     pointer: Pointer = "",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file.")
+        Path | None,
+        typer.Option("--output", "-o", callback=writable, help="Write to this file."),
     ] = None,
     text: Annotated[bool, typer.Option("--text", help="A string as its text.")] = False,
 ) -> None:
@@ -165,19 +171,25 @@ def set_(
     *,
     table: TableId,
     pointer: Annotated[str, typer.Argument(help="The place; /- appends to an array.")],
-    file: File,
-    text: Annotated[bool, typer.Option("--text", help="The file is the text of a string.")] = False,
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="A file with the value, or - for stdin.")
+    ] = None,
+    value: Annotated[
+        str | None, typer.Option(metavar="JSON", help="The value itself, instead of a file.")
+    ] = None,
+    text: Annotated[
+        bool, typer.Option("--text", help="What is given is the text of a string, not JSON.")
+    ] = False,
     revision: Revision = None,
 ) -> None:
     """Set the value at a pointer, if nobody has changed the table meanwhile."""
-    with opened(file, is_jsonl=False) as source:
-        value = _text_of(source) if text else source.inline()
+    content = _content(file, value, is_text=text)
+    body = b'{"json_pointer": ' + encoded(pointer) + b', "value": ' + content + b"}"
     seen = _current(session, table) if revision is None else revision
-    place = json.dumps(pointer, ensure_ascii=False).encode()
     changed = session.client.request(
         "POST",
         f"/api/v1/tables/{table}/data/replace",
-        content=b'{"json_pointer": ' + place + b', "value": ' + value + b"}",
+        content=body,
         headers={"If-Match": f'"{seen}"'},
     )
     _told(session, changed, "unchanged" if changed["revision"] == seen else "changed")
@@ -228,7 +240,7 @@ def _value(session: Session, table: int, pointer: str) -> str:
     try:
         path = f"/api/v1/tables/{table}/data/read"
         found = session.client.ask(path, {"json_pointer": pointer})
-        _ = found.body  # what is no JSON is no document
+        _ = found.value  # what is no JSON is no document
         return found.text
     except ProblemError as problem:
         if problem.status != 413:
@@ -288,9 +300,19 @@ def _name_of(file: str) -> str:
     return os.fsencode(Path(file).stem).decode(errors="replace")
 
 
-def _text_of(source: Source) -> bytes:
+def _content(file: str | None, value: str | None, *, is_text: bool) -> bytes:
+    """The JSON of a value, a file's or the command line's own. Raises UsageError."""
+
+    def read(source: Source) -> bytes:
+        return encoded(source.text()) if is_text else source.inline()
+
     try:
-        text = b"".join(source.pieces()).decode()
-    except UnicodeDecodeError:
-        raise UsageError("this is no text in UTF-8") from None
-    return json.dumps(text, ensure_ascii=False).encode()
+        if value is not None and file is None:
+            return read(measured(io.BytesIO(os.fsencode(value)), "--value", is_jsonl=False))
+        if file is not None and value is None:
+            with opened(file, is_jsonl=False) as source:
+                return read(source)
+        raise UsageError("FILE or --value, one of them")
+    except UsageError as error:
+        error.advise("the value itself: --value JSON, or --value TEXT --text")
+        raise

@@ -22,7 +22,9 @@ from context_search_cli.command import (
     command,
     confirmed,
     delete_named,
+    filled,
     group,
+    json_object,
 )
 from context_search_cli.failures import Code, CommandError, EndedError, UsageError
 from context_search_cli.output import counted, number
@@ -34,7 +36,9 @@ from context_search_cli.status import (
 )
 
 app = group("tools", "Search Tools: make, change, index again.")
-Name = Annotated[str | None, typer.Option("--name", help="What agents call it by.")]
+Name = Annotated[
+    str | None, typer.Option("--name", callback=filled, help="What agents call it by.")
+]
 Description = Annotated[
     str | None, typer.Option("--description", help="By it agents choose the tool.")
 ]
@@ -297,12 +301,7 @@ def empty(session: Session, tool: int, clear: Callable[[], Answer], *, yes: bool
 
 def _settings(config: str | None, options: Mapping[str, object]) -> dict[str, Any]:
     """What the options say, over what ``--config`` says. Raises UsageError."""
-    try:
-        further = json.loads(config) if config is not None else {}
-    except ValueError:
-        further = None
-    if not isinstance(further, dict):
-        raise UsageError("--config is a JSON object")
+    further = {} if config is None else json_object("--config", config)
     return further | {name: value for name, value in options.items() if value is not None}
 
 
@@ -336,8 +335,3 @@ def _say_hint(session: Session, body: dict[str, Any]) -> None:
         session.out.warn(f"{hint}: {hints.get(hint, 'it will find nothing')}{told}")
     elif body["status"] not in {"ready", "rebuilding"}:
         session.out.note(f"watch it: context-search status {body['tool_id']} --watch")
-
-
-def _fail_unless_ready(state: Answer) -> None:
-    if state["status"] not in {"ready", "rebuilding"}:
-        raise EndedError(Code.FAILED)

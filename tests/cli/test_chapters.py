@@ -27,12 +27,12 @@ def test_a_text_makes_a_document(name: str, text: str, document: object) -> None
     ],
 )
 def test_a_text_is_utf_8_or_gb18030(content: bytes, text: str) -> None:
-    assert decoded(content) == text
+    assert decoded(content, "a.txt") == text
 
 
 def test_what_is_neither_is_refused() -> None:
-    with pytest.raises(UsageError, match="neither UTF-8 nor GB18030"):
-        decoded(b"\xff\xfea\x00")
+    with pytest.raises(UsageError, match=r"^a\.txt: this text is neither UTF-8 nor GB18030"):
+        decoded(b"\xff\xfea\x00", "a.txt")
 
 
 def test_a_novel_is_imported_as_its_chapters(cli: CommandLine) -> None:

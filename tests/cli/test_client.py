@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import httpx2
 import pytest
 
-from context_search_cli.client import MOST_PAGES, Client
+from context_search_cli.client import MOST_PAGES, Answer, Client
 from context_search_cli.config import Endpoint
 from context_search_cli.failures import UnreachableError
 from tests.cli.running import URL, CommandLine
@@ -105,6 +105,7 @@ def endless() -> Iterator[bytes]:
     [
         (httpx2.Response(400, json={"errors": ["a gateway's own"]}), 1),
         (httpx2.Response(400, json={"errors": 5}), 1),
+        (httpx2.Response(400, json={"error": {"message": "no", "data": 5}}), 1),
         (httpx2.Response(429, json={}, headers=[(b"Retry-After", b"\xb2")]), 0),
         (httpx2.Response(429, json={}, headers={"Retry-After": "9" * 5000}), 0),
         (httpx2.Response(503, content=b'{"retryAfterMs": ' + b"9" * 4000 + b"}"), 5),
@@ -126,6 +127,60 @@ def test_answers_of_something_else_than_the_api_end_a_command_in_order(
     result = cli("tables", "list")
     assert result.code == code
     assert code == 0 or "error: " in result.err
+
+
+# Of each a member of the answer is shown, or something else has to be known of it.
+ASKING = """
+whoami
+tables show 1
+tables restore 1 1
+tables delete 1 --yes
+tools show 1
+tools update 1 --top-k 3
+tools rebuild 1 --dry-run
+search lantern --tool 1
+status 1
+status 1 --exit-when-ready
+mcp try
+keys create
+ops projects create acme
+"""
+
+
+@pytest.mark.parametrize("text", ["", "null", "[]", '"x"', "<html>a proxy's page</html>"])
+@pytest.mark.parametrize("line", ASKING.strip().splitlines())
+def test_no_command_takes_something_else_for_an_answer(
+    cli: CommandLine, line: str, text: str
+) -> None:
+    cli.environment["CONTEXT_SEARCH_SECRET"] = "secret"
+    reply = httpx2.Response(200, text=text)
+    cli.network.before += answering(reply, "/", times=9)  # type: ignore[arg-type]
+    result = cli(*line.split())
+    assert result.code == 5
+    assert "is this address the API's?" in result.err
+
+
+@pytest.mark.parametrize("line", ["whoami", "tools show 1", "status 1", "ops projects create a"])
+def test_a_member_that_is_not_there_is_named(cli: CommandLine, line: str) -> None:
+    cli.environment["CONTEXT_SEARCH_SECRET"] = "secret"
+    reply = httpx2.Response(200, json={})
+    cli.network.before += answering(reply, "/", times=9)  # type: ignore[arg-type]
+    result = cli(*line.split())
+    assert result.code == 5
+    assert "the answer has no " in result.err
+
+
+def test_a_revision_is_read_through_a_proxy_that_compresses() -> None:
+    assert Answer(200, "{}", etag='W/"7"').revision == Answer(200, "{}", etag='"7"').revision == 7
+    for etag in (None, '"x"', "7"):
+        with pytest.raises(UnreachableError, match="no revision"):
+            _ = Answer(200, "{}", etag=etag).revision
+
+
+def test_what_mcp_refuses_is_told_as_every_refusal(cli: CommandLine) -> None:
+    result = cli("mcp", "try", "--agent-key", cli.file("wrong", "cs_wrong"), "--json")
+    assert (result.code, result.document["error"]["code"]) == (6, "UNAUTHENTICATED")
+    assert "the key is not known" in result.err
 
 
 def test_a_broken_connection_makes_nothing_twice(cli: CommandLine) -> None:

@@ -91,6 +91,7 @@ def test_what_is_no_key_is_refused_without_quoting_it(tmp_path: Path, text: str)
         "https://u:p@a.test",
         "https://a.test?k=1",
         "http://a.test:x",
+        "http://a b.test",
     ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
@@ -104,6 +105,40 @@ def test_a_broken_file_is_told(tmp_path: Path, content: str) -> None:
     path.write_text(content)
     with pytest.raises(UsageError):
         configuration(tmp_path, CONTEXT_SEARCH_CONFIG=str(path)).endpoint(Wanted())
+
+
+@pytest.mark.parametrize(
+    ("stack", "said"),
+    [
+        ({}, "the URL of "),
+        ({"base_url": 7}, "the URL of "),
+        ({"base_url": "https://a.test", "api_key": 7}, "no key"),
+        ({"base_url": "https://a.test", "api_key": "k", "internal_secret": "two words"}, "no key"),
+    ],
+)
+def test_a_file_of_another_stack_is_told_by_its_place(
+    tmp_path: Path, stack: dict[str, object], said: str
+) -> None:
+    (tmp_path / ".local").mkdir()
+    (tmp_path / ".local" / "endpoints.json").write_text(json.dumps(stack))
+    with pytest.raises(UsageError, match=said) as refused:
+        configuration(tmp_path).endpoint(Wanted())
+    assert "endpoints.json" in str(refused.value)
+
+
+def test_a_key_of_the_environment_that_is_none_is_not_sent(cli: CommandLine) -> None:
+    cli.environment["CONTEXT_SEARCH_KEY"] = "schlüssel"
+    result = cli("whoami")
+    assert result.code == 2
+    assert "environment holds no key" in result.err
+    assert cli.network.requests == []
+
+
+def test_a_profile_that_cannot_be_kept_is_told(cli: CommandLine) -> None:
+    cli.environment["CONTEXT_SEARCH_CONFIG"] = str(cli.file("file", "") / "folder" / "config.json")
+    result = cli("login", "--json")
+    assert (result.code, result.document["error"]["code"]) == (2, "USAGE")
+    assert "Not a directory" in result.err
 
 
 def test_an_endpoint_shows_no_secret() -> None:

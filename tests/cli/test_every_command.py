@@ -48,7 +48,7 @@ project-index status
 project-index off --yes
 replace lantern lamp --yes
 plans
-undo P
+undo P --yes
 status S --exit-when-ready
 eval run judged.jsonl --tool S
 eval compare --queries judged.jsonl --base S --draft vector=.5

@@ -22,10 +22,10 @@ def test_every_place_is_replaced_and_comes_back(cli: CommandLine) -> None:
     done = cli.json("replace", "废弃仓库", "荒废工厂", "--yes")
     assert (done["state"], done["replaced_count"]) == ("done", 4)
     assert cli.json("tables", "get", one, "/text") == "他走进了荒废工厂，满地灰尘。"
-    undone = cli.json("undo", done["plan_id"])
+    undone = cli.json("undo", done["plan_id"], "--yes")
     assert (undone["state"], undone["reverted_count"]) == ("done", 4)
     assert cli.json("tables", "get", two, "/scenes/0") == "废弃仓库的门"
-    assert cli("undo", done["plan_id"]).code == 4
+    assert cli("undo", done["plan_id"], "--yes").code == 4
 
 
 def test_a_dry_run_shows_and_leaves_nothing(cli: CommandLine) -> None:
@@ -48,6 +48,16 @@ def test_nothing_is_replaced_unasked(cli: CommandLine) -> None:
     assert cli("replace", "废弃仓库", "荒废工厂", "--yes", "--dry-run").code == 2
     assert cli.json("tables", "show", one)["revision"] == 1
     assert open_plans(cli) == []
+
+
+def test_nothing_is_undone_unasked(cli: CommandLine) -> None:
+    one, _ = chapters(cli)
+    plan = cli.json("replace", "废弃仓库", "荒废工厂", "--yes")["plan_id"]
+    refused = cli("undo", plan)
+    assert refused.code == 2
+    assert "Bring 4 matches back? Say --yes" in refused.err
+    assert cli("undo", plan, "--yes", "--dry-run").code == 2
+    assert cli.json("tables", "show", one)["revision"] == 2
 
 
 def test_a_match_is_left_out(cli: CommandLine) -> None:
@@ -117,8 +127,8 @@ def test_an_undo_only_counts(cli: CommandLine) -> None:
     plan = cli.done("replace", "废弃仓库", "荒废工厂", "--yes", "--quiet").out.split()[-1]
     assert "4 would come back" in cli.done("undo", plan, "--dry-run").out
     cli.done("tables", "set", one, "/text", "-", "--text", stdin="全新")
-    assert cli("undo", plan).code == 4
-    told = cli.done("undo", plan, "--skip-changed")
+    assert cli("undo", plan, "--yes").code == 4
+    told = cli.done("undo", plan, "--skip-changed", "--yes")
     assert "EDITED_SINCE" in told.err
     rows = cli.done("plans").lines
     assert [row[1:6] for row in rows[:2]] == [

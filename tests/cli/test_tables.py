@@ -42,20 +42,43 @@ def test_stdin_and_json_lines(cli: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'{"a": 1', "line 1"),
-        (b"\xff\xfe", "UTF-8"),
-        (b'{"a": 1}, {"x": 2}', "no JSON"),
-        (b"", "no JSON"),
-        (b"[" * 10_000 + b"]" * 10_000, "over 256 levels deep"),
+        (b'{"a":\n  1', "line 2, column 4: this is no JSON: "),
+        (b'{"a":\n "\xc3\xa9\xff"', "line 2, column 4: this is no JSON in UTF-8"),
+        (b'{"a": 1}, {"x": 2}', "line 1, column 9: this is no JSON: "),
+        (b"", "line 1, column 1: this is no JSON: "),
+        (b"[" * 10_000 + b"]" * 10_000, "line 1: this is over 256 levels deep"),
+        (b"9" * 5_000, "a number has over 4,300 digits"),
     ],
 )
 def test_what_is_no_json_is_told_before_anything_is_sent(
     cli: CommandLine, content: bytes, said: str
 ) -> None:
-    result = cli("tables", "import", cli.file("bad.json", content), "--json")
+    path = cli.file("bad.json", content)
+    result = cli("tables", "import", path, "--json")
     assert (result.code, result.document["error"]["code"]) == (2, "USAGE")
+    assert f"{path}" in result.err
     assert said in result.err
+    assert "--jsonl" not in result.err
+    told = cli("tables", "import", "-", "--name", "x", stdin=content)
+    assert told.code == 2
+    assert "error: standard input" in told.err
     assert cli.paths("POST") == []
+
+
+def test_the_line_that_is_no_json_is_named(cli: CommandLine) -> None:
+    path = cli.file("a.jsonl", b'{"a": 1}\n\n{"a": ')
+    assert f"{path}, line 3, column 7: " in cli("tables", "import", path).err
+
+
+@pytest.mark.parametrize("last", ['{"a": 2}', json.dumps(LARGE)], ids=["request", "upload"])
+def test_json_lines_that_are_not_called_so_are_told_what_to_say(
+    cli: CommandLine, last: str
+) -> None:
+    lines = f'\ufeff{{"a": 1}}\n{last}\n'
+    result = cli("tables", "import", "-", "--name", "x", "--json", stdin=lines)
+    assert result.code in {1, 2}
+    assert result.document["error"]["advice"].endswith("--jsonl")
+    assert cli.done("tables", "import", "-", "--name", "x", "--jsonl", stdin=lines)
 
 
 def test_a_missing_file_is_a_usage_error(cli: CommandLine) -> None:
@@ -130,6 +153,30 @@ def test_a_value_is_set_at_its_pointer(cli: CommandLine) -> None:
     cli.done("tables", "set", table, "/t", cli.file("t.txt", 'say "hi"\n'), "--text")
     assert cli.done("tables", "get", table, "/a~1b/list").out == "[1, 1.10]\n"
     assert cli.json("tables", "get", table, "/t") == 'say "hi"\n'
+
+
+def test_a_value_is_given_on_the_command_line(cli: CommandLine) -> None:
+    table = cli.table({"list": [1]})
+    cli.done("tables", "set", table, "/list/-", "--value", "1.10")
+    cli.done("tables", "set", table, "/title", "--value", "Skagen", "--text")
+    assert cli.done("tables", "get", table).out == '{"list": [1, 1.10], "title": "Skagen"}\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hello"], "hello: No such file"),
+        (["--value", "hello"], "--value, line 1, column 1: this is no JSON"),
+        (["-", "--value", "1"], "FILE or --value"),
+        ([], "FILE or --value"),
+    ],
+)
+def test_who_gives_no_value_is_told_how(cli: CommandLine, words: list[str], said: str) -> None:
+    result = cli("tables", "set", 1, "/title", *words, "--json")
+    assert (result.code, result.document["error"]["code"]) == (2, "USAGE")
+    assert said in result.err
+    assert "--value TEXT --text" in result.document["error"]["advice"]
+    assert cli.network.requests == []
 
 
 def test_a_reply_that_is_lost_sets_nothing_twice(cli: CommandLine) -> None:

@@ -33,6 +33,14 @@ def kept(tenant: Tenant, name: str) -> dict[str, list[dict[str, Any]]]:
     return {row["query"]: row["relevant"] + row.get("others", []) for row in rows}
 
 
+def keep_theirs(tenant: Tenant) -> None:
+    """A set of the project, in which somebody has judged a place for one question."""
+    path = f"/api/v1/projects/{tenant.project_id}/judged-sets/theirs"
+    place = {"json_pointer": "/books/0/text", "char_start": 0, "char_end": 2}
+    line = json.dumps({"query": VIOLIN, "relevant": [place]}) + "\n"
+    api(tenant, "PUT", path, json={"lines": line})
+
+
 def words_of(judgment: dict[str, Any]) -> str:
     return value_at(judgment["json_pointer"])[judgment["char_start"] : judgment["char_end"]]
 
@@ -146,10 +154,7 @@ def test_a_judgment_that_is_not_saved_is_not_lost(visitor: Watched, own_tenant: 
     """It stays when the page is another one; signing out and another set ask first."""
     table = own_tenant.table(novel())
     own_tenant.tool(table, name="search_novel", json_path="")
-    path = f"/api/v1/projects/{own_tenant.project_id}/judged-sets/theirs"
-    place = {"json_pointer": "/books/0/text", "char_start": 0, "char_end": 2}
-    line = json.dumps({"query": VIOLIN, "relevant": [place]}) + "\n"
-    api(own_tenant, "PUT", path, json={"lines": line})
+    keep_theirs(own_tenant)
     page, asked = visitor.sign_in(own_tenant.key), []
 
     def stay(dialog: Dialog) -> None:
@@ -192,10 +197,7 @@ def test_a_judgment_that_is_not_saved_is_not_lost(visitor: Watched, own_tenant: 
 
 def test_a_judgment_is_deleted_and_a_reload_asks(visitor: Watched, own_tenant: Tenant) -> None:
     table = own_tenant.table(novel())
-    path = f"/api/v1/projects/{own_tenant.project_id}/judged-sets/theirs"
-    place = {"json_pointer": "/books/0/text", "char_start": 0, "char_end": 2}
-    line = json.dumps({"query": VIOLIN, "relevant": [place]}) + "\n"
-    api(own_tenant, "PUT", path, json={"lines": line})
+    keep_theirs(own_tenant)
     page, asked = visitor.sign_in(own_tenant.key), []
 
     def leave(dialog: Dialog) -> None:

@@ -118,7 +118,7 @@ def test_a_text_is_read_as_the_command_line_reads_it(rules: Page) -> None:
 
     def ours(content: bytes) -> str | None:
         try:
-            return chapters.decoded(content)
+            return chapters.decoded(content, "a.txt")
         except UsageError:
             return None
 

@@ -14,6 +14,8 @@ PLACES = {
     "What did the violin maker use as varnish?": ("/books/1/text", VIOLIN),
     "谁听见鲸鱼唱歌？": ("/书/a~1b~0", WHALE),
 }
+ARTICLE = {"articles": [{"title": "Melons", "content": english(12_000, 3)}]}
+"""One string that is indexed, in 16 chunks."""
 HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>javascript:alert(1)'
 BIDI = "abc\u202edrow\u202c \u200bzero\u200bwidth"
 
