@@ -309,6 +309,13 @@ def test_a_key_that_revoked_its_maker_goes_when_the_owner_revokes_that_again(api
     assert not is_good(api, kept["api_key"])
 
 
+def test_a_key_that_rotates_itself_may_end_at_once(api: Api) -> None:
+    old = api.new_key()
+    rotation = f"/api/v1/projects/{api.project_id}/keys/{old['id']}/rotate"
+    new = answer(api("POST", rotation, json={"old_expires_in": 0}, key=old["api_key"]), 201)
+    assert [is_good(api, key["api_key"]) for key in (old, new)] == [False, True]
+
+
 def test_who_rotated_a_key_with_itself_revokes_the_old_one_with_the_new_one(api: Api) -> None:
     old = api.new_key()
     rotation = f"/api/v1/projects/{api.project_id}/keys/{old['id']}/rotate"

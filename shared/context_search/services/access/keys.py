@@ -141,10 +141,10 @@ class ManageKeys:
         with self.store.for_project(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
             old = _live_key(work, owner, key_id)
+            options = KeyOptions(old.name, old.lifetime_s, old.permissions, old.kind)
+            made = add_key(work, owner, options, caller)  # a key may rotate itself and end at once
             work.keys.expire_within(old.id, old_expires_in_s)
-            return add_key(
-                work, owner, KeyOptions(old.name, old.lifetime_s, old.permissions, old.kind), caller
-            )
+            return made
 
 
 def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwner:
