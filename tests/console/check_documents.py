@@ -94,6 +94,24 @@ def test_who_was_slower_sees_both_and_loses_nothing(visitor: Watched, own_tenant
     expect(page.locator(".text")).to_have_text("mine")
 
 
+def test_writing_goes_on_where_it_was_when_the_view_is_shown_anew(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    opened(visitor, own_tenant, {"text": "before"}, "/text")
+    page, field = visitor.page, visitor.page.get_by_role("textbox", name="Text")
+    edit, said = page.get_by_role("button", name="Edit"), page.locator(".said.on")
+    edit.click()
+    field.fill("first")
+    page.get_by_role("button", name="Save").click()
+    expect(said).to_be_visible()
+    edit.click()
+    field.fill("second")
+    field.press("Home")
+    expect(said).to_have_count(0)
+    page.keyboard.type("the ")
+    expect(field).to_have_value("the second")
+
+
 def test_a_change_of_another_part_is_no_conflict(visitor: Watched, own_tenant: Tenant) -> None:
     table = opened(visitor, own_tenant, {"text": "before", "other": 1}, "/text")
     page = visitor.page

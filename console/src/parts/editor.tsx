@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { announce } from "../announce";
 import { type Id, Problem, type ProblemFields, request, type Schema } from "../api";
 import { draftOf, keep, mayDrop, type Read } from "../drafts";
-import { useEffect, useRef } from "../hooks";
+import { useEffect, useMemo, useRef } from "../hooks";
 import { t as common } from "../i18n/common";
 import { documentTexts as t } from "../i18n/documents";
 import { useResource } from "../resource";
@@ -29,7 +29,8 @@ async function read({ table, pointer, isText }: EditorProps, signal?: AbortSigna
 
 export function Editor(props: EditorProps): VNode {
   const value = useResource(`${props.table} ${props.pointer}`, (signal) => read(props, signal));
-  const began = draftOf(editing(props.table, props.pointer));
+  const of = editing(props.table, props.pointer);
+  const began = useMemo(() => draftOf(of), [of]); // once: a field that is made anew loses its cursor
   return began ? <Field {...props} was={began.was} /> : <Shown of={value} lines={8}>{(was) => <Field {...props} was={was} />}</Shown>;
 }
 
