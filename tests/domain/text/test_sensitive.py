@@ -101,6 +101,19 @@ NAMED = [
     ("密钥是 q1w2e3r4t5", "q1w2e3r4t5"),
     ("redis://user:s3cr3t@cache:6379", "s3cr3t"),
 ]
+# What stands in front of an address's path, and the secret in it.
+LOGINS = [
+    ("https://user:pass@sub.example.com:8080", "pass"),
+    ("postgres://user:p@ss:w@rd@db.example.com:5432", "p@ss:w@rd"),
+    ("redis://:pass@host", "pass"),
+    ("redis://:p@ss@[::1]:6379", "p@ss"),
+    ("mongodb://u:p1@a.example.com:27017,b.example.com:27017", "p1"),
+    ("postgres://app:s3c?r#t@db.example.com", "s3c?r#t"),
+    ("https://bob:secret,part2@corp.example.com", "secret,part2"),
+    ("https://测试:密a码@例子.公司", "密a码"),
+    ("https://x-access-token:abcDEF123456@github.com", "abcDEF123456"),
+    ("https://0123456789abcdef@pypi.example.com", "0123456789abcdef"),
+]
 HARMLESS = [
     "The bearer of this letter is expected at 10:20:30 on 2024-01-15.",
     "react@18.2.0 and @types/node@20",
@@ -155,6 +168,27 @@ def test_a_secret_that_is_called_one_is_found_without_its_name(text: str, secret
     assert found(text) == [("key", secret)]
 
 
+@pytest.mark.parametrize(("address", "secret"), LOGINS)
+@pytest.mark.parametrize("path", ["", "/", "/a/b@c", "/?to=a:b@c", "?q=1", "#x"])
+def test_of_an_address_the_password_is_hidden_and_the_host_stays(
+    address: str, secret: str, path: str
+) -> None:
+    assert found(f"see '{address}{path}'") == [("key", secret)]
+
+
+def test_user_and_host_of_an_address_are_no_email_but_a_user_may_be_one() -> None:
+    assert found("git+ssh://git@github.com:npm/cli.git") == []
+    assert found("https://bob@corp.com:pass@proxy.example.com/") == [
+        ("email", "bob@corp.com"),
+        ("key", "pass"),
+    ]
+
+
+@pytest.mark.parametrize("between", [":80,", ":80, ", ":80，邮箱", ":80?to=", "/?to=", "。邮箱"])
+def test_an_email_behind_an_address_is_no_login(between: str) -> None:
+    assert found(f"https://a.example.com{between}bob@example.com") == [("email", "bob@example.com")]
+
+
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_only_looks_like_it_stays(text: str) -> None:
     assert found(text) == []
@@ -165,7 +199,8 @@ def test_a_full_stop_does_not_belong_to_the_address() -> None:
 
 
 def test_where_finds_overlap_one_covers_all() -> None:
-    assert found("pg://user:pass@db.example.com/x") == [("key", "pass@db.example.com")]
+    token = "glpat-" + "abcdefghij0123456789"
+    assert found(f"{token}@example.com") == [("key", f"{token}@example.com")]
     assert found("a@b.com-c@d.com") == [("email", "a@b.com-c@d.com")]
 
 
@@ -230,7 +265,17 @@ HOSTILE = [
         "token:",
         "password ",
     ),
-    *("密码", "bearer ", "bearer a", "authorization: ", "://a:", "://a:b"),
+    *(
+        "密码",
+        "bearer ",
+        "bearer a",
+        "authorization: ",
+        "://a:",
+        "://a:b",
+        "://a@",
+        "://a:b@",
+        "://:@",
+    ),
 ]
 
 
@@ -240,6 +285,12 @@ def test_hostile_text_is_searched_to_its_end(unit: str) -> None:
     ends = [0, *(s.end for s in find_sensitive(text, SENSITIVE_KINDS))]
     assert ends == sorted(ends)
     assert ends[-1] <= len(text)
+
+
+@pytest.mark.parametrize("unit", ["a", "@", "a:", "a@", "a:b@", "1?", "a,", "密@"])
+def test_one_address_with_a_login_without_end_is_searched_to_its_end(unit: str) -> None:
+    text = "://a:" + unit * (1_000_000 // len(unit))
+    assert all(part.end <= len(text) for part in find_sensitive(text, SENSITIVE_KINDS))
 
 
 def test_one_address_of_half_a_million_labels_is_searched_to_its_end() -> None:

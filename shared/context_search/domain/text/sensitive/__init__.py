@@ -12,7 +12,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.retrieval import SENSITIVE_KINDS, SensitiveKind
-from context_search.domain.text.sensitive.known_forms import known_keys, private_keys
+from context_search.domain.text.sensitive.known_forms import (
+    address_secrets,
+    known_keys,
+    private_keys,
+)
 from context_search.domain.text.sensitive.named_secrets import named_secrets
 from context_search.domain.text.sensitive.personal_data import (
     bank_cards,
@@ -83,9 +87,12 @@ def _is_inside(parts: Sequence[Sensitive], start: int, end: int) -> bool:
 
 
 def _keys(text: str) -> Spans:
+    in_addresses = dict(address_secrets(text))
+    yield from in_addresses.items()
     yield from private_keys(text)
     yield from known_keys(text)
-    yield from named_secrets(text)
+    # A user called ``token`` names the password too, and seems to name the host with it.
+    yield from ((start, end) for start, end in named_secrets(text) if start not in in_addresses)
 
 
 _FINDERS: Mapping[SensitiveKind, Callable[[str], Spans]] = {

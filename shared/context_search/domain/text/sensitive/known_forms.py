@@ -9,7 +9,8 @@ import re
 from base64 import b64decode
 from binascii import Error
 
-from context_search.domain.text.sensitive.spans import RUN, Spans, is_said
+from context_search.domain.text.sensitive.named_secrets import is_random
+from context_search.domain.text.sensitive.spans import LOGIN, RUN, Spans, is_said
 
 # One of the words must be in the text, or the pattern is not tried.
 _PATTERNS = tuple(
@@ -42,11 +43,6 @@ _PATTERNS = tuple(
             "eyJ",
             r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)*+",
         ),
-        # passwords in addresses: of any length, or short with other characters in them
-        (
-            "://",
-            rf"://[^\s/@:\"'<>]{{0,100}}+:((?:(?![/@]){RUN})++|[^\s/@\"'<>]{{1,200}}+)@",
-        ),
     )
 )
 _HEADERS = re.compile(
@@ -65,6 +61,7 @@ _OF_COMMAND = re.compile(
 _MYSQL = re.compile(r"\b(?:mysql\w{0,10}|mariadb(?:-\w{1,10})?)\s[^;|&\n]{0,150}\Z")
 _SSHPASS = re.compile(r"\bsshpass\s[^;|&\n]{0,40}\Z")
 _ODD = re.compile(r"(?=.{0,80}[A-Za-z])(?=.{0,80}[0-9!@#$%^&*+=~?]).", re.DOTALL)
+_SHORTEST_TOKEN = 16
 _CURL = re.compile(r"\b(?:curl|wget|http|https)\b")
 
 
@@ -85,6 +82,15 @@ def known_keys(text: str) -> Spans:
     for match in _OF_COMMAND.finditer(text) if " -p" in text else ():
         if _is_of_command(text, match):
             yield match.span(match.lastgroup or 0)
+
+
+def address_secrets(text: str) -> Spans:
+    """Returns the passwords in addresses, as in ``redis://:…@host``, and tokens in their place."""
+    for login in LOGIN.finditer(text):
+        if login["password"]:
+            yield login.span("password")
+        elif login["user"] and len(login["user"]) >= _SHORTEST_TOKEN and is_random(login["user"]):
+            yield login.span("user")
 
 
 def _is_of_command(text: str, match: re.Match[str]) -> bool:

@@ -109,6 +109,7 @@ def _named(
         is_variable=name[0].isupper(),
         is_surely_one=_is_surely_one(text, name),
         is_cell=said["cell"] is not None and _is_row(text, name, said),
+        is_listed=said["listed"] is not None and (shown.isupper() or not _is_constant(text, name)),
         is_chinese=bool(name["chinese"] or name["chinese_key"]),
         is_on_next_line="\n" in said[0],
         value=shown,
@@ -123,6 +124,11 @@ def _is_surely_one(text: str, name: re.Match[str]) -> bool:
         return True
     before = _KIND_OF_KEY.search(text, max(0, name.start() - 12), name.start())
     return name[0].isupper() or (before is not None and before["secret"] is not None)
+
+
+def _is_constant(text: str, name: re.Match[str]) -> bool:
+    """Tells whether it is the end of a name in capitals, as in ``define('DB_PASSWORD', …)``."""
+    return name[0].isupper() and text[max(0, name.start() - 1) : name.start()] == "_"
 
 
 def _is_row(text: str, name: re.Match[str], said: re.Match[str]) -> bool:
@@ -177,8 +183,9 @@ SecretKind = Literal["password", "secret", "session", "variable"]
 class NamedValue:
     """What a text names as a password, a token or a session, and how.
 
-    ``sign`` is what stands between name and value, if anything. The value ends at ``end`` of
-    ``text``; of a long one it is the beginning.
+    ``sign`` is what stands between name and value, if anything. ``is_listed`` tells that both stand
+    in quotes in a list or among arguments, where the name may be a value itself. The value ends at
+    ``end`` of ``text``; of a long one it is the beginning.
     """
 
     kind: SecretKind
@@ -190,6 +197,7 @@ class NamedValue:
     is_variable: bool
     is_surely_one: bool
     is_cell: bool
+    is_listed: bool
     is_chinese: bool
     is_on_next_line: bool
     value: str
@@ -208,6 +216,8 @@ def is_secret(named: NamedValue) -> bool:
     least = 2 if named.is_variable and named.sign == "=" and value.isalpha() else 3
     is_filled_in = len(set(value)) < least and not value.isdecimal()
     if is_filled_in or _WORDS.fullmatch(value) or _is_code(named):
+        return False
+    if named.is_listed and (" " in value or not (_is_odd(value) or value.isdecimal())):
         return False
     if not (named.sign or named.is_spaced or named.is_chinese):
         return False
@@ -235,7 +245,7 @@ def _is_code(named: NamedValue) -> bool:
 def _is_token(named: NamedValue) -> bool:
     if named.kind == "secret" and (_is_short_secret(named) or _is_phrase(named)):
         return True
-    if not _is_random(named.value):
+    if not is_random(named.value):
         return False
     if named.kind == "session":
         return named.sign == "=" and not named.is_spaced
@@ -246,15 +256,13 @@ def _is_token(named: NamedValue) -> bool:
 
 def _is_password(named: NamedValue) -> bool:
     value = named.value
-    has_mark = _MARK.search(value) is not None
-    is_odd = has_mark or (_has_letter(value) and _has_digit(value))
     if named.is_quoted and named.sign:
-        return len(value) >= 4 and (is_odd or " " not in value or _is_phrase(named))
+        return len(value) >= 4 and (_is_odd(value) or " " not in value or _is_phrase(named))
     if named.is_assigned:
         return _is_assigned_password(named)
     if named.sign or named.is_chinese:
-        return (is_odd and len(value) >= 5) or len(value) >= _LONGER_THAN_WORDS
-    return len(value) >= 8 and is_odd and (has_mark or _is_random(value))
+        return (_is_odd(value) and len(value) >= 5) or len(value) >= _LONGER_THAN_WORDS
+    return len(value) >= 8 and (_has_mark(value) or is_random(value))
 
 
 def _is_assigned_password(named: NamedValue) -> bool:
@@ -301,13 +309,22 @@ def _is_in_cell(named: NamedValue) -> bool:
     return len(value) >= 5 and " " not in value and not _TYPE.fullmatch(value)
 
 
-def _is_random(value: str) -> bool:
+def is_random(value: str) -> bool:
     """Tells whether letters and digits are mixed as in no word or name; 8 characters or more."""
     if len(value) < 8 or not _has_letter(value) or not _has_digit(value):
         return False
     groups = len(re.findall("[0-9]++", value))
     words = sum(len(word) for word in _WORD.findall(value) if len(word) >= 4)
     return groups > 2 or words < 0.6 * len(value)
+
+
+def _is_odd(value: str) -> bool:
+    """Tells whether there is more in it than letters or digits alone."""
+    return _has_mark(value) or (_has_letter(value) and _has_digit(value))
+
+
+def _has_mark(value: str) -> bool:
+    return _MARK.search(value) is not None
 
 
 def _has_letter(value: str) -> bool:

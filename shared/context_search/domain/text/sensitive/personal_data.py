@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from context_search.domain.text.sensitive.spans import Spans, is_said, near_digits
+from context_search.domain.text.sensitive.spans import LOGIN, Spans, is_said, near_digits
 
 # ---- E-mail addresses (RFC 5321, 6531): quoted and international ones, and at a host's number
 # The part before the @ is read backwards, so that each run is read once.
@@ -31,11 +31,14 @@ _DOMAIN = re.compile(
 
 
 def emails(text: str) -> Spans:
-    """Returns the addresses."""
+    """Returns the addresses; ``user@host`` behind ``://`` is none."""
     if "@" not in text:
         return
     backwards = text[::-1]
+    behind_logins = {login.end() for login in LOGIN.finditer(text)}
     for domain in _DOMAIN.finditer(text):
+        if domain.start() in behind_logins:
+            continue
         at = len(text) - domain.start()
         local = (
             _LOCAL_BACKWARDS.match(backwards, at)

@@ -12,6 +12,20 @@ Spans = Iterator[tuple[int, int]]
 # What a secret without spaces is made of; what is missing ends one in JSON, code and prose.
 RUN = r"[!#-&*+\-./0-9:=?@A-Z^_a-z~]"
 
+# What may stand in front of the host of an address: a user, a password, or both. The last ``@``
+# before the first of ``/?#`` ends them (RFC 3986, 3.2). A password that is not encoded as it
+# should be may hold ``?``, ``#`` and other characters up to the first ``@``; a port with a query,
+# or at the end of the address, is none.
+_LONGEST_LOGIN = 32_768
+LOGIN = re.compile(
+    rf"://(?:[^\s/?#:\"'<>\[\]]{{0,100}}+:"
+    rf"(?P<password>(?:(?![/?#]){RUN}){{1,{_LONGEST_LOGIN}}}"
+    rf"|(?![0-9]{{1,5}}(?:[?#]|(?!{RUN})))(?:(?:(?![/@]){RUN})++|[^\s/@\"'<>]{{1,200}}+))"
+    rf"|(?P<user>(?:(?![/?#:]){RUN}){{1,{_LONGEST_LOGIN}}}))(?=@)"
+)
+"""Matches up to the ``@`` before a host; ``user`` is one without a password. No match holds a slash
+behind its first two, so each character is looked at for one of them only."""
+
 _WIDE = re.compile("[\uff01-\uff5e\u3000]")
 _HALF_WIDTH = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {"\u3000": " "}
 # Where seven digits stand close together; a text that has none has no number to find.
