@@ -25,6 +25,7 @@ from context_search_cli.measures import (
 )
 from context_search_cli.output import Output, counted
 from context_search_cli.ranking import Draft, draft_of
+from context_search_cli.reach import reaches
 
 app = group("eval", "Measure tools on judged questions.")
 for each in (judging.app, sets):
@@ -204,12 +205,14 @@ def run(
     """Measure a tool on judged questions."""
     asked = Configuration(tool, draft_of(draft))
     questions = questions_of(session, source)
+    reached = reaches(session, questions, [tool])[tool]
     measured = _measured(Patience(session, timeout, skip_degraded), questions, [asked])
     found = {name: interval(values) for name, values in measured.values(0).items()}
     document = {
         "tool": tool,
         "draft": asked.draft or None,
         "questions": len(measured.questions),
+        "judged": reached.document,
         "measures": {name: _document(each) for name, each in found.items()},
         **measured.document("measures"),
     }
@@ -244,6 +247,7 @@ def compare(
         raise UsageError("with whom? --candidate TOOL, or --draft KEY=VALUE")
     pair = [Configuration(base, {}), Configuration(candidate or base, draft_of(draft))]
     questions = questions_of(session, queries)
+    reached = reaches(session, questions, [each.tool for each in pair])
     measured = _measured(Patience(session, timeout, skip_degraded), questions, pair)
     before, after = measured.values(0), measured.values(1)
     found = {name: Compared.of(before[name], after[name]) for name in MEASURES}
@@ -255,6 +259,10 @@ def compare(
         "questions": len(measured.questions),
         "measure": measure,
         "verdict": said,
+        "judged": {
+            name: reached[each.tool].document
+            for name, each in zip(("base", "candidate"), pair, strict=True)
+        },
         "measures": {name: each.document for name, each in found.items()},
         **measured.document("base", "candidate"),
     }
