@@ -17,7 +17,7 @@ import typer
 
 from context_search_cli.command import Session, command, writable
 from context_search_cli.failures import UsageError
-from context_search_cli.judged import object_of, parsed_lines, query_of, read_text
+from context_search_cli.judged import POOLED, object_of, parsed_lines, query_of, read_text
 from context_search_cli.output import counted
 
 app = typer.Typer()
@@ -75,7 +75,7 @@ def judge(
             help="Judged questions go behind it.",
         ),
     ],
-    depth: Annotated[int, typer.Option(min=1, max=20, help="Passages of each tool.")] = 10,
+    depth: Annotated[int, typer.Option(min=1, max=20, help="Passages of each tool.")] = POOLED,
 ) -> None:
     """Judge pooled passages blind, 0 to 3; what is in the output already is not asked again."""
     if questions == "-":

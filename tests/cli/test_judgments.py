@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from context_search_cli.judged import Question
+from context_search_cli.measures import Span
 from tests.cli.running import CommandLine
 from tests.cli.test_evaluating import JUDGED, LIGHT, SHELF, TEXT, line, lines, on_shelf
 
@@ -68,3 +70,44 @@ def test_a_tool_that_searches_no_judged_range_is_not_measured(
     assert not [path for path in cli.paths("POST") if path.endswith(f"/{tool}/search")]
     assert cli("eval", "run", judged, "--tool", stranger).code == 2
     assert cli("eval", "run", judged, "--tool", 999).code == 3  # nobody's
+
+
+def test_hits_that_nobody_judged_are_counted(cli: CommandLine, tool: int, table: int) -> None:
+    mute = cli.tool(table, "--scope", "/notes", "--strategy", "keyword")
+    judged = cli.file("judged.jsonl", JUDGED.splitlines()[0])
+    counts = cli.json("eval", "run", judged, "--tool", tool)["judged"]
+    assert counts["hits"] > counts["hits_not_judged"] >= 0
+    unjudged = cli.file("unjudged.jsonl", lines(on_shelf("keeper clockwork lantern")))
+    result = cli.done("eval", "run", unjudged, "--tool", tool, "--json")
+    found = result.document["judged"]
+    assert found["hits"] == found["hits_not_judged"] == counts["hits"]
+    assert f"tool {tool}: {found['hits']} of {found['hits']} hits are not judged" in result.err
+    both = lines(on_shelf("keeper clockwork lantern"), line("tide", LIGHT))
+    pair = ("eval", "compare", "--queries", cli.file("both.jsonl", both))
+    compared = cli.json(*pair, "--base", tool, "--candidate", mute)["judged"]
+    # Of the second question the base alone has a hit.
+    assert compared["base"]["hits_not_judged"] == compared["candidate"]["hits_not_judged"] + 1
+
+
+def test_a_passage_is_judged_by_half_of_it_or_half_of_an_answer() -> None:
+    answer, other = Span("/a", 100, 140), Span("/a", 1000, 1200)
+    question = Question("?", (answer,), (other,))
+    assert question.has_judged(Span("/a", 0, 120))
+    assert not question.has_judged(Span("/a", 0, 119))
+    assert not question.has_judged(Span("/b", 0, 120))
+    assert question.has_judged(Span("/a", 1100, 1300))
+    assert not question.has_judged(Span("/a", 1101, 1301))
+    # A small passage that does not answer says nothing of a large one around it.
+    assert not question.has_judged(Span("/a", 900, 1400))
+
+
+def test_what_was_judged_and_does_not_answer_is_read(cli: CommandLine, tool: int) -> None:
+    row = on_shelf("keeper clockwork lantern")
+    others = line("", TEXT[:90])["relevant"]
+    counts = [
+        cli.json("eval", "run", cli.file("one.jsonl", lines(each)), "--tool", tool)["judged"]
+        for each in (row, {**row, "others": others})
+    ]
+    assert counts[0]["hits_not_judged"] > counts[1]["hits_not_judged"]
+    wrong = cli("eval", "run", cli.file("bad.jsonl", lines({**row, "others": 1})), "--tool", tool)
+    assert (wrong.code, "others must be" in wrong.err) == (2, True)
