@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from context_search_cli.judged import Question
@@ -111,3 +113,28 @@ def test_what_was_judged_and_does_not_answer_is_read(cli: CommandLine, tool: int
     assert counts[0]["hits_not_judged"] > counts[1]["hits_not_judged"]
     wrong = cli("eval", "run", cli.file("bad.jsonl", lines({**row, "others": 1})), "--tool", tool)
     assert (wrong.code, "others must be" in wrong.err) == (2, True)
+
+
+def test_of_judged_questions_the_new_passages_may_be_asked(
+    cli: CommandLine, tool: int, table: int
+) -> None:
+    asked = cli.file("asked.txt", "keeper clockwork lantern\nnotice period lease\n")
+    rest = {"query": "tide", "relevant": [], "note": "kept as it is"}
+    out = cli.file("mine.jsonl", lines(rest) + JUDGED.strip())
+    other = cli.tool(table, "--scope", "/shelf", "--strategy", "semantic")
+    words = ("eval", "judge", asked, "--tool", other, "-o", out)
+    assert cli.json(*words, stdin="3\n")["judged"] == 0
+    assert cli.json(*words, "--new-passages", stdin="1\nq\n")["judged"] == 1
+    first, second, third = map(json.loads, out.read_text().splitlines())
+    assert (first, third) == (rest, json.loads(JUDGED.splitlines()[1]))
+    assert second["relevant"] == json.loads(JUDGED.splitlines()[0])["relevant"]
+    [seen] = second["others"]
+    assert (seen["json_pointer"], seen["char_end"], seen["grade"]) == ("/shelf", len(SHELF), 1)
+    # The first has nothing new any more.
+    again = cli.done(*words, "--new-passages", stdin="3\n")
+    assert again.err.count("passage 1 of 1") == 1
+    last = json.loads(out.read_text().splitlines()[2])
+    assert [each["json_pointer"] for each in last["relevant"]] == ["/notes", "/shelf"]
+    nothing = cli.json(*words, "--new-passages", stdin="3\n")
+    assert nothing == {"judged": 0, "without_answer": 0, "file": None}
+    assert cli.json("eval", "run", out, "--tool", other)["judged"]["hits_not_judged"] == 0
