@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from context_search_cli.command import Session, Yes, command, confirmed, group
-from context_search_cli.failures import UsageError
+from context_search_cli.failures import ProblemError, UsageError
 from context_search_cli.measures import Span, found_at
 from context_search_cli.output import counted
 
@@ -75,14 +75,19 @@ def put(
 ) -> None:
     """Keep judged questions with the project."""
     lines = read_text(file)
-    kept = session.client.request(
-        "PUT",
-        _path(session, name),
-        {"lines": lines},
-        headers={} if replace else {"If-Match": '"0"'},
-        # Written twice it is the same; after a lost reply "only if there is none" is refused.
-        is_safe=replace,
-    )
+    try:
+        kept = session.client.request(
+            "PUT",
+            _path(session, name),
+            {"lines": lines},
+            headers={} if replace else {"If-Match": '"0"'},
+            # Written twice it is the same; after a lost reply "only if there is none" is refused.
+            is_safe=replace,
+        )
+    except ProblemError as refused:
+        if refused.status == 409 and not replace:
+            refused.advise(f"there is a set {name}: --replace writes this one in its place")
+        raise
     told = f"{name} has {counted(kept['questions'], 'question')}"
     session.out.result(kept, lambda: session.out.made(name, told))
 

@@ -28,6 +28,7 @@ from context_search_cli.command import (
 )
 from context_search_cli.failures import Code, CommandError, EndedError, UsageError
 from context_search_cli.output import counted, number
+from context_search_cli.ranking import Fusion, Strategy
 from context_search_cli.status import (
     NODE_COLUMNS,
     cells_of_node,
@@ -51,12 +52,8 @@ Config = Annotated[
 class Ranking(TypedDict):
     """How a tool ranks, each as ``search_config`` names it."""
 
-    strategy: Annotated[
-        Literal["hybrid", "semantic", "keyword"] | None, typer.Option(help="How it searches.")
-    ]
-    fusion: Annotated[
-        Literal["convex", "rrf", "linear"] | None, typer.Option(help="How both legs are joined.")
-    ]
+    strategy: Annotated[Strategy | None, typer.Option(help="How it searches.")]
+    fusion: Annotated[Fusion | None, typer.Option(help="How both legs are joined.")]
     top_k: Annotated[int | None, typer.Option(min=1, max=20, help="Hits by default.")]
     vector_weight: Annotated[
         float | None, typer.Option(min=0, max=1, help="What vectors count; else found.")

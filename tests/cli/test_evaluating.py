@@ -171,9 +171,27 @@ def test_a_draft_is_compared_with_the_tool(cli: CommandLine, tool: int, judged: 
     asked = [each for each in cli.network.requests if each.url.path.endswith("/explain")]
     assert json.loads(asked[0].content)["config"] == draft
     assert cli(*pair).code == 2
-    for wrong in ("top_k=5", "vector", "vector=", "vector=much"):
-        assert cli(*pair, "--draft", wrong).code == 2
-    assert cli(*pair, "--draft", "fusion=nonsense").code == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("top_k=5", "KEY=VALUE with one of fusion, strategy, bm25"),
+        ("vector", "KEY=VALUE"),
+        ("vector=", "KEY=VALUE"),
+        ("vector=much", "a number from 0 to 1, or null"),
+        ("keyword=1.5", "a number from 0 to 1, or null"),
+        ("bm25=nan", "a number from 0 to 1, or null"),
+        ("fusion=foo", "one of convex, rrf, linear"),
+        ("strategy=foo", "one of hybrid, semantic, keyword"),
+        ("rerank=1", "null"),
+    ],
+)
+def test_a_draft_that_is_none_is_told_as_it_was_typed(
+    cli: CommandLine, judged: Path, wrong: str, told: str
+) -> None:
+    refused = cli("eval", "run", judged, "--tool", 1, "--draft", f"vector=.5,{wrong}")
+    assert (refused.code, f"error: --draft {wrong}: {told}" in refused.err) == (2, True)
 
 
 def test_four_questions_are_asked_at_once_and_counted_in_order(
@@ -377,7 +395,8 @@ def test_a_set_is_kept_with_the_project(cli: CommandLine, tool: int, judged: Pat
     unanswered = lines({"query": "what is not there?", "relevant": []})
     cli.done("eval", "sets", "put", "harbour", judged)
     assert cli.done("eval", "sets", "get", "harbour").out == JUDGED
-    assert cli("eval", "sets", "put", "harbour", judged).code == 4
+    taken = cli("eval", "sets", "put", "harbour", judged)
+    assert (taken.code, "--replace" in taken.err) == (4, True)
     cli.done("eval", "sets", "put", "harbour", "-", "--replace", stdin=JUDGED + unanswered)
     [row] = cli.json("eval", "sets", "list")["judged_sets"]
     assert (row["name"], row["questions"]) == ("harbour", 3)
