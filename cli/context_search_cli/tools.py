@@ -192,6 +192,12 @@ def update(
 @command(app, "delete")
 def delete(session: Session, *, tool: ToolId, yes: Yes = False) -> None:
     """Delete a Search Tool. Its table stays."""
+    instances, _ = session.client.pages("/api/v1/mcps", "mcps", limit=0)
+    for each in instances:
+        path = f"/api/v1/mcps/{each['id']}/bindings"
+        bindings, _ = session.client.pages(path, "bindings", limit=0)
+        if any(bound["tool_id"] == tool for bound in bindings):
+            session.out.warn(f"MCP instance {each['id']} ({each['name']}) has tool {tool}")
     delete_named(session, f"/api/v1/tools/{tool}", f"tool {tool}", yes=yes)
 
 

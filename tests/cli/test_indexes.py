@@ -70,6 +70,19 @@ def test_a_tool_changes_what_it_is_called_and_how_it_ranks(cli: CommandLine, too
     assert (fixed.code, fixed.document["error"]["code"]) == (1, "INDEX_SETTING_FIXED")
 
 
+def test_who_deletes_a_tool_is_told_which_instances_have_it(cli: CommandLine, tool: int) -> None:
+    other = cli.tool(cli.json("tools", "show", tool)["table_id"])
+    for name, has in (("support", tool), ("sales", tool), ("none", other)):
+        cli.done("mcp", "create", name, "--tool", has, "--output", cli.folder / f"{name}.key")
+    asked = cli("tools", "delete", tool)
+    assert asked.code == 2
+    done = cli.done("tools", "delete", tool, "--yes")
+    for told in (asked.err, done.err):
+        assert f"(support) has tool {tool}" in told
+        assert f"(sales) has tool {tool}" in told
+        assert "(none)" not in told
+
+
 def test_somebody_elses_change_of_a_tool_is_a_conflict(cli: CommandLine, tool: int) -> None:
     def change(request: object) -> None:
         if getattr(request, "method", "") == "PATCH":
