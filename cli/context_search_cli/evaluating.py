@@ -13,7 +13,7 @@ from context_search_cli.abreast import abreast
 from context_search_cli.client import Client
 from context_search_cli.command import Session, command, group
 from context_search_cli.failures import Code, CommandError, EndedError, UsageError
-from context_search_cli.judged import Question, questions_of, sets
+from context_search_cli.judged import POOLED, Question, questions_of, sets
 from context_search_cli.measures import (
     DEPTH,
     MEASURES,
@@ -23,8 +23,9 @@ from context_search_cli.measures import (
     score,
     verdict,
 )
-from context_search_cli.output import Output, counted
+from context_search_cli.output import Output, counted, number
 from context_search_cli.ranking import Draft, draft_of
+from context_search_cli.reach import Reach, reaches
 
 app = group("eval", "Measure tools on judged questions.")
 for each in (judging.app, sets):
@@ -129,6 +130,20 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
+class Hits:
+    """Of so many first hits, those that nobody has judged: they count as wrong."""
+
+    count: int
+    not_judged: int
+
+    @classmethod
+    def of(cls, question: Question, found: Sequence[Span]) -> Hits:
+        """The hits of an answer that most measures look at, and ``eval judge`` asks for."""
+        first = found[:POOLED]
+        return cls(len(first), sum(not question.has_judged(each) for each in first))
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """What configurations score, question by question, and the questions that no figure counts.
 
@@ -137,12 +152,23 @@ class Measured:
 
     questions: list[str]
     scores: list[tuple[dict[str, float], ...]]
+    hits: list[tuple[Hits, ...]]
     left_out: list[str]
     cut_short: CommandError | None = None
 
     def values(self, place: int) -> Measures:
         """The values of one configuration."""
         return {name: [each[place][name] for each in self.scores] for name in MEASURES}
+
+    def hits_of(self, place: int) -> Hits:
+        """The hits of one configuration."""
+        answers = [each[place] for each in self.hits]
+        return Hits(sum(each.count for each in answers), sum(each.not_judged for each in answers))
+
+    def judged(self, place: int, reach: Reach) -> dict[str, Any]:
+        """As JSON says what the figures of one configuration stand on."""
+        hits = self.hits_of(place)
+        return reach.document | {"hits": hits.count, "hits_not_judged": hits.not_judged}
 
     def document(self, *names: str) -> dict[str, Any]:
         """As JSON says it; ``names`` are those of the configurations."""
@@ -153,8 +179,13 @@ class Measured:
         error = {"error": self.cut_short.told} if self.cut_short else {}
         return {"by_question": rows, "not_measured": self.left_out, **error}
 
-    def tell(self, out: Output) -> None:
+    def tell(self, out: Output, *names: str) -> None:
         """Says on stderr how much the figures stand on. Raises what has cut them short."""
+        for place, name in enumerate(names):
+            hits = self.hits_of(place)
+            if hits.not_judged:
+                told = f"{number(hits.not_judged)} of {number(hits.count)} hits are not judged"
+                out.note(f"{name}: {told}, and count as wrong")
         if self.left_out:
             why = "not measured" if self.cut_short else "left out: answered degraded"
             out.warn(f"{counted(len(self.left_out), 'question')} {why}")
@@ -204,12 +235,14 @@ def run(
     """Measure a tool on judged questions."""
     asked = Configuration(tool, draft_of(draft))
     questions = questions_of(session, source)
+    reached = reaches(session, questions, [tool])[tool]
     measured = _measured(Patience(session, timeout, skip_degraded), questions, [asked])
     found = {name: interval(values) for name, values in measured.values(0).items()}
     document = {
         "tool": tool,
         "draft": asked.draft or None,
         "questions": len(measured.questions),
+        "judged": measured.judged(0, reached),
         "measures": {name: _document(each) for name, each in found.items()},
         **measured.document("measures"),
     }
@@ -219,7 +252,7 @@ def run(
         session.out.rows(("measure", "mean", "from", "to"), rows, "")
 
     session.out.result(document, show)
-    measured.tell(session.out)
+    measured.tell(session.out, f"tool {tool}")
 
 
 @command(app, "compare")
@@ -244,6 +277,7 @@ def compare(
         raise UsageError("with whom? --candidate TOOL, or --draft KEY=VALUE")
     pair = [Configuration(base, {}), Configuration(candidate or base, draft_of(draft))]
     questions = questions_of(session, queries)
+    reached = reaches(session, questions, [each.tool for each in pair])
     measured = _measured(Patience(session, timeout, skip_degraded), questions, pair)
     before, after = measured.values(0), measured.values(1)
     found = {name: Compared.of(before[name], after[name]) for name in MEASURES}
@@ -255,6 +289,10 @@ def compare(
         "questions": len(measured.questions),
         "measure": measure,
         "verdict": said,
+        "judged": {
+            name: measured.judged(place, reached[pair[place].tool])
+            for place, name in enumerate(("base", "candidate"))
+        },
         "measures": {name: each.document for name, each in found.items()},
         **measured.document("base", "candidate"),
     }
@@ -265,7 +303,7 @@ def compare(
         session.out.line(f"candidate is {said} in {measure}")
 
     session.out.result(document, show)
-    measured.tell(session.out)
+    measured.tell(session.out, "base", "candidate")
     if said == "worse":
         raise EndedError(Code.FAILED)
 
@@ -294,7 +332,7 @@ def _measured(
             )
         except CommandError as failure:
             cut_short = failure
-    measured = Measured([], [], [], cut_short)
+    measured = Measured([], [], [], [], cut_short)
     for place, question in enumerate(questions):
         whole = [spans for spans in answers.get(place, []) if spans is not None]
         if len(whole) < len(asked):
@@ -302,6 +340,7 @@ def _measured(
             continue
         measured.questions.append(question.text)
         measured.scores.append(tuple(score(question.gold, spans) for spans in whole))
+        measured.hits.append(tuple(Hits.of(question, spans) for spans in whole))
     if not measured.questions:
         raise cut_short or CommandError(
             "not measured: every question was answered degraded",

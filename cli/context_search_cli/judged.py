@@ -13,22 +13,34 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from context_search_cli.command import Session, Yes, command, confirmed, group
-from context_search_cli.failures import UsageError
-from context_search_cli.measures import Span
+from context_search_cli.failures import ProblemError, UsageError
+from context_search_cli.measures import Span, found_at
 from context_search_cli.output import counted
 
 sets = group("sets", "Judged sets that the project keeps.")
 T = TypeVar("T")
+POOLED = 10
+"""Passages of a tool that are judged unless another depth is asked for."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Of a judged set of the project.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and every range that answers it, maybe none; pointers are absolute."""
+    """What is asked, and every range that answers it, maybe none; pointers are absolute.
+
+    ``others`` were judged, too, and do not answer.
+    """
 
     text: str
     gold: tuple[Span, ...]
+    others: tuple[Span, ...] = ()
+
+    def has_judged(self, passage: Span) -> bool:
+        """Whether it has half of a range that answers, or half of it is in judged ranges."""
+        if any(found_at(span, [passage]) for span in self.gold):
+            return True
+        return found_at(passage, [*self.gold, *self.others]) is not None
 
 
 @command(sets, "list")
@@ -63,14 +75,19 @@ def put(
 ) -> None:
     """Keep judged questions with the project."""
     lines = read_text(file)
-    kept = session.client.request(
-        "PUT",
-        _path(session, name),
-        {"lines": lines},
-        headers={} if replace else {"If-Match": '"0"'},
-        # Written twice it is the same; after a lost reply "only if there is none" is refused.
-        is_safe=replace,
-    )
+    try:
+        kept = session.client.request(
+            "PUT",
+            _path(session, name),
+            {"lines": lines},
+            headers={} if replace else {"If-Match": '"0"'},
+            # Written twice it is the same; after a lost reply "only if there is none" is refused.
+            is_safe=replace,
+        )
+    except ProblemError as refused:
+        if refused.status == 409 and not replace:
+            refused.advise(f"there is a set {name}: --replace writes this one in its place")
+        raise
     told = f"{name} has {counted(kept['questions'], 'question')}"
     session.out.result(kept, lambda: session.out.made(name, told))
 
@@ -105,7 +122,7 @@ def questions_of(session: Session, source: str) -> list[Question]:
     else:
         lines = session.client.get(_path(session, source))["lines"]
         session.out.note(f"{source} as the project keeps it")
-    read = parsed_lines(lines, source, _question)
+    read = parsed_lines(lines, source, question_of)
     questions = [each for each in read if each.gold]
     if not questions:
         raise UsageError(f"{source} has no question with a range that answers it")
@@ -144,12 +161,17 @@ def query_of(row: dict[str, Any]) -> str:
     return query
 
 
-def _question(line: str) -> Question:
+def question_of(line: str) -> Question:
+    """A question with its judgments. Raises ValueError."""
     row = object_of(line)
-    relevant = row.get("relevant")
-    if not isinstance(relevant, list):
-        raise ValueError("relevant must be an array of ranges")
-    return Question(query_of(row), tuple(map(_span, relevant)))
+    return Question(query_of(row), _spans(row, "relevant"), _spans({"others": []} | row, "others"))
+
+
+def _spans(row: dict[str, Any], name: str) -> tuple[Span, ...]:
+    ranges = row.get(name)
+    if not isinstance(ranges, list):
+        raise ValueError(f"{name} must be an array of ranges")
+    return tuple(map(_span, ranges))
 
 
 def _span(row: object) -> Span:

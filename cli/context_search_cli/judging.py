@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +18,16 @@ import typer
 
 from context_search_cli.command import Session, command, writable
 from context_search_cli.failures import UsageError
-from context_search_cli.judged import object_of, parsed_lines, query_of, read_text
+from context_search_cli.judged import (
+    POOLED,
+    Question,
+    object_of,
+    parsed_lines,
+    query_of,
+    question_of,
+    read_text,
+)
+from context_search_cli.measures import Span
 from context_search_cli.output import counted
 
 app = typer.Typer()
@@ -38,6 +48,11 @@ class Passage:
     start: int
     end: int
     text: str
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return Span(self.pointer, self.start, self.end)
 
     def judged(self, grade: int, words: str) -> dict[str, Any]:
         """The range of the words, of the whole passage without any. Raises ValueError."""
@@ -75,29 +90,34 @@ def judge(
             help="Judged questions go behind it.",
         ),
     ],
-    depth: Annotated[int, typer.Option(min=1, max=20, help="Passages of each tool.")] = 10,
+    depth: Annotated[int, typer.Option(min=1, max=20, help="Passages of each tool.")] = POOLED,
+    new_passages: Annotated[
+        bool,
+        typer.Option("--new-passages", help="Of judged questions, too, what is not judged yet."),
+    ] = False,
 ) -> None:
     """Judge pooled passages blind, 0 to 3; what is in the output already is not asked again."""
     if questions == "-":
         raise UsageError("stdin is where the grades come from: name a file")
     texts = list(dict.fromkeys(parsed_lines(read_text(questions), questions, _text)))
-    done = set(parsed_lines(read_text(str(output)), str(output), _text)) if output.exists() else ()
-    left = [text for text in texts if text not in done]
+    known = _known(output)
+    left = texts if new_passages else [text for text in texts if text not in known]
     judged = without = 0
     session.out.note(f"{len(left)} of {counted(len(texts), 'question')} left. {_HELP}")
     for place, text in enumerate(left, start=1):
+        passages = _pool(session, text, tool, depth)
+        if text in known:
+            passages = [each for each in passages if not known[text].has_judged(each.span)]
+            if not passages:
+                continue
         try:
-            ranges = _judged(session, text, _pool(session, text, tool, depth), place, len(left))
+            ranges = _judged(session, text, passages, place, len(left))
         except StoppedError as stopped:
             if stopped.is_all:
                 break
             continue
-        relevant = [each for each in ranges if each["grade"] >= RELEVANT]
-        others = [each for each in ranges if each["grade"] < RELEVANT]
-        row = {"query": text, "relevant": relevant}
-        _append(output, row | ({"others": others} if others else {}))
         judged += 1
-        without += not relevant
+        without += not _keep(output, text, ranges, is_known=text in known)
     where = str(output) if judged else "nothing is written"
     session.out.result(
         {"judged": judged, "without_answer": without, "file": where if judged else None},
@@ -158,11 +178,55 @@ def _graded(session: Session, passage: Passage) -> dict[str, Any]:
             session.out.warn(_HELP)
 
 
-def _append(path: Path, line: dict[str, Any]) -> None:
+def _known(output: Path) -> dict[str, Question]:
+    """What is judged already. Raises UsageError for a file of another form."""
+    lines = read_text(str(output)) if output.exists() else ""
+    found: dict[str, Question] = {}
+    for each in parsed_lines(lines, str(output), question_of):
+        before = found.get(each.text, Question(each.text, ()))
+        found[each.text] = Question(each.text, before.gold + each.gold, before.others + each.others)
+    return found
+
+
+def _keep(output: Path, text: str, ranges: list[dict[str, Any]], *, is_known: bool) -> bool:
+    """Writes a question behind the others, or its ranges to those that it has.
+
+    Says whether the question has an answer now. Raises UsageError.
+    """
+    row: dict[str, Any] = {"query": text, "relevant": []}
+    lines: list[str] = []
+    place = 0
+    if is_known:
+        lines = read_text(str(output)).split("\n")
+        place = next(at for at, line in enumerate(lines) if line.strip() and _text(line) == text)
+        row = object_of(lines[place])
+    row["relevant"] += [each for each in ranges if each["grade"] >= RELEVANT]
+    if others := [each for each in ranges if each["grade"] < RELEVANT]:
+        row["others"] = row.get("others", []) + others
+    line = json.dumps(row, ensure_ascii=False)
     try:
-        before = path.read_bytes() if path.exists() else b""
-        start = "\n" if before and not before.endswith(b"\n") else ""
-        with path.open("a", encoding="utf-8") as file:
-            file.write(f"{start}{json.dumps(line, ensure_ascii=False)}\n")
+        if is_known:
+            _replace(output, "\n".join([*lines[:place], line, *lines[place + 1 :]]))
+        else:
+            _append(output, line)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
+        raise UsageError(f"{output}: {error.strerror}") from None
+    return bool(row["relevant"])
+
+
+def _append(path: Path, line: str) -> None:
+    before = path.read_bytes() if path.exists() else b""
+    start = "\n" if before and not before.endswith(b"\n") else ""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"{start}{line}\n")
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes all of a file or nothing: what was judged by hand is not made twice."""
+    draft = path.with_name(f".{path.name}.new")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        shutil.copymode(path, draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -45,7 +45,7 @@ def score(gold: Sequence[Span], found: Sequence[Span]) -> dict[str, float]:
     A span is found at rank r when the first r passages cover half of it. ``coverage@5`` is the
     share of the judged characters that the first five passages hold.
     """
-    ranks = sorted(rank for span in gold if (rank := _found_at(span, found[:DEPTH])))
+    ranks = sorted(rank for span in gold if (rank := found_at(span, found[:DEPTH])))
     recalls = {f"recall@{k}": sum(rank <= k for rank in ranks) / len(gold) for k in (1, 5, 20)}
     top = [rank for rank in ranks if rank <= 10]
     ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(10, len(gold)) + 1))
@@ -54,6 +54,17 @@ def score(gold: Sequence[Span], found: Sequence[Span]) -> dict[str, float]:
         "mrr@10": 1 / top[0] if top else 0.0,
         "coverage@5": _coverage(gold, found[:5]),
     }
+
+
+def found_at(gold: Span, found: Sequence[Span]) -> int | None:
+    """Returns the rank by which the best of ``found`` cover half of a span, None: they do not."""
+    parts: list[Range] = []
+    for rank, span in enumerate(found, start=1):
+        if part := _common(gold, span):
+            parts.append(part)
+            if 2 * _length(parts) >= gold.end - gold.start:
+                return rank
+    return None
 
 
 def interval(values: Sequence[float]) -> Interval:
@@ -81,16 +92,6 @@ def _percentile(ordered: Sequence[float], share: float) -> float:
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
-
-
-def _found_at(gold: Span, found: Sequence[Span]) -> int | None:
-    parts: list[Range] = []
-    for rank, span in enumerate(found, start=1):
-        if part := _common(gold, span):
-            parts.append(part)
-            if 2 * _length(parts) >= gold.end - gold.start:
-                return rank
-    return None
 
 
 def _coverage(gold: Sequence[Span], found: Sequence[Span]) -> float:

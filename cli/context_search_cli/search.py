@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -10,7 +10,7 @@ from rich.text import Text
 from context_search_cli.command import Session, command, json_object
 from context_search_cli.failures import Code, CommandError, UsageError
 from context_search_cli.output import Output, counted, number, one_line, visible
-from context_search_cli.ranking import Draft, draft_of
+from context_search_cli.ranking import Draft, Strategy, draft_of
 
 app = typer.Typer()
 SHOWN = 500
@@ -41,9 +41,7 @@ def search(
     tool: Tool = None,
     project: Project = False,
     top_k: Annotated[int | None, typer.Option(min=1, max=50, help="Hits at most.")] = None,
-    strategy: Annotated[
-        Literal["hybrid", "semantic", "keyword"] | None, typer.Option(help="With --project.")
-    ] = None,
+    strategy: Annotated[Strategy | None, typer.Option(help="With --project.")] = None,
     filter_: Filter = None,
     low_scores: Annotated[
         bool, typer.Option("--low-scores", help="With --project: also what scores low.")
@@ -111,10 +109,13 @@ def retrieve(
 
     session.out.result(found, show)
     account = found["accounting"]
+    dropped = account["dropped"]
     session.out.note(
-        f"{account['used']} of {account['limit']} tokens, {len(account['dropped'])} hits without"
+        f"{account['used']} of {account['limit']} tokens, {len(dropped)} hits without"
         f" room, {account['below_min_score']} under the least relevance"
     )
+    if dropped and not found["results"]:
+        session.out.note(f"the first hit needs --max-tokens {dropped[0]['tokens']}")
     _warn(session.out, found.body)
 
 

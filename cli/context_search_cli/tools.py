@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import itemgetter
 from typing import Annotated, Any, Literal, TypedDict, Unpack
 
@@ -28,6 +28,7 @@ from context_search_cli.command import (
 )
 from context_search_cli.failures import Code, CommandError, EndedError, UsageError
 from context_search_cli.output import counted, number
+from context_search_cli.ranking import Fusion, Strategy
 from context_search_cli.status import (
     NODE_COLUMNS,
     cells_of_node,
@@ -51,12 +52,8 @@ Config = Annotated[
 class Ranking(TypedDict):
     """How a tool ranks, each as ``search_config`` names it."""
 
-    strategy: Annotated[
-        Literal["hybrid", "semantic", "keyword"] | None, typer.Option(help="How it searches.")
-    ]
-    fusion: Annotated[
-        Literal["convex", "rrf", "linear"] | None, typer.Option(help="How both legs are joined.")
-    ]
+    strategy: Annotated[Strategy | None, typer.Option(help="How it searches.")]
+    fusion: Annotated[Fusion | None, typer.Option(help="How both legs are joined.")]
     top_k: Annotated[int | None, typer.Option(min=1, max=20, help="Hits by default.")]
     vector_weight: Annotated[
         float | None, typer.Option(min=0, max=1, help="What vectors count; else found.")
@@ -119,6 +116,8 @@ def create(
         made = Answer(made.status, json.dumps(made.body | _settled(state.body)), made.etag)
     session.out.result(made, lambda: _show_made(session, made.body))
     _say_hint(session, made.body)
+    if not session.out.quiet and "hint" not in made.body:
+        _say_short(session, tool)
 
 
 @command(app, "list")
@@ -193,6 +192,12 @@ def update(
 @command(app, "delete")
 def delete(session: Session, *, tool: ToolId, yes: Yes = False) -> None:
     """Delete a Search Tool. Its table stays."""
+    instances, _ = session.client.pages("/api/v1/mcps", "mcps", limit=0)
+    for each in instances:
+        path = f"/api/v1/mcps/{each['id']}/bindings"
+        bindings, _ = session.client.pages(path, "bindings", limit=0)
+        if any(bound["tool_id"] == tool for bound in bindings):
+            session.out.warn(f"MCP instance {each['id']} ({each['name']}) has tool {tool}")
     delete_named(session, f"/api/v1/tools/{tool}", f"tool {tool}", yes=yes)
 
 
@@ -335,3 +340,30 @@ def _say_hint(session: Session, body: dict[str, Any]) -> None:
         session.out.warn(f"{hint}: {hints.get(hint, 'it will find nothing')}{told}")
     elif body["status"] not in {"ready", "rebuilding"}:
         session.out.note(f"watch it: context-search status {body['tool_id']} --watch")
+
+
+def _say_short(session: Session, tool: int) -> None:
+    """Notes how many strings of a tool's scope are shorter than what it indexes."""
+    try:
+        made = session.client.get(f"/api/v1/tools/{tool}")
+        threshold = made["search_config"]["chunk_threshold"]
+        path = f"/api/v1/tables/{made['table_id']}/data/read"
+        value = session.client.ask(path, {"json_pointer": made["json_path"]}).value
+    except CommandError:  # the document is larger than an answer, say; the tool is made
+        session.out.note("strings under the tool's --chunk-threshold are not indexed")
+        return
+    if short := sum(len(text) < threshold for text in _texts(value)):
+        told = f"{counted(short, 'string')} under {number(threshold)} characters"
+        session.out.note(f"{told} {'is' if short == 1 else 'are'} not indexed")
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every string in a JSON value that is not blank, however deep it lies."""
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            if each.strip():
+                yield each
+        elif isinstance(each, dict | list):
+            left += each.values() if isinstance(each, dict) else each

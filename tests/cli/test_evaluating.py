@@ -23,12 +23,19 @@ from tests.cli.running import CommandLine
 
 LIGHT = "The keeper wound the clockwork of the lantern."
 RENT = "The notice period of the lease is three months."
+SHELF = "A tide table hangs on the quay."
 TEXT = f"{LIGHT}\n{english(60)}\n{RENT}\n{english(61)}"
 
 
 def line(query: str, words: str, pointer: str = "/notes") -> dict[str, Any]:
     start = TEXT.index(words)
     place = {"json_pointer": pointer, "char_start": start, "char_end": start + len(words)}
+    return {"query": query, "relevant": [place]}
+
+
+def on_shelf(query: str) -> dict[str, Any]:
+    """Judged to be answered where no word of it stands."""
+    place = {"json_pointer": "/shelf", "char_start": 0, "char_end": len(SHELF)}
     return {"query": query, "relevant": [place]}
 
 
@@ -45,12 +52,18 @@ def test_every_measure_can_be_asked_for() -> None:
 
 @pytest.fixture
 def table(cli: CommandLine) -> int:
-    return cli.table({"notes": TEXT})
+    return cli.table({"notes": TEXT, "shelf": SHELF})
 
 
 @pytest.fixture
 def tool(cli: CommandLine, table: int) -> int:
     return cli.tool(table, "--strategy", "keyword")
+
+
+@pytest.fixture
+def narrow(cli: CommandLine, table: int) -> int:
+    """A tool that searches a part of the table, and finds no answer there."""
+    return cli.tool(table, "--scope", "/shelf", "--strategy", "keyword")
 
 
 @pytest.fixture
@@ -123,15 +136,14 @@ def test_a_tool_is_measured(cli: CommandLine, tool: int, judged: Path) -> None:
     assert "2 questions" in result.err
 
 
-def test_every_question_has_its_figures(cli: CommandLine, table: int, tool: int) -> None:
-    half = [line("keeper clockwork lantern", LIGHT), line("notice period lease", LIGHT)]
+def test_every_question_has_its_figures(cli: CommandLine, tool: int, narrow: int) -> None:
+    half = [line("keeper clockwork lantern", LIGHT), on_shelf("notice period lease")]
     judged = cli.file("judged.jsonl", lines(*half))
     first, second = cli.json("eval", "run", judged, "--tool", tool)["by_question"]
     assert first["query"] == "keeper clockwork lantern"
     assert set(first["measures"]) == set(ours.MEASURES)
     assert (first["measures"]["recall@1"], second["measures"]["recall@1"]) == (1.0, 0.0)
-    blind = cli.tool(table, "--scope", "/nowhere")
-    pair = ("eval", "compare", "--queries", judged, "--base", tool, "--candidate", blind)
+    pair = ("eval", "compare", "--queries", judged, "--base", tool, "--candidate", narrow)
     one, _ = cli(*pair, "--json").document["by_question"]
     assert (one["base"]["recall@1"], one["candidate"]["recall@1"]) == (1.0, 0.0)
     found = cli(*pair, "--json").document
@@ -139,15 +151,15 @@ def test_every_question_has_its_figures(cli: CommandLine, table: int, tool: int)
     assert mean == pytest.approx(found["measures"]["mrr@10"]["base"])
 
 
-def test_a_tool_that_finds_less_is_worse(
-    cli: CommandLine, table: int, tool: int, judged: Path
-) -> None:
-    blind = cli.tool(table, "--scope", "/nowhere")
+def test_a_tool_that_finds_less_is_worse(cli: CommandLine, tool: int, narrow: int) -> None:
+    judged = cli.file("judged.jsonl", (JUDGED + lines(on_shelf("keeper"))) * 4)
     pair = ("eval", "compare", "--queries", judged)
-    worse = cli(*pair, "--base", tool, "--candidate", blind, "--json")
+    worse = cli(*pair, "--base", tool, "--candidate", narrow, "--json")
     assert (worse.code, worse.document["verdict"]) == (1, "worse")
-    assert worse.document["measures"]["ndcg@10"]["difference"]["mean"] == -1
-    better = cli.done(*pair, "--base", blind, "--candidate", tool)
+    assert worse.document["measures"]["ndcg@10"]["difference"]["mean"] == pytest.approx(
+        -2 / 3, abs=1e-6
+    )
+    better = cli.done(*pair, "--base", narrow, "--candidate", tool)
     assert better.out.endswith("candidate is better in ndcg@10\n")
 
 
@@ -159,16 +171,33 @@ def test_a_draft_is_compared_with_the_tool(cli: CommandLine, tool: int, judged: 
     asked = [each for each in cli.network.requests if each.url.path.endswith("/explain")]
     assert json.loads(asked[0].content)["config"] == draft
     assert cli(*pair).code == 2
-    for wrong in ("top_k=5", "vector", "vector=", "vector=much"):
-        assert cli(*pair, "--draft", wrong).code == 2
-    assert cli(*pair, "--draft", "fusion=nonsense").code == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("top_k=5", "KEY=VALUE with one of fusion, strategy, bm25"),
+        ("vector", "KEY=VALUE"),
+        ("vector=", "KEY=VALUE"),
+        ("vector=much", "a number from 0 to 1, or null"),
+        ("keyword=1.5", "a number from 0 to 1, or null"),
+        ("bm25=nan", "a number from 0 to 1, or null"),
+        ("fusion=foo", "one of convex, rrf, linear"),
+        ("strategy=foo", "one of hybrid, semantic, keyword"),
+        ("rerank=1", "null"),
+    ],
+)
+def test_a_draft_that_is_none_is_told_as_it_was_typed(
+    cli: CommandLine, judged: Path, wrong: str, told: str
+) -> None:
+    refused = cli("eval", "run", judged, "--tool", 1, "--draft", f"vector=.5,{wrong}")
+    assert (refused.code, f"error: --draft {wrong}: {told}" in refused.err) == (2, True)
 
 
 def test_four_questions_are_asked_at_once_and_counted_in_order(
-    cli: CommandLine, table: int, tool: int
+    cli: CommandLine, tool: int, narrow: int
 ) -> None:
-    blind = cli.tool(table, "--path", "/nowhere")
-    half = [line("keeper clockwork lantern", LIGHT), line("keeper clockwork lantern", RENT)] * 4
+    half = [line("keeper clockwork lantern", LIGHT), on_shelf("keeper clockwork lantern")] * 4
     judged = cli.file("judged.jsonl", lines(*half))
     four = threading.Barrier(4)
 
@@ -178,7 +207,7 @@ def test_four_questions_are_asked_at_once_and_counted_in_order(
         return None
 
     cli.network.before.append(together)
-    pair = ("eval", "compare", "--queries", judged, "--base", tool, "--candidate", blind)
+    pair = ("eval", "compare", "--queries", judged, "--base", tool, "--candidate", narrow)
     result = cli(*pair, "--json")
     found = result.document
     assert result.code == 1
@@ -366,7 +395,8 @@ def test_a_set_is_kept_with_the_project(cli: CommandLine, tool: int, judged: Pat
     unanswered = lines({"query": "what is not there?", "relevant": []})
     cli.done("eval", "sets", "put", "harbour", judged)
     assert cli.done("eval", "sets", "get", "harbour").out == JUDGED
-    assert cli("eval", "sets", "put", "harbour", judged).code == 4
+    taken = cli("eval", "sets", "put", "harbour", judged)
+    assert (taken.code, "--replace" in taken.err) == (4, True)
     cli.done("eval", "sets", "put", "harbour", "-", "--replace", stdin=JUDGED + unanswered)
     [row] = cli.json("eval", "sets", "list")["judged_sets"]
     assert (row["name"], row["questions"]) == ("harbour", 3)

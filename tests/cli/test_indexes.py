@@ -35,6 +35,28 @@ def test_tables_are_listed_with_their_indexes(cli: CommandLine, tool: int) -> No
     assert len(cli.json("tables", "list", "--filter", "OTHER")["tables"]) == 3
 
 
+def test_strings_that_are_too_short_for_a_tool_are_counted(cli: CommandLine) -> None:
+    rows = [{"title": "Skagen", "tags": ["fog", " " * 4], "year": 1890}] * 2
+    table = cli.table({"notes": TEXT, "rows": rows})
+    small = ("tools", "create", table, "--chunk-threshold", 20)
+    assert "4 strings under 20 characters are not indexed" in cli.done(*small).err
+    assert "not indexed" not in cli.done(*small, "--scope", "/notes").err
+    before = cli.paths("POST").count(f"/api/v1/tables/{table}/data/read")
+    cli.done(*small, "--quiet")
+    assert cli.paths("POST").count(f"/api/v1/tables/{table}/data/read") == before == 2
+    hinted = cli.done(*small, "--scope", "/rows/0", "--wait")
+    assert "no_long_strings" in hinted.err
+    assert "are not indexed" not in hinted.err
+
+    def too_large(request: httpx2.Request) -> httpx2.Response | None:
+        if request.url.path.endswith("/data/read"):
+            return httpx2.Response(413, json={"code": "DOCUMENT_TOO_LARGE"})
+        return None
+
+    cli.network.before.append(too_large)
+    assert "strings under the tool's --chunk-threshold" in cli.done(*small).err
+
+
 def test_a_tool_changes_what_it_is_called_and_how_it_ranks(cli: CommandLine, tool: int) -> None:
     cli.done("tools", "update", tool, "--name", "search_harbour", "--vector-weight", 0.3)
     shown = cli.json("tools", "show", tool)
@@ -46,6 +68,19 @@ def test_a_tool_changes_what_it_is_called_and_how_it_ranks(cli: CommandLine, too
     assert cli("tools", "update", tool).code == 2
     fixed = cli("tools", "update", tool, "--config", '{"chunk_size": 500}', "--json")
     assert (fixed.code, fixed.document["error"]["code"]) == (1, "INDEX_SETTING_FIXED")
+
+
+def test_who_deletes_a_tool_is_told_which_instances_have_it(cli: CommandLine, tool: int) -> None:
+    other = cli.tool(cli.json("tools", "show", tool)["table_id"])
+    for name, has in (("support", tool), ("sales", tool), ("none", other)):
+        cli.done("mcp", "create", name, "--tool", has, "--output", cli.folder / f"{name}.key")
+    asked = cli("tools", "delete", tool)
+    assert asked.code == 2
+    done = cli.done("tools", "delete", tool, "--yes")
+    for told in (asked.err, done.err):
+        assert f"(support) has tool {tool}" in told
+        assert f"(sales) has tool {tool}" in told
+        assert "(none)" not in told
 
 
 def test_somebody_elses_change_of_a_tool_is_a_conflict(cli: CommandLine, tool: int) -> None:

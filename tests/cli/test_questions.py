@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import httpx2
 import pytest
@@ -108,6 +109,18 @@ def test_passages_for_a_prompt(cli: CommandLine, tool: int) -> None:
     assert "clockwork" in told.out
     assert "tokens" in told.err
     assert cli.done("retrieve", "clockwork", "--min-score", 0, "--quiet").err == ""
+
+
+def test_a_budget_under_the_first_hit_says_what_that_needs(cli: CommandLine, tool: int) -> None:
+    ask = ("retrieve", "who wound the clockwork?", "--tool", tool, "--min-score", 0)
+    told = cli.done(*ask, "--max-tokens", 1).err
+    needed = re.search(r"the first hit needs --max-tokens (\d+)", told)
+    assert needed
+    less = cli.done(*ask, "--max-tokens", int(needed[1]) - 1)
+    assert (less.out, "needs --max-tokens" in less.err) == ("", True)
+    enough = cli.done(*ask, "--max-tokens", needed[1])
+    assert "clockwork" in enough.out
+    assert "needs --max-tokens" not in enough.err
 
 
 def test_an_explanation_shows_what_a_score_is_made_of(cli: CommandLine, tool: int) -> None:
