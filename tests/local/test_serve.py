@@ -242,6 +242,15 @@ def test_a_part_that_dies_is_named_with_the_end_of_its_log(serve: TinyServe) -> 
     assert "broken on import" in error
 
 
+def test_a_variable_that_the_functions_would_not_take_is_named_at_the_start() -> None:
+    with tiny_serve({**REAL_SERVICES, "PROJECT_MAX_CHUNKS": "abc"}) as serve, serve.start() as run:
+        output, error = run.communicate(timeout=30)
+        assert (run.returncode, output) == (1, "")
+        assert error.startswith("error: MISCONFIGURED: PROJECT_MAX_CHUNKS: ")
+        assert "abc" not in error
+        assert not serve.endpoints_file.exists()
+
+
 def test_ctrl_c_during_the_start_leaves_no_process(serve: TinyServe) -> None:
     serve.write_handler("cleanup", "import time; time.sleep(60)")
     with serve.start() as process:
