@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.domain.access import Operator
+from context_search.services.access.authenticate import KeyAuthenticator
+from context_search.services.access.keys import ManageKeys
 from local.processes import listen
 from local.queues import sqs_client
 from tests.local.tiny import eventually, family, is_alive, listening_addresses
@@ -208,6 +212,28 @@ def test_the_key_of_a_database_that_was_taken_away_is_kept_and_works_again(
     assert (again, "remembered" in told) == (first, False)
     kept = json.loads((serve.state / "project.json").read_text())
     assert (kept["api_key"], [each["api_key"] for each in kept["earlier"]]) == (first, [second])
+
+
+def test_a_project_whose_key_was_revoked_gets_another_one(serve: TinyServe) -> None:
+    with serve.serving() as process:
+        first = serve.endpoints()
+        owner = Operator(first["project_id"])
+        with closing(Database(DatabaseUrl.parse(first["database_url"]))) as database:
+            keys = ManageKeys(PostgresStore(database))
+            [key] = keys.page(owner, None, after=0).rows
+            keys.revoke(owner, None, key.id)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+    with serve.serving() as process:
+        second = serve.endpoints()
+        with closing(Database(DatabaseUrl.parse(second["database_url"]))) as database:
+            caller = KeyAuthenticator(PostgresStore(database)).caller_of(second["api_key"])
+        process.send_signal(signal.SIGTERM)
+        told, _ = process.communicate(timeout=20)
+    assert (caller.project_id, second["project_id"]) == (first["project_id"],) * 2
+    assert "the remembered key is good no more: made another for project 1\n" in told
+    kept = json.loads((serve.state / "project.json").read_text())
+    assert kept == {"project_id": 1, "api_key": second["api_key"]}
 
 
 def test_a_killed_stack_leaves_no_process_and_the_next_one_goes_on() -> None:
