@@ -29,7 +29,7 @@ from local.environment import (
 )
 from local.options import ROOT, RunnerOptions, StackOptions
 from local.postgres import PostgresServer
-from local.processes import Child, free_port, listen
+from local.processes import Child, free_port, listen, tail
 from local.state import StackError, State
 from local.template import TemplateError, read_template
 
@@ -99,7 +99,8 @@ class Stack:
             for child in self._children:
                 child.check()
             if self._postgres and not self._postgres.is_running():
-                raise StackError("PostgreSQL ended by itself; its log is beside its data")
+                log = self._postgres.log
+                raise StackError(f"PostgreSQL ended by itself. The end of {log}:\n{tail(log)}")
 
     def _start(self) -> None:
         self._parts.enter_context(self._state.locked())

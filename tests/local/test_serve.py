@@ -299,3 +299,19 @@ def test_a_part_that_is_killed_stops_the_stack(serve: TinyServe) -> None:
     assert error.startswith("error: functions was killed by signal 9.")
     assert not any(is_alive(pid) for pid in pids)
     assert not serve.endpoints_file.exists()
+
+
+def test_a_database_that_is_killed_stops_the_stack_and_its_log_is_named(serve: TinyServe) -> None:
+    with serve.serving() as process:
+        [server] = [
+            pid
+            for pid in family(process.pid)
+            if "bin/postgres" in _command(pid) and "\0-D\0" in _command(pid)
+        ]
+        os.kill(server, signal.SIGKILL)
+        _, error = process.communicate(timeout=20)
+    assert process.returncode == 1
+    first, *end = error.splitlines()
+    log = Path(first.removeprefix("error: PostgreSQL ended by itself. The end of ").rstrip(":"))
+    assert log.is_file()
+    assert end[-1] == log.read_text().splitlines()[-1]
