@@ -19,6 +19,8 @@ from local.state import StackBusyError, StackError
 
 _TAIL_LINES = 15
 _POLL_S = 0.02
+KEPT_LOG_BYTES = 10_000_000
+"""How much of the log of the run before stays."""
 # Below Linux' range for outgoing connections: no other program's connection can take such a port
 # between our look and the child's bind.
 _PORTS = range(20_000, 30_000)
@@ -27,7 +29,7 @@ _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Child:
-    """One running part. Its output goes to ``log``, which is started anew."""
+    """One running part. Its output goes to ``log``; what was there is kept as ``<log>.1``."""
 
     def __init__(
         self,
@@ -44,6 +46,7 @@ class Child:
         """
         self.name = name
         self.log = log
+        _set_aside(log)
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 [python, "-m", *arguments],
@@ -110,6 +113,14 @@ def _answers(url: str) -> bool:
             return bool(reply.status == 200)
     except (urllib.error.URLError, OSError):
         return False
+
+
+def _set_aside(log: Path) -> None:
+    """Keep the end of a log that is started anew: it may say why the run before has ended."""
+    if log.exists() and (size := log.stat().st_size):
+        with log.open("rb") as file:
+            file.seek(max(0, size - KEPT_LOG_BYTES))
+            log.with_name(f"{log.name}.1").write_bytes(file.read())
 
 
 def tail(log: Path) -> str:

@@ -13,12 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
-from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.domain.errors import UnauthenticatedError
-from context_search.services.access.authenticate import KeyAuthenticator
-from context_search.services.catalog.tables import ManageTables
+from local.default_project import default_project
 from local.options import DEFAULT_SCHEDULE_EVERY_S, DEFAULT_WORKERS, ROOT, StackOptions
 from local.sign_in import console_address
 from local.stack import Stack
@@ -27,7 +22,6 @@ from local.state import (
     StackBusyError,
     StackError,
     State,
-    read_json,
     write_private,
 )
 
@@ -82,51 +76,13 @@ def _serve(arguments: argparse.Namespace) -> None:
 
         def tell(stack: Stack) -> None:
             """The file is there before the first answer: who waits for /healthz may read it."""
-            project.update(_default_project(stack.endpoints.database_url, state.project))
+            project.update(default_project(stack.endpoints.database_url, state.project))
             leaving.callback(state.endpoints.unlink, missing_ok=True)
             write_private(state.endpoints, _endpoints(stack, project))
 
         with Stack(state, user, options, before_serving=tell) as stack:
             _announce(stack, state, project["api_key"], time.monotonic() - started)
             stack.wait(threading.Event())
-
-
-def _default_project(database_url: str, remembered: Path) -> dict[str, Any]:
-    """``{project_id, api_key}`` of the default project: the first remembered one, else a new one.
-
-    A key is never forgotten, as the database that knows it may come back: those that are not in
-    use stay below ``earlier``. By the use case itself and not over HTTP: the project has to be
-    there before the first request.
-    """
-    database = Database(DatabaseUrl.parse(database_url))
-    try:
-        store = PostgresStore(database)
-        kept = read_json(remembered) or {}
-        earlier = kept.pop("earlier", [])
-        known = [kept, *earlier] if kept else earlier
-        project = next((each for each in known if _is_valid(store, each["api_key"])), None)
-        if project is None:
-            created, key = ManageTables(store).create_project("default")
-            project = {"project_id": created.id, "api_key": key.text}
-            if known:
-                print(
-                    "the remembered key is not known to this database: made project"
-                    f" {created.id}; it stays in {remembered.name}"
-                )
-        if project is not kept:
-            others = [each for each in known if each is not project]
-            write_private(remembered, {**project, "earlier": others} if others else project)
-        return project
-    finally:
-        database.close()
-
-
-def _is_valid(store: PostgresStore, api_key: str) -> bool:
-    try:
-        KeyAuthenticator(store).caller_of(api_key)
-    except UnauthenticatedError:
-        return False
-    return True
 
 
 def _endpoints(stack: Stack, project: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Self
 from context_search.adapters.postgres import migrations
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.errors import ContextSearchError
+from context_search.settings import Settings
 from local.emulator import emulator_environment
 from local.environment import (
     Choice,
@@ -28,7 +29,7 @@ from local.environment import (
 )
 from local.options import ROOT, RunnerOptions, StackOptions
 from local.postgres import PostgresServer
-from local.processes import Child, free_port, listen
+from local.processes import Child, free_port, listen, tail
 from local.state import StackError, State
 from local.template import TemplateError, read_template
 
@@ -81,7 +82,9 @@ class Stack:
             self._start()
         except BaseException as error:
             self._parts.close()
-            if isinstance(error, (ContextSearchError, TemplateError, OSError, RuntimeError)):
+            if isinstance(error, ContextSearchError):
+                raise StackError(f"{error.code}: {error}") from error
+            if isinstance(error, (TemplateError, OSError, RuntimeError)):
                 raise StackError(f"{type(error).__name__}: {error}") from error
             raise
         return self
@@ -96,7 +99,8 @@ class Stack:
             for child in self._children:
                 child.check()
             if self._postgres and not self._postgres.is_running():
-                raise StackError("PostgreSQL ended by itself; its log is beside its data")
+                log = self._postgres.log
+                raise StackError(f"PostgreSQL ended by itself. The end of {log}:\n{tail(log)}")
 
     def _start(self) -> None:
         self._parts.enter_context(self._state.locked())
@@ -161,10 +165,14 @@ class Stack:
         return server.url
 
     def _start_runner(self, choice: Choice, listener: socket.socket) -> tuple[Child, int]:
-        """Start the functions' process; returns it with the pipe that says when it serves."""
+        """Start the functions' process; returns it with the pipe that says when it serves.
+
+        Raises SettingsError for variables that the functions would not take.
+        """
         settings = function_environment(
             self._user, choice, self.endpoints, self._state.secrets(), self._options.template
         )
+        Settings.from_environ(settings)  # else every request would be a 500 with nothing to see
         self.internal_secret = settings["INTERNAL_SECRET"]
         ready, says_ready = os.pipe()
         self._parts.callback(os.close, ready)

@@ -4,7 +4,7 @@
 ``secrets.json``    internal secret and query hash key, made once (0600)
 ``project.json``    the default project and its key, and those of other databases (0600)
 ``endpoints.json``  where everything is, only while the stack serves (0600)
-``logs/``           one file a part, of the last run
+``logs/``           one file a part, of the last run, and ``….log.1`` of the one before
 ``postgres/ turbopuffer/ s3/``  data; ``tmp/`` of the running stack
 """
 

@@ -101,7 +101,7 @@ class Configuration:
                 return found
         raise UsageError(
             "no server is known here: context-search login --url https://HOST, or set "
-            f"{URL} and {KEY_FILE}"
+            f"{URL} and {KEY_FILE}; that of make serve is found in its folder and below"
         )
 
     def secret(self, file: Path | None, endpoint: Endpoint) -> str:

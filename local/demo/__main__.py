@@ -8,14 +8,15 @@ import json
 import os
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from local.demo.client import Api, ApiError, ask, create_project
+from context_search_cli.failures import CommandError
+from local.demo.client import Api, ApiError, ask, create_project, import_document
 from local.demo.documents import read_document, sample_document, sizes
 from local.demo.replacing import replace_and_undo
 from local.demo.show import nothing_to_find, show_answer, show_progress
@@ -57,11 +58,11 @@ def main() -> int:
             state.wipe()
         with Stack(state, dict(os.environ), report=console.print) as stack:  # noqa: TID251 - handed on
             console.print(f"the stack serves after {time.monotonic() - started:.1f} s")
-            api_key = _take(walk, console, stack.base_url, stack.internal_secret)
+            api_key = take(walk, console, stack.base_url, stack.internal_secret)
             seconds = time.monotonic() - started
             if sys.stdin.isatty():
                 _let_look(console, stack.base_url, api_key)
-    except (StackError, ApiError) as error:
+    except (StackError, ApiError, CommandError) as error:
         console.print(f"error: {error}", style="red", markup=False)
         return 1
     except KeyboardInterrupt:
@@ -73,7 +74,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m local.demo", description=__doc__)
-    parser.add_argument("--file", type=Path, help="a JSON document of your own, up to 6 MB")
+    parser.add_argument("--file", type=Path, help="a JSON document of your own, up to 250 MB")
     parser.add_argument("--ask", action="append", help="a question; may be given several times")
     parser.add_argument("--threshold", type=int, default=10_000, help="shortest string to index")
     parser.add_argument("--state", type=Path, default=DEFAULT_STATE / "demo")
@@ -90,39 +91,48 @@ def walk_of(arguments: argparse.Namespace) -> Walk:
     return Walk(read_document(arguments.file), arguments.ask, arguments.threshold)
 
 
-def _take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> str:
-    """Returns the project's key."""
+def take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> str:
+    """Makes a project, searches the document in it, and returns the project's key.
+
+    Raises ApiError, CommandError.
+    """
     strings, long_strings, longest = sizes(walk.document)
+    content = json.dumps(walk.document, ensure_ascii=False).encode()
     console.print(
-        f"  document: {len(json.dumps(walk.document, ensure_ascii=False).encode()) / 1e6:.1f} MB,"
+        f"  document: {len(content) / 1e6:.1f} MB,"
         f" {strings:,} strings, {long_strings} of 10,000 characters or more,"
         f" the longest {longest:,}"
     )
     project = create_project(base_url, internal_secret)
-    api = Api(base_url, project["api_key"])
-    table = api.post(
-        "/api/v1/tables", {"project_id": project["id"], "name": "demo", "data": walk.document}
-    )
-    tool = api.post("/api/v1/tools/search", _wanted(walk, project["id"], table["id"]))
+    key = str(project["api_key"])
+    table_id = import_document(base_url, key, content)
+    with closing(Api(base_url, key)) as api:
+        hint = _index(console, api, _wanted(walk, project["id"], table_id))
+        why = nothing_to_find(hint, longest=longest, threshold=walk.threshold)
+        if why is not None:
+            console.print(f"  {why}", style="yellow")
+        mcp_url = f"{base_url}/mcp"
+        console.print(f"asking over MCP, {mcp_url}")
+        for answer in asyncio.run(ask(mcp_url, key, walk.questions, 3)):
+            show_answer(console, answer)
+        if walk.replacement is not None:
+            find, replace_with = walk.replacement
+            replace_and_undo(
+                console, api, project["id"], table_id, find=find, replace_with=replace_with
+            )
+    return key
+
+
+def _index(console: Console, api: Api, wanted: dict[str, Any]) -> str | None:
+    """Makes the Search Tool and waits for its index; returns the hint of one without chunks."""
+    tool = api.post("/api/v1/tools/search", wanted)
     console.print(
         f"  Search Tool {tool['name']} over {len(tool['large_nodes_detected'])} strings:"
         f" {tool['status']}, namespace {tool['namespace']}"
     )
     state = show_progress(console, lambda: api.get(f"/api/v1/tools/{tool['tool_id']}/search-index"))
     console.print(f"  {state['status']}: {state['indexed_chunks_count']:,} chunks")
-    why = nothing_to_find(state.get("hint"), longest=longest, threshold=walk.threshold)
-    if why is not None:
-        console.print(f"  {why}", style="yellow")
-    mcp_url = f"{base_url}/mcp"
-    console.print(f"asking over MCP, {mcp_url}")
-    for answer in asyncio.run(ask(mcp_url, project["api_key"], walk.questions, 3)):
-        show_answer(console, answer)
-    if walk.replacement is not None:
-        find, replace_with = walk.replacement
-        replace_and_undo(
-            console, api, project["id"], table["id"], find=find, replace_with=replace_with
-        )
-    return str(project["api_key"])
+    return state.get("hint")
 
 
 def _let_look(console: Console, base_url: str, api_key: str) -> None:

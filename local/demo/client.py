@@ -1,14 +1,23 @@
-"""What a user's program does: the HTTP API by httpx, the tool by the official MCP client."""
+"""What a user does: imports by the command line's own code, asks by httpx and the MCP client."""
 
 from __future__ import annotations
 
+import io
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from context_search_cli.command import Session, World
+from context_search_cli.config import KEY, URL
+from context_search_cli.importing import Target, bring, measured
+from context_search_cli.output import Output
+
 TIMEOUT_S = 60
+IMPORT_TIMEOUT_S = 600.0
 
 
 class ApiError(Exception):
@@ -30,6 +39,10 @@ class Api:
         """Returns the JSON of a 2xx answer. Raises ApiError."""
         return _answer(self._http.get(path))
 
+    def close(self) -> None:
+        """Closes the connections."""
+        self._http.close()
+
     def text(self, path: str) -> str:
         """Returns a 2xx answer as it came. Raises ApiError."""
         reply = self._http.get(path)
@@ -42,6 +55,19 @@ def create_project(base_url: str, internal_secret: str) -> dict[str, Any]:
     headers = {"x-internal-secret": internal_secret}
     reply = httpx2.post(f"{base_url}/api/v1/projects", json={"name": "demo"}, headers=headers)
     return _answer(reply)
+
+
+def import_document(base_url: str, api_key: str, content: bytes) -> int:
+    """Returns the id of a new table with this JSON: in a request if it fits, else by upload.
+
+    Raises CommandError, the table is then gone again.
+    """
+    world = World({URL: base_url, KEY: api_key}, Path.cwd())
+    session = Session(world, Output(as_json=False, quiet=False))
+    source = measured(io.BytesIO(content), "the document", is_jsonl=False)
+    with closing(session.client):
+        table = bring(session, source, Target(name="demo"), wait=True, timeout_s=IMPORT_TIMEOUT_S)
+    return int(table["id"])
 
 
 def _answer(reply: httpx2.Response) -> dict[str, Any]:

@@ -58,6 +58,11 @@ class PostgresServer:
         return f"postgresql://{self._login}@127.0.0.1:{self._port}/postgres"
 
     @property
+    def log(self) -> Path:
+        """Where the server writes; nothing of documents is in it."""
+        return self._cluster().log
+
+    @property
     def pid(self) -> int:
         """The postmaster's process id, 0 before the first start."""
         return self._process.pid if self._process else 0

@@ -81,6 +81,13 @@ def test_what_is_no_key_is_refused_without_quoting_it(tmp_path: Path, text: str)
     assert "schl" not in str(refused.value)
 
 
+def test_where_no_server_is_known_all_ways_to_one_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        Configuration({"HOME": str(tmp_path)}, tmp_path).endpoint(Wanted())
+    for way in ("login --url", "CONTEXT_SEARCH_URL", "make serve"):
+        assert way in str(refused.value)
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.domain.access import Operator
+from context_search.services.access.authenticate import KeyAuthenticator
+from context_search.services.access.keys import ManageKeys
 from local.processes import listen
 from local.queues import sqs_client
 from tests.local.tiny import eventually, family, is_alive, listening_addresses
@@ -210,6 +214,28 @@ def test_the_key_of_a_database_that_was_taken_away_is_kept_and_works_again(
     assert (kept["api_key"], [each["api_key"] for each in kept["earlier"]]) == (first, [second])
 
 
+def test_a_project_whose_key_was_revoked_gets_another_one(serve: TinyServe) -> None:
+    with serve.serving() as process:
+        first = serve.endpoints()
+        owner = Operator(first["project_id"])
+        with closing(Database(DatabaseUrl.parse(first["database_url"]))) as database:
+            keys = ManageKeys(PostgresStore(database))
+            [key] = keys.page(owner, None, after=0).rows
+            keys.revoke(owner, None, key.id)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+    with serve.serving() as process:
+        second = serve.endpoints()
+        with closing(Database(DatabaseUrl.parse(second["database_url"]))) as database:
+            caller = KeyAuthenticator(PostgresStore(database)).caller_of(second["api_key"])
+        process.send_signal(signal.SIGTERM)
+        told, _ = process.communicate(timeout=20)
+    assert (caller.project_id, second["project_id"]) == (first["project_id"],) * 2
+    assert "the remembered key is good no more: made another for project 1\n" in told
+    kept = json.loads((serve.state / "project.json").read_text())
+    assert kept == {"project_id": 1, "api_key": second["api_key"]}
+
+
 def test_a_killed_stack_leaves_no_process_and_the_next_one_goes_on() -> None:
     with tiny_serve(REAL_MODEL) as serve:
         _kill_and_start_again(serve)
@@ -242,6 +268,15 @@ def test_a_part_that_dies_is_named_with_the_end_of_its_log(serve: TinyServe) -> 
     assert "broken on import" in error
 
 
+def test_a_variable_that_the_functions_would_not_take_is_named_at_the_start() -> None:
+    with tiny_serve({**REAL_SERVICES, "PROJECT_MAX_CHUNKS": "abc"}) as serve, serve.start() as run:
+        output, error = run.communicate(timeout=30)
+        assert (run.returncode, output) == (1, "")
+        assert error.startswith("error: MISCONFIGURED: PROJECT_MAX_CHUNKS: ")
+        assert "abc" not in error
+        assert not serve.endpoints_file.exists()
+
+
 def test_ctrl_c_during_the_start_leaves_no_process(serve: TinyServe) -> None:
     serve.write_handler("cleanup", "import time; time.sleep(60)")
     with serve.start() as process:
@@ -264,3 +299,19 @@ def test_a_part_that_is_killed_stops_the_stack(serve: TinyServe) -> None:
     assert error.startswith("error: functions was killed by signal 9.")
     assert not any(is_alive(pid) for pid in pids)
     assert not serve.endpoints_file.exists()
+
+
+def test_a_database_that_is_killed_stops_the_stack_and_its_log_is_named(serve: TinyServe) -> None:
+    with serve.serving() as process:
+        [server] = [
+            pid
+            for pid in family(process.pid)
+            if "bin/postgres" in _command(pid) and "\0-D\0" in _command(pid)
+        ]
+        os.kill(server, signal.SIGKILL)
+        _, error = process.communicate(timeout=20)
+    assert process.returncode == 1
+    first, *end = error.splitlines()
+    log = Path(first.removeprefix("error: PostgreSQL ended by itself. The end of ").rstrip(":"))
+    assert log.is_file()
+    assert end[-1] == log.read_text().splitlines()[-1]

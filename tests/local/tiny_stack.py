@@ -29,7 +29,10 @@ Globals:
     Timeout: 29
     MemorySize: 512
     Environment:
-      Variables: { QUEUE_URL: !Ref Queue, TURBOPUFFER_REGION: !Ref TurbopufferRegion }
+      Variables:
+        QUEUE_URL: !Ref Queue
+        DEAD_LETTER_QUEUE_URL: !Ref DeadLetterQueue
+        TURBOPUFFER_REGION: !Ref TurbopufferRegion
 Resources:
   Api:
     Type: AWS::Serverless::HttpApi

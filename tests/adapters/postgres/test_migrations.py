@@ -119,6 +119,15 @@ def test_runs_at_the_same_time_apply_each_file_once(
     assert applied == [_FIRST, _SECOND]
 
 
+def test_without_a_database_the_variable_that_names_one_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        migrations.main(["--database-url", ""])
+    assert ended.value.code == 2
+    assert "DATABASE_URL" in capsys.readouterr().err.rpartition("error: ")[2]
+
+
 @pytest.mark.parametrize(
     "names",
     [

@@ -367,6 +367,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--database-url", required=True)
     parser.add_argument("--dry-run", action="store_true", help="change nothing")
     options = parser.parse_args(arguments)
+    if not options.database_url:
+        parser.error("--database-url is empty: make migrate takes it from DATABASE_URL")
     try:
         url = DatabaseUrl.parse(options.database_url)
         if options.dry_run:
