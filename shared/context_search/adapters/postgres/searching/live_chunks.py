@@ -6,6 +6,9 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+from pydantic_core import from_json
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.tables import READABLE, text_of
@@ -29,6 +32,7 @@ from context_search.domain.filters import (
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
+from context_search.domain.named_tuples import maker_of
 from context_search.domain.retrieval import ChunkText
 from context_search.ports.searching.live_chunks import SeenFields
 
@@ -148,6 +152,7 @@ _LONGEST_FIELDS = 4_096
 
 _OF_FEW = ("id", "total_chunks", "chunk_text", "char_start", "char_end")
 _LEFT_OUT = (0, 0, "", 0, 0)
+_hydrated = maker_of(HydratedChunk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +169,15 @@ class _LiveSet:
     is_behind: bool
 
 
+def _rows_of(listed: str | None) -> list[list[Any]]:
+    """Returns what ``json_agg`` has listed. Hardly a string of it comes twice, so none is kept."""
+    return from_json(listed or "[]", cache_strings="none")  # type: ignore[no-any-return]
+
+
 def _live_sets(listed: str | None, wanted: Filter | None) -> dict[int, _LiveSet]:
     """Returns the sets by id, without those whose fields a filter does not let through."""
-    sets, rows = {}, json.loads(listed or "[]")
-    for set_id, table_id, pointer, of_set, changed_at, now, has_changed, fields in rows:
+    sets = {}
+    for set_id, table_id, pointer, of_set, changed_at, now, has_changed, fields in _rows_of(listed):
         is_behind = has_changed or (wanted is not None and fields is None)
         if wanted is None or is_behind or matches(wanted, stored_fields(fields)):
             moment = datetime.fromisoformat(changed_at)
@@ -191,12 +201,12 @@ class PostgresLiveChunks:
         namespace = index.generation.namespace
         chunks: list[HydratedChunk] = []
         behind: list[HydratedChunk] = []
-        for set_id, doc_id, place, *rest in json.loads(listed or "[]"):  # thousands
+        for set_id, doc_id, place, *rest in _rows_of(listed):  # thousands
             if live := sets.get(set_id):
-                chunk_id, total, *shown = rest or _LEFT_OUT
-                at = (chunk_id, live.table_id, live.json_pointer, place, total)
+                chunk_id, total, text, start, end = rest or _LEFT_OUT
+                at = (chunk_id, live.table_id, live.json_pointer, place, total, text, start, end)
                 named = (live.content_hash, namespace, doc_id, live.changed_at, live.is_stale)
-                chunk = HydratedChunk._make((*at, *shown, *named))
+                chunk = _hydrated((*at, *named))
                 (behind if live.is_behind else chunks).append(chunk)
         for table_id in sorted({chunk.table_id for chunk in behind}):
             # The document changed and was not compared yet.
@@ -225,7 +235,7 @@ class PostgresLiveChunks:
         )
         return {
             name: known[name]._replace(**dict(zip(_OF_FEW, values, strict=True)))
-            for name, content_hash, *values in json.loads(listed or "[]")
+            for name, content_hash, *values in _rows_of(listed)
             if content_hash == known[name].content_hash
         }
 
