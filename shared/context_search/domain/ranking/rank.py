@@ -211,15 +211,8 @@ def _best_live(
     return left, {name: chunks[name] for name in left.ids if name in chunks}
 
 
-def _alive(leg: Scores, live: Chunks) -> Scores:
-    """Returns the scores of what is live: all of them, as a rule."""
-    if leg.keys() <= live.keys():
-        return leg
-    return {name: score for name, score in leg.items() if name in live}
-
-
 def _cut(leg: Scores, live: Chunks, candidates: int) -> dict[str, float]:
-    alive = _in_order(_alive(leg, live), live)
+    alive = _in_order({name: score for name, score in leg.items() if name in live}, live)
     dead = [name for name in leg if name not in live] if len(alive) < len(leg) else []
     left = [*alive[:candidates], *dead]
     return dict(zip(left, map(leg.__getitem__, left), strict=True))
@@ -237,8 +230,8 @@ def _live(question: Question, found: Found, chunks: Chunks) -> _Live:
     moments = {chunk.changed_at for chunk in chunks.values()}  # one for all chunks of a string
     shares = {moment: recency(moment, question.asked_at) for moment in moments}
     return _Live(
-        vector=_alive(found.vector, chunks),
-        keyword=_alive(found.keyword, chunks),
+        vector={name: score for name, score in found.vector.items() if name in chunks},
+        keyword={name: score for name, score in found.keyword.items() if name in chunks},
         recency={name: shares[chunk.changed_at] for name, chunk in chunks.items()},
         words=with_name(question.words, question.text),
     )
@@ -401,11 +394,7 @@ def _evidence(
 def _further(
     live: _Live, scores: Scores, weighed: tuple[Scores, Scores], names: Sequence[str]
 ) -> list[FurtherHit]:
-    semantic, bm25 = weighed
-    none = repeat(0.0)
+    (semantic, bm25), none = weighed, repeat(0.0)
     legs = (map(scores.__getitem__, names), map(live.vector.get, names), map(bm25.get, names, none))
     others = (map(semantic.get, names, none), map(live.recency.__getitem__, names))
-    return list(map(_further_hit, zip(names, *legs, *others, strict=True)))  # thousands
-
-
-_further_hit = maker_of(FurtherHit)
+    return list(map(maker_of(FurtherHit), zip(names, *legs, *others, strict=True)))  # thousands

@@ -6,9 +6,6 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from pydantic_core import from_json
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.tables import READABLE, text_of
@@ -148,8 +145,6 @@ def chunks_statement(
 
 
 _LONGEST_FIELDS = 4_096
-
-
 _OF_FEW = ("id", "total_chunks", "chunk_text", "char_start", "char_end")
 _LEFT_OUT = (0, 0, "", 0, 0)
 _hydrated = maker_of(HydratedChunk)
@@ -169,15 +164,10 @@ class _LiveSet:
     is_behind: bool
 
 
-def _rows_of(listed: str | None) -> list[list[Any]]:
-    """Returns what ``json_agg`` has listed. Hardly a string of it comes twice, so none is kept."""
-    return from_json(listed or "[]", cache_strings="none")  # type: ignore[no-any-return]
-
-
 def _live_sets(listed: str | None, wanted: Filter | None) -> dict[int, _LiveSet]:
     """Returns the sets by id, without those whose fields a filter does not let through."""
-    sets = {}
-    for set_id, table_id, pointer, of_set, changed_at, now, has_changed, fields in _rows_of(listed):
+    sets, rows = {}, json.loads(listed or "[]")
+    for set_id, table_id, pointer, of_set, changed_at, now, has_changed, fields in rows:
         is_behind = has_changed or (wanted is not None and fields is None)
         if wanted is None or is_behind or matches(wanted, stored_fields(fields)):
             moment = datetime.fromisoformat(changed_at)
@@ -201,7 +191,7 @@ class PostgresLiveChunks:
         namespace = index.generation.namespace
         chunks: list[HydratedChunk] = []
         behind: list[HydratedChunk] = []
-        for set_id, doc_id, place, *rest in _rows_of(listed):  # thousands
+        for set_id, doc_id, place, *rest in json.loads(listed or "[]"):  # thousands
             if live := sets.get(set_id):
                 chunk_id, total, text, start, end = rest or _LEFT_OUT
                 at = (chunk_id, live.table_id, live.json_pointer, place, total, text, start, end)
@@ -235,7 +225,7 @@ class PostgresLiveChunks:
         )
         return {
             name: known[name]._replace(**dict(zip(_OF_FEW, values, strict=True)))
-            for name, content_hash, *values in _rows_of(listed)
+            for name, content_hash, *values in json.loads(listed or "[]")
             if content_hash == known[name].content_hash
         }
 
