@@ -9,6 +9,7 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -184,8 +185,9 @@ def _answer(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The figures of an answer, and what every query found at the same moment."""
     start = time.perf_counter()
-    with namespace.reading() as state:
-        results = [{"rows": Query(query, state).rows()} for query in asked]
+    with namespace.reading() as state, ThreadPoolExecutor(len(asked)) as threads:
+        found = threads.map(lambda query: Query(query, state).rows(), asked)
+        results = [{"rows": rows} for rows in found]
         rows = len(state.index.row_of)
         queried = queried_bytes(state.index.logical_bytes, len(asked))
         returned = returned_bytes([result["rows"] for result in results], state.schema)

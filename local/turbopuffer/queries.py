@@ -23,8 +23,8 @@ from local.turbopuffer.text_index import Scores
 
 _MAX_QUERY_BYTES = 8_192  # the service says 8,192 and names no unit: the least that it can mean
 
-Hit = tuple[int, Any]
-"""A row, and its distance or score as numpy.float32 (None when ordered by id)."""
+Best = tuple[list[int], NDArray[np.float32] | None]
+"""Rows, and the distance or score of each (None when ordered by id)."""
 
 
 class Query:
@@ -41,19 +41,22 @@ class Query:
         Each has ``$dist``, ``id`` and what is to be included; no null attributes.
         """
         names = self._included()
-        hits = self._hits()
-        ids = [self._index.ids[row] for row, _ in hits]
-        stored = self._store.attributes(ids) if names - {VECTOR} else {}
-        rows = []
-        for identity, (row, score) in zip(ids, hits, strict=True):
-            shown: dict[str, Any] = {} if score is None else {"$dist": score}
-            shown[ID] = identity
-            if VECTOR in names:
-                shown[VECTOR] = self._index.vectors.vector(row)
-            attributes = stored.get(identity, {})
-            shown |= {name: value for name, value in attributes.items() if name in names}
-            rows.append(shown)
-        return rows
+        rows, scores = self._best()
+        ids = list(map(self._index.ids.__getitem__, rows))
+        shown: list[dict[str, Any]]
+        if scores is None:
+            shown = [{ID: identity} for identity in ids]
+        else:
+            shown = [{"$dist": score, ID: one} for one, score in zip(ids, scores, strict=True)]
+        if VECTOR in names:
+            for row, hit in zip(rows, shown, strict=True):
+                hit[VECTOR] = self._index.vectors.vector(row)
+        if names - {VECTOR}:
+            stored = self._store.attributes(ids)
+            for hit in shown:
+                attributes = stored.get(hit[ID], {})
+                hit.update((name, each) for name, each in attributes.items() if name in names)
+        return shown
 
     def _included(self) -> set[str]:
         included = self._body.include_attributes
@@ -63,7 +66,7 @@ class Query:
             self._schema.attribute(name, "include_attributes")
         return set(included)
 
-    def _hits(self) -> list[Hit]:
+    def _best(self) -> Best:
         """The best rows that match."""
         index, count = self._index, self._body.limit
         matching = index.alive()
@@ -71,7 +74,7 @@ class Query:
             matching = matching & self._mask(self._body.filters)
         match self._body.rank_by:
             case ["id", "asc"]:
-                return [(row, None) for row in index.in_order(matching, count)]
+                return index.in_order(matching, count), None
             case ["vector", "ANN", operand]:
                 [vector] = read_vectors([operand], self._schema.dimensions)
                 rows = np.flatnonzero(matching)
@@ -79,8 +82,8 @@ class Query:
             case rank_by:
                 scores = self._scores(rank_by)
                 rows = np.flatnonzero(matching & (scores > 0))
-                lowest = self._lowest(rows, -scores[rows].astype(np.float32), count)
-                return [(row, -score) for row, score in lowest]
+                best, negated = self._lowest(rows, -scores[rows].astype(np.float32), count)
+                return best, -negated
 
     def _mask(self, raw: Any) -> Mask:
         """Which rows match a filter, dead ones included."""
@@ -148,18 +151,20 @@ class Query:
             raise invalid(f"a full-text query has at most {_MAX_QUERY_BYTES} bytes")
         return tokens
 
-    def _lowest(self, rows: Rows, values: NDArray[np.float32], count: int) -> list[Hit]:
-        """The rows with the lowest values; all that tie with the last are weighed by id."""
+    def _lowest(
+        self, rows: Rows, values: NDArray[np.float32], count: int
+    ) -> tuple[list[int], NDArray[np.float32]]:
+        """The rows with the lowest values, and these; equal ones by id."""
         if len(rows) > count:
-            threshold = np.partition(values, count - 1)[count - 1]
-            near = values <= threshold
+            near = values <= np.partition(values, count - 1)[count - 1]
             rows, values = rows[near], values[near]
-        order = np.argsort(values)  # so that Python's sort, which knows the ids, has little to do
-        rows, values = rows[order], values[order]
-        names = map(self._index.ids.__getitem__, rows.tolist())
-        ranked = sorted(zip(values.tolist(), names, range(len(rows)), strict=True))[:count]
-        best = [place for _, _, place in ranked]
-        return list(zip(rows[best].tolist(), values[best], strict=True))
+        order = np.argsort(values)
+        values, best = values[order], rows[order].tolist()
+        bounds = np.flatnonzero(np.diff(values, prepend=np.nan, append=np.nan))
+        tied = np.flatnonzero(np.diff(bounds) > 1)
+        for first, end in zip(bounds[tied].tolist(), bounds[tied + 1].tolist(), strict=True):
+            best[first:end] = sorted(best[first:end], key=self._index.ids.__getitem__)
+        return best[:count], values[:count]
 
 
 def _check_filterable(name: str, attribute: Attribute) -> None:

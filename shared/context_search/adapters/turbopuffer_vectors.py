@@ -5,6 +5,7 @@ from __future__ import annotations
 import binascii
 import struct
 import weakref
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -24,12 +25,14 @@ from context_search.domain.errors import (
 )
 from context_search.domain.ids import first_row_ids
 from context_search.domain.limits import LONGEST_RETRY_S
+from context_search.domain.named_tuples import maker_of
 from context_search.ports.outside import MAX_QUERY_ROWS, Legs, Ranked, VectorQuery, VectorRow
 
 WRITE_TIMEOUT_S = 30.0
 WRITE_RETRIES = 2
 MAX_PAGE = 1_000
 LONGEST_PAUSE_S = 2.0
+_ranked = maker_of(Ranked)
 _PASSING = (401, 403)
 _LATE = (408, 504)
 _FILTERABLE = {"filterable": True}
@@ -120,11 +123,11 @@ class TurbopufferVectors:
             raise VectorStoreUnavailableError("turbopuffer answered another number of queries")
         legs = iter(results)
         nearest = None if query.vector is None else next(legs)
-        vector = None if nearest is None else _best(nearest, sign=-1.0, offset=1.0)
-        keyword = None if query.tokens is None else _best(next(legs), sign=1.0, offset=0.0)
+        vector = None if nearest is None else _best(nearest, query.limit, sign=-1.0, offset=1.0)
+        keyword = None if query.tokens is None else _best(next(legs), query.limit)
         longest = max(len(vector or ()), len(keyword or ()))
         return Legs(
-            vector=vector and vector[: query.limit],
+            vector=vector,
             keyword=keyword,
             is_cut=longest >= query.limit or len(nearest or ()) >= query.vector_rows,
         )
@@ -332,14 +335,15 @@ def _by_words(tokens: Mapping[str, float]) -> tuple[object, ...]:
     return parts[0] if len(parts) == 1 else ("Sum", parts)
 
 
-def _best(rows: Sequence[Mapping[str, Any]], *, sign: float, offset: float) -> list[Ranked]:
+def _best(
+    rows: Sequence[Mapping[str, Any]], limit: int, *, sign: float = 1.0, offset: float = 0.0
+) -> list[Ranked]:
     """Returns one row per chunk, that of its best window, in the order of the leg."""
     names = first_row_ids([row["id"] for row in rows])  # thousands
     scores = [offset + sign * row["$dist"] for row in rows]
     best: dict[str, float] = {}
-    for name, score in zip(names, scores, strict=True):
-        best.setdefault(name, score)
-    return list(map(Ranked._make, best.items()))
+    deque(map(best.setdefault, names, scores), maxlen=0)
+    return list(map(_ranked, islice(best.items(), limit)))
 
 
 def _floats(vector: object) -> Sequence[float]:

@@ -83,9 +83,7 @@ def first_row_id(window_id: str) -> str:
     ('1.njinzbmecn.0123456789ab.5.w', '1.a.0.5.w')
     """
     # Counted, not searched for ".w": a number or a pointer's key may begin with w as well.
-    if window_id.count(".") < _PARTS:
-        return window_id
-    return ".".join(window_id.split(".")[:_PARTS])
+    return window_id if window_id.count(".") < _PARTS else window_id[: window_id.rindex(".")]
 
 
 def first_row_ids(window_ids: Sequence[str]) -> Sequence[str]:

@@ -11,6 +11,7 @@ from operator import eq
 from context_search.domain.config import SearchConfig, Weights
 from context_search.domain.json_pointer import document_order, last_keys, relative
 from context_search.domain.model import HydratedChunk
+from context_search.domain.named_tuples import maker_of
 from context_search.domain.ranking.fusion import (
     Scored,
     convex_combination,
@@ -391,8 +392,7 @@ def _evidence(
 def _further(
     live: _Live, scores: Scores, weighed: tuple[Scores, Scores], names: Sequence[str]
 ) -> list[FurtherHit]:
-    semantic, bm25 = weighed
-    none = repeat(0.0)
+    (semantic, bm25), none = weighed, repeat(0.0)
     legs = (map(scores.__getitem__, names), map(live.vector.get, names), map(bm25.get, names, none))
     others = (map(semantic.get, names, none), map(live.recency.__getitem__, names))
-    return list(map(FurtherHit, names, *legs, *others))  # thousands
+    return list(map(maker_of(FurtherHit), zip(names, *legs, *others, strict=True)))  # thousands

@@ -29,6 +29,7 @@ from context_search.domain.filters import (
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
+from context_search.domain.named_tuples import maker_of
 from context_search.domain.retrieval import ChunkText
 from context_search.ports.searching.live_chunks import SeenFields
 
@@ -144,10 +145,9 @@ def chunks_statement(
 
 
 _LONGEST_FIELDS = 4_096
-
-
 _OF_FEW = ("id", "total_chunks", "chunk_text", "char_start", "char_end")
 _LEFT_OUT = (0, 0, "", 0, 0)
+_hydrated = maker_of(HydratedChunk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +193,10 @@ class PostgresLiveChunks:
         behind: list[HydratedChunk] = []
         for set_id, doc_id, place, *rest in json.loads(listed or "[]"):  # thousands
             if live := sets.get(set_id):
-                chunk_id, total, *shown = rest or _LEFT_OUT
-                at = (chunk_id, live.table_id, live.json_pointer, place, total)
+                chunk_id, total, text, start, end = rest or _LEFT_OUT
+                at = (chunk_id, live.table_id, live.json_pointer, place, total, text, start, end)
                 named = (live.content_hash, namespace, doc_id, live.changed_at, live.is_stale)
-                chunk = HydratedChunk._make((*at, *shown, *named))
+                chunk = _hydrated((*at, *named))
                 (behind if live.is_behind else chunks).append(chunk)
         for table_id in sorted({chunk.table_id for chunk in behind}):
             # The document changed and was not compared yet.

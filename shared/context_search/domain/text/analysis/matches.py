@@ -9,7 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, chain
+from operator import add
 
 from context_search.domain.text.analysis.bounded_memo import BoundedMemo
 from context_search.domain.text.analysis.normalization import (
@@ -246,36 +248,59 @@ def match_spans(text: str, query: str) -> list[Span]:
     Hangul a single character counts only where the query has it on its own: the characters of
     a longer run would light up everything.
     """
-    wanted = _wanted(query)
-    if not wanted:
-        return []
-    normalized = normalize_with_offsets(text)
-    found = (
-        (match.start() + start, match.start() + end)
-        for match in PIECE.finditer(normalized.text)
-        for start, end in _piece_matches(match.group(), wanted)
-    )
+    grams, words = _wanted(query)
+    normalized = normalize_with_offsets(text, _normalized.__getitem__)
+    found = [*_gram_spans(normalized.text, grams), *_word_spans(normalized.text, words)]
     return _merge(sorted(normalized.original_span(*span) for span in found))
 
 
-def _wanted(query: str) -> frozenset[str]:
-    found: set[str] = set()
+@lru_cache(maxsize=64)  # the hits of a page have one question
+def _wanted(query: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Returns the tokens of runs, of one or two characters, and those of words."""
+    grams: set[str] = set()
+    words: set[str] = set()
     for piece in PIECE.findall(topic(query)):
-        several = is_unspaced(piece) and len(piece) > 1
-        found.update(token for token in piece_tokens(piece) if not several or len(token) > 1)
-    return frozenset(found)
+        if not is_unspaced(piece):
+            words.update(piece_tokens(piece))
+        else:
+            grams.update(piece if len(piece) == 1 else characters_and_bigrams(piece)[len(piece) :])
+    return frozenset(grams), frozenset(words)
 
 
-def _piece_matches(piece: str, wanted: frozenset[str]) -> Iterator[Span]:
-    if is_unspaced(piece):
-        for i, gram in enumerate(characters_and_bigrams(piece)):
-            if gram in wanted:
-                start = i if i < len(piece) else i - len(piece)
-                yield start, start + len(gram)
-    elif not wanted.isdisjoint(piece_tokens(piece)):
-        for start, end in name_spans(piece):
-            if token_of(piece[start:end]) in wanted:
-                yield start, end
+def _gram_spans(text: str, grams: Collection[str]) -> Iterator[Span]:
+    """Yields where they stand: two neighbours of such scripts are of one run."""
+    for size in {len(gram) for gram in grams} if has_unspaced(text) else ():
+        here = text if size == 1 else map(add, text, text[1:])
+        for start in [at for at, gram in enumerate(here) if gram in grams]:
+            yield start, start + size
+
+
+def _word_spans(text: str, words: frozenset[str]) -> Iterator[Span]:
+    """Yields where they stand. Only what stands between spaces where one may begin is cut."""
+    folded = text.casefold()
+    if len(words) > _MOST_LOOKED_FOR or len(folded) != len(text):
+        around = {(0, len(text))}
+    else:
+        places = (at for word in words for at in _places(folded, beginning(word)))
+        around = {_between_spaces(text, at) for at in places}
+    for match in chain.from_iterable(PIECE.finditer(text, *span) for span in around):
+        piece = match.group()
+        if not words.isdisjoint(piece_tokens(piece)):
+            for start, end in name_spans(piece):
+                if token_of(piece[start:end]) in words:
+                    yield match.start() + start, match.start() + end
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def _between_spaces(text: str, at: int) -> Span:
+    end = text.find(" ", at)
+    return text.rfind(" ", 0, at) + 1, end if end >= 0 else len(text)
 
 
 def _merge(spans: Iterable[Span]) -> list[Span]:

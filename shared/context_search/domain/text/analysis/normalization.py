@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
@@ -141,10 +141,15 @@ class NormalizedText:
         return self.starts[start], self.ends[end - 1]
 
 
-def normalize_with_offsets(text: str) -> NormalizedText:
-    """:func:`normalize`, and the way back to the original; slower."""
-    if all(_ONE_TO_ONE[character] for character in set(text)):
-        return NormalizedText(normalize(text))
+def normalize_with_offsets(
+    text: str, normalized: Callable[[str], str] = normalize
+) -> NormalizedText:
+    """:func:`normalize`, and the way back to the original; slower.
+
+    ``normalized`` is ``normalize`` for who remembers what it returned.
+    """
+    if text.isascii() or all(map(_ONE_TO_ONE.__getitem__, set(text))):
+        return NormalizedText(normalized(text))
     segments = list(_segments(_expose_combining(text)))
     folded = [_normalize_segment(segment) for segment in segments]
     joined = "".join(folded)
