@@ -210,6 +210,90 @@ def test_a_run_is_stopped_and_goes_on(visitor: Watched, own_tenant: Tenant, tmp_
     assert again < 24
 
 
+def run_all(page: Page) -> None:
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("row", name=QUESTION).first.locator("td.num").first).to_have_text("1.00")
+
+
+def test_figures_are_of_the_set_that_is_open(
+    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+) -> None:
+    """Another set of the same questions has none, nor has a question that is judged otherwise."""
+    ready(own_tenant)
+    file = judged_file(tmp_path)
+    path = f"/api/v1/projects/{own_tenant.project_id}/judged-sets"
+    for name in ("first", "second"):
+        api(own_tenant, "PUT", f"{path}/{name}", json={"lines": file.read_text()})
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    chosen = page.get_by_role("combobox", name="Judged set")
+    chosen.select_option("first")
+    run_all(page)
+    chosen.select_option("second")
+    expect(page.get_by_text("0 of 12 questions")).to_be_visible()
+    expect(page.get_by_role("row", name=QUESTION).first).to_contain_text("–––")
+    run_all(page)
+    page.locator("section input[type=file]").set_input_files(file)
+    expect(page.get_by_text("0 of 12 questions")).to_be_visible()
+    run_all(page)
+    page.get_by_role("button", name=QUESTION, exact=True).click()
+    page.get_by_role("button", name="Judge").click()
+    page.get_by_role("button", name="not 0").click()
+    expect(page.get_by_text("11 of 12 questions")).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible()
+    page.get_by_role("button", name="Delete").first.click()
+    expect(page.get_by_text("11 of 11 questions")).to_be_visible()
+    expect(page.get_by_role("row", name=QUESTION).first).to_contain_text("–––")
+
+
+def test_a_run_ends_where_another_set_is_opened(
+    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+) -> None:
+    ready(own_tenant)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    chosen = page.locator("section input[type=file]")
+    chosen.set_input_files(judged_file(tmp_path))
+    page.on("dialog", lambda dialog: dialog.accept())
+    held: list[Route] = []
+    page.route("**/search/explain", lambda route: held.append(route))
+    for another in (
+        lambda: chosen.set_input_files(judged_file(tmp_path)),
+        lambda: page.get_by_role("combobox", name="Judged set").select_option(""),
+    ):
+        page.get_by_role("button", name="Run").click()
+        expect(page.get_by_role("button", name="Stop")).to_be_visible()
+        another()
+        expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+    chosen.set_input_files(judged_file(tmp_path))
+    expect(page.get_by_role("button", name="Run")).to_be_enabled()
+    assert held
+
+
+def test_a_run_begun_right_after_a_weight_was_typed_goes_on(
+    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+) -> None:
+    """The button is pressed in the moment in which the field is left, before any timer."""
+    ready(own_tenant)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    page.locator("section input[type=file]").set_input_files(judged_file(tmp_path))
+    expect(page.get_by_role("button", name="Run")).to_be_enabled()
+    bodies: list[dict[str, Any]] = []
+    page.on("request", lambda request: bodies.append(request.post_data_json))
+    page.get_by_role("spinbutton", name="keyword").focus()
+    page.keyboard.type("0.3")
+    page.evaluate(
+        "async () => { document.activeElement.blur(); for (let n = 0; n < 9; n += 1) await null;"
+        " [...document.querySelectorAll('button')].find(one => one.textContent === 'Run').click(); }"
+    )
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
+    drafts = [body["config"] for body in bodies if "config" in body]
+    assert {(draft["bm25_weight"], draft["vector_weight"]) for draft in drafts} == {(0.3, None)}
+
+
 def test_a_set_is_imported_run_and_exported(
     visitor: Watched, own_tenant: Tenant, tmp_path: Path
 ) -> None:
