@@ -31,8 +31,8 @@ export function foundByBoth(a: Way, b: Way, query: string, topK: number, abort: 
 
 const AT_ONCE = 4;
 const PAUSE_MS = 2000;
-/** By question; what is there already is not asked again. */
-export const measured = signal<ReadonlyMap<string, Measured>>(new Map());
+/** By the question as it was judged, so judged otherwise it has none; what is there already is not asked again. */
+export const measured = signal<ReadonlyMap<Judged, Measured>>(new Map());
 export const running = signal(false);
 export const waiting = signal(false);
 let abort = new AbortController();
@@ -47,12 +47,12 @@ export function stopRun(): void {
 export async function run(a: Way, b: Way, questions: readonly Judged[]): Promise<void> {
   abort = new AbortController();
   const mine = abort;
-  const left = questions.filter((one) => one.relevant.length && !measured.value.has(one.query));
+  const left = questions.filter((one) => one.relevant.length && !measured.value.has(one));
   running.value = true;
   const worker = async (): Promise<void> => {
     for (let one = left.shift(); one && !mine.signal.aborted; one = left.shift()) {
       const result = await patient(() => both(a, b, one!, mine.signal), mine.signal);
-      if (!mine.signal.aborted) measured.value = new Map(measured.value).set(one.query, result);
+      if (!mine.signal.aborted) measured.value = new Map(measured.value).set(one, result);
     }
   };
   try {

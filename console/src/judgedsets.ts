@@ -1,5 +1,6 @@
 /** The judged set that is open: kept in the project, and in this tab until it is saved. */
 import { get, type Id, request } from "./api";
+import { stopRun } from "./asking";
 import { t } from "./i18n/common";
 import { type Judged, parsed, written } from "./rules/judging";
 import { session } from "./session";
@@ -46,6 +47,7 @@ export function change(next: readonly Judged[]): void {
 }
 
 export function shown(next: readonly Judged[], name: string): void {
+  stopRun();
   questions.value = next;
   setName.value = nextName.value = name;
   unsaved.value = false;

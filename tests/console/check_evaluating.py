@@ -114,6 +114,67 @@ def test_a_draft_is_compared_and_applied(visitor: Watched, own_tenant: Tenant) -
     assert (config["strategy"], config["top_k"]) == ("semantic", 7)
 
 
+def test_tools_of_other_chunks_find_the_same_place(visitor: Watched, own_tenant: Tenant) -> None:
+    table = own_tenant.table(novel())
+    sizes = {"search_novel": 1_000, "search_small": 400}
+    for name, size in sizes.items():
+        config = {"chunk_size": size}
+        tool = own_tenant.tool(table, name=name, json_path="", search_config=config)
+        own_tenant.ready(tool)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    page.get_by_role("combobox", name="A", exact=True).select_option("search_novel")
+    page.get_by_role("combobox", name="B", exact=True).select_option("search_small")
+    ask(page, QUESTION)
+    expect(page.locator("table.compare tbody tr").first).to_contain_text("= same place")
+    expect(page.get_by_role("status").filter(has_text="overlap")).not_to_contain_text("overlap 0")
+    visitor.look("evaluate-chunks")
+
+
+def test_weights_are_those_that_are_stored(visitor: Watched, own_tenant: Tenant) -> None:
+    """One weight alone is none: the other is shown beside it as the API has it."""
+    tool = ready(own_tenant)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    keyword, vectors = (page.get_by_role("spinbutton", name=name) for name in ("keyword", "vector"))
+
+    def applied() -> tuple[float | None, float | None]:
+        page.get_by_role("button", name="Apply B").click()
+        with page.expect_response(lambda answer: answer.request.method == "PATCH"):
+            page.locator("dialog[open] button.primary").click()
+        expect(page.locator("dialog")).to_have_count(0)
+        expect(page.get_by_role("button", name="Apply B")).to_be_disabled()
+        config = api(own_tenant, "GET", f"/api/v1/tools/{tool}")["search_config"]
+        return config["bm25_weight"], config["vector_weight"]
+
+    keyword.fill("0.3")
+    keyword.press("Tab")
+    expect(vectors).to_have_value("0.2")
+    visitor.look("evaluate-weights")
+    assert applied() == (0.3, 0.2)
+    vectors.fill("")
+    vectors.press("Tab")
+    expect(keyword).to_have_value("")
+    assert applied() == (None, None)
+    vectors.fill("0")
+    vectors.press("Tab")
+    expect(keyword).to_have_value("0.8")
+    page.get_by_label("Fusion").select_option("linear")
+    page.get_by_role("spinbutton", name="recency").fill("0.4")
+    keyword.focus()
+    assert applied() == (0.8, 0)
+
+
+def test_strategies_are_named_as_in_search(visitor: Watched, own_tenant: Tenant) -> None:
+    ready(own_tenant)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.set("zh", "light")
+    for address, before in (("/evaluate", []), ("/search", ["同工具设置"])):
+        visitor.open(address)
+        choices = page.get_by_label("策略").locator("option")
+        expect(choices).to_have_text([*before, "混合", "语义", "关键词"])
+
+
 def lines(tenant: Tenant, name: str) -> list[dict[str, Any]]:
     kept = api(tenant, "GET", f"/api/v1/projects/{tenant.project_id}/judged-sets/{name}")
     return [json.loads(line) for line in kept["lines"].splitlines()]
@@ -144,6 +205,7 @@ def test_judging_by_keys_and_by_the_words_selected(visitor: Watched, own_tenant:
     page.get_by_label("Name of the set").fill("first")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".said")).to_contain_text("Saved")
+    expect(judge.get_by_role("heading")).to_have_text("Judge first")
     [judged] = lines(own_tenant, "first")
     [exact] = judged["relevant"]
     text: str = novel()["books"][0]["text"]
@@ -208,6 +270,99 @@ def test_a_run_is_stopped_and_goes_on(visitor: Watched, own_tenant: Tenant, tmp_
     expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
     again = len([url for url in visitor.requests if url.endswith("/search/explain")]) - asked
     assert again < 24
+
+
+def run_all(page: Page) -> None:
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
+    figures = page.get_by_role("row", name=QUESTION).first.locator("td.num")
+    expect(figures.first).to_have_text("1.00")
+
+
+def test_figures_are_of_the_set_that_is_open(
+    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+) -> None:
+    """Another set of the same questions has none, nor has a question that is judged otherwise."""
+    ready(own_tenant)
+    file = judged_file(tmp_path)
+    path = f"/api/v1/projects/{own_tenant.project_id}/judged-sets"
+    for name in ("first", "second"):
+        api(own_tenant, "PUT", f"{path}/{name}", json={"lines": file.read_text()})
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    chosen = page.get_by_role("combobox", name="Judged set")
+    chosen.select_option("first")
+    run_all(page)
+    chosen.select_option("second")
+    expect(page.get_by_text("0 of 12 questions")).to_be_visible()
+    expect(page.get_by_role("row", name=QUESTION).first).to_contain_text("–––")
+    run_all(page)
+    page.locator("section input[type=file]").set_input_files(file)
+    expect(page.get_by_text("0 of 12 questions")).to_be_visible()
+    run_all(page)
+    page.get_by_role("button", name=QUESTION, exact=True).click()
+    page.get_by_role("button", name="Judge").click()
+    page.get_by_role("button", name="not 0").click()
+    expect(page.get_by_text("11 of 12 questions")).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible()
+    page.get_by_role("button", name="Delete").first.click()
+    expect(page.get_by_text("11 of 11 questions")).to_be_visible()
+    expect(page.get_by_role("row", name=QUESTION).first).to_contain_text("–––")
+
+
+def test_a_run_ends_where_another_set_is_opened(
+    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+) -> None:
+    ready(own_tenant)
+    file = judged_file(tmp_path)
+    path = f"/api/v1/projects/{own_tenant.project_id}/judged-sets/first"
+    api(own_tenant, "PUT", path, json={"lines": file.read_text()})
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    sets = page.get_by_role("combobox", name="Judged set")
+    files = page.locator("section input[type=file]")
+    begin = page.get_by_role("button", name="Run")
+    page.on("dialog", lambda dialog: dialog.accept())
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/search/explain", hold)
+    files.set_input_files(file)
+    for _ in range(2):  # the second time the open set is one of the project
+        begin.click()
+        expect(begin).to_have_count(0)
+        files.set_input_files(file)
+        expect(begin).to_be_enabled()
+        begin.click()
+        expect(begin).to_have_count(0)
+        sets.select_option("first")
+        expect(begin).to_be_enabled()
+    assert held
+
+
+def test_a_run_begun_right_after_a_weight_was_typed_goes_on(
+    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+) -> None:
+    """The button is pressed in the moment in which the field is left, before any timer."""
+    ready(own_tenant)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    page.locator("section input[type=file]").set_input_files(judged_file(tmp_path))
+    expect(page.get_by_role("button", name="Run")).to_be_enabled()
+    bodies: list[dict[str, Any]] = []
+    page.on("request", lambda request: bodies.append(request.post_data_json))
+    page.get_by_role("spinbutton", name="keyword").focus()
+    page.keyboard.type("0.3")
+    page.evaluate(
+        "async () => { document.activeElement.blur(); for (let n = 0; n < 9; n += 1) await null;"
+        " [...document.querySelectorAll('button')].find(one => one.textContent == 'Run').click(); }"
+    )
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
+    drafts = [body["config"] for body in bodies if "config" in body]
+    assert {(draft["bm25_weight"], draft["vector_weight"]) for draft in drafts} == {(0.3, 0.2)}
 
 
 def test_a_set_is_imported_run_and_exported(

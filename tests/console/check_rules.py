@@ -24,7 +24,7 @@ def rules(browser: Browser) -> Iterator[Page]:
     [esbuild] = (ROOT / "console").glob("node_modules/@esbuild/*/bin/esbuild")
     entry = 'export * from "./src/rules/offsets"; export * from "./src/rules/segments";'
     entry += 'export * from "./src/rules/windows"; export * from "./src/rules/pointer";'
-    entry += 'export * from "./src/rules/chapters";'
+    entry += 'export * from "./src/rules/chapters"; export * from "./src/rules/judging";'
     command = [str(esbuild), "--bundle", "--format=iife", "--global-name=rules", "--loader=ts"]
     made = subprocess.run(  # noqa: S603 - our own fixed command
         command, cwd=ROOT / "console", input=entry, check=True, capture_output=True, text=True
@@ -96,6 +96,24 @@ def test_pointers_are_rfc_6901(rules: Page) -> None:
     assert run(rules, script) == ["/a/x~1y~0z", "x/y~z", "/a"]
     script = "return given[0].map(text => rules.isPointer(text))"
     assert run(rules, script, ["", "/", "/a~1b", "a", "/~2", "/a/~"]) == [1, 1, 1, 0, 0, 0]
+
+
+def test_a_passage_is_found_again_in_an_answer_of_other_chunks(rules: Page) -> None:
+    """More than half of the shorter is shared; the very same passage goes before any other."""
+
+    def ranks(passage: tuple[int, int], *other: tuple[int, int], pointer: str = "/a") -> list[int]:
+        told = [{"pointer": "/a", "start": start, "end": end} for start, end in other]
+        given = {"pointer": pointer, "start": passage[0], "end": passage[1]}
+        found: list[int] = run(rules, "return rules.ranksIn([given[0]], given[1])", given, told)
+        return found
+
+    assert ranks((0, 900), (5_000, 9_000), (0, 4_000)) == [2]
+    assert ranks((0, 4_000), (3_950, 4_850), (2_500, 3_400)) == [2]
+    assert ranks((0, 4_000), (3_950, 4_850)) == [0]
+    assert ranks((0, 900), (0, 900), pointer="/b") == [0]
+    # The end of a text, most of it shared with the chunk before.
+    assert ranks((900, 1_050), (0, 1_000), (900, 1_050)) == [2]
+    assert ranks((0, 1_000), (500, 1_500)) == [0]
 
 
 @pytest.mark.parametrize(("name", "text", "document"), FILES, ids=[name for name, *_ in FILES])

@@ -113,6 +113,9 @@ export const searchTexts = dictionary(
   },
 );
 
+/** By the names that the API gives. */
+export const strategies = (): Record<string, string> => ({ hybrid: searchTexts().hybrid, semantic: searchTexts().semantic, keyword: searchTexts().keyword });
+
 /** What a score is made of, and why a passage was left out: by the names that the API gives. */
 export const partTexts = dictionary(
   {

@@ -1,7 +1,7 @@
 /** Two rankings beside each other: one question in full, and all questions of a judged set. */
 import type { VNode } from "preact";
 import { type Found, foundByBoth, measured, stopRun, type Way } from "../asking";
-import { useEffect } from "../hooks";
+import { useEffect, useMemo } from "../hooks";
 import { evaluateTexts as t } from "../i18n/evaluate";
 import { titles } from "../i18n/pages";
 import { searchTexts } from "../i18n/search";
@@ -50,7 +50,8 @@ function Both({ tool, reload }: { tool: Tool; reload: () => void }): VNode {
   const second: Way = b ? { tool: b, config: null } : { tool: tool.id, config: JSON.stringify(draft) === JSON.stringify(tool.draft) ? null : { ...draft } };
   const query = textOf("q");
   const both = JSON.stringify([first, second]);
-  useEffect(() => {
+  // At once: an effect would wait, and stop a run that was begun in the moment of the change.
+  useMemo(() => {
     stopRun();
     measured.value = new Map();
   }, [both, JSON.stringify(tool.draft)]);

@@ -6,7 +6,7 @@ import { useEffect, useRef } from "../hooks";
 import { codeText, t as common } from "../i18n/common";
 import { num } from "../i18n/language";
 import { titles } from "../i18n/pages";
-import { searchTexts as t } from "../i18n/search";
+import { searchTexts as t, strategies } from "../i18n/search";
 import { textTexts } from "../i18n/text";
 import { lastQuestion } from "../judgedsets";
 import { ensureLists, tableName, toolName, tools } from "../lists";
@@ -198,14 +198,13 @@ function Options(): VNode {
 }
 
 function HitOptions(): VNode {
-  const named = { hybrid: t().hybrid, semantic: t().semantic, keyword: t().keyword };
   return (
     <>
       {isProject.value || may("manage") ? (
         <label class="row"><span class="dim small">{t().strategy}</span>
           <select value={textOf("strategy")} onChange={(event) => change({ strategy: event.currentTarget.value })}>
             {isProject.value ? null : <option value="">{t().asTool}</option>}
-            {Object.entries(named).map(([value, name]) => <option key={value} value={isProject.value && value === "hybrid" ? "" : value}>{name}</option>)}
+            {Object.entries(strategies()).map(([value, name]) => <option key={value} value={isProject.value && value === "hybrid" ? "" : value}>{name}</option>)}
           </select>
         </label>
       ) : null}

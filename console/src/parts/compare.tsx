@@ -13,11 +13,11 @@ interface CompareProps {
 
 export function Compare({ a, b, judged }: CompareProps): VNode {
   const [inB, inA] = [ranksIn(a, b), ranksIn(b, a)];
-  const both = inB.filter(Boolean).length;
+  const [onlyA, onlyB] = [inB, inA].map((ranks) => ranks.filter((rank) => !rank).length) as [number, number];
   const cell = (hit: Hit | undefined): VNode => <td class="answer">{hit ? <Passage hit={hit} grade={gradeOf(judged, hit)} /> : null}</td>;
   return (
     <section class="stack">
-      <p class="num" role="status">{t().overlap(both, Math.max(a.length, b.length), a.length - both, b.length - both)}</p>
+      <p class="num" role="status">{t().overlap(Math.min(a.length - onlyA, b.length - onlyB), Math.max(a.length, b.length), onlyA, onlyB)}</p>
       <div class="panel flush table">
         <table class="compare">
           <thead><tr><th class="right">#</th><th>A</th><th>{t().move}</th><th>B</th><th>{t().move}</th></tr></thead>

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useActing } from "../acting";
 import { request, type Schema } from "../api";
 import { evaluateTexts as t } from "../i18n/evaluate";
-import { searchTexts } from "../i18n/search";
+import { searchTexts, strategies } from "../i18n/search";
 import { may } from "../session";
 import { useSignal } from "../signals";
 import { Confirm } from "./dialog";
@@ -42,13 +42,14 @@ export function DraftForm({ tool, draft, onChange, onApplied }: DraftFormProps):
   const acting = useActing();
   const pick = <Name extends "strategy" | "fusion">(name: Name, label: string, of: readonly Draft[Name][]): VNode => (
     <label class="row"><span class="dim small">{label}</span>
-      <select value={draft[name]} onChange={(event) => onChange({ ...draft, [name]: event.currentTarget.value })}>{of.map((one) => <option key={one}>{one}</option>)}</select>
+      <select value={draft[name]} onChange={(event) => onChange({ ...draft, [name]: event.currentTarget.value })}>{of.map((one) => <option key={one} value={one}>{strategies()[one] ?? one}</option>)}</select>
     </label>
   );
-  const weight = (name: "bm25_weight" | "vector_weight" | "recency_weight", label: string): VNode => (
+  // Of a leg, `other` is the other one: the API has weights for both, or finds both.
+  const weight = (name: "bm25_weight" | "vector_weight" | "recency_weight", label: string, other?: Partial<Draft>): VNode => (
     <label class="row"><span class="dim small">{label}</span>
       <input class="weight num" type="number" min="0" max="1" step="0.05" placeholder={t().found} value={draft[name] ?? ""}
-        onChange={(event) => onChange({ ...draft, [name]: event.currentTarget.value === "" ? (name === "recency_weight" ? 0 : null) : Number(event.currentTarget.value) })} />
+        onChange={({ currentTarget: { value } }) => onChange({ ...draft, ...(value || !other ? { ...other, [name]: Number(value) } : { bm25_weight: null, vector_weight: null }) })} />
     </label>
   );
   const apply = async (): Promise<void> => {
@@ -60,8 +61,8 @@ export function DraftForm({ tool, draft, onChange, onApplied }: DraftFormProps):
     <>
       {pick("strategy", searchTexts().strategy, ["hybrid", "semantic", "keyword"])}
       {pick("fusion", t().fusion, ["convex", "rrf", "linear"])}
-      {weight("bm25_weight", searchTexts().keyword)}
-      {weight("vector_weight", t().vector)}
+      {weight("bm25_weight", searchTexts().keyword, { vector_weight: draft.vector_weight ?? 0.2 })}
+      {weight("vector_weight", t().vector, { bm25_weight: draft.bm25_weight ?? 0.8 })}
       {draft.fusion === "linear" ? weight("recency_weight", t().recency) : null}
       {may("manage") ? <button onClick={() => (asking.value = true)} disabled={acting.busy.value || JSON.stringify(draft) === JSON.stringify(tool.draft)}>{t().apply}…</button> : null}
       {asking.value ? <Confirm title={t().apply} text={t().applyText(tool.name)} act={t().apply} onClose={() => (asking.value = false)} onAct={() => void apply()} /> : null}

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useMemo, useRef } from "../hooks";
 import { evaluateTexts as t } from "../i18n/evaluate";
 import { num } from "../i18n/language";
-import { change, questions } from "../judgedsets";
+import { change, questions, setName } from "../judgedsets";
 import type { Hit } from "../rules/hits";
 import { type Grade, graded, gradeOf, pooled } from "../rules/judging";
 import { CodePoints } from "../rules/offsets";
@@ -34,7 +34,7 @@ export function Judge({ query, a, b }: { query: string; a: readonly Hit[]; b: re
   return (
     <section class="panel stack" aria-label={t().judge}>
       <div class="row">
-        <h2>{t().judge}</h2>
+        <h2>{t().judge} <span class="dim">{setName.value}</span></h2>
         <span class="num dim">{t().of(at.value + 1, list.length)}</span>
         <button class="small" aria-label="←" disabled={!at.value} onClick={() => (at.value -= 1)}>←</button>
         <button class="small" aria-label="→" disabled={at.value >= list.length - 1} onClick={() => (at.value += 1)}>→</button>

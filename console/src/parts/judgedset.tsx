@@ -24,7 +24,9 @@ export function JudgedSet({ a, b, onQuestion }: JudgedSetProps): VNode {
     try {
       const next = parsed(await file.text());
       bad.value = "";
-      if (mayDropSet()) change(next);
+      if (!mayDropSet()) return;
+      stopRun();
+      change(next);
     } catch (error) {
       bad.value = t().badLine((error as Error).message);
     }
@@ -50,8 +52,8 @@ export function JudgedSet({ a, b, onQuestion }: JudgedSetProps): VNode {
 
 function Run({ a, b, onQuestion }: JudgedSetProps): VNode {
   const list = questions.value.filter((one) => one.relevant.length);
-  const known = list.filter((one) => measured.value.has(one.query));
-  const pairs = known.flatMap((one) => measured.value.get(one.query) ?? []);
+  const known = list.filter((one) => measured.value.has(one));
+  const pairs = known.flatMap((one) => measured.value.get(one) ?? []);
   const started = known.length > 0 && known.length < list.length;
   return (
     <>
@@ -65,7 +67,7 @@ function Run({ a, b, onQuestion }: JudgedSetProps): VNode {
       <div class="short" tabIndex={0} role="region" aria-label={t().set}>
         <Table heads={["nDCG@10", "A", "B", t().difference]} right={[1, 2, 3]}>
             {questions.value.map((one) => {
-              const both = measured.value.get(one.query);
+              const both = measured.value.get(one);
               return (
                 <tr key={one.query}>
                   <td><button class="quiet question" dir="auto" onClick={() => onQuestion(one.query)}>{one.query}</button></td>

@@ -1,5 +1,5 @@
 /** Judged questions as JSON Lines (docs/quality.md), and what two answers have of each other. Pure. */
-import { random, type Span } from "./measures";
+import { common, random, type Span } from "./measures";
 
 export type Grade = 0 | 1 | 2 | 3;
 export interface Judgment {
@@ -66,14 +66,20 @@ export const gradeAt = (question: Judged | undefined, words: Span): number | nul
 
 /** The grade that a passage has got: the best of the ranges that it touches. */
 export const gradeOf = (question: Judged | undefined, passage: Span): number | null =>
-  bestOf(question, (one) => one.json_pointer === passage.pointer && one.char_start < passage.end && passage.start < one.char_end);
+  bestOf(question, (one) => common(spanOf(one), passage) !== null);
 
 const keyOf = (span: Span): string => `${span.start} ${span.end} ${span.pointer}`;
 
-/** The ranks, from 1, of one answer's passages in the other; 0 where it has them not. */
+/** The ranks, from 1, of one answer's passages in the other, which may be cut into other chunks; 0 where it has them not. */
 export function ranksIn(passages: readonly Span[], other: readonly Span[]): number[] {
   const keys = other.map(keyOf);
-  return passages.map((passage) => keys.indexOf(keyOf(passage)) + 1);
+  return passages.map((passage) => keys.indexOf(keyOf(passage)) + 1 || other.findIndex((one) => isSame(passage, one)) + 1);
+}
+
+/** Whether more than half of the shorter is in the other: chunks beside each other share half at most. */
+function isSame(one: Span, other: Span): boolean {
+  const [start, end] = common(one, other) ?? [0, 0];
+  return 2 * (end - start) > Math.min(one.end - one.start, other.end - other.start);
 }
 
 /** What to judge: both answers' first ten, each once, in an order that tells nothing. */

@@ -51,7 +51,8 @@ function coverage(gold: readonly Span[], found: readonly Span[]): number {
   return covered / judged;
 }
 
-function common(one: Span, other: Span): Part | null {
+/** What both have, or null. */
+export function common(one: Span, other: Span): Part | null {
   const [start, end] = [Math.max(one.start, other.start), Math.min(one.end, other.end)];
   return one.pointer === other.pointer && start < end ? [start, end] : null;
 }
