@@ -49,11 +49,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One question to the deployment. A refusal is a finding, too; ``todo`` is its advice."""
+    """One question to the deployment. A refusal is a finding, too; ``todo`` is its advice.
+
+    Where it is wrong and has a ``lack``, what is asked later cannot be told without that.
+    """
 
     name: str
     look: Callable[[], Finding]
     todo: str
+    lack: str = ""
 
     def finding(self) -> Finding:
         """What there is to say; never raises for what the server says."""
@@ -74,10 +78,14 @@ def doctor(
     ] = False,
 ) -> None:
     """Check everything from the address to a search, and say what to do."""
-    examination = Examination(session)
+    # What passes by itself is a finding, too, and nobody waits for it in each of the checks.
+    examination = Examination(replace(session, tries=1))
     told: list[dict[str, str]] = []
+    lack = ""
     for check in examination.checks(upload=upload):
-        finding = check.finding()
+        finding = Finding("skipped", lack) if lack else check.finding()
+        if finding.state == "wrong":
+            lack = check.lack
         told.append({"check": check.name, **asdict(finding)})
         if not session.out.as_json:
             _show(session.out, check.name, finding)
@@ -103,9 +111,19 @@ class Examination:
         yield Check("settings", self._settings, "")
         yield Check("reachable", self._reachable, f"is {base} right, and does it run?")
         yield Check("certificate", self._certificate, "")
-        yield Check("database", self._ready, "the functions cannot reach PostgreSQL: see their log")
         yield Check("clock", self._clock, "")
-        yield Check("key", self._key, "another key: context-search login; operators make new ones")
+        yield Check(
+            "database",
+            self._ready,
+            "the functions cannot reach PostgreSQL: see their log",
+            lack="no database",
+        )
+        yield Check(
+            "key",
+            self._key,
+            "another key: context-search login; operators make new ones",
+            lack="no key",
+        )
         yield Check("version", self._version, "")
         for revision in REVISIONS:
             yield Check(
