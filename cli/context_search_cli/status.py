@@ -102,10 +102,13 @@ def _is_stuck(rebuild: dict[str, Any] | None) -> bool:
 
 
 def indexed_share(state: dict[str, Any]) -> float | None:
-    """The same as a number, 0..1; None before anybody knows how much there is."""
-    built = _built(state)
-    count = built["chunks_count"]
-    return built["indexed_chunks_count"] / count if count else None
+    """The share of the strings, 0..1; None before anybody knows how many there are.
+
+    Chunks would not do: they are counted only when their string is cut.
+    """
+    nodes = _built(state)["nodes"]
+    count = sum(nodes.values())
+    return nodes.get("indexed", 0) / count if count else None
 
 
 def far(state: dict[str, Any]) -> str:
