@@ -125,6 +125,22 @@ def test_ctrl_c_in_an_upload_leaves_no_table(cli: CommandLine) -> None:
     assert cli("tables", "show", made.rsplit("/", 1)[1]).code == 3
 
 
+@pytest.mark.parametrize("again", [httpx2.ReadError("away"), KeyboardInterrupt()])
+def test_a_table_that_cannot_be_taken_back_is_named(cli: CommandLine, again: BaseException) -> None:
+    def vanish(request: httpx2.Request) -> httpx2.Response | None:
+        if str(request.url).startswith(BUCKET):
+            return httpx2.Response(403)
+        if request.method == "DELETE":
+            raise again
+        return None
+
+    cli.network.before += [vanish] * 2
+    result = cli("tables", "import", cli.file("large.json", LARGE), "--json", "--quiet")
+    assert (result.code, result.document["error"]["code"]) == (6, "UPLOAD_REFUSED")
+    [left] = cli.json("tables", "list")["tables"]
+    assert f"could not be deleted: context-search tables delete {left['id']}\n" in result.err
+
+
 def test_ctrl_c_in_a_replacing_upload_leaves_the_table_as_it_was(cli: CommandLine) -> None:
     table = cli.table({"a": 1})
 
