@@ -218,14 +218,9 @@ class Examination:
     def _tools(self) -> Finding:
         """What is to be said of the first hundred tools; an index that is being built is well."""
         tools = self.session.client.get("/api/v1/tools", limit=100)["tools"]
-        unwell = [(tool["id"], tool["status"]) for tool in tools if tool["status"] in _UNWELL]
-        unwell += [
-            (tool["id"], "empty")
-            for tool in tools
-            if tool["status"] == "ready" and not tool["search_index"]["chunks_count"]
-        ]
+        unwell = [f"tool {tool['id']} {what}" for tool in tools for what in _ails(tool)]
         if unwell:
-            detail = ", ".join(f"tool {tool} is {state}" for tool, state in sorted(unwell))
+            detail = ", ".join(unwell)
             return Finding("look", detail, "context-search status TOOL says why")
         return Finding("ok", f"{counted(len(tools), 'tool')}, each index as it should be")
 
@@ -291,6 +286,18 @@ class Examination:
         told: Answer = self.session.client.get("/api/v1/whoami")
         body: dict[str, Any] = told.body
         return body
+
+
+def _ails(tool: dict[str, Any]) -> Iterator[str]:
+    """Says what is not well with the index of a tool."""
+    index = tool["search_index"]
+    if tool["status"] in _UNWELL:
+        yield f"is {tool['status']}"
+    elif tool["status"] == "ready" and not index["chunks_count"]:
+        yield "is empty"
+    # An index is ready without them: nothing is to be waited for, and nobody finds them.
+    if skipped := index["nodes"].get("skipped"):
+        yield f"has {counted(skipped, 'string')} skipped"
 
 
 def certificate(host: str, port: int, trust: ssl.SSLContext) -> Finding:
