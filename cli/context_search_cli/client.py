@@ -23,7 +23,7 @@ from context_search_cli.config import Endpoint
 from context_search_cli.failures import ProblemError, UnreachableError, UsageError
 
 TRIES = 6
-"""How often a request is sent at most."""
+"""How often a request is sent at most, usually."""
 PATIENCE_S = 60.0
 """How long one request waits between its tries, all together."""
 TIMEOUT = httpx2.Timeout(40.0, connect=10.0)
@@ -87,7 +87,8 @@ class Answer:
 class Client:
     """Asks one endpoint; several threads may ask at the same time.
 
-    Where one of them is told to wait, what the others would send next waits with it.
+    Where one of them is told to wait, what the others would send next waits with it. ``tries`` is
+    how often a request is sent at most.
     """
 
     def __init__(
@@ -95,12 +96,14 @@ class Client:
         endpoint: Endpoint,
         *,
         transport: httpx2.BaseTransport | None = None,
+        tries: int = TRIES,
         tell: Callable[[str], None] = lambda _: None,
         sleep: Callable[[float], None] = time.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._endpoint = endpoint
         self._transport = transport
+        self._tries = tries
         self._tell = tell
         self._sleep = sleep
         self._monotonic = monotonic
@@ -200,7 +203,7 @@ class Client:
         The signature is in the URL, so no message names it.
         """
         with httpx2.Client(transport=self._transport, timeout=TRANSFER) as bucket:
-            for left in reversed(range(3)):
+            for left in reversed(range(min(self._tries, 3))):
                 try:
                     reply = bucket.put(
                         url, content=pieces(), headers={**headers, "Content-Length": str(size)}
@@ -233,14 +236,14 @@ class Client:
 
     def _answered(self, request: httpx2.Request, *, is_safe: bool) -> Answer:
         waited = 0.0
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, self._tries + 1):
             with self._resting:
                 pass
             reply = self._sent(request, is_safe=is_safe)
             if isinstance(reply, Answer):
                 return reply
             wait = _wait(reply, attempt)
-            if wait is None or attempt == TRIES or waited + wait > PATIENCE_S:
+            if wait is None or attempt == self._tries or waited + wait > PATIENCE_S:
                 raise reply
             waited += wait
             self._tell(f"{str(reply).splitlines()[0]} — trying again in {wait:g} s")

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Concatenate, ParamSpec, get_args, get_type_hi
 import httpx2
 import typer
 
-from context_search_cli.client import Client
+from context_search_cli.client import TRIES, Client
 from context_search_cli.config import Configuration, Endpoint, Wanted
 from context_search_cli.failures import CommandError, EndedError, UsageError
 from context_search_cli.output import Output
@@ -45,11 +45,12 @@ class World:
 
 @dataclass
 class Session:
-    """One run of a command."""
+    """One run of a command; ``tries`` is how often it sends a request at most."""
 
     world: World
     out: Output
     wanted: Wanted = field(default_factory=Wanted)
+    tries: int = TRIES
 
     @cached_property
     def configuration(self) -> Configuration:
@@ -87,6 +88,7 @@ class Session:
         return Client(
             endpoint,
             transport=self.world.transport,
+            tries=self.tries,
             tell=self.out.note,
             sleep=self.world.sleep,
             monotonic=self.world.monotonic,

@@ -49,11 +49,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One question to the deployment. A refusal is a finding, too; ``todo`` is its advice."""
+    """One question to the deployment. A refusal is a finding, too; ``todo`` is its advice.
+
+    Where it is wrong and has a ``lack``, what is asked later cannot be told without that.
+    """
 
     name: str
     look: Callable[[], Finding]
     todo: str
+    lack: str = ""
 
     def finding(self) -> Finding:
         """What there is to say; never raises for what the server says."""
@@ -74,10 +78,14 @@ def doctor(
     ] = False,
 ) -> None:
     """Check everything from the address to a search, and say what to do."""
-    examination = Examination(session)
+    # What passes by itself is a finding, too, and nobody waits for it in each of the checks.
+    examination = Examination(replace(session, tries=1))
     told: list[dict[str, str]] = []
+    lack = ""
     for check in examination.checks(upload=upload):
-        finding = check.finding()
+        finding = Finding("skipped", lack) if lack else check.finding()
+        if finding.state == "wrong":
+            lack = check.lack
         told.append({"check": check.name, **asdict(finding)})
         if not session.out.as_json:
             _show(session.out, check.name, finding)
@@ -103,9 +111,19 @@ class Examination:
         yield Check("settings", self._settings, "")
         yield Check("reachable", self._reachable, f"is {base} right, and does it run?")
         yield Check("certificate", self._certificate, "")
-        yield Check("database", self._ready, "the functions cannot reach PostgreSQL: see their log")
         yield Check("clock", self._clock, "")
-        yield Check("key", self._key, "another key: context-search login; operators make new ones")
+        yield Check(
+            "database",
+            self._ready,
+            "the functions cannot reach PostgreSQL: see their log",
+            lack="no database",
+        )
+        yield Check(
+            "key",
+            self._key,
+            "another key: context-search login; operators make new ones",
+            lack="no key",
+        )
         yield Check("version", self._version, "")
         for revision in REVISIONS:
             yield Check(
@@ -200,14 +218,9 @@ class Examination:
     def _tools(self) -> Finding:
         """What is to be said of the first hundred tools; an index that is being built is well."""
         tools = self.session.client.get("/api/v1/tools", limit=100)["tools"]
-        unwell = [(tool["id"], tool["status"]) for tool in tools if tool["status"] in _UNWELL]
-        unwell += [
-            (tool["id"], "empty")
-            for tool in tools
-            if tool["status"] == "ready" and not tool["search_index"]["chunks_count"]
-        ]
+        unwell = [f"tool {tool['id']} {what}" for tool in tools for what in _ails(tool)]
         if unwell:
-            detail = ", ".join(f"tool {tool} is {state}" for tool, state in sorted(unwell))
+            detail = ", ".join(unwell)
             return Finding("look", detail, "context-search status TOOL says why")
         return Finding("ok", f"{counted(len(tools), 'tool')}, each index as it should be")
 
@@ -273,6 +286,18 @@ class Examination:
         told: Answer = self.session.client.get("/api/v1/whoami")
         body: dict[str, Any] = told.body
         return body
+
+
+def _ails(tool: dict[str, Any]) -> Iterator[str]:
+    """Says what is not well with the index of a tool."""
+    index = tool["search_index"]
+    if tool["status"] in _UNWELL:
+        yield f"is {tool['status']}"
+    elif tool["status"] == "ready" and not index["chunks_count"]:
+        yield "is empty"
+    # An index is ready without them: nothing is to be waited for, and nobody finds them.
+    if skipped := index["nodes"].get("skipped"):
+        yield f"has {counted(skipped, 'string')} skipped"
 
 
 def certificate(host: str, port: int, trust: ssl.SSLContext) -> Finding:

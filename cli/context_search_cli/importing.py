@@ -1,7 +1,8 @@
 """Brings a document to the server: in a request if it fits there, else through the bucket.
 
 What was begun and cannot be finished leaves nothing behind: a table that was made for the
-document goes again, also with Ctrl-C; a table that was to be replaced stays as it was.
+document goes again, also with Ctrl-C, or is named where it cannot go; a table that was to be
+replaced stays as it was.
 """
 
 from __future__ import annotations
@@ -225,8 +226,16 @@ def _upload(session: Session, source: Source, table_id: int, revision: int | Non
 
 
 def _take_back(session: Session, table_id: int) -> None:
-    session.client.delete(f"/api/v1/tables/{table_id}")
-    session.out.note("the table that was made for it is deleted")
+    """Deletes the table that was made for a document; never raises: the import's end is told."""
+    try:
+        session.client.delete(f"/api/v1/tables/{table_id}")
+    except (CommandError, KeyboardInterrupt):
+        session.out.warn(
+            f"table {table_id} was made for it, is empty and could not be deleted:"
+            f" context-search tables delete {table_id}"
+        )
+    else:
+        session.out.note("the table that was made for it is deleted")
 
 
 def measured(file: BinaryIO, name: str, *, is_jsonl: bool) -> Source:

@@ -102,10 +102,13 @@ def _is_stuck(rebuild: dict[str, Any] | None) -> bool:
 
 
 def indexed_share(state: dict[str, Any]) -> float | None:
-    """The same as a number, 0..1; None before anybody knows how much there is."""
-    built = _built(state)
-    count = built["chunks_count"]
-    return built["indexed_chunks_count"] / count if count else None
+    """The share of the strings, 0..1; None before anybody knows how many there are.
+
+    Chunks would not do: they are counted only when their string is cut.
+    """
+    nodes = _built(state)["nodes"]
+    count = sum(nodes.values())
+    return nodes.get("indexed", 0) / count if count else None
 
 
 def far(state: dict[str, Any]) -> str:
@@ -133,6 +136,12 @@ def _chunks(state: dict[str, Any]) -> str:
     return f"{number(state['indexed_chunks_count'])} of {number(state['chunks_count'])}"
 
 
+def _strings(state: dict[str, Any]) -> str:
+    """How many strings are in which state: ``21 indexed, 10 skipped``."""
+    states = sorted(state["nodes"].items())
+    return ", ".join(f"{number(count)} {name}" for name, count in states) or "0"
+
+
 def _rebuild(state: dict[str, Any]) -> str | None:
     """Which generation comes, and how far it is."""
     rebuild = state.get("rebuild")
@@ -154,8 +163,7 @@ def show_state(out: Output, state: dict[str, Any]) -> None:
             "tool": state.get("tool_id"),
             "status": state["status"],
             "chunks": _chunks(state),
-            "strings": ", ".join(f"{count} {name}" for name, count in state["nodes"].items())
-            or "0",
+            "strings": _strings(state),
             "rebuild": _rebuild(state),
             "indexed at": state["indexed_at"],
             "next attempt": state.get("next_attempt_at"),
@@ -208,11 +216,12 @@ def _all(session: Session) -> None:
     session.out.listed(
         "tools",
         found,
-        ("id", "name", "table_id", "status", "chunks"),
+        ("id", "name", "table_id", "status", "chunks", "strings"),
         "no Search Tool yet: context-search tools create TABLE",
         cells=lambda row: [
             *(row[name] for name in ("id", "name", "table_id", "status")),
             _chunks(row["search_index"]),
+            _strings(row["search_index"]),
         ],
     )
 

@@ -20,6 +20,7 @@ from context_search_cli.command import (
     Timeout,
     Yes,
     command,
+    confirmed,
     delete_named,
     filled,
     group,
@@ -185,14 +186,19 @@ def set_(
     """Set the value at a pointer, if nobody has changed the table meanwhile."""
     content = _content(file, value, is_text=text)
     body = b'{"json_pointer": ' + encoded(pointer) + b', "value": ' + content + b"}"
-    seen = _current(session, table) if revision is None else revision
-    changed = session.client.request(
-        "POST",
-        f"/api/v1/tables/{table}/data/replace",
-        content=body,
-        headers={"If-Match": f'"{seen}"'},
-    )
-    _told(session, changed, "unchanged" if changed["revision"] == seen else "changed")
+    _change(session, table, "replace", body, revision)
+
+
+@command(app, "remove")
+def remove(
+    session: Session,
+    *,
+    table: TableId,
+    pointer: Annotated[str, typer.Argument(help="The place: a member, or an item of an array.")],
+    revision: Revision = None,
+) -> None:
+    """Remove the value at a pointer, if nobody has changed the table meanwhile."""
+    _change(session, table, "remove", encoded({"json_pointer": pointer}), revision)
 
 
 @command(app, "versions")
@@ -201,7 +207,7 @@ def versions(session: Session, *, table: TableId, limit: Limit = 100) -> None:
     session.out.listed(
         "versions",
         session.client.pages(f"/api/v1/tables/{table}/versions", "versions", limit=limit),
-        ("revision", "cause", "actor", "recorded", "bytes", "label", "created_at"),
+        ("revision", "cause", "actor", "recorded", "gap", "bytes", "label", "created_at"),
         "no version",
     )
 
@@ -228,11 +234,48 @@ def restore(
     _told(session, restored, f"version {version} is back")
 
 
+@command(app, "erase")
+def erase(
+    session: Session,
+    *,
+    table: TableId,
+    version: Annotated[
+        int | None, typer.Argument(metavar="[VERSION]", min=0, help="A revision.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All but the live one.")] = False,
+    yes: Yes = False,
+) -> None:
+    """Erase the content of an old version, or of all. Nobody reads it again."""
+    if every is (version is not None):
+        raise UsageError("VERSION or --all, one of them")
+    what = "all old versions" if version is None else f"version {version}"
+    confirmed(session, f"Erase {what} of table {table}?", yes=yes)
+    place = "" if version is None else f"/{version}"
+    session.client.delete(f"/api/v1/tables/{table}/versions{place}")
+    told = {"table_id": table, "erased": "all" if version is None else version}
+    verb = "are" if version is None else "is"
+    session.out.result(
+        told, lambda: session.out.made(table, f"table {table}: {what} {verb} erased")
+    )
+
+
 @command(app, "delete")
 def delete(session: Session, *, table: TableId, yes: Yes = False) -> None:
     """Delete a table with its tools, their hits and its versions."""
     path = f"/api/v1/tables/{table}"
     delete_named(session, path, f"table {table}", " with its tools and versions", yes=yes)
+
+
+def _change(session: Session, table: int, how: str, body: bytes, revision: int | None) -> None:
+    """Changes a document below ``…/data``, at the revision that is there now or was given."""
+    seen = _current(session, table) if revision is None else revision
+    changed = session.client.request(
+        "POST",
+        f"/api/v1/tables/{table}/data/{how}",
+        content=body,
+        headers={"If-Match": f'"{seen}"'},
+    )
+    _told(session, changed, "unchanged" if changed["revision"] == seen else "changed")
 
 
 def _value(session: Session, table: int, pointer: str) -> str:

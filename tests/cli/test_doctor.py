@@ -16,9 +16,15 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.web.app import http_app
+from context_search.web.openapi import every_router
 from context_search_cli.doctor import certificate
 from tests.builders import english
-from tests.cli.running import URL, CommandLine
+from tests.cli.running import URL, CommandLine, Result
+from tests.web.api import LocalParts
+from tests.web.in_process import InProcess
 
 TEXT = f"The keeper wound the clockwork of the lantern.\n{english(120)}"
 
@@ -147,6 +153,48 @@ def test_a_doctor_says_what_to_do(cli: CommandLine) -> None:
     assert checks["key"]["state"] == "wrong"
     assert "login" in checks["key"]["todo"]
     assert "cs_wrong" not in result.out + result.err
+    assert found_after(result, "key") == {("skipped", "no key")}
+
+
+def found_after(result: Result, name: str) -> set[tuple[str, str]]:
+    """The states and the details of what was checked later than this."""
+    checks = result.document["checks"]
+    [place] = [place for place, each in enumerate(checks) if each["check"] == name]
+    assert checks[-1]["check"] == "console"
+    return {(each["state"], each["detail"]) for each in checks[place + 1 :]}
+
+
+def test_a_doctor_asks_once_where_the_database_is_away(
+    cli: CommandLine, turbopuffer_url: str
+) -> None:
+    nobody = Database(DatabaseUrl.parse("postgresql://nobody@127.0.0.1:9/none"))
+    cli.network.inside = InProcess(http_app(every_router(), LocalParts(nobody, turbopuffer_url)))
+    result = cli("doctor", "--upload", "--json")
+    assert result.code == 1
+    wrong = [each for each in result.document["checks"] if each["state"] == "wrong"]
+    assert [each["check"] for each in wrong] == ["database"]
+    assert found_after(result, "database") == {("skipped", "no database")}
+    assert [*cli.paths("GET")].count("/readyz") == 1
+    assert cli.pauses == []
+
+
+@pytest.mark.parametrize("away", ["/mcp", "/search", "canary-signature"])
+def test_a_doctor_waits_for_nothing_that_is_away(cli: CommandLine, tool: int, away: str) -> None:
+    def refuse(request: httpx2.Request) -> httpx2.Response | None:
+        return httpx2.Response(503, json={"message": "busy"}) if asked(request) else None
+
+    def asked(request: httpx2.Request) -> bool:
+        return str(request.url).endswith(away)
+
+    cli.pauses.clear()
+    cli.network.requests.clear()
+    cli.network.before += [refuse] * 9
+    found = cli("doctor", "--upload", "--json").document["checks"]
+    assert sum(asked(each) for each in cli.network.requests if each.method != "OPTIONS") == (
+        2 if away == "/mcp" else 1  # a request for each revision
+    )
+    assert [each["detail"] for each in found if "503" in each["detail"]]
+    assert cli.pauses == []
 
 
 def test_a_doctor_stops_where_nobody_answers(cli: CommandLine) -> None:

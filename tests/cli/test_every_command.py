@@ -29,9 +29,11 @@ tables import again.json
 tables show T
 tables set T /title title.json
 tables get T /title
+tables remove T /title
 tables outline T
 tables versions T
 tables restore T 1
+tables erase T --all --yes
 tools create T --name other
 tools list
 tools show S
@@ -91,6 +93,8 @@ WRONG = """
 3 tables outline 999
 3 tables versions 999
 3 tables restore 999 1
+3 tables remove 999 /a
+2 tables erase 999 1
 3 tables delete 999
 3 tools create 999
 2 tools list --profile none

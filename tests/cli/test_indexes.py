@@ -6,6 +6,7 @@ import httpx2
 import pytest
 
 from context_search.domain.errors import EmbeddingRejectedError
+from context_search_cli.status import far, indexed_share
 from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english
 from tests.cli.running import CommandLine
@@ -115,6 +116,19 @@ def test_who_watches_a_rebuild_sees_what_is_built_and_what_answers(
     told = f"rebuilding: 0 of {chunks} chunks, 0 of 1 strings; {chunks} answer"
     assert told in cli("status", tool, "--watch", "--timeout", 0).err
     assert "rebuild" not in cli.done("status", tool, "--watch").out
+
+
+def test_who_watches_sees_the_share_of_the_strings(cli: CommandLine, tool: int) -> None:
+    table = cli.json("tools", "show", tool)["table_id"]
+    cli.done("tables", "set", table, "/log", "--value", TEXT, "--text")
+    cli.parts.work_once()  # compares; the new string is not cut yet
+    state = cli.json("status", tool)
+    assert (state["nodes"], far(state)) == (
+        {"indexed": 1, "queued": 1},
+        f"indexing: {state['chunks_count']} of {state['chunks_count']} chunks, 1 of 2 strings",
+    )
+    assert indexed_share(state) == 0.5
+    assert indexed_share({**state, "nodes": {}}) is None
 
 
 def rebuild_told(cli: CommandLine, tool: int, **told: object) -> None:

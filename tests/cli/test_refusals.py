@@ -33,6 +33,7 @@ tables import a.json --replace {LARGE}
 tables import a.json --replace 1 --revision {LARGE}
 tables set 1 /a --value 1 --revision {LARGE}
 tables restore 1 {LARGE}
+tables erase 1 {LARGE} --yes
 tables outline 1 --tool {LARGE}
 tables delete {LARGE} --yes
 tools create {LARGE}

@@ -125,6 +125,22 @@ def test_ctrl_c_in_an_upload_leaves_no_table(cli: CommandLine) -> None:
     assert cli("tables", "show", made.rsplit("/", 1)[1]).code == 3
 
 
+@pytest.mark.parametrize("again", [httpx2.ReadError("away"), KeyboardInterrupt()])
+def test_a_table_that_cannot_be_taken_back_is_named(cli: CommandLine, again: BaseException) -> None:
+    def vanish(request: httpx2.Request) -> httpx2.Response | None:
+        if str(request.url).startswith(BUCKET):
+            return httpx2.Response(403)
+        if request.method == "DELETE":
+            raise again
+        return None
+
+    cli.network.before += [vanish] * 2
+    result = cli("tables", "import", cli.file("large.json", LARGE), "--json", "--quiet")
+    assert (result.code, result.document["error"]["code"]) == (6, "UPLOAD_REFUSED")
+    [left] = cli.json("tables", "list")["tables"]
+    assert f"could not be deleted: context-search tables delete {left['id']}\n" in result.err
+
+
 def test_ctrl_c_in_a_replacing_upload_leaves_the_table_as_it_was(cli: CommandLine) -> None:
     table = cli.table({"a": 1})
 
@@ -203,6 +219,37 @@ def test_an_old_version_comes_back(cli: CommandLine) -> None:
     assert cli.json("tables", "restore", table, 1)["revision"] == 3
     assert cli.json("tables", "get", table) == {"a": 1}
     assert cli("tables", "restore", table, 99).code == 3
+
+
+def test_a_member_is_removed_at_its_pointer(cli: CommandLine) -> None:
+    table = cli.table({"a/b": {"list": [1, 2]}, "c": 3})
+    assert "changed, revision 2" in cli.done("tables", "remove", table, "/a~1b/list/0").out
+    assert cli.json("tables", "remove", table, "/c")["revision"] == 3
+    assert cli.json("tables", "get", table) == {"a/b": {"list": [2]}}
+    assert cli("tables", "remove", table, "/a~1b", "--revision", 1).code == 4
+    assert cli("tables", "remove", table, "/c").code == 3
+
+
+def test_an_erased_version_is_a_gap_and_the_list_says_so(cli: CommandLine) -> None:
+    table = cli.table({"a": "secret"})
+    for value in (2, 3):
+        cli.done("tables", "set", table, "/a", "--value", value)
+    assert cli("tables", "erase", table, 1).code == 2
+    assert "version 1 is erased" in cli.done("tables", "erase", table, 1, "--yes").out
+    rows = {row[0]: row[3:5] for row in cli.done("tables", "versions", table).lines}
+    assert rows == {"3": ["yes", "–"], "2": ["yes", "–"], "1": ["no", "erased"]}
+    assert cli("tables", "restore", table, 1).code == 4
+    assert cli("tables", "erase", table, 3, "--yes").code == 4  # the live one
+    assert cli.json("tables", "erase", table, "--all", "--yes")["erased"] == "all"
+    gaps = [each["gap"] for each in cli.json("tables", "versions", table)["versions"]]
+    assert gaps == [None, "erased", "erased"]
+
+
+@pytest.mark.parametrize("words", [[], [1, "--all"]])
+def test_what_is_erased_is_said(cli: CommandLine, words: list[object]) -> None:
+    result = cli("tables", "erase", 1, *words, "--yes")
+    assert (result.code, "VERSION or --all" in result.err) == (2, True)
+    assert cli.network.requests == []
 
 
 def test_nothing_is_deleted_unasked(cli: CommandLine) -> None:
