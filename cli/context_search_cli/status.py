@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ app = typer.Typer()
 project_index = group("project-index", "The index over all tables of the project.")
 SETTLED = {"ready", "degraded", "evicted", "error", "stalled"}
 """States in which nothing goes on that would end by itself."""
+STALLED = "strings wait, and no worker moves one: docs/operations.md, nothing moves"
 NODE_COLUMNS = ("string", "characters", "state", "tries", "reason", "next attempt")
 
 
@@ -166,7 +168,8 @@ def show_state(out: Output, state: dict[str, Any]) -> None:
             "strings": _strings(state),
             "rebuild": _rebuild(state),
             "indexed at": state["indexed_at"],
-            "next attempt": state.get("next_attempt_at"),
+            "next attempt": _next_attempt(state),
+            "why": STALLED if state["status"] == "stalled" else None,
             "last error": error and f"{error['code']}: {error['message']}",
             "hint": state.get("hint"),
         }
@@ -207,8 +210,16 @@ def cells_of_node(node: dict[str, Any]) -> list[object]:
     return [
         *(node[name] for name in ("json_pointer", "char_count", "state", "attempts")),
         (node.get("last_error") or {}).get("code"),
-        node.get("next_attempt_at"),
+        _next_attempt(node),
     ]
+
+
+def _next_attempt(state: dict[str, Any]) -> str | None:
+    """When a string is tried next; one whose time has come waits for a worker."""
+    at: str | None = state.get("next_attempt_at")
+    if at is not None and datetime.fromisoformat(at) <= datetime.now(UTC):
+        return "waits for its turn"
+    return at
 
 
 def _all(session: Session) -> None:

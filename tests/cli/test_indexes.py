@@ -152,6 +152,27 @@ def test_a_rebuild_that_never_takes_over_ends_the_watching(cli: CommandLine, too
     assert "1 of 1 strings, degraded: EMBEDDING_REJECTED" in result.out
 
 
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [
+        ("2020-01-01T00:00:00+00:00", "waits for its turn"),
+        ("9999-01-01T00:00:00+00:00", "9999-01-01T00:00:00+00:00"),
+    ],
+)
+def test_a_stalled_index_says_why_and_no_attempt_that_is_over(
+    cli: CommandLine, tool: int, at: str, told: str
+) -> None:
+    state = {**cli.json("status", tool), "status": "stalled", "next_attempt_at": at}
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, json=state)
+
+    cli.network.before.append(answer)
+    shown = dict(line.split("\t") for line in cli.done("status", tool).out.splitlines())
+    assert shown["next attempt"] == told
+    assert "no worker moves one" in shown["why"]
+
+
 def test_a_rebuild_may_wait_for_its_turn(cli: CommandLine, tool: int) -> None:
     rebuild_told(cli, tool, state="queued", status="indexing")
     assert "rebuild\tgeneration 2 waits for its turn" in cli.done("status", tool).out
