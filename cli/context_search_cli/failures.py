@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any
 
 _ADVICE = {"PROJECT_INDEX_OFF": "switch it on: context-search project-index on --wait"}
 """What to do here about some refusals."""
+_PLACES = 10
 
 
 class Code(IntEnum):
@@ -72,6 +74,7 @@ class ProblemError(CommandError):
                 continue
             told = f"{error.get('field')}: {error.get('message')}"
             message += "" if told == detail else f"\n  {told}"
+        message += "".join(f"\n  {place}" for place in _in_the_way(problem))
         if problem.get("requestId"):
             message += f"\n  request {problem['requestId']}"
         super().__init__(message, _code_of(status, is_retryable=self.is_retryable), **problem)
@@ -84,6 +87,19 @@ class ProblemError(CommandError):
         """Whether the same call may succeed later: what the problem says, else by the status."""
         said = self.problem.get("retryable")
         return said if isinstance(said, bool) else self.status in {429, 502, 503, 504}
+
+
+def _in_the_way(problem: dict[str, Any]) -> Iterator[str]:
+    """The first strings that are not as a replacement, or an undo, needs them."""
+    changed = problem.get("changed")
+    rows = changed if isinstance(changed, list) else []
+    for row in rows[:_PLACES]:
+        if isinstance(row, dict):
+            place = f"table {row.get('table_id')} {row.get('json_pointer')}"
+            moved = f" to {row['moved_to']}" if row.get("moved_to") else ""
+            yield f"{place}: {row.get('reason')}{moved}"
+    if len(rows) > _PLACES:
+        yield "and more"
 
 
 class UnreachableError(CommandError):

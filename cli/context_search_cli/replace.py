@@ -9,13 +9,22 @@ from rich.text import Text
 
 from context_search_cli.client import Answer
 from context_search_cli.command import Limit, Session, Timeout, Yes, command, confirmed
-from context_search_cli.failures import Code, CommandError, EndedError, UsageError
+from context_search_cli.failures import (
+    Code,
+    CommandError,
+    EndedError,
+    ProblemError,
+    UnreachableError,
+    UsageError,
+)
 from context_search_cli.output import Output, counted, number, one_line
 from context_search_cli.waiting import wait_for
 
 app = typer.Typer()
 _GOING_ON = {"previewing", "executing"}
 _WORD = 40
+_PAGE = 200
+"""As many matches as an answer has at most."""
 SkipChanged = Annotated[
     bool,
     typer.Option("--skip-changed", help="Leave documents out that were edited meanwhile."),
@@ -40,7 +49,7 @@ def replace(
         list[int] | None, typer.Option(min=1, help="Number of a match that stays; repeat.")
     ] = None,
     skip_changed: SkipChanged = False,
-    samples: Annotated[int, typer.Option(min=0, max=200, help="Matches to show.")] = 20,
+    samples: Annotated[int, typer.Option(min=0, help="Matches to show.")] = 20,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change.")] = False,
     yes: Yes = False,
     timeout: Timeout = 900,
@@ -56,31 +65,34 @@ def replace(
         "case_sensitive": not ignore_case,
         "whole_word": word,
         "regex": regex,
-        "samples": samples,
+        "samples": min(samples, _PAGE),
     }
     asked |= {"tables": table} if table else {}
     asked |= {"tool_id": tool} if tool else {}
     path = f"{session.project}/replace"
     plan = session.client.create(f"{path}/preview", asked)
-    is_used = False
+    is_open = True
     try:
         plan = _previewed(session, plan, samples, timeout)
         if dry_run or not plan["matches_count"]:
-            session.out.result(plan, lambda: _show_plan(session.out, plan.body))
+            session.out.result(plan.body, lambda: _show_plan(session.out, plan.body))
             return
         if not (session.out.as_json or session.out.quiet):
             _show_plan(session.out, plan.body)
         chosen = counted(plan["matches_count"] - len(left), "match")
         tables = counted(plan["tables_count"], "table")
         confirmed(session, f"Replace {chosen} in {tables}?", yes=yes)
-        is_used = True
+        is_open = False
         body = {"plan_id": plan["plan_id"], "digest": plan["digest"], **_conflict(skip_changed)}
         body |= {"except": left} if left else {}
         done = session.client.ask(f"{path}/execute", body)
-        done = _executed(session, done, plan["plan_id"], timeout)
+    except ProblemError as refusal:
+        is_open = is_open or _is_still_open(refusal)
+        raise
     finally:
-        if not is_used:  # what nobody will execute is not left among the project's open plans
+        if is_open:  # what nobody will execute is not left among the project's open plans
             session.client.delete(f"{path}/{plan['plan_id']}")
+    done = _executed(session, done, plan["plan_id"], timeout)
     session.out.result(done, lambda: _show_done(session.out, done.body))
     _fail_if_failed(session, done)
 
@@ -137,18 +149,31 @@ def _conflict(skip_changed: bool) -> dict[str, str]:  # noqa: FBT001 - the optio
     return {"on_conflict": "skip" if skip_changed else "abort"}
 
 
+def _is_still_open(refusal: ProblemError) -> bool:
+    """Whether a refusal to execute says that nothing was.
+
+    To delete a plan that was executed would take its undo away.
+    """
+    return refusal.status in {409, 422} and refusal.document["code"] != "PLAN_USED"
+
+
 def _previewed(session: Session, plan: Answer, samples: int, timeout_s: float) -> Answer:
     """The plan when the preview is over, with its first matches."""
-    if plan["state"] != "previewing":
-        return plan
     path = f"{session.project}/replace/{plan['plan_id']}"
-    ready = _settled(session, path, timeout_s)
-    if ready["state"] == "failed":
-        error = ready["error"] or {}
+    if plan["state"] == "previewing":
+        plan = _settled(session, path, timeout_s)
+    if plan["state"] == "failed":
+        error = plan["error"] or {}
         raise CommandError(f"the preview failed: {error.get('message')}", **error)
-    if samples:
-        ready.body["matches"] = session.client.get(f"{path}/matches", limit=samples)["matches"]
-    return ready
+    matches, cursor = plan["matches"], plan["cursor"]
+    while cursor is not None and len(matches) < samples:
+        limit = min(samples - len(matches), _PAGE)
+        page = session.client.get(f"{path}/matches", cursor=cursor, limit=limit)
+        if not page["matches"]:
+            raise UnreachableError("a page of matches is empty: is this address the API's?")
+        matches += page["matches"]
+        plan.body["cursor"] = cursor = page["cursor"]
+    return plan
 
 
 def _executed(session: Session, done: Answer, plan_id: int, timeout_s: float) -> Answer:

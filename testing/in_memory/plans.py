@@ -38,6 +38,7 @@ class MemoryPlans:
             plan.state
             for plan in self._plans()
             if plan.project_id == project_id and plan.state in _OPEN and plan.expires_at > now
+            if plan.state != "ready" or plan.counts.matches
         ]
         return OpenPlans(len(found), found.count("previewing"))
 

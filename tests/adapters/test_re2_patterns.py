@@ -244,7 +244,7 @@ def test_more_matches_than_one_text_may_have_are_refused() -> None:
         groups = range(1, MAX_GROUPS + 1)
         (matches,) = search.matches(["a" * most], groups=groups, text_timeout_s=TIMEOUT_S)
         assert len(matches) == most
-        with pytest.raises(TooManyMatchesError):
+        with pytest.raises(TooManyMatchesError, match=r"10,000 matches in one string"):
             list(search.matches(["a" * (most + 1)], groups=groups, text_timeout_s=TIMEOUT_S))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import httpx2
+import pytest
 
 from tests.cli.running import CommandLine
 
@@ -25,7 +26,9 @@ def test_every_place_is_replaced_and_comes_back(cli: CommandLine) -> None:
     undone = cli.json("undo", done["plan_id"], "--yes")
     assert (undone["state"], undone["reverted_count"]) == ("done", 4)
     assert cli.json("tables", "get", two, "/scenes/0") == "废弃仓库的门"
-    assert cli("undo", done["plan_id"], "--yes").code == 4
+    again = cli("undo", done["plan_id"], "--yes")
+    assert again.code == 4
+    assert f"undone already, by plan {undone['plan_id']}" in again.err
 
 
 def test_a_dry_run_shows_and_leaves_nothing(cli: CommandLine) -> None:
@@ -68,6 +71,23 @@ def test_a_match_is_left_out(cli: CommandLine) -> None:
     assert cli.json("tables", "get", one, "/text") == "他走进了废弃仓库，满地灰尘。"
 
 
+@pytest.mark.parametrize("left", [("--leave", 99_999), ("--leave", 1, "--leave", 2)])
+def test_a_choice_that_is_refused_leaves_no_plan(cli: CommandLine, left: tuple[object]) -> None:
+    cli.table({"text": "废弃仓库，废弃仓库"})
+    assert cli("replace", "废弃仓库", "荒废工厂", "--yes", *left).code == 1
+    assert open_plans(cli) == []
+
+
+def test_matches_are_shown_by_pages_as_far_as_they_go(cli: CommandLine) -> None:
+    cli.table(["x"] * 405)
+    shown = cli.json("replace", "x", "y", "--dry-run", "--samples", 403)
+    assert [match["match"] for match in shown["matches"]] == [*range(1, 404)]
+    assert shown["cursor"] == "403"
+    told = cli.done("replace", "x", "y", "--dry-run", "--samples", 1_000)
+    assert " 405  table" in told.out
+    assert "more" not in told.err
+
+
 def test_options_are_what_a_match_is(cli: CommandLine) -> None:
     table = cli.table({"a": "Ann ANN annex"})
     cli.done("replace", "ann", "Eve", "--ignore-case", "--word", "--yes")
@@ -95,12 +115,37 @@ def test_what_changed_meanwhile_is_a_conflict_or_is_skipped(cli: CommandLine) ->
     cli.network.before.append(edit)
     result = cli("replace", "废弃仓库", "荒废工厂", "--yes", "--json")
     assert (result.code, result.document["error"]["code"]) == (4, "REPLACE_STALE")
+    assert open_plans(cli) == []
+    assert cli.json("plans")["plans"][0]["state"] == "cancelled"
     assert cli.json("tables", "show", one)["revision"] == 1
+    cli.done("tables", "set", two, "/scenes/0", "-", "--text", stdin="废弃仓库")
+    cli.network.before.append(edit)
+    refused = cli("replace", "废弃仓库", "荒废工厂", "--yes")
+    assert "1 string or document is not as it was shown" in refused.err
+    assert f"table {two} /scenes/0: CHANGED" in refused.err
     cli.done("tables", "set", two, "/scenes/0", "-", "--text", stdin="废弃仓库")
     cli.network.before.append(edit)
     told = cli.done("replace", "废弃仓库", "荒废工厂", "--yes", "--skip-changed")
     assert f"table {two} stays as it was: CHANGED" in told.err
     assert cli.json("tables", "show", one)["revision"] == 2
+
+
+def test_what_nobody_knows_was_executed_can_still_be_undone(cli: CommandLine) -> None:
+    one, _ = chapters(cli)
+
+    def fail(request: httpx2.Request) -> httpx2.Response | None:
+        if not request.url.path.endswith("/execute"):
+            return None
+        cli.network.before.remove(fail)
+        cli.network.handle_request(request)
+        cli.network.before.append(fail)
+        return httpx2.Response(500, json={"code": "INTERNAL", "retryable": False})
+
+    cli.network.before.append(fail)
+    assert cli("replace", "废弃仓库", "荒废工厂", "--yes").code == 1
+    plan = cli.json("plans")["plans"][0]["plan_id"]
+    cli.done("undo", plan, "--yes")
+    assert cli.json("tables", "get", one, "/text") == "他走进了废弃仓库，满地灰尘。"
 
 
 def test_a_lost_reply_replaces_once(cli: CommandLine) -> None:
@@ -135,3 +180,24 @@ def test_an_undo_only_counts(cli: CommandLine) -> None:
         ["partial", "–", "–", "4", "3"],
         ["done", "废弃仓库", "荒废工厂", "4", "4"],
     ]
+
+
+def test_ten_strings_that_are_in_the_way_are_named(cli: CommandLine) -> None:
+    chapters(cli)
+    changed: list[object] = [
+        {"table_id": 1, "json_pointer": f"/{at}", "reason": "CHANGED"} for at in range(12)
+    ]
+    changed[0] = {"table_id": 1, "json_pointer": "/a", "reason": "MOVED", "moved_to": "/b"}
+    changed[1] = "a gateway's own"
+
+    def refuse(request: httpx2.Request) -> httpx2.Response | None:
+        if not request.url.path.endswith("/execute"):
+            return None
+        problem = {"code": "REPLACE_STALE", "retryable": False, "changed": changed}
+        return httpx2.Response(409, json=problem)
+
+    cli.network.before.append(refuse)
+    told = cli("replace", "废弃仓库", "荒废工厂", "--yes").err
+    assert "table 1 /a: MOVED to /b" in told
+    assert told.count(": CHANGED") == 8
+    assert "and more" in told

@@ -188,7 +188,8 @@ def _matches_in(answer: bytes, groups: Sequence[int]) -> PatternMatches:
     if refused == _PART_OF_CHARACTER:
         raise PatternInvalidError("the pattern matches parts of characters")
     if refused == _TOO_MANY:
-        raise TooManyMatchesError("there are too many matches: narrow the scope")
+        most = MAX_SPANS // (1 + len(groups))
+        raise TooManyMatchesError(f"over {most:,} matches in one string: narrow the scope")
     return PatternMatches(array("i", answer[_ANSWER.size :]), 2 + 2 * len(groups), empty)
 
 

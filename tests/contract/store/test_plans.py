@@ -129,6 +129,8 @@ def test_open_plans_and_previews_are_counted(bench: Bench) -> None:
     states: list[PlanState] = ["ready", "executing", "done", "failed", "cancelled", "expired"]
     for plan, state in zip(plans, states, strict=False):
         saved(bench, plan, state=state)
+    assert counted() == OpenPlans(plans=2, previews=2)  # one is ready and has nothing to do
+    saved(bench, plans[0], state="ready", counts=PlanCounts(matches=1))
     assert counted() == OpenPlans(plans=3, previews=2)
     bench.pass_time(601)
     added(bench, project)

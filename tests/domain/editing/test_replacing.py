@@ -253,7 +253,7 @@ def test_a_string_in_which_nearly_everything_stays_is_refused() -> None:
     replacer = LiteralReplacer(ReplaceRequest("a", "b"))
     assert replacer.edits_of(text, ALLOWANCE).left_out.inside_character == len(text) // 2
     same = LiteralReplacer(ReplaceRequest("a", "a"))
-    with pytest.raises(TooManyMatchesError):
+    with pytest.raises(TooManyMatchesError, match=r"over 1,000,000 places"):
         same.edits_of("a" * (replacing.MAX_LEFT_OUT + 1), ALLOWANCE)
 
 

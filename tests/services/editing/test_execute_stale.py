@@ -41,6 +41,10 @@ def test_a_string_that_was_saved_meanwhile_is_told_by_name(desk: Desk) -> None:
             }
         ],
     }
+    assert told.value.message == (
+        "1 string or document is not as it was shown"
+        f" (CHANGED, in table {tables[0].id}): preview again"
+    )
     assert desk.state(tables) == before
     assert desk.plan(plan).state == "ready"
 

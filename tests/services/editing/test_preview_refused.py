@@ -64,6 +64,7 @@ def test_a_third_preview_has_to_wait(desk: Desk) -> None:
 
 
 def test_a_project_has_so_many_open_plans(desk: Desk) -> None:
+    desk.make("x")
     for _ in range(plans.MAX_OPEN_PLANS):
         last = desk.start("x").plan
     with pytest.raises(ReplaceBusyError):
@@ -72,13 +73,20 @@ def test_a_project_has_so_many_open_plans(desk: Desk) -> None:
     assert desk.start("x").plan.state == "ready"
 
 
+def test_a_plan_with_nothing_to_do_is_not_counted(desk: Desk) -> None:
+    desk.make("x")
+    for _ in range(plans.MAX_OPEN_PLANS):
+        assert desk.start("y").plan.counts.matches == 0
+    assert desk.start("x").plan.counts.matches == 1
+
+
 def test_what_is_too_much_fails_the_plan(desk: Desk) -> None:
     desk.make("x" * 101, ["x"] * 900)
     agents: dict[str, Any] = {
         "mcp_id": 3,
         "places": tuple((table, "") for table in desk.documents()),
     }
-    with pytest.raises(TooManyMatchesError):
+    with pytest.raises(TooManyMatchesError, match=r"over 1,000 matches"):
         desk.start("x", **agents)
     [failed] = desk.previews.page(desk.principal, below=None).rows
     assert (failed.state, failed.digest) == ("failed", None)
@@ -91,7 +99,7 @@ def test_more_strings_than_a_plan_may_have(memory: Desk) -> None:
     memory.make(["x"] * plans.MAX_PLANNED_STRINGS)
     assert memory.start("x").plan.counts.strings == plans.MAX_PLANNED_STRINGS
     memory.make("x")
-    with pytest.raises(TooManyMatchesError):
+    with pytest.raises(TooManyMatchesError, match=r"in over 20,000 strings"):
         memory.start("x")
 
 

@@ -99,6 +99,10 @@ def test_a_changed_string_is_named_and_not_shown(desk: Desk) -> None:
         pages(desk, plan.id)
     changed = {**gone, "json_pointer": "/scenes/0", "reason": "CHANGED", "revision": 3}
     assert stale.value.members["changed"] == [changed, {**gone, "revision": 3}]
+    assert stale.value.message == (
+        "2 strings or documents are not as they were shown"
+        f" (the first: CHANGED, in table {tables[1].id}): preview again"
+    )
     assert [len(page) for page in pages(desk, plan.id, table_id=tables[2].id)] == [2]
 
 

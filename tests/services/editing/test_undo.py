@@ -74,6 +74,7 @@ def test_a_plan_is_undone_once(desk: Desk) -> None:
     with pytest.raises(UndoExpiredError) as told:
         desk.undo(plan)
     assert told.value.members == {"undone_by": undone.plan.id}
+    assert told.value.message == (f"plan {plan.id} is undone already, by plan {undone.plan.id}")
     desk.undo(undone.plan)
     with pytest.raises(UndoExpiredError):
         desk.undo(plan)

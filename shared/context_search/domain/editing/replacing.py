@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 
 from context_search.domain.documents import check_string
@@ -66,14 +66,19 @@ def check_request(request: ReplaceRequest) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What the rest of a plan may hold: edits, and characters that strings become longer by."""
+    """What the rest of a plan may hold: edits, and characters that strings become longer by.
+
+    ``plan_matches``: as many edits as the whole plan may hold.
+    """
 
     matches: int = MAX_MATCHES
     growth: int = MAX_GROWTH_CHARS
+    plan_matches: int = MAX_MATCHES
 
     def less(self, done: StringEdits) -> Allowance:
         """Returns what is left after one more string."""
-        return Allowance(self.matches - len(done.edits), self.growth - done.growth)
+        left = self.matches - len(done.edits)
+        return replace(self, matches=left, growth=self.growth - done.growth)
 
 
 class LiteralReplacer:
@@ -179,7 +184,10 @@ class _Found:
             return
         self.expect(len(edit.becomes) - len(edit.found))
         if len(self._edits) == self._allowance.matches:
-            raise TooManyMatchesError("there are too many matches: narrow the scope")
+            most = self._allowance.plan_matches
+            raise TooManyMatchesError(
+                f"there are over {most:,} matches, as many as a plan may have: narrow the scope"
+            )
         self._growth += max(0, len(edit.becomes) - len(edit.found))
         self._edits.append(edit)
 
@@ -189,7 +197,9 @@ class _Found:
 
     def _look_at_limit(self) -> None:
         if self._inside_character + self._already_equal > MAX_LEFT_OUT:
-            raise TooManyMatchesError("there are too many places that stay: narrow the scope")
+            raise TooManyMatchesError(
+                f"over {MAX_LEFT_OUT:,} places of one string stay as they are: narrow the scope"
+            )
 
     def result(self) -> StringEdits:
         refused = LeftOut(self._inside_character, self._already_equal)

@@ -32,7 +32,7 @@ class Plans(Protocol):
     """
 
     def open(self, project_id: int) -> OpenPlans:
-        """Counts plans that are neither executed nor expired.
+        """Counts plans that are neither executed nor expired, unless they have nothing to do.
 
         Others who ask the same wait until the transaction ends, so that none is made uncounted.
         """

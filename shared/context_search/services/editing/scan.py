@@ -214,7 +214,9 @@ class ScanTables:
                 _check_strings(counts.strings + len(strings), string)
         self._warnings.look_at_results()
         if strings and counts.tables == MAX_PLANNED_TABLES:
-            raise TooManyMatchesError("there are matches in too many tables: narrow the scope")
+            raise TooManyMatchesError(
+                f"there are matches in over {MAX_PLANNED_TABLES:,} tables: narrow the scope"
+            )
         return strings, replace(
             scanned,
             tables=counts.tables + bool(strings),
@@ -228,7 +230,9 @@ class ScanTables:
 
     def _edited(self, table_id: int, text: str, counts: PlanCounts) -> Iterator[EditedString]:
         allowance = Allowance(
-            max(0, self.max_matches - counts.matches), MAX_GROWTH_CHARS - counts.growth
+            max(0, self.max_matches - counts.matches),
+            MAX_GROWTH_CHARS - counts.growth,
+            self.max_matches,
         )
         pointers = self.plan.scope.pointers_in(table_id)
         return edits_of_document(parse_stored(text), pointers, self.replacer, allowance)
@@ -307,7 +311,9 @@ class ScanTables:
 
 def _check_strings(strings: int, last: PlannedString) -> None:
     if strings > MAX_PLANNED_STRINGS:
-        raise TooManyMatchesError("there are matches in too many strings: narrow the scope")
+        raise TooManyMatchesError(
+            f"there are matches in over {MAX_PLANNED_STRINGS:,} strings: narrow the scope"
+        )
     if len(last.json_pointer) > MAX_POINTER_CHARS:
         raise ReplaceTooLargeError(
             f"a string with matches has a pointer of over {MAX_POINTER_CHARS} characters"

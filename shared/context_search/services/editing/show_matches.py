@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
-from typing import Literal
 
 from context_search.domain.access import Principal
 from context_search.domain.documents import parse_stored
@@ -25,15 +24,15 @@ from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store
 from context_search.services.editing.find_edits import REQUEST_TEXT_S, Replacer, replacer_of
 from context_search.services.editing.find_plan import find_plan
-from context_search.services.editing.rewriting import string_at
+from context_search.services.editing.rewriting import ChangedString, string_at
 from context_search.services.editing.scan import ShownMatch
+from context_search.services.editing.write_documents import stale_message
 from context_search.services.pages import Page
 
 MAX_MATCHES_SHOWN = 200
 _PAGE_CHARS = 500_000
 """Of pointers and texts: an answer has 6 MB, and a character takes up to six bytes as JSON."""
 _PAGE_S = 12.0
-ChangedReason = Literal["CHANGED", "GONE", "MATCHES_DIFFER"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,9 @@ def _shown(
 ) -> Iterator[Iterator[ShownMatch]]:
     """Yields the matches of each string. Raises ReplaceStaleError with those that changed."""
     changed = [
-        _changed(string, "GONE" if text is None else "CHANGED", revision)
+        ChangedString(
+            string.table_id, string.json_pointer, "GONE" if text is None else "CHANGED", revision
+        )
         for string, text in zip(strings, texts, strict=True)
         if text is None or string_hash(text) != string.before_hash
     ]
@@ -170,26 +171,25 @@ def _of_string(
 ) -> Iterator[ShownMatch]:
     [found] = replacer.edits_in([text], Allowance())
     if string_hash(apply_edits(text, found.edits)) != string.after_hash:
-        raise _stale([_changed(string, "MATCHES_DIFFER", revision)])
+        differs = ChangedString(string.table_id, string.json_pointer, "MATCHES_DIFFER", revision)
+        raise _stale([differs])
     for number, edit in enumerate(shown_edits(text, found.edits), start=string.first_match):
         yield ShownMatch(number, string.table_id, string.json_pointer, edit)
 
 
-def _changed(
-    string: PlannedString, reason: ChangedReason, revision: int | None
-) -> dict[str, object]:
-    return {
-        "table_id": string.table_id,
-        "json_pointer": string.json_pointer,
-        "reason": reason,
-        "revision": revision,
-    }
-
-
-def _stale(changed: Sequence[dict[str, object]]) -> ReplaceStaleError:
-    chars = accumulate(len(str(each["json_pointer"])) for each in changed)
-    named = [each for each, upto in zip(changed, chars, strict=True) if upto <= _PAGE_CHARS]
+def _stale(changed: Sequence[ChangedString]) -> ReplaceStaleError:
+    chars = accumulate(len(each.json_pointer) for each in changed)
+    named = [
+        {
+            "table_id": each.table_id,
+            "json_pointer": each.json_pointer,
+            "reason": each.reason,
+            "revision": each.revision,
+        }
+        for each, upto in zip(changed, chars, strict=True)
+        if upto <= _PAGE_CHARS
+    ]
     return ReplaceStaleError(
-        "strings are not as they were shown: preview again",
+        stale_message("replace", changed),
         members={"changed_count": len(changed), "changed": named},
     )

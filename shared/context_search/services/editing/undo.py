@@ -121,10 +121,11 @@ class UndoPlans:
             raise ConflictError("the plan was not executed")
         if plan.undone_by is not None:
             raise UndoExpiredError(
-                "the plan is undone already", members={"undone_by": plan.undone_by}
+                f"plan {plan.id} is undone already, by plan {plan.undone_by}",
+                members={"undone_by": plan.undone_by},
             )
         if plan.undo_until is None or plan.undo_until <= self.clock.now():
-            raise UndoExpiredError("the texts of the plan are forgotten")
+            raise UndoExpiredError(f"the texts of plan {plan.id} are forgotten")
 
     def _counted(self, plan: Plan, tables: Sequence[PlannedTable], task: Rewriting) -> ExecutedPlan:
         with self.store.for_project(plan.project_id) as work:
@@ -152,11 +153,11 @@ class UndoPlans:
     def _begun(self, work: UnitOfWork, plan: Plan, asked: _AskedUndo) -> Plan:
         locked = work.plans.lock(plan.id)
         if locked is None:
-            raise UndoExpiredError("what was executed is forgotten")
+            raise UndoExpiredError(f"what plan {plan.id} executed is forgotten")
         self._check(locked)
         added = work.plans.add(asked.new)
         if added is None:
-            raise UndoExpiredError("the plan is undone already")
+            raise UndoExpiredError(f"plan {plan.id} is undone already")
         if not work.plans.begin(added):
             raise busy()
         now = self.clock.now()

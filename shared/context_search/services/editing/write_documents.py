@@ -190,11 +190,25 @@ def stale(cause: PlanCause, conflicts: Sequence[ChangedString]) -> ReplaceStaleE
         if room < 0:
             break
         told.append({name: value for name, value in asdict(each).items() if value is not None})
-    what = {
-        "replace": "not as they were shown: preview again",
-        "undo": "not as the plan left them: undo with on_conflict skip leaves them alone",
-    }
     return ReplaceStaleError(
-        f"{len(conflicts)} strings or documents are {what[cause]}",
+        stale_message(cause, conflicts),
         members={"changed_count": len(conflicts), "changed": told},
     )
+
+
+def stale_message(cause: PlanCause, conflicts: Sequence[ChangedString]) -> str:
+    """Returns in words how many strings are in the way, and the table and the reason of the first.
+
+    A pointer is text of the document, so it stands in ``changed`` alone: messages are logged.
+    """
+    first = f"{conflicts[0].reason}, in table {conflicts[0].table_id}"
+    if len(conflicts) == 1:
+        what, it, was = "1 string or document is", "it", "it was"
+    else:
+        what, it, was = f"{len(conflicts)} strings or documents are", "them", "they were"
+        first = f"the first: {first}"
+    how, then = {
+        "replace": (f"{was} shown", "preview again"),
+        "undo": (f"the plan left {it}", f"undo with on_conflict skip leaves {it} alone"),
+    }[cause]
+    return f"{what} not as {how} ({first}): {then}"

@@ -49,6 +49,7 @@ class PostgresPlans:
             f"""
             SELECT count(*), count(*) FILTER (WHERE state = 'previewing') FROM replace_plan
             WHERE project_id = :project AND {_IS_OPEN} AND expires_at > clock_timestamp()
+                  AND NOT (state = 'ready' AND counts ->> 'matches' = '0')
             """,
             project=project_id,
         )
