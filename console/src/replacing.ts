@@ -1,6 +1,6 @@
 /** A replacement step by step: preview, what is left out, executing all or one place, undo. */
 import { newActing } from "./acting";
-import { get, post, type Schema } from "./api";
+import { get, post, request, type Schema } from "./api";
 import { go, route, textOf } from "./router";
 import { session } from "./session";
 import { batch, computed, signal } from "./signals";
@@ -27,6 +27,8 @@ export const current = signal(0);
 export const edited = signal(false);
 /** The project and the words of the plan, which stays while other pages are shown. */
 let asked = "";
+/** The path of the plan that waits, one of the project's 20. One that was sent may be done: it keeps its undo. */
+let waits = "";
 /** Raised when the history has changed. */
 export const changes = signal(0);
 
@@ -74,6 +76,9 @@ export async function preview(): Promise<void> {
   if (textOf("find")) await step(again ? lookAgain : look);
 }
 
+/** One that cannot be cancelled ends within an hour. */
+const cancel = (path: string): Promise<unknown> => request("DELETE", path).catch(() => null);
+
 async function look(): Promise<void> {
   const table = textOf("table");
   const body = {
@@ -87,15 +92,17 @@ async function look(): Promise<void> {
     ...(table ? { tables: [Number(table)] } : {}),
   };
   const mine = asked;
+  if (waits) await cancel(waits);
   let made = await post<Plan>(`${base()}/preview`, body);
-  while (!settled(made.state)) {
-    if (mine !== asked) return;
+  const path = `${base()}/${made.plan_id}`;
+  while (mine === asked && !settled(made.state)) {
     plan.value = made;
     await pause();
-    made = await get<Plan>(`${base()}/${made.plan_id}`);
+    made = await get<Plan>(path);
   }
-  const first = made.matches.length ? made : await get<Schema<"MatchesAnswer">>(`${base()}/${made.plan_id}/matches?limit=100`);
-  if (mine === asked) batch(() => { plan.value = made; places.value = first.matches; cursor.value = first.cursor; });
+  const first = made.matches.length || mine !== asked ? made : await get<Schema<"MatchesAnswer">>(`${path}/matches?limit=100`);
+  if (mine === asked) batch(() => { waits = path; plan.value = made; places.value = first.matches; cursor.value = first.cursor; });
+  if (mine !== asked || !made.matches_count) await cancel(path);
 }
 
 export async function more(): Promise<void> {
@@ -109,6 +116,7 @@ async function moreOf(): Promise<void> {
 
 async function executed(choice: Record<string, unknown>): Promise<Executed> {
   const now = plan.value!;
+  waits = "";
   const body = { plan_id: now.plan_id, digest: now.digest, ...choice };
   let done = await post<Executed>(`${base()}/execute`, body);
   while (!settled(done.state)) {
