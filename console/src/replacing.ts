@@ -136,9 +136,13 @@ export async function execute(): Promise<void> {
   });
 }
 
+/** Whether the key was pressed while a place was replaced: the next one follows then. */
+let pressed = false;
+
 /** Replaces the current place alone, and looks again: what was left out stays left out. */
 export async function replaceOne(): Promise<void> {
   const place = places.value[current.value];
+  pressed = busy.value;
   if (!place || busy.value || edited.value || outcome.value) return;
   await step(async () => {
     single.value = { ...(await executed({ only: [place.match] })), place };
@@ -146,6 +150,7 @@ export async function replaceOne(): Promise<void> {
     await lookAgain(place, lengthOf(place, "becomes") - lengthOf(place, "found"));
     while (within(places.value[current.value], place) && current.value < places.value.length - 1) current.value += 1;
   });
+  if (pressed && !problem.value) await replaceOne();
 }
 
 const lengthOf = (place: Place, part: "found" | "becomes"): number => place[`${part}_chars`] ?? [...place[part]].length;
@@ -157,15 +162,15 @@ const within = (one: Place | undefined, other: Place): boolean =>
 /** A plan is done once. The next has the places that are left; those behind a place whose length has
  * changed have moved by so many characters. Where a string was edited, a place is known by what
  * stands around it. */
-async function lookAgain(changed?: Place, moved = 0): Promise<void> {
+async function lookAgain(changed?: Place, moved = 0, seen = places.value.length): Promise<void> {
   const named = (place: Place, by = 0): string => `${place.table_id} ${place.json_pointer} ${place.char_start + by}`;
   const around = (place: Place): string => `${place.table_id} ${place.json_pointer} ${place.before.slice(-3)}|${place.after.slice(0, 3)}`;
   const shift = (place: Place): number => (changed && beside(place, changed) && place.char_start > changed.char_start ? moved : 0);
   const kept = places.value.filter((place) => marked.value.has(place.match) && place !== changed).map((place) => [named(place, shift(place)), around(place)]);
-  const [at, seen] = [current.value, places.value.length];
+  const at = current.value;
   await look();
   try {
-    while (cursor.value !== null && places.value.length < seen + 1) await moreOf();
+    while (cursor.value !== null && places.value.length < seen) await moreOf();
   } finally {
     const there = new Set(places.value.map((place) => named(place)));
     const left = new Set(kept.map(([name, words]) => (there.has(name!) ? name : words)));
@@ -189,7 +194,7 @@ export async function undo(): Promise<void> {
     changes.value += 1;
     if (single.value?.plan_id === planId) {
       const { place } = single.value;
-      await lookAgain(place, lengthOf(place, "found") - lengthOf(place, "becomes"));
+      await lookAgain(place, lengthOf(place, "found") - lengthOf(place, "becomes"), places.value.length + 1);
     }
   });
 }
