@@ -1,6 +1,7 @@
 /** A replacement step by step: preview, what is left out, executing all or one place, undo. */
 import { newActing } from "./acting";
 import { get, post, request, type Schema } from "./api";
+import { guard } from "./drafts";
 import { go, route, textOf } from "./router";
 import { session } from "./session";
 import { batch, computed, signal } from "./signals";
@@ -35,6 +36,7 @@ export const changes = signal(0);
 /** How many places are replaced, of all that there are. */
 export const chosen = computed(() => (only.value ? marked.value.size : (plan.value?.matches_count ?? 0) - marked.value.size));
 export const leftOut = computed(() => (plan.value?.matches_count ?? 0) - chosen.value);
+guard(() => leftOut.value && !outcome.value);
 export const isLeft = (match: number): boolean => marked.value.has(match) !== only.value;
 /** The last place that was replaced alone. */
 export const single = signal<(Executed & { readonly place: Place }) | null>(null);
