@@ -25,6 +25,9 @@ export function mayDrop(): boolean {
   return true;
 }
 
-addEventListener("beforeunload", (event) => {
-  if (kept) event.preventDefault();
-});
+/** A reload, or a tab that is closed, asks first while something is not saved. */
+export const guard = (unsaved: () => unknown): void =>
+  addEventListener("beforeunload", (event) => {
+    if (unsaved()) event.preventDefault();
+  });
+guard(() => kept);

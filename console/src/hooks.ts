@@ -96,6 +96,9 @@ export function useEffect(run: Run, deps?: readonly unknown[]): void {
   whenever(deps, (kept) => (kept.run = run));
 }
 
+/** A `ref` that scrolls to its element once it is there. */
+export const intoView = (element?: Element | null): void => element?.scrollIntoView({ block: "nearest" });
+
 /** A place of a view that changes without a rendering: an element, or what was there last. */
 export function useRef<T>(current: T): { current: T };
 export function useRef<T>(current: T | null): { current: T | null };

@@ -1,6 +1,7 @@
 /** The judged set that is open: kept in the project, and in this tab until it is saved. */
 import { get, type Id, request } from "./api";
 import { stopRun } from "./asking";
+import { guard } from "./drafts";
 import { t } from "./i18n/common";
 import { type Judged, parsed, written } from "./rules/judging";
 import { session } from "./session";
@@ -36,9 +37,7 @@ const versionOf = (etag: string | null): Id => etag?.replaceAll('"', "") ?? 0;
 /** Asks before judgments that are not saved are dropped; false when they shall stay. */
 export const mayDropSet = (): boolean => !unsaved.value || confirm(t().unsaved);
 
-addEventListener("beforeunload", (event) => {
-  if (unsaved.value) event.preventDefault();
-});
+guard(() => unsaved.value);
 
 /** Changes the questions; saving sends them. */
 export function change(next: readonly Judged[]): void {

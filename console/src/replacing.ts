@@ -1,6 +1,7 @@
 /** A replacement step by step: preview, what is left out, executing all or one place, undo. */
 import { newActing } from "./acting";
-import { get, post, type Schema } from "./api";
+import { get, post, request, type Schema } from "./api";
+import { guard } from "./drafts";
 import { go, route, textOf } from "./router";
 import { session } from "./session";
 import { batch, computed, signal } from "./signals";
@@ -27,12 +28,15 @@ export const current = signal(0);
 export const edited = signal(false);
 /** The project and the words of the plan, which stays while other pages are shown. */
 let asked = "";
+/** The path of the plan that waits, one of the project's 20. One that was sent may be done: it keeps its undo. */
+let waits = "";
 /** Raised when the history has changed. */
 export const changes = signal(0);
 
 /** How many places are replaced, of all that there are. */
 export const chosen = computed(() => (only.value ? marked.value.size : (plan.value?.matches_count ?? 0) - marked.value.size));
 export const leftOut = computed(() => (plan.value?.matches_count ?? 0) - chosen.value);
+guard(() => leftOut.value && !outcome.value);
 export const isLeft = (match: number): boolean => marked.value.has(match) !== only.value;
 /** The last place that was replaced alone. */
 export const single = signal<(Executed & { readonly place: Place }) | null>(null);
@@ -74,6 +78,9 @@ export async function preview(): Promise<void> {
   if (textOf("find")) await step(again ? lookAgain : look);
 }
 
+/** One that cannot be cancelled ends within an hour. */
+const cancel = (path: string): Promise<unknown> => request("DELETE", path).catch(() => null);
+
 async function look(): Promise<void> {
   const table = textOf("table");
   const body = {
@@ -87,15 +94,17 @@ async function look(): Promise<void> {
     ...(table ? { tables: [Number(table)] } : {}),
   };
   const mine = asked;
+  if (waits) await cancel(waits);
   let made = await post<Plan>(`${base()}/preview`, body);
-  while (!settled(made.state)) {
-    if (mine !== asked) return;
+  const path = `${base()}/${made.plan_id}`;
+  while (mine === asked && !settled(made.state)) {
     plan.value = made;
     await pause();
-    made = await get<Plan>(`${base()}/${made.plan_id}`);
+    made = await get<Plan>(path);
   }
-  const first = made.matches.length ? made : await get<Schema<"MatchesAnswer">>(`${base()}/${made.plan_id}/matches?limit=100`);
-  if (mine === asked) batch(() => { plan.value = made; places.value = first.matches; cursor.value = first.cursor; });
+  const first = made.matches.length || mine !== asked ? made : await get<Schema<"MatchesAnswer">>(`${path}/matches?limit=100`);
+  if (mine === asked) batch(() => { waits = path; plan.value = made; places.value = first.matches; cursor.value = first.cursor; });
+  if (mine !== asked || !made.matches_count) await cancel(path);
 }
 
 export async function more(): Promise<void> {
@@ -109,6 +118,7 @@ async function moreOf(): Promise<void> {
 
 async function executed(choice: Record<string, unknown>): Promise<Executed> {
   const now = plan.value!;
+  waits = "";
   const body = { plan_id: now.plan_id, digest: now.digest, ...choice };
   let done = await post<Executed>(`${base()}/execute`, body);
   while (!settled(done.state)) {
@@ -128,9 +138,13 @@ export async function execute(): Promise<void> {
   });
 }
 
+/** Whether the key was pressed while a place was replaced: the next one follows then. */
+let pressed = false;
+
 /** Replaces the current place alone, and looks again: what was left out stays left out. */
 export async function replaceOne(): Promise<void> {
   const place = places.value[current.value];
+  pressed = busy.value;
   if (!place || busy.value || edited.value || outcome.value) return;
   await step(async () => {
     single.value = { ...(await executed({ only: [place.match] })), place };
@@ -138,6 +152,7 @@ export async function replaceOne(): Promise<void> {
     await lookAgain(place, lengthOf(place, "becomes") - lengthOf(place, "found"));
     while (within(places.value[current.value], place) && current.value < places.value.length - 1) current.value += 1;
   });
+  if (pressed && !problem.value) await replaceOne();
 }
 
 const lengthOf = (place: Place, part: "found" | "becomes"): number => place[`${part}_chars`] ?? [...place[part]].length;
@@ -149,15 +164,15 @@ const within = (one: Place | undefined, other: Place): boolean =>
 /** A plan is done once. The next has the places that are left; those behind a place whose length has
  * changed have moved by so many characters. Where a string was edited, a place is known by what
  * stands around it. */
-async function lookAgain(changed?: Place, moved = 0): Promise<void> {
+async function lookAgain(changed?: Place, moved = 0, seen = places.value.length): Promise<void> {
   const named = (place: Place, by = 0): string => `${place.table_id} ${place.json_pointer} ${place.char_start + by}`;
   const around = (place: Place): string => `${place.table_id} ${place.json_pointer} ${place.before.slice(-3)}|${place.after.slice(0, 3)}`;
   const shift = (place: Place): number => (changed && beside(place, changed) && place.char_start > changed.char_start ? moved : 0);
   const kept = places.value.filter((place) => marked.value.has(place.match) && place !== changed).map((place) => [named(place, shift(place)), around(place)]);
-  const [at, seen] = [current.value, places.value.length];
+  const at = current.value;
   await look();
   try {
-    while (cursor.value !== null && places.value.length < seen + 1) await moreOf();
+    while (cursor.value !== null && places.value.length < seen) await moreOf();
   } finally {
     const there = new Set(places.value.map((place) => named(place)));
     const left = new Set(kept.map(([name, words]) => (there.has(name!) ? name : words)));
@@ -181,7 +196,7 @@ export async function undo(): Promise<void> {
     changes.value += 1;
     if (single.value?.plan_id === planId) {
       const { place } = single.value;
-      await lookAgain(place, lengthOf(place, "found") - lengthOf(place, "becomes"));
+      await lookAgain(place, lengthOf(place, "found") - lengthOf(place, "becomes"), places.value.length + 1);
     }
   });
 }

@@ -30,7 +30,13 @@ async function signIn(key: string, own?: NewKey): Promise<Session> {
   return { ...of, key: made.api_key, keyId: made.id, own: true, endsAt: made.expires_at ?? null };
 }
 
-const enter = (made: Promise<Session>): void => void run(async () => begin(await made));
+/** Whether the last one to sign in came by an address. */
+let once = false;
+
+function enter(made: Promise<Session>, byAddress = false): void {
+  once = byAddress;
+  void run(async () => begin(await made));
+}
 
 async function signInOnce(code: string): Promise<Session> {
   const { data } = await request<NewKey>("POST", "/api/v1/console/sign-in", { body: { code } });
@@ -42,7 +48,7 @@ effect(() => {
   const [page, code] = route.value.path;
   if (page !== "once") return;
   go("/", {}, true);
-  if (code && !session.peek()) enter(signInOnce(code));
+  if (code && !session.peek()) enter(signInOnce(code), true);
 });
 
 export function SignIn(): VNode {
@@ -64,7 +70,7 @@ export function SignIn(): VNode {
         </label>
         <button class="primary" disabled={busy.value}>{busy.value ? t().busy : t().enter}</button>
       </form>
-      <ProblemBox problem={problem.value} />
+      {once && problem.value?.fields.status === 401 ? <p class="bar bad" role="alert">{t().used}</p> : <ProblemBox problem={problem.value} />}
       <div id="about-key" class="dim stack small">
         <p>{t().about}</p>
         <p>{t().local}</p>

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Dialog, expect
+from playwright.sync_api import Dialog, Route, expect
 
 from tests.builders import chinese, english, until
 from tests.console.conftest import LANGUAGES, Watched, api
@@ -156,6 +156,31 @@ def test_unsaved_writing_is_dropped_only_after_a_question(
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("button", name="Edit")).to_be_focused()
     assert asked == ["confirm"] * 4
+
+
+def test_an_opened_string_is_seen_in_the_tree_also_when_its_parents_come_last(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    keys = [f"key {number:03}" for number in range(150)]
+    table = own_tenant.table(dict.fromkeys(keys, 0) | {"notes": dict.fromkeys(keys, "text")})
+    page = visitor.sign_in(own_tenant.key)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if route.request.post_data_json["json_pointer"]:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/outline", hold)
+    with page.expect_response("**/outline"):
+        visitor.open(f"/documents/{table}?p=/notes/key%20140")
+    for route in held:
+        route.continue_()
+    row = page.get_by_role("treeitem", selected=True)
+    expect(row).to_have_attribute("data-pointer", "/notes/key 140")
+    expect(row).to_be_in_viewport()
+    visitor.look("tree-opened")
 
 
 def test_a_reload_asks_and_a_new_version_keeps_what_is_written(

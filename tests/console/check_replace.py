@@ -58,6 +58,41 @@ def test_a_preview_is_executed_without_what_was_left_out_and_taken_back(
     assert not visitor.errors
 
 
+def test_only_the_plan_that_is_shown_waits(visitor: Watched, own_tenant: Tenant) -> None:
+    """What was executed stays as it is; what is replaced by another preview, or is empty, ends."""
+    table = previewed(visitor, own_tenant)
+    page = visitor.page
+    visitor.open(f"/replace?find={quote(OLD)}&by=x")
+    expect(page.locator(".match-row ins").first).to_have_text("x")
+    page.keyboard.press("r")
+    expect(page.get_by_role("button", name="Replace 3")).to_be_enabled()
+    with page.expect_response(lambda response: response.request.method == "DELETE") as emptied:
+        visitor.open("/replace?find=nowhere&by=x")
+        page.get_by_text("Nothing of this").wait_for()
+    assert emptied.value.ok
+    page.wait_for_load_state("networkidle")
+    plans = api(own_tenant, "GET", f"/api/v1/projects/{own_tenant.project_id}/replace")["plans"]
+    assert [plan["state"] for plan in plans] == ["cancelled", "cancelled", "done", "cancelled"]
+    page.locator("details tbody tr").get_by_role("button", name="Undo").click()
+    page.locator("dialog button.primary").click()
+    expect(page.locator(".bar.good")).to_contain_text("taken back")
+    assert content(own_tenant, table) == CHAPTER
+
+
+def test_a_reload_asks_while_places_are_left_out(visitor: Watched, own_tenant: Tenant) -> None:
+    previewed(visitor, own_tenant)
+    page = visitor.page
+    box = page.locator(".match-row input").first
+    box.uncheck()
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.reload()
+    expect(box).to_be_checked()
+    page.reload()
+    expect(box).to_be_checked()
+    assert asked == ["beforeunload"]
+
+
 def test_what_has_changed_since_the_preview_is_not_overwritten(
     visitor: Watched, own_tenant: Tenant
 ) -> None:
@@ -167,6 +202,24 @@ def test_one_place_at_a_time_and_what_is_left_out_stays_so(
     assert content(own_tenant, table) == chapter
 
 
+def test_place_by_place_no_key_is_lost_and_no_page_is_read(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    table = own_tenant.table({"text": "ab " * 250})
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/replace?find=ab&by=cd")
+    for left in (248, 246):
+        expect(page.get_by_role("button", name=f"Replace {left + 2}")).to_be_enabled()
+        page.evaluate(
+            "() => { for (const key of 'rr') dispatchEvent(new KeyboardEvent('keydown', { key })); }"
+        )
+        expect(page.get_by_role("button", name=f"Replace {left}")).to_be_enabled()
+    assert str(content(own_tenant, table)).count("cd") == 4
+    expect(page.locator(".match-row")).to_have_count(100)
+    assert not any("/matches" in url for url in visitor.requests)
+    assert not visitor.errors
+
+
 def test_all_and_none_mean_also_what_is_not_loaded(visitor: Watched, own_tenant: Tenant) -> None:
     table = own_tenant.table({"text": "ab " * 250})
     visitor.sign_in(own_tenant.key)
@@ -187,6 +240,8 @@ def test_all_and_none_mean_also_what_is_not_loaded(visitor: Watched, own_tenant:
     page.get_by_role("button", name="Replace 2").click()
     page.locator("dialog button.primary").click()
     expect(page.locator(".bar.good")).to_contain_text("2 places")
+    expect(page.get_by_role("button", name="More places")).to_have_count(0)
+    visitor.look("replace-done")
     text = str(content(own_tenant, table))
     assert (text.count("ab"), text.count("cd")) == (248, 2)
 

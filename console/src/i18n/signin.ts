@@ -7,11 +7,12 @@ export const signInTexts = dictionary(
     enter: "Sign in",
     busy: "Signing in…",
     about:
-      "A key that may manage makes one for this session: eight hours, half an hour without a touch, or until you sign out. Yours is forgotten. A search key opens a smaller console.",
+      "A key that may manage makes one for this session: eight hours, half an hour without a touch, or until you sign out. Yours is forgotten.",
     local: "Or open this page from a terminal, signed in:",
     signedOut: "You are signed out. The session's key is revoked.",
     idle: "Signed out: nothing was touched for half an hour.",
     expired: "The session has ended. Sign in to go on where you were.",
+    used: "Used or over five minutes old; make serve prints a new address.",
   },
   {
     title: "登录",
@@ -19,10 +20,11 @@ export const signInTexts = dictionary(
     enter: "登录",
     busy: "正在登录…",
     about:
-      "具有 manage 权限的密钥会为本次会话生成专用密钥：八小时、半小时无操作或退出登录时失效。您的密钥不会保留。只能搜索的密钥会打开精简的控制台。",
+      "具有 manage 权限的密钥会为本次会话生成专用密钥：八小时、半小时无操作或退出登录时失效。您的密钥不会保留。",
     local: "也可以在终端中打开并自动登录：",
     signedOut: "您已退出登录，会话密钥已撤销。",
     idle: "半小时无操作，已自动退出。",
-    expired: "会话已结束，或密钥已被撤销。请重新登录后继续。",
+    expired: "会话已结束。请重新登录后继续。",
+    used: "地址已用过或已过期；make serve 会显示新地址。",
   },
 );

@@ -12,7 +12,7 @@ import { History } from "../parts/history";
 import { Match } from "../parts/match";
 import { Empty, Loading, ProblemBox } from "../parts/states";
 import {
-  askUndo, busy, changes, chooseAll, chosen, confirming, current, cursor, dry, edited, execute, type Executed, follow, isLeft, leftOut, more, nextPlace, outcome, type Place, places,
+  askUndo, busy, changes, chooseAll, chosen, confirming, current, cursor, dry, edited, execute, type Executed, follow, isLeft, leftOut, more, nextPlace, outcome, places,
   plan, preview, problem, replaceOne, settled, single, toggle, undo, undone,
 } from "../replacing";
 import { go, href, type Query, route, textOf } from "../router";
@@ -143,20 +143,11 @@ function Outcome({ done }: { done: Executed | null }): VNode | null {
   );
 }
 
-/** Places of one string stand together. */
-function grouped(all: readonly Place[]): Map<string, Place[]> {
-  const groups = new Map<string, Place[]>();
-  for (const place of all) {
-    const name = `${place.table_id} ${place.json_pointer}`;
-    groups.set(name, [...(groups.get(name) ?? []), place]);
-  }
-  return groups;
-}
-
 function Planned(): VNode {
   const now = plan.value!;
   const stays = Object.values(now.left_out).reduce((sum, count) => sum + count, 0);
-  const groups = grouped(places.value);
+  // Places of one string stand together.
+  const groups = Map.groupBy(places.value, (place) => `${place.table_id} ${place.json_pointer}`);
   if (now.error) return <ProblemBox problem={new Problem({ status: 422, code: now.error.code, detail: now.error.message, retryable: false })} retry={() => void preview()} />;
   if (!now.matches_count) return <Empty text={t().none} />;
   const all = leftOut.value === 0;
@@ -169,8 +160,12 @@ function Planned(): VNode {
         {stays ? <span class="badge" title={t().stayWhy}>{t().stay(stays)}</span> : null}
         {cursor.value === null ? null : <span class="dim small num">{t().shown(places.value.length, now.matches_count)}</span>}
         <span class="grow" />
-        {outcome.value ? null : <Steps />}
-        {outcome.value ? null : <button class="primary" disabled={busy.value || edited.value || chosen.value < 1} onClick={() => (confirming.value = "execute")}>{t().execute(chosen.value)}</button>}
+        {outcome.value ? null : (
+          <>
+            <Steps />
+            <button class="primary" disabled={busy.value || edited.value || chosen.value < 1} onClick={() => (confirming.value = "execute")}>{t().execute(chosen.value)}</button>
+          </>
+        )}
       </header>
       {now.warnings.length ? <ul class="bar warn plain">{now.warnings.map((warning) => <li key={warning}><code class="code">{warning}</code> {wordOf(warning)}</li>)}</ul> : null}
       {[...groups.values()].map((group) => (
@@ -184,7 +179,7 @@ function Planned(): VNode {
           </ul>
         </div>
       ))}
-      {cursor.value === null ? null : <p class="row center"><button disabled={busy.value} onClick={() => void more()}>{t().more}</button></p>}
+      {cursor.value === null || outcome.value ? null : <p class="row center"><button disabled={busy.value} onClick={() => void more()}>{t().more}</button></p>}
     </section>
   );
 }
@@ -192,7 +187,7 @@ function Planned(): VNode {
 /** The place that is marked: the same as the keys do. */
 function Steps(): VNode {
   return (
-    <span class="row" role="group" aria-label={t().current}>
+    <span class="row">
       <button class="small" onClick={nextPlace}>{t().next} <kbd>n</kbd></button>
       <button class="small" disabled={busy.value || edited.value} onClick={() => void replaceOne()}>{t().one} <kbd>r</kbd></button>
       <button class="small" onClick={skip}>{t().skip} <kbd>s</kbd></button>

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { newActing } from "../acting";
 import { asCurl, type Id, post, Problem, type Schema } from "../api";
-import { useEffect, useRef } from "../hooks";
+import { intoView, useEffect, useRef } from "../hooks";
 import { codeText, t as common } from "../i18n/common";
 import { num } from "../i18n/language";
 import { titles } from "../i18n/pages";
@@ -135,7 +135,7 @@ function Search(): VNode {
   }, [key, tools.value === null]);
   const step = (by: number): void => {
     picked.value = Math.max(0, Math.min(hits.value.length - 1, picked.value + by));
-    listed.current?.querySelector(`[data-rank="${picked.value + 1}"]`)?.scrollIntoView({ block: "nearest" });
+    intoView(listed.current?.querySelector(`[data-rank="${picked.value + 1}"]`));
   };
   useShortcut("/", () => t().field, () => field.current?.focus());
   useShortcut("j", () => t().next, () => step(1));

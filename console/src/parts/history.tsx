@@ -11,7 +11,7 @@ import { Table } from "./form";
 import { Empty, Shown } from "./states";
 
 type Summary = Schema<"PlanSummaryAnswer">;
-const executed = (plan: Summary): boolean => plan.state === "done" || plan.state === "partial";
+const executed = (plan: Summary): boolean => /done|partial/.test(plan.state);
 
 export function History({ changes, onUndo }: { changes: number; onUndo: (plan: number) => void }): VNode {
   const path = `/api/v1/projects/${session.value?.projectId}/replace`;
@@ -22,7 +22,7 @@ export function History({ changes, onUndo }: { changes: number; onUndo: (plan: n
       <summary>{t().history}</summary>
       <Shown of={list} lines={2}>
         {(answer) => {
-          const plans = answer.plans.filter((plan) => executed(plan) || plan.state === "failed" || plan.state === "executing");
+          const plans = answer.plans.filter((plan) => /done|partial|failed|executing/.test(plan.state));
           if (!plans.length) return <Empty text={t().noHistory} />;
           return (
             <Table flat heads={[t().words, indexTexts().state, t().places, t().who, t().when, ""]} right={[2]}>

@@ -1,7 +1,7 @@
 /** A document's outline as a tree: 200 children at a time, by mouse and by the keys of a tree. */
 import type { VNode } from "preact";
 import { type Id, post, Problem, type Schema } from "../api";
-import { useEffect, useRef } from "../hooks";
+import { intoView, useEffect, useRef } from "../hooks";
 import { documentTexts as t } from "../i18n/documents";
 import { num } from "../i18n/language";
 import { ancestors, lastKey, parent } from "../rules/pointer";
@@ -92,11 +92,10 @@ export function Tree(props: TreeProps): VNode {
   }, [selected]);
   const childAt = (pointer: string): Child | undefined => branches.value.get(parent(pointer))?.children.find((child) => child.json_pointer === pointer);
   /** The level that is open: what the chosen one holds, or else what holds it. */
-  const chosen = selected ? childAt(selected) : undefined;
+  const chosen = childAt(selected);
   useEffect(() => {
     if (!reading.value) props.onFound(chosen ?? null);
   }, [selected, !reading.value]);
-  useEffect(() => box.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }), [selected, !chosen]);
   const level = chosen && isBranch(chosen) ? selected : parent(selected);
   const filterBy = (wanted: string): void => {
     keys.value = new Map(keys.value).set(level, wanted);
@@ -134,7 +133,7 @@ export function Tree(props: TreeProps): VNode {
     const rows = branch.children.flatMap((child) => {
       const opened = isBranch(child) ? open.value.has(child.json_pointer) : undefined;
       const row = (
-        <li key={child.json_pointer} role="treeitem" aria-level={level} aria-expanded={opened} aria-selected={child.json_pointer === selected}
+        <li ref={isChosen(child) ? intoView : null} key={child.json_pointer} role="treeitem" aria-level={level} aria-expanded={opened} aria-selected={isChosen(child)}
           tabIndex={child.json_pointer === (childAt(focus.value) ? focus.value : root?.children[0]?.json_pointer) ? 0 : -1}
           data-pointer={child.json_pointer} style={{ paddingLeft: `${(level - 1) * 14 + 6}px` }}
           onClick={() => { focus.value = child.json_pointer; props.onSelect(child.json_pointer); if (isBranch(child)) toggle(child.json_pointer); }}>
