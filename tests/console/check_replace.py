@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from playwright.sync_api import expect
+from playwright.sync_api import Dialog, expect
 
 from tests.console.conftest import Watched, api
 from tests.e2e.running import Tenant
@@ -85,7 +85,12 @@ def test_a_reload_asks_while_places_are_left_out(visitor: Watched, own_tenant: T
     box = page.locator(".match-row input").first
     box.uncheck()
     asked: list[str] = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", answer)
     page.reload()
     expect(box).to_be_checked()
     page.reload()
@@ -211,7 +216,7 @@ def test_place_by_place_no_key_is_lost_and_no_page_is_read(
     for left in (248, 246):
         expect(page.get_by_role("button", name=f"Replace {left + 2}")).to_be_enabled()
         page.evaluate(
-            "() => { for (const key of 'rr') dispatchEvent(new KeyboardEvent('keydown', { key })); }"
+            "() => [...'rr'].forEach((key) => dispatchEvent(new KeyboardEvent('keydown', { key })))"
         )
         expect(page.get_by_role("button", name=f"Replace {left}")).to_be_enabled()
     assert str(content(own_tenant, table)).count("cd") == 4
