@@ -136,7 +136,7 @@ def test_the_state_of_an_index(cli: CommandLine, tool: int) -> None:
     assert cli.done("status", tool, "--exit-when-ready").code == 0
     assert cli.json("status")["tools"][0]["id"] == tool
     [row] = cli.done("status").lines
-    assert row[-1] == "{0} of {0}".format(cli.json("status", tool)["chunks_count"])
+    assert row[-2:] == ["{0} of {0}".format(cli.json("status", tool)["chunks_count"]), "1 indexed"]
     assert cli("status", "--watch").code == 2
 
 

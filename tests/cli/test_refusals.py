@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import pty
+import re
 import shlex
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import CommandLine, Result
+from tests.e2e.terminal import HEEDS, in_terminal
 from tests.web.api import SECRET
 
 LARGE = 2**63
@@ -195,20 +195,6 @@ def test_a_closed_stdin_is_an_empty_one(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ctrl_c_at_a_question_ends_as_everywhere(tmp_path: Path) -> None:
     command, environment = started(tmp_path)
-    terminal, of_the_command = pty.openpty()
-    words = [*command, "login", "--url", "http://127.0.0.1:9"]
-    with subprocess.Popen(  # noqa: S603 - our own command
-        words,
-        env=environment,
-        cwd=tmp_path,
-        stdin=of_the_command,
-        stdout=of_the_command,
-        stderr=of_the_command,
-    ) as process:
-        os.close(of_the_command)
-        seen = b""
-        while not seen.endswith(b"key: "):
-            seen += os.read(terminal, 1)
-        process.send_signal(signal.SIGINT)
-        assert process.wait() == 130
-    os.close(terminal)
+    words = [*HEEDS, f"--chdir={tmp_path}", *command, "login", "--url", "http://127.0.0.1:9"]
+    code, _ = in_terminal(words, environment, until=re.compile(b"key: $"))
+    assert code == 130

@@ -9,6 +9,9 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
+HEEDS = ["env", "--default-signal=INT"]
+"""In front of a command: it ends with Ctrl-C, as in a terminal; a job of a script ignores that."""
+
 
 def in_terminal(
     words: Sequence[str],

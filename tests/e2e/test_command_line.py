@@ -14,7 +14,7 @@ import pytest
 from local.options import ROOT
 from tests.builders import english
 from tests.e2e.running import Tenant, user_environment
-from tests.e2e.terminal import in_terminal
+from tests.e2e.terminal import HEEDS, in_terminal
 
 LARGE = {
     "notes": f"The keeper wound the clockwork. {english(20_000)}",
@@ -23,7 +23,6 @@ LARGE = {
 ROWS = range(100_000)
 _UPLOADING = re.compile(rb"uploading: [1-9][0-9,]* of 100,000,000 bytes")
 COMMAND = [sys.executable, "-m", "context_search_cli"]
-HEEDS = ["env", "--default-signal=INT"]  # as in a terminal: a job of a script ignores it
 
 
 @pytest.fixture
@@ -65,7 +64,7 @@ def test_the_first_quarter_of_an_hour(environment: dict[str, str], tmp_path: Pat
     assert "clockwork" in found["results"][0]["chunk"]["chunk_text"]
     assert "\x1b" not in done(environment, "search", "clockwork", "--tool", tool)
     plan = done(environment, "replace", "clockwork", "engine", "--yes", "-q").strip()
-    done(environment, "undo", plan)
+    done(environment, "undo", plan, "--yes")
     assert json.loads(done(environment, "tables", "get", table, "/notes")) == LARGE["notes"]
     checks = json.loads(done(environment, "doctor", "--upload", "--json"))["checks"]
     assert {each["check"]: each["state"] for each in checks}["upload"] != "wrong"
