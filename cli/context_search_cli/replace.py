@@ -77,11 +77,7 @@ def replace(
         if dry_run or not plan["matches_count"]:
             session.out.result(plan.body, lambda: _show_plan(session.out, plan.body))
             return
-        if not (session.out.as_json or session.out.quiet):
-            _show_plan(session.out, plan.body)
-        chosen = counted(plan["matches_count"] - len(left), "match")
-        tables = counted(plan["tables_count"], "table")
-        confirmed(session, f"Replace {chosen} in {tables}?", yes=yes)
+        _ask(session, plan, len(left), yes=yes)
         is_open = False
         body = {"plan_id": plan["plan_id"], "digest": plan["digest"], **_conflict(skip_changed)}
         body |= {"except": left} if left else {}
@@ -95,6 +91,15 @@ def replace(
     done = _executed(session, done, plan["plan_id"], timeout)
     session.out.result(done, lambda: _show_done(session.out, done.body))
     _fail_if_failed(session, done)
+
+
+def _ask(session: Session, plan: Answer, left: int, *, yes: bool) -> None:
+    """Shows a plan, and asks whether it shall be carried out."""
+    if not (session.out.as_json or session.out.quiet):
+        _show_plan(session.out, plan.body)
+    chosen = counted(plan["matches_count"] - left, "match")
+    tables = counted(plan["tables_count"], "table")
+    confirmed(session, f"Replace {chosen} in {tables}?", yes=yes)
 
 
 @command(app, "undo")

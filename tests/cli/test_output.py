@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 
 import pytest
 from rich.text import Text
@@ -32,8 +32,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Print], list[str]]:
     def lines(width: int, show: Print) -> list[str]:
         screen = Terminal()
         monkeypatch.setenv("COLUMNS", str(width))
-        monkeypatch.setattr(sys, "stdout", screen)
-        show(Output(as_json=False, quiet=False, colour=False))
+        with redirect_stdout(screen):
+            show(Output(as_json=False, quiet=False, colour=False))
         return [Text.from_ansi(line).plain.rstrip() for line in screen.getvalue().splitlines()]
 
     return lines

@@ -1,4 +1,4 @@
-"""Documents: outline, windows, editing what nobody else has changed, versions, uploads."""
+"""Documents: outline, windows, editing what nobody else has changed, versions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from tests.builders import chinese, english, until
 from tests.console.conftest import LANGUAGES, Watched, api
 from tests.console.documents import HOSTILE_TEXT
 from tests.e2e.running import Running, Tenant
-from tests.texts import CHINESE, MARKDOWN, TEXTS
 
 
 def opened(watched: Watched, tenant: Tenant, data: object, pointer: str = "") -> int:
@@ -258,24 +257,6 @@ def test_a_place_in_an_address_is_marked(visitor: Watched, own_tenant: Tenant) -
     assert visitor.page.evaluate("navigator.clipboard.readText()") == text[100:140]
 
 
-def test_a_large_file_is_uploaded_and_imported(
-    visitor: Watched, own_tenant: Tenant, tmp_path: Path
-) -> None:
-    document = {"parts": [english(100_000, seed) for seed in range(80)]}
-    file = tmp_path / "large.json"
-    file.write_text(json.dumps(document))
-    assert file.stat().st_size > 7_000_000
-    visitor.sign_in(own_tenant.key)
-    visitor.open("/documents")
-    visitor.page.locator("input[type=file]").set_input_files(file)
-    done = visitor.page.locator(".bar.good")
-    expect(done).to_be_visible(timeout=60_000)
-    [table] = api(own_tenant, "GET", "/api/v1/tables")["tables"]
-    path = f"/api/v1/tables/{table['id']}/data?pointer=/parts/79"
-    assert own_tenant("GET", path).json() == document["parts"][79]
-    assert not visitor.errors
-
-
 def test_keys_are_filtered_at_the_level_that_is_open(visitor: Watched, own_tenant: Tenant) -> None:
     members = {f"key {number}": number for number in range(500)}
     opened(visitor, own_tenant, {"first": members, "second": members})
@@ -430,44 +411,3 @@ def test_a_table_is_deleted_after_its_name_was_typed(
     page.locator(".empty a").click()
     expect(page.locator("tbody tr")).to_have_count(1)
     assert not visitor.errors
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("风起.txt", CHINESE.encode("gb18030")), ("guide.md", MARKDOWN.encode())],
-    ids=["gb18030", "markdown"],
-)
-def test_a_text_becomes_a_document_with_its_chapters(
-    visitor: Watched, own_tenant: Tenant, name: str, content: bytes
-) -> None:
-    page = visitor.sign_in(own_tenant.key)
-    visitor.open("/documents")
-    chosen = {"name": name, "mimeType": "text/plain", "buffer": content}
-    page.locator("input[type=file]").set_input_files(chosen)
-    page.locator(".bar.good a").click()
-    expect(page.get_by_role("treeitem").filter(has_text="chapters")).to_be_visible()
-    page.get_by_role("treeitem").filter(has_text="chapters").click()
-    visitor.look(f"chapters-{name}")
-    [table] = api(own_tenant, "GET", "/api/v1/tables")["tables"]
-    [document] = [document for file, _, document in TEXTS if file == name]
-    assert table["name"] == document["title"]
-    assert api(own_tenant, "GET", f"/api/v1/tables/{table['id']}/data") == document
-
-
-def test_a_large_text_is_dropped_and_goes_by_upload(visitor: Watched, own_tenant: Tenant) -> None:
-    """What a page can drop on another is made in it: a file of nine million characters."""
-    page = visitor.sign_in(own_tenant.key)
-    visitor.open("/documents")
-    page.evaluate(
-        """() => {
-        const given = new DataTransfer();
-        given.items.add(new File(["Chapter 1\\n" + "a line\\n".repeat(1_300_000)], "n.txt"));
-        const drop = new DragEvent("drop", { dataTransfer: given, bubbles: true });
-        document.querySelector("main h1").dispatchEvent(drop);
-    }"""
-    )
-    expect(page.locator(".bar.good")).to_be_visible(timeout=60_000)
-    assert any("/uploads" in url for url in visitor.requests)
-    [table] = api(own_tenant, "GET", "/api/v1/tables")["tables"]
-    path = f"/api/v1/tables/{table['id']}/data?pointer=/chapters/0/title"
-    assert (table["name"], own_tenant("GET", path).json()) == ("n", "Chapter 1")

@@ -279,15 +279,21 @@ def run_all(page: Page) -> None:
     expect(figures.first).to_have_text("1.00")
 
 
+def kept_sets(tenant: Tenant, folder: Path, *names: str) -> Path:
+    """Keeps the judged questions with a project that has a tool; returns their file."""
+    ready(tenant)
+    file = judged_file(folder)
+    for name in names:
+        path = f"/api/v1/projects/{tenant.project_id}/judged-sets/{name}"
+        api(tenant, "PUT", path, json={"lines": file.read_text()})
+    return file
+
+
 def test_figures_are_of_the_set_that_is_open(
     visitor: Watched, own_tenant: Tenant, tmp_path: Path
 ) -> None:
     """Another set of the same questions has none, nor has a question that is judged otherwise."""
-    ready(own_tenant)
-    file = judged_file(tmp_path)
-    path = f"/api/v1/projects/{own_tenant.project_id}/judged-sets"
-    for name in ("first", "second"):
-        api(own_tenant, "PUT", f"{path}/{name}", json={"lines": file.read_text()})
+    file = kept_sets(own_tenant, tmp_path, "first", "second")
     page = visitor.sign_in(own_tenant.key)
     visitor.open("/evaluate")
     chosen = page.get_by_role("combobox", name="Judged set")
@@ -314,10 +320,7 @@ def test_figures_are_of_the_set_that_is_open(
 def test_a_run_ends_where_another_set_is_opened(
     visitor: Watched, own_tenant: Tenant, tmp_path: Path
 ) -> None:
-    ready(own_tenant)
-    file = judged_file(tmp_path)
-    path = f"/api/v1/projects/{own_tenant.project_id}/judged-sets/first"
-    api(own_tenant, "PUT", path, json={"lines": file.read_text()})
+    file = kept_sets(own_tenant, tmp_path, "first")
     page = visitor.sign_in(own_tenant.key)
     visitor.open("/evaluate")
     sets = page.get_by_role("combobox", name="Judged set")
