@@ -119,7 +119,7 @@ export const warningTexts = dictionary(
     DELETES_TEXT: "部分文本将被删除。",
     MATCHES_AGAIN: "新文字里仍含有要查找的词，再次替换时会重复改动。",
     BREAKS_JSON: "某个本身为 JSON 的字符串将不再有效。",
-    LOOKS_SENSITIVE: "疑似机密或个人信息；版本会保留。",
+    LOOKS_SENSITIVE: "疑似机密或个人信息；清除之前，版本会保留。",
     ASCII_CLASSES: "\\w、\\d、\\s 和 \\b 仅识别 ASCII。",
     EMPTY_MATCHES: "该模式也会匹配空内容；这些位置保持不变。",
     key: "密钥",
