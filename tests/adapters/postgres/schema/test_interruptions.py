@@ -23,6 +23,7 @@ from tests.stack import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from context_search.adapters.postgres.url import DatabaseUrl
     from tests.stack import DatabaseFactory
@@ -129,6 +130,20 @@ def test_runs_at_the_same_time_take_turns(url: DatabaseUrl, states: list[Catalog
         runs = [threads.submit(migrations.apply, url) for _ in range(3)]
         applied = [name for one in runs for name in one.result()]
     assert len(applied) == len(set(applied)) == len(migrations.read(migrations.shipped()))
+    assert catalogue(url) == states[-1]
+
+
+def test_two_releases_at_once_end_with_the_schema_of_the_newer(
+    url: DatabaseUrl, states: list[Catalogue], tmp_path: Path
+) -> None:
+    older = migrations.read(migrations.shipped())[:-3]
+    for one in older:
+        (tmp_path / one.name).write_text(one.sql)
+    with ThreadPoolExecutor(2) as threads:
+        newer = threads.submit(migrations.apply, url)
+        refused = threads.submit(migrations.apply, url, tmp_path).exception()
+        newer.result()
+    assert refused is None or "was applied, but this version does not have it" in str(refused)
     assert catalogue(url) == states[-1]
 
 
