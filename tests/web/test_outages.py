@@ -246,6 +246,18 @@ def without_database(turbopuffer_url: str) -> Iterator[FastAPI]:
     nobody.close()
 
 
+def test_readiness_tells_of_a_vector_store_that_is_away(module_database: Database) -> None:
+    parts = LocalParts(module_database, "http://127.0.0.1:9")
+    with client_of(http_app(every_router(), parts)) as http:
+        ready = answer(http.get("/readyz"), 200)
+    assert ready["status"] == "degraded"
+    assert [(part["name"], part["state"]) for part in ready["parts"]] == [
+        ("database", "ok"),
+        ("vector_store", "failing"),
+        ("queue", "ok"),
+    ]
+
+
 @pytest.mark.parametrize("path", ["/readyz", "/api/v1/tables/1", "/api/v1/tools/1"])
 def test_without_the_database_every_answer_is_a_503_to_try_again(
     without_database: FastAPI, path: str
