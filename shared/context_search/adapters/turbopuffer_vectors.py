@@ -158,10 +158,8 @@ class TurbopufferVectors:
                 extra_body={"upsert_rows": [columns_of(row) for row in rows]},
             )
             reply = read(raw, _Written)
-        if reply.rows_affected != len(rows):
-            raise VectorStoreUnavailableError(
-                f"turbopuffer wrote {reply.rows_affected} rows of {len(rows)}"
-            )
+            if reply.rows_affected != len(rows):
+                raise ValueError(f"{reply.rows_affected} rows of {len(rows)} were written")
         self._on_billed(billed_of(reply.billing))
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
@@ -184,13 +182,13 @@ class TurbopufferVectors:
                 queries=[], extra_body={"queries": queries}
             )
             reply = read(raw, _Legs)
+            if len(reply.results) != len(queries):
+                raise ValueError("another number of queries")
+            legs = (leg.rows for leg in reply.results)
+            nearest = None if query.vector is None else next(legs)
+            vector = None if nearest is None else _best(nearest, query.limit, sign=-1.0, offset=1.0)
+            keyword = None if query.tokens is None else _best(next(legs), query.limit)
         self._on_billed(billed_of(reply.billing))
-        if len(reply.results) != len(queries):
-            raise VectorStoreUnavailableError("turbopuffer answered another number of queries")
-        legs = (leg.rows for leg in reply.results)
-        nearest = None if query.vector is None else next(legs)
-        vector = None if nearest is None else _best(nearest, query.limit, sign=-1.0, offset=1.0)
-        keyword = None if query.tokens is None else _best(next(legs), query.limit)
         longest = max(len(vector or ()), len(keyword or ()))
         return Legs(
             vector=vector,
@@ -209,9 +207,9 @@ class TurbopufferVectors:
                 include_attributes=["vector"],
             )
             reply = read(raw, _StoredRows)
+            if len({len(row.vector) for row in reply.rows}) > 1:
+                raise ValueError("vectors of several lengths")
         self._on_billed(billed_of(reply.billing))
-        if len({len(row.vector) for row in reply.rows}) > 1:
-            raise VectorStoreUnavailableError("turbopuffer answered vectors of several lengths")
         return {row.id: row.vector for row in reply.rows}
 
     def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
@@ -252,6 +250,8 @@ class TurbopufferVectors:
             )
             page = read(raw, _Names)
             yield from (each.id for each in page.namespaces)
+            if page.next_cursor and page.next_cursor == cursor:
+                raise ValueError("the same page again")
             cursor = page.next_cursor or None
 
     def delete_namespace(self, namespace: str) -> None:
@@ -315,8 +315,8 @@ def translated(*, final: int | None = None) -> Iterator[None]:
         raise VectorStoreRejectedError(f"turbopuffer answered {error.status_code}") from error
     except turbopuffer.APIError as error:
         raise VectorStoreUnavailableError(type(error).__name__) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise VectorStoreUnavailableError("the reply is none of turbopuffer's") from error
+    except (ValueError, RecursionError) as error:  # of ``read`` and ``first_row_ids``
+        raise VectorStoreUnavailableError("the reply is not turbopuffer's") from error
 
 
 def _unavailable(error: turbopuffer.APIStatusError) -> VectorStoreUnavailableError:
