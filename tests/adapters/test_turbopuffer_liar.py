@@ -117,8 +117,6 @@ def served(liar: Liar) -> Any:
             assert body is not None
             liar.answer(self)
 
-        do_DELETE = JsonHandler.do_GET
-
     return serving(Handler)
 
 
