@@ -27,6 +27,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.search import QuestionLimits
 from context_search.ports.outside import Embedder, Message
+from context_search.services.indexing.node_report import RetryLater
 from context_search.services.indexing.outgoing import RelayOutbox
 from context_search.services.searching.targets import SearchedTool
 from context_search.services.searching.timeouts import Timeouts
@@ -35,6 +36,7 @@ from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
+from tests.adapters.json_server import JsonHandler, serving
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
 from tests.steps import write_words
@@ -239,11 +241,49 @@ def test_a_lost_namespace_is_answered_by_words_and_said(api: Api, parts: WeakPar
     assert "comets" in found["results"][0]["chunk"]["chunk_text"]
 
 
+class Portal(JsonHandler):
+    """A proxy that asks everybody to sign in, and says 200."""
+
+    def answer(self, body: bytes) -> None:  # noqa: ARG002 - whatever is asked
+        self.give(200, b"<html>Please sign in</html>")
+
+
+def test_a_page_in_the_place_of_turbopuffer_is_an_outage(
+    module_database: Database, turbopuffer_url: str
+) -> None:
+    parts = LocalParts(module_database, turbopuffer_url)
+    with serving(Portal) as portal, client_of(http_app(every_router(), parts)) as http:
+        api = Api.of_new_project(http, parts)
+        tool, unwritten = api.tool(api.table(DOCUMENT)), api.table(DOCUMENT)
+        parts.vectors = LocalParts(module_database, portal).vectors
+        found = answer(ask(api, tool), 200)
+        assert found["retrieval"]["degraded"][0] == "backend_unavailable"
+        del parts.indexer
+        second = api.unindexed_tool(unwritten)
+        with pytest.raises(RetryLater):
+            parts.work()
+        state = answer(api("GET", f"/api/v1/tools/{second['tool_id']}/search-index"), 200)
+        assert state["indexed_chunks_count"] == 0
+        assert state["last_error"]["code"] == "VECTOR_STORE_UNAVAILABLE"
+
+
 @pytest.fixture
 def without_database(turbopuffer_url: str) -> Iterator[FastAPI]:
     nobody = Database(DatabaseUrl.parse("postgresql://u:canary-5f2c@127.0.0.1:9/db"))
     yield http_app(every_router(), LocalParts(nobody, turbopuffer_url))
     nobody.close()
+
+
+def test_readiness_tells_of_a_vector_store_that_is_away(module_database: Database) -> None:
+    parts = LocalParts(module_database, "http://127.0.0.1:9")
+    with client_of(http_app(every_router(), parts)) as http:
+        ready = answer(http.get("/readyz"), 200)
+    assert ready["status"] == "degraded"
+    assert [(part["name"], part["state"]) for part in ready["parts"]] == [
+        ("database", "ok"),
+        ("vector_store", "failing"),
+        ("queue", "ok"),
+    ]
 
 
 @pytest.mark.parametrize("path", ["/readyz", "/api/v1/tables/1", "/api/v1/tools/1"])
