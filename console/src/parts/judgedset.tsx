@@ -95,7 +95,7 @@ function Means({ pairs }: { pairs: readonly { readonly a: Scores; readonly b: Sc
                 <th scope="row">{name}</th>
                 <td class="num right">{num(mean("a"), 3)}</td><td class="num right">{num(mean("b"), 3)}</td>
                 <td class="num right">{signed(difference, 3)} <span class="dim">[{signed(low, 3)}, {signed(high, 3)}]</span></td>
-                <td>{high < 0 ? t().worse : low > 0 ? t().better : t().notWorse}</td>
+                <td>{high < 0 ? t().worse : low > 0 ? t().better : low || high ? t().noDifference(pairs.length) : t().same}</td>
               </tr>
             );
           })}

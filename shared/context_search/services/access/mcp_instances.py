@@ -23,6 +23,7 @@ from context_search.services.access.keys import (
     KeyOptions,
     ShownKey,
     add_key,
+    check_lifetime,
     check_may_give,
     missing_mcp,
 )
@@ -54,13 +55,15 @@ class ManageMcps:
         *,
         replacing: Replacing = "off",
         confirmation: Confirmation = "client",
+        lifetime_s: float | None = None,
     ) -> tuple[McpInstance, ShownKey]:
         """Makes an instance with its first key, which is shown this once.
 
         ``bindings`` are tool ids and whether they are enabled; all of them or nothing is done.
+        ``lifetime_s`` is of the key.
         Raises NotFoundError for a tool that is missing or foreign, ConflictError for one twice,
-        and PermissionDeniedError for a caller who may not search, or may not replace what the
-        instance's agents may.
+        and PermissionDeniedError for a caller who may not search, may not replace what the
+        instance's agents may, or makes a key that would outlive its own.
         """
         with self.store.for_project(caller.project_id) as work:
             mcp = work.mcp_instances.add(
@@ -68,7 +71,10 @@ class ManageMcps:
             )
             for tool_id, status in bindings:
                 bind(work, caller, mcp.id, tool_id, status=status)
-            return mcp, add_key(work, KeyOwner(caller.project_id, mcp.id), KeyOptions(name), caller)
+            options = KeyOptions(name, lifetime_s)
+            made = add_key(work, KeyOwner(caller.project_id, mcp.id), options, caller)
+            check_lifetime(made, lifetime_s)
+            return mcp, made
 
     def read(self, caller: Principal, mcp_id: int) -> McpInstance:
         """Raises NotFoundError."""
