@@ -138,7 +138,8 @@ export async function all<T>(
 ): Promise<{ items: T[]; cut: boolean; last: Readonly<Record<string, unknown>> }> {
   const items: T[] = [];
   let last: Record<string, unknown> = {};
-  for (let pages = 0; pages < MOST_PAGES && items.length < (options.most ?? 1000); pages += 1) {
+  // Who says how many are wanted gets so many, however short pages are.
+  for (let pages = 0; (options.most !== undefined || pages < MOST_PAGES) && items.length < (options.most ?? 1000); pages += 1) {
     const at = pages ? `${path}${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(String(last["cursor"]))}` : path;
     last = await get(at, options.signal ? { signal: options.signal } : {});
     items.push(...(last[name] as T[]));

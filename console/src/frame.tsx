@@ -126,7 +126,8 @@ function Mark(): VNode {
 }
 
 function ThemeButton(): VNode {
-  const order: Theme[] = ["auto", "light", "dark"];
+  // The first press changes what is seen, whatever the system shows.
+  const order: Theme[] = matchMedia("(prefers-color-scheme: dark)").matches ? ["auto", "light", "dark"] : ["auto", "dark", "light"];
   const name = { auto: t().theme_auto, light: t().theme_light, dark: t().theme_dark }[theme.value];
   const next = (): void => void (theme.value = order[(order.indexOf(theme.value) + 1) % 3]!);
   return (

@@ -58,7 +58,7 @@ function All({ data: { health, apiMs, database } }: { data: Read }): VNode {
           <dt>{t().api}</dt><dd class="num"><Sign good /> {t().answers(apiMs)}</dd>
           <dt>{t().database}</dt><dd><Sign good={database} /> {database ? t().there : t().away}</dd>
           <dt>{t().cleanup}</dt>
-          <dd class="num">{cleanup ? <><Sign good={!cleanup.errors.length} /> {t().ran(ago(cleanup.at), cleanup.seconds)}, {cleanup.rests_until ? t().rests(moment(cleanup.rests_until)) : cleanup.is_complete ? t().complete : t().incomplete} {cleanup.errors.map((code) => <code key={code} class="code bad-ink">{code}</code>)}</> : t().neverRan}</dd>
+          <dd class="num">{cleanup ? <><Sign good={!cleanup.errors.length} /> {t().ran(ago(cleanup.at), cleanup.seconds)}, {cleanup.rests_until ? t().rests(moment(cleanup.rests_until)) : cleanup.is_complete ? t().complete : t().incomplete} {cleanup.errors.map((code) => <> <code key={code} class="code bad-ink">{code}</code></>)}</> : t().neverRan}</dd>
           <dt>{t().queue}</dt><dd class="num">{t().oldest(Math.max(health.oldest_wait_seconds, health.outbox.oldest_seconds))} · {t().waiting(health.outbox.waiting)}</dd>
           {asked.length ? <><dt>{t().tab}</dt><dd class="num">{t().quantiles(quantile(0.5), quantile(0.95), asked.length)}</dd></> : null}
         </dl>

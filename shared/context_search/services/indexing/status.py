@@ -46,6 +46,7 @@ class ToolStatus:
 
     ``nodes`` lists at most 200 of its scope, by pointer; ``not_indexed`` at most 200 that are not
     indexed, first those that nobody will take up. ``empty`` says why there is no chunk at all.
+    ``can_roll_back``: an earlier generation is kept.
     """
 
     tool: SearchTool
@@ -56,6 +57,7 @@ class ToolStatus:
     not_indexed: list[NodeProgress] = field(default_factory=list)
     empty: EmptyScope | None = None
     rebuild: Rebuild | None = None
+    can_roll_back: bool = False
 
 
 def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolStatus:
@@ -72,7 +74,8 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     is_settled = progress.status in ("ready", "rebuilding") and not progress.chunks_count
     empty = empty_scope(work, tool.scope, index, measured=True) if is_settled else None
     rebuild = rebuild_of(work, index, scope, silent_s=silent_s)
-    return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty, rebuild)
+    earlier = work.rebuilds.previous(index.id) is not None
+    return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty, rebuild, earlier)
 
 
 @dataclass(frozen=True, slots=True)
