@@ -9,10 +9,10 @@ import { ago, language, setLanguage } from "./i18n/language";
 import { titles } from "./i18n/pages";
 import { mayDropSet } from "./judgedsets";
 import type { Page } from "./page";
-import { Dialog } from "./parts/dialog";
+import { Confirm, Dialog } from "./parts/dialog";
 import { Palette } from "./parts/palette";
 import { go, href, pageId, route } from "./router";
-import { may, session, signOut } from "./session";
+import { endingWith, may, session, signOut } from "./session";
 import { lettersOn, setLetters, shortcuts, useShortcut } from "./shortcuts";
 import { effect, signal } from "./signals";
 import { SignIn } from "./signin";
@@ -22,6 +22,8 @@ const THEME = "context-search.theme";
 const theme = signal<Theme>((localStorage.getItem(THEME) as Theme | null) ?? "auto");
 const paletteOpen = signal(false);
 const helpOpen = signal(false);
+/** The names of keys that end when the person signs out, while that is asked. */
+const ending = signal<readonly string[] | null>(null);
 
 effect(() => {
   document.documentElement.lang = language.value === "zh" ? "zh-CN" : "en";
@@ -67,6 +69,7 @@ export function Frame(): VNode {
       <div class={said.value ? "said on" : "said"} role="status">{said.value}</div>
       {paletteOpen.value && session.value ? <Palette pages={inNavigation()} onClose={() => (paletteOpen.value = false)} /> : null}
       {helpOpen.value ? <Help /> : null}
+      {ending.value && session.value ? <Confirm title={t().signOut} text={t().ending(ending.value.join(", "))} act={t().signOut} onClose={() => (ending.value = null)} onAct={() => void signOut()} /> : null}
     </>
   );
 }
@@ -99,7 +102,7 @@ function Top(): VNode {
           <ThemeButton />
           <button class="quiet" onClick={() => (helpOpen.value = true)} aria-label={t().help} title={t().help}><kbd>?</kbd></button>
           {now ? (
-            <button class="quiet" onClick={() => { if (mayDrop() && mayDropSet()) void signOut(); }} title={now.endsAt ? t().ends(ago(now.endsAt)) : ""}>{t().signOut}</button>
+            <button class="quiet" onClick={() => { if (mayDrop() && mayDropSet()) void leave(); }} title={now.endsAt ? t().ends(ago(now.endsAt)) : ""}>{t().signOut}</button>
           ) : null}
         </div>
       </div>
@@ -114,6 +117,13 @@ function Top(): VNode {
       ) : null}
     </header>
   );
+}
+
+/** Signs out; where keys end with that, names them and asks. */
+async function leave(): Promise<void> {
+  const names = session.value ? await endingWith(session.value).catch(() => []) : [];
+  if (names.length) ending.value = names;
+  else await signOut();
 }
 
 function Mark(): VNode {
