@@ -5,6 +5,7 @@ import { said } from "./announce";
 import { mayDrop } from "./drafts";
 import { useEffect, useMemo, useRef } from "./hooks";
 import { t } from "./i18n/common";
+import { healthTexts } from "./i18n/health";
 import { ago, language, setLanguage } from "./i18n/language";
 import { titles } from "./i18n/pages";
 import { mayDropSet } from "./judgedsets";
@@ -16,6 +17,7 @@ import { endingWith, may, session, signOut } from "./session";
 import { lettersOn, setLetters, shortcuts, useShortcut } from "./shortcuts";
 import { effect, signal } from "./signals";
 import { SignIn } from "./signin";
+import { verdict } from "./verdict";
 
 type Theme = "auto" | "light" | "dark";
 const THEME = "context-search.theme";
@@ -110,13 +112,21 @@ function Top(): VNode {
         <nav aria-label={t().pages}>
           {inNavigation().map((page) => (
             <a key={page.id} href={href(`/${page.id}`)} aria-current={pageId.value === page.id ? "page" : undefined}>
-              {page.title()}
+              {page.title()}{page.id === "health" ? <Dot /> : null}
             </a>
           ))}
         </nav>
       ) : null}
     </header>
   );
+}
+
+/** How the whole is: a sign in the frame of every page, nothing until it was read. */
+function Dot(): VNode | null {
+  const now = verdict.value;
+  if (!now) return null;
+  const [sign, kind, text] = { ok: ["●", "good", healthTexts().ok], failing: ["▲", "bad-ink", healthTexts().failing], unknown: ["○", "warn-ink", healthTexts().unknown] }[now];
+  return <span class={`dot ${kind}`} role="img" aria-label={text} title={text}>{sign}</span>;
 }
 
 /** Signs out; where keys end with that, names them and asks. */
