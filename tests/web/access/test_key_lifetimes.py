@@ -122,7 +122,7 @@ def session_of(api: Api, maker: str) -> dict[str, Any]:
 def test_an_agents_key_outlives_the_session_that_makes_it(
     stranger: Tenant, way: Callable[[Api, str, dict[str, Any]], Made]
 ) -> None:
-    """It belongs to the key behind the session, also one that a session has made, and ends with it."""
+    """It belongs to the key behind the session, also behind two, and ends with it."""
     api = stranger.api
     maker = api.new_key(expires_in=30 * 86_400)
     session = session_of(api, session_of(api, maker["api_key"])["api_key"])
