@@ -91,7 +91,7 @@ def made_in_console(visitor: Watched, path: str, act: str, name: str) -> str:
     page.locator("dialog[open] [name=name]").fill(name)
     page.locator("dialog[open] button.primary").click()
     page.get_by_role("button", name="Reveal").click()
-    return page.locator("code.secret").inner_text()
+    return str(page.locator("code.secret").inner_text())
 
 
 def lists(tenant: Tenant, key: str) -> int:
