@@ -21,7 +21,7 @@ NO: Mapping[str, Any] = {"confirm": {"action": "accept", "content": {"confirm": 
 def story(api: Api, **opted_in: Any) -> tuple[dict[str, Any], Agent]:
     """A document, and an agent whose client takes forms."""
     table = api.table(STORY)
-    return table, agent(api, api.unindexed_tool(table), **opted_in).with_forms()
+    return table, agent(api, api.tool_of_every_string(table), **opted_in).with_forms()
 
 
 def asked(result: Mapping[str, Any]) -> tuple[str, str]:
@@ -120,7 +120,7 @@ def test_an_answer_to_nothing_is_no_answer(api: Api) -> None:
 
 def test_a_state_is_good_for_what_it_was_made_for_and_for_nobody_else(api: Api) -> None:
     table, someone = story(api)
-    tool = api.unindexed_tool(table, name="other")
+    tool = api.tool_of_every_string(table, name="other")
     plan, other = someone.previewed(OLD, NEW), someone.previewed(OLD, "x")
     executed = someone.previewed("old", "older")
     replace(someone, capabilities=None).done("replace_execute", named(executed))
@@ -197,7 +197,7 @@ def test_what_is_done_is_told_again_without_a_question(api: Api) -> None:
 
 def test_a_question_shows_texts_as_they_are(api: Api) -> None:
     table = api.table({"a": ["x\u202ey", "line one\nline two", "k" * 300, "5 + 5"]})
-    someone = agent(api, api.unindexed_tool(table)).with_forms()
+    someone = agent(api, api.tool_of_every_string(table)).with_forms()
     expected = {
         ("x\u202ey", ""): "Delete 1 match in 1 document: “xy”?",
         ("one\nline", "1"): "Replace 1 match in 1 document: “one line” → “1”?",

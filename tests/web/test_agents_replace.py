@@ -26,7 +26,7 @@ OLD, NEW = "废弃仓库", "荒废工厂"
 def story(api: Api) -> tuple[dict[str, Any], dict[str, Any]]:
     """A document, and a tool that searches below ``/a``."""
     table = api.table(STORY, name="第三章")
-    return table, api.unindexed_tool(table, json_path="/a")
+    return table, api.tool_of_every_string(table, json_path="/a")
 
 
 # ---- Who sees the tools
@@ -234,7 +234,7 @@ def test_agents_leave_room_for_the_plans_of_people(api: Api) -> None:
 
 def test_a_preview_can_be_looked_at_again_with_the_same_request_only(api: Api) -> None:
     _, tool = story(api)
-    someone = agent(api, tool, api.unindexed_tool(api.table({"x": OLD}), name="kept"))
+    someone = agent(api, tool, api.tool_of_every_string(api.table({"x": OLD}), name="kept"))
     plan = someone.previewed(OLD, NEW)
     again = {"find": OLD, "replace_with": NEW, "plan_id": plan["plan_id"]}
     assert someone.done("replace_preview", again) == plan
@@ -294,11 +294,11 @@ def test_what_an_agent_does_is_logged_without_a_word_of_the_texts(
 
 def test_an_agent_changes_a_thousand_places_at_most(api: Api) -> None:
     table = api.table({"a": ["x"] * 1_001})
-    someone = agent(api, api.unindexed_tool(table, json_path="/a"))
+    someone = agent(api, api.tool_of_every_string(table, json_path="/a"))
     arguments = {"find": "x", "replace_with": "y"}
     assert someone.refused("replace_preview", arguments)["code"] == "TOO_MANY_MATCHES"
     fewer = api.table({"a": ["x"] * 1_000})
-    someone = agent(api, api.unindexed_tool(fewer, name="fewer"))
+    someone = agent(api, api.tool_of_every_string(fewer, name="fewer"))
     plan = someone.previewed("x", "y")
     assert (plan["matches_count"], len(plan["matches"])) == (1_000, 20)
 
@@ -306,7 +306,7 @@ def test_an_agent_changes_a_thousand_places_at_most(api: Api) -> None:
 def test_a_result_is_as_long_as_models_can_read(api: Api) -> None:
     deep = "k" * 5_000
     tables = [api.table({deep: {deep: OLD * 3}}, name=f"{n}" + "名" * 190) for n in range(30)]
-    tools = [api.unindexed_tool(table, name=f"t{n}") for n, table in enumerate(tables)]
+    tools = [api.tool_of_every_string(table, name=f"t{n}") for n, table in enumerate(tables)]
     plan = agent(api, *tools).previewed(OLD, NEW)
     assert len(to_bytes(plan)) <= MAX_RESULT_BYTES
     assert (plan["matches_count"], plan["tables_count"]) == (90, 30)

@@ -148,7 +148,7 @@ def test_a_tool_is_a_scope(desk: Desk) -> None:
 def test_places_of_an_instance_are_united(desk: Desk) -> None:
     tables = desk.make(*NOVEL)
     places = ((tables[1].id, "/scenes"), (tables[1].id, "/scenes/0"), (tables[0].id, "/text"))
-    shown = desk.start(WAREHOUSE, places=places, mcp_id=3)
+    shown = desk.start(WAREHOUSE, places=places, mcp_id=desk.agent(*tables).mcp_id)
     assert counts(shown.plan) == (2, 3, 5)
     assert counts(desk.start(WAREHOUSE, places=()).plan) == (0, 0, 0)
 

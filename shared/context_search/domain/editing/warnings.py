@@ -58,9 +58,9 @@ class Warnings:
         every: Sequence[Warning] = get_args(Warning)
         return tuple(warning for warning in every if warning in self.known)
 
-    def look_at_document(self, json_text: str) -> None:
+    def look_at_text(self, text: str) -> None:
         r"""``ASCII_CLASSES``: ``\w \d \s \b`` beside text that they pass over."""
-        if self.request.regex and not json_text.isascii() and self._has_class():
+        if self.request.regex and not text.isascii() and self._has_class():
             self.known.add("ASCII_CLASSES")
 
     def look_at(self, before: str, after: str, edits: StringEdits) -> None:

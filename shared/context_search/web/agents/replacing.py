@@ -10,7 +10,7 @@ from aws_lambda_powertools import Logger
 from pydantic import BaseModel
 
 from context_search.domain.access import McpInstance, McpKey
-from context_search.domain.editing.plans import Choice, Plan, ReplaceScope
+from context_search.domain.editing.plans import Choice, Plan
 from context_search.domain.errors import (
     ConflictError,
     DigestMismatchError,
@@ -113,9 +113,11 @@ class AgentReplacing:
 
     def _begun(self, arguments: PreviewArguments) -> ShownPlan:
         """A new plan; the oldest open one of the instance makes room for it."""
+        tool_id, places = self._where(arguments.search_tool)
         asked = AskedReplacement(
             request=arguments.request,
-            places=self._places(arguments.search_tool),
+            tool_id=tool_id,
+            places=places,
             samples=SAMPLES,
             mcp_id=self.principal.mcp_id,
         )
@@ -132,8 +134,8 @@ class AgentReplacing:
         shown = self.use.preview.read(self.principal, arguments.plan_id)
         if shown.plan.request != arguments.request:
             raise InvalidInputError("plan_id: that plan has another find or replace_with")
-        within = self._within()
-        if not all(within.contains(*place) for place in shown.plan.scope.places or ()):
+        visible = self.use.tools.visible_strings(self.principal)
+        if not all(visible.covers(*place) for place in shown.plan.scope.places or ()):
             raise PlanExpiredError("no search tool here looks there any more: preview again")
         return shown
 
@@ -184,7 +186,6 @@ class AgentReplacing:
             digest,
             Choice(),
             request_id=request_id(),
-            within=self._within(),
         )
         _tell("agent executed", done.plan, places=done.done_count, tables=len(done.tables))
         return _fitted(ExecuteResult.of(done, _after_executing(done)), "tables")
@@ -204,7 +205,6 @@ class AgentReplacing:
             on_conflict="skip",
             dry_run=False,
             request_id=request_id(),
-            within=self._within(),
         )
         _tell("agent undid", done.plan, places=done.done_count, tables=len(done.tables))
         result = UndoResult.of(plan_id, done, _after_undoing(done))
@@ -219,7 +219,6 @@ class AgentReplacing:
                 on_conflict="skip",
                 dry_run=True,
                 request_id=None,
-                within=self._within(),
             )
         except ReplaceTooLargeError:
             return question_of_undo(plan)
@@ -229,11 +228,8 @@ class AgentReplacing:
     def _asking(self) -> Asking:
         return Asking(self.principal, self.instance, self.client, self.use.confirmations)
 
-    def _within(self) -> ReplaceScope:
-        return ReplaceScope(places=self._places(""))
-
-    def _places(self, tool_name: str) -> tuple[tuple[int, str], ...]:
-        """Where the agent may replace now: what the named tool searches, or what any of them does.
+    def _where(self, tool_name: str) -> tuple[int | None, tuple[tuple[int, str], ...]]:
+        """Where the agent looks: where the named tool searches, or any of them does.
 
         Raises InvalidInputError for a name that is not listed, ConflictError without any tool.
         """
@@ -241,11 +237,11 @@ class AgentReplacing:
             tool = self.use.tools.find(self.principal, tool_name)
             if tool is None:
                 raise InvalidInputError("search_tool: no search tool here has this name")
-            return ((tool.scope.table_id, tool.scope.json_pointer),)
-        scopes = self.use.tools.scopes(self.principal)
+            return tool.id, ((tool.scope.table_id, tool.scope.json_pointer),)
+        scopes = self.use.tools.visible_strings(self.principal).scopes
         if not scopes:
             raise ConflictError("there is no search tool here, so there is nothing to replace in")
-        return tuple(sorted({(scope.table_id, scope.json_pointer) for scope in scopes}))
+        return None, tuple((scope.table_id, scope.json_pointer) for scope in scopes)
 
 
 _AFTER_REFUSAL = "Nothing was changed: your user did not agree. Ask what they want instead."
