@@ -74,7 +74,7 @@ def test_what_an_instance_has_not_opted_in_to_is_unknown_to_it_at_once(api: Api,
             if name not in visible:
                 assert someone.error(name, arguments)["code"] == -32602
     assert data_of(api, table) == STORY
-    someone.allow(replace="execute")
+    someone.allow(replace="execute", confirm="client")
     assert someone.done("replace_execute", named(plan))["replaced_count"] == 2
     someone.allow(replace="propose")
     assert someone.error("replace_undo", {"plan_id": plan["plan_id"]})["code"] == -32602
