@@ -39,6 +39,7 @@ Warning = Literal[  # noqa: A001 - the word of the API
     "LOOKS_SENSITIVE",
     "ASCII_CLASSES",
     "EMPTY_MATCHES",
+    "HIDDEN_CHARACTERS",
 ]
 
 MAX_PLANNED_TABLES = 10_000

@@ -175,7 +175,8 @@ class AgentReplacing:
                 raise DigestMismatchError(
                     "the plan shows something else than this digest stands for"
                 )
-            refusal = self._asking.ask(PlanOperation("execute", plan.id, digest), plan, question)
+            operation = PlanOperation("execute", plan.id, digest)
+            refusal = self._asking.ask(operation, plan, lambda: question(plan), shown=plan)
             if isinstance(refusal, InputRequired):
                 return refusal
             if refusal:
@@ -193,7 +194,13 @@ class AgentReplacing:
     def _undo(self, plan_id: int) -> ToolResult | InputRequired:
         plan = self.use.preview.read(self.principal, plan_id).plan
         operation = PlanOperation("undo", plan_id, plan.digest or b"")
-        refusal = self._asking.ask(operation, plan, self._question_of_undo)
+        replaced, again = self._replaced_first(plan)
+        refusal = self._asking.ask(
+            operation,
+            plan,
+            lambda: self._question_of_undo(plan, replaced, again=again),
+            shown=replaced,
+        )
         if isinstance(refusal, InputRequired):
             return refusal
         if refusal:
@@ -210,7 +217,17 @@ class AgentReplacing:
         result = UndoResult.of(plan_id, done, _after_undoing(done))
         return _fitted(result, "kept", "tables")
 
-    def _question_of_undo(self, plan: Plan) -> str:
+    def _replaced_first(self, plan: Plan) -> tuple[Plan, bool]:
+        """The plan that a chain of undos began with, and whether undoing the last replaces again.
+
+        An undo holds no texts of its own.
+        """
+        again = False
+        while plan.undoes is not None:
+            plan, again = self.use.preview.read(self.principal, plan.undoes).plan, not again
+        return plan, again
+
+    def _question_of_undo(self, plan: Plan, replaced: Plan, *, again: bool) -> str:
         """What a person is asked; raises as the undo itself would."""
         try:
             counted = self.use.undo.undo(
@@ -221,8 +238,9 @@ class AgentReplacing:
                 request_id=None,
             )
         except ReplaceTooLargeError:
-            return question_of_undo(plan)
-        return question_of_undo(plan, done=counted.done_count, kept=counted.kept_count)
+            return question_of_undo(plan, replaced, again=again)
+        done, kept = counted.done_count, counted.kept_count
+        return question_of_undo(plan, replaced, again=again, done=done, kept=kept)
 
     @property
     def _asking(self) -> Asking:
