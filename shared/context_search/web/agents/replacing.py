@@ -17,6 +17,7 @@ from context_search.domain.errors import (
     InvalidInputError,
     PlanExpiredError,
     PlanNotReadyError,
+    ReplaceBusyError,
     ReplaceStaleError,
     ReplaceTooLargeError,
 )
@@ -112,7 +113,10 @@ class AgentReplacing:
         return _fitted(result, "matches", "tables")
 
     def _begun(self, arguments: PreviewArguments) -> ShownPlan:
-        """A new plan; the oldest open one of the instance makes room for it."""
+        """A new plan, for which the oldest open one of the instance makes room.
+
+        Not where agents propose: a person may be about to execute it.
+        """
         tool_id, places = self._where(arguments.search_tool)
         asked = AskedReplacement(
             request=arguments.request,
@@ -125,6 +129,11 @@ class AgentReplacing:
         plans = self.use.preview.page(self.principal, below=None).rows
         is_open = ("previewing", "ready")
         there = [plan for plan in plans if plan.state in is_open and plan.expires_at > now]
+        if self.instance.replacing == "propose" and len(there) >= MAX_OPEN:
+            raise ReplaceBusyError(
+                f"{MAX_OPEN} proposals wait for a person, who can execute or cancel them",
+                retry_after_s=(min(plan.expires_at for plan in there) - now).total_seconds(),
+            )
         for old in there[MAX_OPEN - 1 :]:
             self.use.preview.cancel(self.principal, old.id)
         return self.use.preview.start(self.principal, asked, request_id=request_id())
