@@ -261,6 +261,19 @@ def test_a_text_that_changed_since_is_named_and_nothing_is_done(api: Api) -> Non
     assert data_of(api, table) == changed
 
 
+def test_no_further_preview_takes_a_proposal_from_the_person_who_may_execute_it(api: Api) -> None:
+    _, tool = story(api)
+    someone = agent(api, tool, replace="propose")
+    plans = [someone.previewed(OLD, f"{NEW}{number}") for number in range(10)]
+    report = someone.refused("replace_preview", {"find": OLD, "replace_with": NEW})
+    assert (report["code"], report["retryable"]) == ("REPLACE_BUSY", True)
+    root = f"/api/v1/projects/{api.project_id}/replace"
+    states = {answer(api("GET", f"{root}/{each['plan_id']}"), 200)["state"] for each in plans}
+    assert states == {"ready"}
+    assert api("DELETE", f"{root}/{plans[0]['plan_id']}").status_code == 204
+    assert someone.previewed(OLD, NEW)["state"] == "ready"
+
+
 def test_a_person_executes_what_an_agent_proposes(api: Api) -> None:
     table, tool = story(api)
     someone = agent(api, tool, replace="propose")

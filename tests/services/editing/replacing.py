@@ -30,8 +30,8 @@ from context_search.domain.versions import HistoryLimits, Version
 from context_search.ports.outside import Clock, Deadline
 from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.catalog.list_tools import ListTools
 from context_search.services.catalog.tables import ManageTables
+from context_search.services.catalog.visible_strings import visible_to
 from context_search.services.editing.carry_out import CarryOutPlans
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans
 from context_search.services.editing.one_by_one import OneByOne
@@ -263,7 +263,7 @@ class Desk(Steps):
         self, agent: McpKey, request: ReplaceRequest = WAREHOUSE, **more: object
     ) -> ShownPlan:
         """Makes a plan of an agent, as far as a request goes."""
-        scopes = ListTools(self.store).visible_strings(agent).scopes
+        scopes = visible_to(self.store, agent).scopes
         places = tuple((scope.table_id, scope.json_pointer) for scope in scopes)
         asked = AskedReplacement(request, places=places, mcp_id=agent.mcp_id, **more)  # type: ignore[arg-type]
         return self.previews.start(agent, asked)

@@ -12,10 +12,8 @@ from anyascii import anyascii
 from context_search.domain.access import McpKey, Principal
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.model import SearchTool
-from context_search.domain.visible_strings import VisibleStrings
 from context_search.ports.searching.live_chunks import SeenFields
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.catalog.visible_strings import visible_strings
 from context_search.services.pages import page_of
 
 TOOLS_PER_PAGE = 20
@@ -70,11 +68,6 @@ class ListTools:
                         tool, most=SEEN_STRINGS, among=SEEN_AMONG, timeout_s=SEEN_S
                     )
         return found
-
-    def visible_strings(self, agent: McpKey) -> VisibleStrings:
-        """Returns what searches with the tools of an agent can return."""
-        with self.store.for_project(agent.project_id) as work:
-            return visible_strings(work, agent.project_id, agent.mcp_id)
 
     def find(self, principal: Principal, name: str) -> SearchTool | None:
         """Returns the tool that ``name`` stands for to this caller.

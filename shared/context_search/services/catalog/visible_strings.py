@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from context_search.domain.access import McpKey
 from context_search.domain.model import SearchTool
 from context_search.domain.visible_strings import VisibleStrings
-from context_search.ports.store import UnitOfWork
+from context_search.ports.store import Store, UnitOfWork
 from context_search.services.pages import PAGE
+
+
+def visible_to(store: Store, agent: McpKey) -> VisibleStrings:
+    """Returns what searches with the tools of an agent can return now."""
+    with store.for_project(agent.project_id) as work:
+        return visible_strings(work, agent.project_id, agent.mcp_id)
 
 
 def visible_strings(

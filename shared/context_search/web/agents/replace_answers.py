@@ -24,7 +24,7 @@ from context_search.domain.errors import InvalidInputError
 from context_search.services.editing.execute import ExecutedPlan
 from context_search.services.editing.preview import ShownPlan
 from context_search.services.editing.scan import ShownMatch
-from context_search.web.agents.arguments import given_arguments
+from context_search.web.agents.search_tools import given_arguments
 from context_search.web.fields import Absent, Answer, Body, Count, KnownId, Time
 from context_search.web.routes.editing.executing import KeptAnswer
 from context_search.web.routes.editing.replacing import LeftOutAnswer, MatchAnswer

@@ -29,6 +29,7 @@ from context_search.mcp.contract import (
     UnknownToolError,
 )
 from context_search.services.catalog.list_tools import ListTools
+from context_search.services.catalog.visible_strings import visible_to
 from context_search.services.editing.confirmations import Confirmations, PlanOperation
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans
 from context_search.services.editing.preview import (
@@ -143,7 +144,7 @@ class AgentReplacing:
         shown = self.use.preview.read(self.principal, arguments.plan_id)
         if shown.plan.request != arguments.request:
             raise InvalidInputError("plan_id: that plan has another find or replace_with")
-        visible = self.use.tools.visible_strings(self.principal)
+        visible = visible_to(self.use.tools.store, self.principal)
         if not all(visible.covers(*place) for place in shown.plan.scope.places or ()):
             raise PlanExpiredError("no search tool here looks there any more: preview again")
         return shown
@@ -265,7 +266,7 @@ class AgentReplacing:
             if tool is None:
                 raise InvalidInputError("search_tool: no search tool here has this name")
             return tool.id, ((tool.scope.table_id, tool.scope.json_pointer),)
-        scopes = self.use.tools.visible_strings(self.principal).scopes
+        scopes = visible_to(self.use.tools.store, self.principal).scopes
         if not scopes:
             raise ConflictError("there is no search tool here, so there is nothing to replace in")
         return None, tuple((scope.table_id, scope.json_pointer) for scope in scopes)

@@ -11,7 +11,6 @@ from context_search.domain.model import SearchTool
 from context_search.domain.text.plain_text import without_hidden_characters
 from context_search.mcp.contract import ToolDescription
 from context_search.ports.searching.live_chunks import SeenFields
-from context_search.web.agents.arguments import given_arguments
 from context_search.web.agents.results import flat_schema
 from context_search.web.routes.searching.search import MAX_RESULTS, ToolResultAnswer
 
@@ -113,6 +112,22 @@ def _conditions(names: Sequence[str], seen: SeenFields) -> Mapping[str, object]:
     from context_search.web.agents.field_arguments import properties_of  # noqa: PLC0415
 
     return properties_of(names, seen)
+
+
+def given_arguments(arguments: Mapping[str, object]) -> dict[str, object]:
+    """Returns the arguments that a call really gives.
+
+    Clients send null for an argument that was left out. 3.0 is an integer in JSON Schema (2020-12,
+    validation, 6.1.1).
+
+    >>> given_arguments({"query": "x", "top_k": 3.0, "year": None})
+    {'query': 'x', 'top_k': 3}
+    """
+    return {name: _whole(value) for name, value in arguments.items() if value is not None}
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class SearchArguments(NamedTuple):
