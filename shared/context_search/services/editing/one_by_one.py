@@ -112,10 +112,11 @@ class OneByOne:
         return None
 
     def _conflict(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> Outcome | None:
-        """Reads a document only if it is another one by now."""
+        """Reads a document only if it is another one by now, or an agent's tools may hide it."""
         with self.store.for_project(plan.project_id) as work:
             table = work.tables.find(planned.table_id, project_id=plan.project_id)
-        if table is not None and table.revision == planned.revision_seen:
+        is_same = table is not None and table.revision == planned.revision_seen
+        if is_same and plan.bounded_by is None:
             return None
         begun = self._begin(plan, task, planned)
         if begun is None:

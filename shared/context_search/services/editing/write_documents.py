@@ -114,8 +114,10 @@ class WriteDocuments:
             locked.append(one)
             if one.result is not each:
                 left -= min(left, one.result.source.chars)
+        results = [each.result for each in locked]
+        check_reach(task, results)
         if not may_skip:
-            _let_pass(task, [each.result for each in locked])
+            _let_pass(task, results)
         outcomes = [self.write(work, task, plan, each) for each in locked]
         if not may_skip:
             _let_pass(task, outcomes)
@@ -161,6 +163,15 @@ class WriteDocuments:
             return "GONE"
         self.recorder.record(work, changed, before)
         return replace(planned, revision_before=before.revision, revision_after=changed.revision)
+
+
+def check_reach(task: Rewriting, results: Iterable[Rewritten | Refused]) -> None:
+    """Raises ReplaceStaleError when an agent's tools cannot return a string that is written."""
+    _let_pass(task, [each for each in results if _is_out_of_reach(each)])
+
+
+def _is_out_of_reach(result: Rewritten | Refused) -> bool:
+    return isinstance(result, Refused) and result.reason == "OUT_OF_REACH"
 
 
 def _let_pass(task: Rewriting, each: Iterable[Rewritten | Refused | Outcome]) -> None:
