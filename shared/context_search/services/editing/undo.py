@@ -58,7 +58,7 @@ class UndoPlans:
     """Takes back plans of the caller's project; an MCP key reaches those of its instance only.
 
     As plans are executed: up to 100 documents and 20 MB here and in one transaction, others by a
-    worker.
+    worker. So are documents that the plan, or somebody since, made too large for a request.
     """
 
     store: Store
@@ -80,7 +80,8 @@ class UndoPlans:
         ``dry_run``: counts, writes nothing, and returns the plan itself. ``within``: where the
         caller may change strings by now. Raises NotFoundError, PlanNotReadyError while it is
         executed, ConflictError before, UndoExpiredError, ReplaceBusyError, ReplaceStaleError, and
-        ReplaceTooLargeError for a dry run of documents of over 50 MB that changed since.
+        ReplaceTooLargeError for a dry run of documents that changed since and have over 50 MB, or of
+        which one has over 20 MB.
         """
         with self.store.for_project(principal.project_id) as work:
             plan = find_plan(work, principal, plan_id)
@@ -99,11 +100,12 @@ class UndoPlans:
             request_id=request_id,
         )
         asked = _AskedUndo(new, tables, on_conflict)
-        if not asked.counts.is_atomic:
-            return self._committed(plan, asked, _order)
         task = RevertDocument(plan, within or _places(plan))
-        ahead = read_ahead(self.store, plan, task, tables, self.writer)
-        return self._write(plan, asked, task, ahead)
+        if asked.counts.is_atomic:
+            ahead = read_ahead(self.store, plan, task, tables, self.writer)
+            if not any(_is_too_large(each) for each in ahead):
+                return self._write(plan, asked, task, ahead)
+        return self._committed(plan, asked, _order)
 
     @contextmanager
     def rewriting(self, plan: Plan) -> Iterator[Rewriting]:
@@ -140,6 +142,8 @@ class UndoPlans:
         ]
         kept: list[KeptPlace] = []
         for result in read_ahead(self.store, plan, task, changed, self.writer):
+            if _is_too_large(result):
+                raise ReplaceTooLargeError("a document is too large to be counted in a request")
             planned = result.source.planned
             if isinstance(result, Rewritten):
                 kept += result.kept
@@ -253,6 +257,11 @@ def _to_undo(work: UnitOfWork, plan: Plan) -> list[PlannedTable]:
         for each in done
         if each.replaced and each.revision_after is not None
     ]
+
+
+def _is_too_large(result: Rewritten | Refused) -> bool:
+    """Says whether a worker may do more with a document than a request, which reads less."""
+    return isinstance(result, Refused) and result.reason == "TOO_LARGE"
 
 
 def _is_as_left(work: UnitOfWork, plan: Plan, planned: PlannedTable) -> bool:
