@@ -80,8 +80,8 @@ class UndoPlans:
         ``dry_run``: counts, writes nothing, and returns the plan itself. ``within``: where the
         caller may change strings by now. Raises NotFoundError, PlanNotReadyError while it is
         executed, ConflictError before, UndoExpiredError, ReplaceBusyError, ReplaceStaleError, and
-        ReplaceTooLargeError for a dry run of documents that changed since and have over 50 MB, or of
-        which one has over 20 MB.
+        ReplaceTooLargeError for a dry run of documents that changed since and are too large for a
+        request: 20 MB each, 50 MB together.
         """
         with self.store.for_project(principal.project_id) as work:
             plan = find_plan(work, principal, plan_id)
