@@ -13,15 +13,15 @@ from local.options import ROOT
 from tests.deployment.cloudformation import Resources, of_type
 
 
+FUNCTIONS = ["CreateTool", "Search", "IndexNode", "Cleanup"]
+
+
 def watched(alarm: dict[str, Any]) -> list[dict[str, Any]]:
     """Returns the metrics of an alarm: its own, or those that it computes with."""
     parts = [
         each["MetricStat"]["Metric"] for each in alarm.get("Metrics", ()) if "MetricStat" in each
     ]
     return parts or [alarm]
-
-
-FUNCTIONS = ["CreateTool", "Search", "IndexNode", "Cleanup"]
 
 
 @pytest.fixture
