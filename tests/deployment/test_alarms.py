@@ -12,7 +12,6 @@ from context_search.web.metrics import METRICS
 from local.options import ROOT
 from tests.deployment.cloudformation import Resources, of_type
 
-
 FUNCTIONS = ["CreateTool", "Search", "IndexNode", "Cleanup"]
 
 

@@ -22,6 +22,11 @@ MAY_BECOME = {
 }
 
 
+def _is_undo_in_vain(rows: Rows, plan: Plan) -> bool:
+    wrote = any(table.replaced for table in _tables(rows, plan.id))
+    return plan.undoes is not None and plan.state == "failed" and not wrote
+
+
 class PlanWatch:
     """Compares what plans do with a model of its own; remembers every text that was there."""
 
@@ -68,7 +73,9 @@ class PlanWatch:
                 continue
             state = before.state if before else "ready" if plan.undoes else "previewing"
             if state != plan.state:
-                may_be = plan.state in MAY_BECOME.get(state, ())
+                may_be = plan.state in MAY_BECOME.get(state, ()) or (
+                    state == "ready" and _is_undo_in_vain(rows, plan)
+                )
                 check(may_be, f"R6 a plan that was {state} is {plan.state}", plan)
             if plan.state == "ready" and plan.request is not None:
                 self._shows(rows, plan)

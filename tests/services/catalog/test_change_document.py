@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from context_search.domain.documents import parse_json
@@ -40,11 +42,12 @@ def test_a_part_is_changed_only_in_a_document_that_fits_into_the_memory(
         work.history_settings.write(system.principal.project_id, limits)
     change = ManageTables(system.store, max_changed_bytes=100)
     fits, large = (table.id for table in tables)
-    for act in (
+    acts: list[Callable[[int], object]] = [
         lambda table: change.replace(system.principal, table, "y", pointer="/text"),
         lambda table: change.merge(system.principal, table, {"more": 1}),
         lambda table: change.remove(system.principal, table, pointer="/more"),
-    ):
+    ]
+    for act in acts:
         act(fits)
         with pytest.raises(DocumentTooLargeError, match="at most 100 bytes; this one has"):
             act(large)

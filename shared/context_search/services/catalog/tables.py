@@ -205,12 +205,14 @@ class ManageTables:
     def _not_recorded(self, work: UnitOfWork, table_id: int) -> str | None:
         """Returns the locked document where no history is kept. Refuses one that is too large."""
         part = work.tables.part(table_id, [], max_bytes=self.max_changed_bytes)
-        if part is not None and part.is_too_long:
+        if part is None:
+            return None
+        if part.is_too_long:
             raise DocumentTooLargeError(
                 f"a part can be changed in a document of at most {self.max_changed_bytes} bytes;"
                 f" this one has {part.size}: upload it as a whole"
             )
-        return part and part.text
+        return part.text
 
     def _write(
         self,
