@@ -22,11 +22,6 @@ MAY_BECOME = {
 }
 
 
-def _is_undo_in_vain(rows: Rows, plan: Plan) -> bool:
-    wrote = any(table.replaced for table in _tables(rows, plan.id))
-    return plan.undoes is not None and plan.state == "failed" and not wrote
-
-
 class PlanWatch:
     """Compares what plans do with a model of its own; remembers every text that was there."""
 
@@ -73,9 +68,8 @@ class PlanWatch:
                 continue
             state = before.state if before else "ready" if plan.undoes else "previewing"
             if state != plan.state:
-                may_be = plan.state in MAY_BECOME.get(state, ()) or (
-                    state == "ready" and _is_undo_in_vain(rows, plan)
-                )
+                in_vain = plan.undoes is not None and (state, plan.state) == ("ready", "failed")
+                may_be = in_vain or plan.state in MAY_BECOME.get(state, ())
                 check(may_be, f"R6 a plan that was {state} is {plan.state}", plan)
             if plan.state == "ready" and plan.request is not None:
                 self._shows(rows, plan)
@@ -162,7 +156,7 @@ class PlanWatch:
             return
         if row.state == "pending":
             return
-        may_write = plan.state in ("executing", *EXECUTED) or row.state == "skipped"
+        may_write = plan.state in ("executing", *EXECUTED) or row.revision_after is None
         check(may_write, "R5 a document without its plan", (plan, row))
         self.world.seen[f"document of a plan: {row.reason or row.state}"] += 1
         if row.revision_after is not None:
