@@ -289,6 +289,12 @@ class TooManyIdempotencyKeysError(BackpressureError):
     code = "TOO_MANY_IDEMPOTENCY_KEYS"
 
 
+class ImportBusyError(BackpressureError):
+    """Another worker imports the upload. Only the log of workers shows it."""
+
+    code = "IMPORT_BUSY"
+
+
 class ReplaceBusyError(BackpressureError):
     """Another plan of the project is being executed, or too many previews are going on."""
 
