@@ -16,6 +16,7 @@ from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
 from context_search.ports.indexing.nodes import FRESH, NodeSelection, NodeUpsert
 from context_search.ports.outside import Clock
+from testing.in_memory.comparisons import needed_scopes
 from testing.in_memory.removals import remove_nodes, remove_sets, remove_sets_of
 from testing.in_memory.rows import NodeRow, Rows
 
@@ -91,7 +92,7 @@ class MemoryNodes:
         silent = row.state == "claimed" and row.lease_until is not None and row.lease_until < now
         if generation.index_id is None or generation.state not in ("active", "building"):
             return None
-        if not (due or silent):
+        if not (due or silent) or not _is_needed(self.rows, row):
             return None
         claim = Claim(
             node_id=row.id,
@@ -150,7 +151,12 @@ class MemoryNodes:
     def hold(
         self, claims: Sequence[Claim], *, lease_s: float, progressed: bool = False
     ) -> list[Claim]:
-        held = self._change_all(claims)
+        nodes = self.rows.nodes
+        held = [
+            claim
+            for claim in self._change_all(claims)
+            if _is_needed(self.rows, nodes[claim.node_id])
+        ]
         now = self.clock.now()
         for claim in held:
             row, fresh = self.rows.nodes[claim.node_id], now + timedelta(seconds=FRESH * lease_s)
@@ -259,6 +265,13 @@ def of_generation(
         if row.generation_id == generation_id and contains(scope, row.json_pointer)
         if table_id in (None, row.table_id)
     ]
+
+
+def _is_needed(rows: Rows, node: NodeRow) -> bool:
+    index = rows.indexes.get(rows.generations[node.generation_id].index_id or 0)
+    return index is not None and any(
+        contains(scope, node.json_pointer) for scope in needed_scopes(rows, index)
+    )
 
 
 def _is_selected(row: NodeRow, among: NodeSelection) -> bool:

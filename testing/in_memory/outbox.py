@@ -88,6 +88,7 @@ class MemoryOutbox:
         long = [row for row in waiting if row.is_long]
         going = long[: max(0, long_window(window) - sum(places))]
         fitting = [row for row in waiting if not row.is_long or row in going]
+        fitting.sort(key=lambda row: row.body["kind"] != "enumerate")
         taken = fitting[: max(0, window - len(places))]
         may_share = [row.id for row in taken if _may_share(row)]
         for row in taken:

@@ -15,7 +15,7 @@ from context_search.domain.orders import (
 )
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
-from context_search.services.indexing.node_report import NodeReport, RetryLater
+from context_search.services.indexing.node_report import MAX_BACKOFF_S, NodeReport, RetryLater
 from context_search.services.indexing.outgoing import Deliver, OnFailure
 
 
@@ -131,7 +131,7 @@ class Worker:
                 on_report(later.report)
             return self._failed(later, begun, later.after_s)
         except ContextSearchError as error:
-            return self._failed(error, begun, error.retry_after_s or RETRY_S)
+            return self._failed(error, begun, min(MAX_BACKOFF_S, error.retry_after_s or RETRY_S))
         except Exception as error:  # noqa: BLE001 - the caller has it, and tells of it
             return self._failed(error, begun, UNEXPECTED_S)
         return CarriedOut(outcome)

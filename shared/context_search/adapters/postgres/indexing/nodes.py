@@ -21,6 +21,14 @@ _MOST_KEYS = 10_000
 _OTHER_BYTES = 32 - KEY_BYTES
 
 
+# By a live tool, or by the search of the whole project. Who deletes a tool stops its work.
+_IS_NEEDED = """EXISTS (
+    SELECT FROM index_generation AS own
+    JOIN needed_scope ON needed_scope.index_id = own.index_id
+    WHERE own.id = node.generation_id AND (
+        needed_scope.scope IN ('', node.json_pointer)
+        OR starts_with(node.json_pointer, needed_scope.scope || '/')))
+"""
 _SELECTED = """
     generation_id = ANY(CAST(:generations AS bigint[])) AND COALESCE(table_id = :of_table, true)
     AND (CAST(:scope AS text) = '' OR json_pointer = :scope
@@ -148,6 +156,7 @@ class PostgresNodes:
             JOIN search_index ON search_index.id = generation.index_id
             WHERE node.id = :node AND generation.id = node.generation_id
               AND generation.state IN ('active', 'building') AND {ITS_TABLE_IS_THERE}
+              AND {_IS_NEEDED}
               AND (node.state = 'queued' AND next_at <= clock_timestamp()
                    OR node.state = 'claimed' AND lease_until < clock_timestamp())
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
@@ -193,6 +202,7 @@ class PostgresNodes:
             JOIN search_index ON search_index.id = generation.index_id
             WHERE node.id = free.id AND generation.id = node.generation_id
               AND generation.state IN ('active', 'building') AND {ITS_TABLE_IS_THERE}
+              AND {_IS_NEEDED}
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
                       generation.config, namespace, search_index.id
             """,
@@ -244,6 +254,7 @@ class PostgresNodes:
             lease_until = clock_timestamp() + make_interval(secs => :lease),
             attempt = CASE WHEN :progressed THEN 0 ELSE attempt END
             """,
+            among=_IS_NEEDED,
             # Each renewal is another version of the row, with its text, in all of its indexes.
             condition="""
                 lease_until < clock_timestamp() + make_interval(secs => :fresh)
@@ -299,11 +310,12 @@ class PostgresNodes:
         claims: Sequence[Claim],
         assignments: str,
         *,
+        among: str = "true",
         condition: str = "true",
         **values: object,
     ) -> list[Claim]:
-        """Locks the claimed nodes, changes those that meet a condition, and returns the claims that
-        still hold.
+        """Locks the claimed nodes among some, changes those that meet a condition, and returns the
+        claims that still hold.
         """
         # The tables first, as whoever deletes one by SQL has it. The foreign key would ask for it
         # at the second change of a node in a transaction, and the two would wait for each other.
@@ -320,7 +332,7 @@ class PostgresNodes:
                     CAST(:nodes AS bigint[]), CAST(:fences AS bigint[])
                 ) AS claim (node, fence) ON node.id = claim.node AND node.fence = claim.fence
                 JOIN tables ON tables.id = table_id
-                WHERE state = 'claimed' ORDER BY node.id
+                WHERE state = 'claimed' AND {among} ORDER BY node.id
                 FOR NO KEY UPDATE OF node {"SKIP LOCKED" if len(claims) > 1 else ""}),
             changed AS (
                 UPDATE node SET {assignments}

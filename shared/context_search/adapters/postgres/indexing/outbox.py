@@ -111,7 +111,9 @@ class PostgresOutbox:
                     SELECT id FROM outbox WHERE project_id = :project AND {_WAITS} AND is_long
                     ORDER BY id LIMIT GREATEST(
                         0, :long - (SELECT count(*) FROM places WHERE is_long)))))
-                ORDER BY id LIMIT GREATEST(0, :window - (SELECT count(*) FROM places))
+                -- Comparisons first: they say which strings are wanted at all.
+                ORDER BY body ->> 'kind' <> 'enumerate', id
+                LIMIT GREATEST(0, :window - (SELECT count(*) FROM places))
                 FOR UPDATE SKIP LOCKED)
             UPDATE outbox SET claimed_until = clock_timestamp() + interval '1 minute',
                 claimed_at = COALESCE(outbox.claimed_at, clock_timestamp())
