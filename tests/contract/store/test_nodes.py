@@ -326,3 +326,24 @@ def test_windows_are_part_of_a_plan(bench: Bench) -> None:
     [node_id] = bench.enumerate(index)
     chunk_set = bench.finish(node_id)
     assert min(chunk.window_count for chunk in chunk_set.chunks) > 1
+
+
+def test_a_string_that_no_live_tool_needs_is_neither_claimed_nor_held(bench: Bench) -> None:
+    table = bench.table({"a": TEXT, "b": OTHER})
+    [a, b] = [bench.tool(table, scope)[0] for scope in ("/a", "/b")]
+    index = bench.index(a.index_id)
+    bench.enumerate(index)
+    wanted, left = bench.node_at(index, "/b"), bench.node_at(index, "/a")
+    claim = bench.claim(left)
+    with bench.store.for_all("test") as work:
+        work.tools.mark_deleted(a.id)
+        assert work.nodes.hold([claim], lease_s=60) == []
+    bench.pass_time(100)  # the lease ends
+    assert bench.try_claim(left) is None
+    with bench.store.for_all("test") as work:
+        claims = work.nodes.claim_many([left, wanted], max_chars=9_999, max_attempts=9, lease_s=60)
+    assert [each.node_id for each in claims] == [wanted]
+    for is_back in (False, True):
+        bench.put_away(b, back=is_back)
+        with bench.store.for_all("test") as work:
+            assert work.nodes.hold(claims, lease_s=60) == (claims if is_back else [])

@@ -396,3 +396,13 @@ def test_neighbours_are_told_while_their_orders_wait_for_a_worker(bench: Bench) 
     assert has_neighbours()
     begin(bench, order_id)
     assert not has_neighbours()
+
+
+def test_comparisons_go_before_strings_that_have_waited_for_longer(bench: Bench) -> None:
+    project = bench.project()
+    _, index = bench.tool(bench.table({str(each): f"{each} {TEXT}" for each in range(5)}, project))
+    add(bench, *[IndexNodes((node_id,)).to_json() for node_id in bench.enumerate(index)])
+    late = comparisons(bench, project, 2)
+    assert [body for _, body in sorted(take(bench, project).items(), reverse=True)][:2] == late[
+        ::-1
+    ]
