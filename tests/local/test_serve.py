@@ -290,9 +290,9 @@ def test_a_model_of_another_dimension_is_refused_with_the_number_to_set() -> Non
 
 def test_a_model_that_is_away_is_a_warning_and_the_banner_names_the_parts_of_the_user() -> None:
     away = {**REAL_SERVICES, "EMBEDDING_API_BASE": "http://127.0.0.1:9"}
-    with tiny_serve(away) as serve, serve.serving() as process:
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=30)
+    with tiny_serve(away) as serve, serve.start() as process:
+        assert process.stdout is not None
+        output = "".join(iter(process.stdout.readline, "Ctrl-C stops it\n"))
     model = "the model openai/of-the-user does not answer now: EMBEDDING_UNAVAILABLE"
     assert output.startswith(f"warning: {model}")
     assert "\n  yours turbopuffer, embedding\n" in output
