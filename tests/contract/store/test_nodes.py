@@ -12,7 +12,12 @@ from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index, Reach
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing.nodes import Nodes, NodeSelection, NodeUpsert
+from context_search.ports.indexing.nodes import (
+    UNNEEDED_PAUSE_S,
+    Nodes,
+    NodeSelection,
+    NodeUpsert,
+)
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 
@@ -136,6 +141,29 @@ def test_a_node_that_nobody_will_see_is_not_claimed(bench: Bench, make: str) -> 
         else:
             work.rebuilds.switch(work.rebuilds.start(index, SMALL, at_once=2))
     assert bench.try_claim(node_id) is None
+
+
+def test_a_node_is_claimed_while_a_live_tool_covers_it(bench: Bench) -> None:
+    table = bench.table({"a": {"text": TEXT}, "b": OTHER})
+    tool, index = bench.tool(table, "/a")
+    bench.tool(table, "/b")
+    in_a, in_b = sorted(bench.enumerate(index))
+    claim = bench.claim(in_a)
+    with bench.store.for_all("test") as work:
+        assert work.nodes.are_needed([claim])
+        work.tools.mark_deleted(tool.id)
+        work.comparisons.uncover(tool.id)
+    with bench.store.for_all("test") as work:
+        assert not work.nodes.are_needed([claim])
+        work.nodes.release([claim], retry_in_s=0, error=None, progressed=False)
+        assert work.nodes.due_in(in_a) == UNNEEDED_PAUSE_S
+        assert work.nodes.due_in(in_b) is None
+    assert bench.try_claim(in_a) is None
+    with bench.store.for_all("test") as work:
+        claims = work.nodes.claim_many([in_a, in_b], max_chars=10_000, max_attempts=4, lease_s=60)
+        assert [each.node_id for each in claims] == [in_b]
+    bench.tool(table, "/a/text")
+    assert bench.try_claim(in_a) is not None
 
 
 def test_a_hold_renews_the_lease(bench: Bench) -> None:
@@ -326,24 +354,3 @@ def test_windows_are_part_of_a_plan(bench: Bench) -> None:
     [node_id] = bench.enumerate(index)
     chunk_set = bench.finish(node_id)
     assert min(chunk.window_count for chunk in chunk_set.chunks) > 1
-
-
-def test_a_string_that_no_live_tool_needs_is_neither_claimed_nor_held(bench: Bench) -> None:
-    table = bench.table({"a": TEXT, "b": OTHER})
-    [a, b] = [bench.tool(table, scope)[0] for scope in ("/a", "/b")]
-    index = bench.index(a.index_id)
-    bench.enumerate(index)
-    wanted, left = bench.node_at(index, "/b"), bench.node_at(index, "/a")
-    claim = bench.claim(left)
-    with bench.store.for_all("test") as work:
-        work.tools.mark_deleted(a.id)
-        assert work.nodes.hold([claim], lease_s=60) == []
-    bench.pass_time(100)  # the lease ends
-    assert bench.try_claim(left) is None
-    with bench.store.for_all("test") as work:
-        claims = work.nodes.claim_many([left, wanted], max_chars=9_999, max_attempts=9, lease_s=60)
-    assert [each.node_id for each in claims] == [wanted]
-    for is_back in (False, True):
-        bench.put_away(b, back=is_back)
-        with bench.store.for_all("test") as work:
-            assert work.nodes.hold(claims, lease_s=60) == (claims if is_back else [])

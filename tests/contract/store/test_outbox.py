@@ -94,6 +94,17 @@ def test_an_order_is_of_the_project_of_what_it_names(bench: Bench) -> None:
     assert add(bench) == []
 
 
+def test_comparisons_leave_before_strings_that_have_waited_longer(bench: Bench) -> None:
+    project = bench.project()
+    table = bench.table({"a": TEXT, "b": OTHER}, project)
+    _, index = bench.tool(table)
+    strings = [IndexNodes((node_id,)).to_json() for node_id in sorted(bench.enumerate(index))]
+    add(bench, *strings)
+    compared = comparisons(bench, project, 2)
+    assert list(take(bench, project).values()) == [strings[0], *compared]
+    assert list(take(bench, project, 9).values()) == [strings[1]]
+
+
 @pytest.mark.parametrize(
     "message",
     [
@@ -396,13 +407,3 @@ def test_neighbours_are_told_while_their_orders_wait_for_a_worker(bench: Bench) 
     assert has_neighbours()
     begin(bench, order_id)
     assert not has_neighbours()
-
-
-def test_comparisons_go_before_strings_that_have_waited_for_longer(bench: Bench) -> None:
-    project = bench.project()
-    _, index = bench.tool(bench.table({str(each): f"{each} {TEXT}" for each in range(5)}, project))
-    add(bench, *[IndexNodes((node_id,)).to_json() for node_id in bench.enumerate(index)])
-    late = comparisons(bench, project, 2)
-    assert [body for _, body in sorted(take(bench, project).items(), reverse=True)][:2] == late[
-        ::-1
-    ]

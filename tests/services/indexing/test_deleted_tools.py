@@ -1,66 +1,79 @@
-"""Whoever deletes a tool stops its work: nothing is embedded for an index that nobody has."""
+"""A deleted tool costs nothing more: its strings are not embedded, and nobody waits for them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from context_search.domain.model import Table
+import pytest
+
+from context_search.domain.config import SearchConfig
+from context_search.domain.model import Scope, Table
+from context_search.services.catalog.tools import NewSearchTool
+from context_search.services.indexing.status import ToolStatus
 from tests.services.system import MoodyEmbedder, System, prose
 
 TOOLS = 40
 
 
-def many_tools(system: System, table: Table) -> list[int]:
-    """Search Tools over one table, each with an index of its own."""
-    made: list[int] = []
-    for number in range(TOOLS):
-        system.config = replace(system.config, chunk_size=100 + number)
-        made.append(system.tool(table).tool.id)
-    return made
+@pytest.fixture
+def system() -> System:
+    return System()
 
 
-def test_nothing_is_embedded_for_tools_that_were_deleted_and_a_neighbour_is_ready_soon() -> None:
-    system = System()
-    tools = many_tools(system, system.table({str(each): prose(2_000, each) for each in range(8)}))
-    neighbour = system.table({"a": prose(500, 99)})
-    for tool_id in tools:
-        system.delete_tool(system.principal, tool_id)
-    status = system.tool(neighbour)
+def tool_of_size(system: System, table: Table, chunk_size: int) -> ToolStatus:
+    """A tool whose chunks are so long that it has an index of its own."""
+    config = replace(system.config, chunk_size=chunk_size)
+    project_id = system.principal.project_id
+    scope = Scope(table.id, "")
+    return system.create_tool(
+        NewSearchTool(project_id, "search", None, scope, config, SearchConfig())
+    )
+
+
+def test_strings_of_forty_deleted_tools_are_never_embedded(system: System) -> None:
+    table = system.table({str(number): prose(2_000, number) for number in range(8)})
+    tools = [tool_of_size(system, table, 100 + number) for number in range(TOOLS)]
+    for each in tools:
+        system.delete_tool(system.principal, each.tool.id)
+    stays = system.tool(system.table({"a": prose(2_000, 99)}))
     system.work()
-    rows = system.memory.rows
-    assert {chunk.table_id for chunk in rows.chunks.values()} == {neighbour.id}
-    assert sum(system.embedder.calls) == len(rows.chunks)
-    assert system.read_status(status.tool.id, system.principal).progress.status == "ready"
+    assert system.read_status(stays.tool.id, system.principal).progress.status == "ready"
+    own = [row for row in system.memory.rows.chunks.values() if row.table_id != table.id]
+    assert sum(system.embedder.calls) == len(own) > 20
+    retired = [row for row in system.memory.rows.generations.values() if row.state == "retired"]
+    assert len(retired) == TOOLS
 
 
-class Deleting(MoodyEmbedder):
-    """Deletes a tool while it embeds the first batch."""
+class Interrupted(MoodyEmbedder):
+    """Does something after its first call."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, then: Callable[[], None]) -> None:
         super().__init__()
-        self.system = system
-        self.tool_id = 0
+        self.then = then
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
-        if not self.calls:
-            self.system.delete_tool(self.system.principal, self.tool_id)
-        return super().embed_passages(texts, timeout_s=timeout_s)
+        vectors = super().embed_passages(texts, timeout_s=timeout_s)
+        if len(self.calls) == 1:
+            self.then()
+        return vectors
 
 
-def test_a_worker_in_the_middle_of_a_string_stops_at_its_next_batch() -> None:
-    system = System()
-    system.embedder = embedder = Deleting(system)
-    embedder.tool_id = system.tool(system.table({"a": prose(5_000)})).tool.id
-    system.work(system.worker(batch_chunks=3))
-    assert len(embedder.calls) == 1
+def test_a_long_string_ends_with_the_batch_in_which_its_tool_is_deleted(system: System) -> None:
+    tool = system.tool(system.table({"a": prose(20_000)}))
+    system.embedder = Interrupted(lambda: system.delete_tool(system.principal, tool.tool.id))
+    system.work(system.worker(batch_chunks=20))
+    assert system.embedder.calls == [20]
+    [generation] = system.memory.rows.generations.values()
+    assert generation.state == "retired"
 
 
-def test_a_tool_that_shares_the_index_keeps_the_strings_of_its_scope() -> None:
-    system = System()
-    table = system.table({"kept": prose(500), "left": prose(500, 2)})
-    wide, narrow = system.tool(table), system.tool(table, "/kept")
-    system.delete_tool(system.principal, wide.tool.id)
+def test_a_tool_that_is_made_again_at_once_is_indexed(system: System) -> None:
+    table = system.table({"a": prose(2_000)})
+    first = system.tool(table)
+    system.delete_tool(system.principal, first.tool.id)
+    taken = system.queue.messages.pop(0)  # the string's order comes before the comparison
+    second = system.tool(table)
+    system.queue.messages.insert(0, taken)
     system.work()
-    assert {chunk.json_pointer for chunk in system.memory.rows.chunks.values()} == {"/kept"}
-    assert system.read_status(narrow.tool.id, system.principal).progress.status == "ready"
+    assert system.read_status(second.tool.id, system.principal).progress.status == "ready"

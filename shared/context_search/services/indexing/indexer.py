@@ -174,7 +174,10 @@ class Indexer:
         run.chunks = sum(len(each.chunks) for each in new) - run.kept
         batches, progressed = self._batches(run, begun), bool(new)
         for number, batch in enumerate(batches, start=1):
-            if batch and self._gives_way(run, deadline, turn_ends, progressed=progressed):
+            if batch and (
+                self._gives_way(run, deadline, turn_ends, progressed=progressed)
+                or (run.written and not self._are_needed(run))
+            ):
                 self._hand_over(run, progressed=progressed)
                 return []
             keyed = self._upsert(run, plans, batch)
@@ -290,6 +293,11 @@ class Indexer:
             return False
         with self.store.for_all("carry out an order") as work:
             return work.outbox.has_neighbours(run.claims[0].table_id)
+
+    def _are_needed(self, run: NodeRun) -> bool:
+        """Says whether a tool still needs one of the strings: a deleted one costs no more."""
+        with self.store.for_all("carry out an order") as work:
+            return work.nodes.are_needed(run.claims)
 
     def _hand_over(self, run: NodeRun, *, progressed: bool) -> None:
         with self.store.for_all("carry out an order") as work:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.catalog.presence import ITS_TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.presence import ITS_TABLE_IS_THERE, TOOL_IS_THERE
 from context_search.adapters.postgres.pool import Transaction, bulk
 from context_search.domain.config import IndexConfig
 from context_search.domain.documents import text_of_chunks
@@ -15,25 +15,31 @@ from context_search.domain.filters import Fields, stored_fields, to_text
 from context_search.domain.ids import KEY_BYTES, pointer_sha256
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing.nodes import FRESH, NodeSelection, NodeUpsert
+from context_search.ports.indexing.nodes import FRESH, NodeSelection, NodeUpsert, until_due
 
 _MOST_KEYS = 10_000
 _OTHER_BYTES = 32 - KEY_BYTES
 
 
-# By a live tool, or by the search of the whole project. Who deletes a tool stops its work.
-_IS_NEEDED = """EXISTS (
-    SELECT FROM index_generation AS own
-    JOIN needed_scope ON needed_scope.index_id = own.index_id
-    WHERE own.id = node.generation_id AND (
-        needed_scope.scope IN ('', node.json_pointer)
-        OR starts_with(node.json_pointer, needed_scope.scope || '/')))
-"""
 _SELECTED = """
     generation_id = ANY(CAST(:generations AS bigint[])) AND COALESCE(table_id = :of_table, true)
     AND (CAST(:scope AS text) = '' OR json_pointer = :scope
          OR starts_with(json_pointer, CAST(:scope AS text) || '/'))
     AND (CAST(:pointer AS text) IS NULL OR json_pointer = :pointer)
+"""
+
+
+# Not by the view needed_scope, which looks at all tools of an index before it says yes.
+_IS_NEEDED = f"""
+    (search_index.table_id IS NULL OR EXISTS (
+        SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
+        WHERE coverage.index_id = search_index.id AND {TOOL_IS_THERE}
+          AND (coverage.scope IN ('', node.json_pointer)
+               OR starts_with(node.json_pointer, coverage.scope || '/'))))
+"""
+_OF_NODE = """
+    FROM node JOIN index_generation AS generation ON generation.id = node.generation_id
+    JOIN search_index ON search_index.id = generation.index_id
 """
 
 
@@ -155,8 +161,8 @@ class PostgresNodes:
             FROM index_generation AS generation
             JOIN search_index ON search_index.id = generation.index_id
             WHERE node.id = :node AND generation.id = node.generation_id
-              AND generation.state IN ('active', 'building') AND {ITS_TABLE_IS_THERE}
-              AND {_IS_NEEDED}
+              AND generation.state IN ('active', 'building')
+              AND {ITS_TABLE_IS_THERE} AND {_IS_NEEDED}
               AND (node.state = 'queued' AND next_at <= clock_timestamp()
                    OR node.state = 'claimed' AND lease_until < clock_timestamp())
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
@@ -201,8 +207,8 @@ class PostgresNodes:
             FROM free, index_generation AS generation
             JOIN search_index ON search_index.id = generation.index_id
             WHERE node.id = free.id AND generation.id = node.generation_id
-              AND generation.state IN ('active', 'building') AND {ITS_TABLE_IS_THERE}
-              AND {_IS_NEEDED}
+              AND generation.state IN ('active', 'building')
+              AND {ITS_TABLE_IS_THERE} AND {_IS_NEEDED}
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
                       generation.config, namespace, search_index.id
             """,
@@ -237,13 +243,24 @@ class PostgresNodes:
 
     def due_in(self, node_id: int) -> float | None:
         rows = self.tx.run(
-            """
-            SELECT CAST(extract(epoch FROM next_at - clock_timestamp()) AS float8) FROM node
-            WHERE id = :node AND state = 'queued' AND next_at > clock_timestamp()
+            f"""
+            SELECT CAST(extract(epoch FROM next_at - clock_timestamp()) AS float8), {_IS_NEEDED}
+            {_OF_NODE} WHERE node.id = :node AND node.state = 'queued'
+              AND generation.state IN ('active', 'building')
             """,
             node=node_id,
         )
-        return float(rows[0][0]) if rows else None
+        return until_due(rows[0][0], is_needed=rows[0][1]) if rows else None
+
+    def are_needed(self, claims: Sequence[Claim]) -> bool:
+        [[found]] = self.tx.run(
+            f"""
+            SELECT EXISTS (
+                SELECT {_OF_NODE} WHERE node.id = ANY(CAST(:nodes AS bigint[])) AND {_IS_NEEDED})
+            """,
+            nodes=[claim.node_id for claim in claims],
+        )
+        return bool(found)
 
     def hold(
         self, claims: Sequence[Claim], *, lease_s: float, progressed: bool = False
@@ -254,7 +271,6 @@ class PostgresNodes:
             lease_until = clock_timestamp() + make_interval(secs => :lease),
             attempt = CASE WHEN :progressed THEN 0 ELSE attempt END
             """,
-            among=_IS_NEEDED,
             # Each renewal is another version of the row, with its text, in all of its indexes.
             condition="""
                 lease_until < clock_timestamp() + make_interval(secs => :fresh)
@@ -310,12 +326,11 @@ class PostgresNodes:
         claims: Sequence[Claim],
         assignments: str,
         *,
-        among: str = "true",
         condition: str = "true",
         **values: object,
     ) -> list[Claim]:
-        """Locks the claimed nodes among some, changes those that meet a condition, and returns the
-        claims that still hold.
+        """Locks the claimed nodes, changes those that meet a condition, and returns the claims that
+        still hold.
         """
         # The tables first, as whoever deletes one by SQL has it. The foreign key would ask for it
         # at the second change of a node in a transaction, and the two would wait for each other.
@@ -332,7 +347,7 @@ class PostgresNodes:
                     CAST(:nodes AS bigint[]), CAST(:fences AS bigint[])
                 ) AS claim (node, fence) ON node.id = claim.node AND node.fence = claim.fence
                 JOIN tables ON tables.id = table_id
-                WHERE state = 'claimed' AND {among} ORDER BY node.id
+                WHERE state = 'claimed' ORDER BY node.id
                 FOR NO KEY UPDATE OF node {"SKIP LOCKED" if len(claims) > 1 else ""}),
             changed AS (
                 UPDATE node SET {assignments}

@@ -1,5 +1,5 @@
--- A project's comparisons go before its strings: they say which strings are wanted at all.
+-- A project's comparisons leave before its strings, however many of these wait.
 
-CREATE INDEX CONCURRENTLY IF NOT EXISTS context_search_outbox_next
-    ON context_search.outbox (project_id, (body ->> 'kind' <> 'enumerate'), id)
-    WHERE sent_at IS NULL;
+CREATE INDEX CONCURRENTLY IF NOT EXISTS context_search_outbox_comparisons_first
+    ON context_search.outbox (project_id, id)
+    WHERE sent_at IS NULL AND body ->> 'kind' = 'enumerate';
