@@ -401,10 +401,14 @@ class EmbeddingRejectedError(EmbeddingError):
 
 
 class EmbeddingDimensionMismatchError(EmbeddingError):
-    """Count, dimension or values of the reply are not what the model promises."""
+    """Count, dimension or values of the reply are not what the model promises.
+
+    ``found`` is how many numbers a vector of the reply has, where that is what is wrong.
+    """
 
     code = "EMBEDDING_DIMENSION_MISMATCH"
     retryable = False
+    found: int | None = None
 
 
 class RerankError(ContextSearchError):
