@@ -60,8 +60,13 @@ def answering(answer: Callable[[JsonHandler, bytes], Any]) -> Any:
 @pytest.mark.parametrize("status", [301, 307, 308])
 def test_no_other_host_gets_the_texts(call: Callable[[str, float], object], status: int) -> None:
     got: list[bytes] = []
+
+    def take(handler: JsonHandler, body: bytes) -> None:
+        got.append(body)
+        handler.give(200, b"{}")
+
     with (
-        answering(lambda handler, body: (got.append(body), handler.give(200, b"{}"))) as other,
+        answering(take) as other,
         answering(lambda handler, _: handler.give(status, b"", {"location": other})) as url,
         pytest.raises(ContextSearchError),
     ):

@@ -369,9 +369,11 @@ class Parts(LiveSettings):
     @cached_property
     def tables(self) -> ManageTables:
         """The use cases of projects and tables."""
+        from context_search.domain.uploads import MAX_UPLOAD_BYTES  # noqa: PLC0415
         from context_search.services.catalog.tables import ManageTables  # noqa: PLC0415
 
-        return ManageTables(self.store)
+        most = min(MAX_UPLOAD_BYTES, self.editing.longest_document)
+        return ManageTables(self.store, max_changed_bytes=most)
 
     @cached_property
     def tools(self) -> ToolUseCases:
