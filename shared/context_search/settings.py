@@ -144,6 +144,8 @@ class Settings(BaseModel):
     """Number of workers."""
     index_cold_s: Seconds = _USUAL.idle_s
     """An index that was searched or created more recently is never evicted."""
+    create_wait_s: Annotated[Seconds, Field(le=25)] = 5.0
+    """How long the create of a tool is held at most, whatever its ``wait`` says."""
     project_max_chunks: Count = _USUAL.max_chunks
     project_max_vector_bytes: Count = _USUAL.max_vector_bytes
     """Maximum bytes of vectors of one project. Over it, the coldest index is evicted."""

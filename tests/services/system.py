@@ -117,8 +117,8 @@ class System:
         model = Model(self.config.model, self.config.dimensions, price=0.02)
         self.rebuilds = Rebuilds(self.store, model)
         self.sweep = Sweep(self.store, self.vectors)
-        statuses = ToolStatuses(self.store, SILENT_S, self.clock, self.clock.advance)
-        self.read_status = statuses.read
+        self.statuses = ToolStatuses(self.store, SILENT_S, self.clock, self.clock.advance)
+        self.read_status = self.statuses.read
         self.searches = self.searcher(self.embedder)
         self.indexer = self.worker()
         self.calibrator = Calibrator(

@@ -352,7 +352,9 @@ class Parts(LiveSettings):
         silent_s = self.settings.silent_after_s
         return ToolUseCases(
             tools=ManageTools(self.store, self.limits, silent_s),
-            statuses=ToolStatuses(self.store, silent_s, self.clock, time.sleep),
+            statuses=ToolStatuses(
+                self.store, silent_s, self.clock, time.sleep, self.settings.create_wait_s
+            ),
             model=self.model,
             rerank_models=self.settings.rerank_models,
         )

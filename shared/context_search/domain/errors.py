@@ -39,6 +39,7 @@ ContextSearchError
 │   └── UndoExpiredError
 ├── BackpressureError           retryable: too much at once
 │   ├── TooManyIdempotencyKeysError
+│   ├── ManagementBackpressureError
 │   └── ReplaceBusyError
 ├── SearchUnavailableError      retryable: no part could answer
 │   └── SearchTimeoutError      in time
@@ -287,6 +288,12 @@ class TooManyIdempotencyKeysError(BackpressureError):
     """The project has sent more idempotency keys in 24 hours than are kept."""
 
     code = "TOO_MANY_IDEMPOTENCY_KEYS"
+
+
+class ManagementBackpressureError(BackpressureError):
+    """The project, or all projects, have as many expensive management requests as they may."""
+
+    code = "MANAGEMENT_BACKPRESSURE"
 
 
 class ReplaceBusyError(BackpressureError):

@@ -9,9 +9,28 @@ LONGEST_RETRY_S = 43_200.0
 """Maximum pause before a retry, in seconds. SQS cannot hide a message for longer."""
 
 
+MANAGEMENT_POOL = "management"
+"""The pool of permits for the expensive management requests of all projects together."""
+
+
 def search_pool(project_id: int) -> str:
     """Returns the name of the pool of permits for the searches of a project."""
     return f"searches of project {project_id}"
+
+
+def management_pool(project_id: int) -> str:
+    """Returns the name of the pool of permits for a project's expensive management requests."""
+    return f"management of project {project_id}"
+
+
+def wait_pool(project_id: int) -> str:
+    """Returns the name of the pool of permits for a project's requests that wait for an index."""
+    return f"waits of project {project_id}"
+
+
+def project_pools(project_id: int) -> list[str]:
+    """Returns the names of all pools of permits that are a project's own."""
+    return [search_pool(project_id), management_pool(project_id), wait_pool(project_id)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from context_search.services.editing.rewriting import ChangedString, string_at
 from context_search.services.editing.scan import ShownMatch
 from context_search.services.editing.write_documents import stale_message
 from context_search.services.pages import Page
+from context_search.services.shares import managing
 
 MAX_MATCHES_SHOWN = 200
 _PAGE_CHARS = 500_000
@@ -60,8 +61,9 @@ class ShowMatches:
         """Returns matches with higher numbers, at most ``limit``; ``table_id``: of one document.
 
         A page is shorter where texts are long, or documents take their time. Raises NotFoundError,
-        PlanNotReadyError, PlanExpiredError when the texts of the plan are forgotten, and
-        ReplaceStaleError with the strings that are not as they were shown.
+        PlanNotReadyError, PlanExpiredError when the texts of the plan are forgotten,
+        ReplaceStaleError with the strings that are not as they were shown, and
+        ManagementBackpressureError.
         """
         with self.store.for_project(principal.project_id) as work:
             plan = find_plan(work, principal, plan_id)
@@ -73,7 +75,10 @@ class ShowMatches:
                 plan.id, after=after, limit=limit + 1, table_id=table_id
             )
         last = strings[-1].last_match if strings else 0
-        with replacer_of(plan.request, self.patterns, text_timeout_s=REQUEST_TEXT_S) as replacer:
+        with (
+            managing(self.store, principal.project_id),
+            replacer_of(plan.request, self.patterns, text_timeout_s=REQUEST_TEXT_S) as replacer,
+        ):
             matches = self._matches(plan, _with_first(strings, after, limit), replacer)
             shown = fitting((match for match in matches if match.number > after), limit)
         has_more = bool(shown) and shown[-1].number < last

@@ -51,6 +51,7 @@ from context_search.services.editing.write_documents import (
     skipped_table,
     undo_until,
 )
+from context_search.services.shares import managing
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ class UndoPlans:
         ``dry_run``: counts, writes nothing, and returns the plan itself. ``within``: where the
         caller may change strings by now. Raises NotFoundError, PlanNotReadyError while it is
         executed, ConflictError before, UndoExpiredError, ReplaceBusyError, ReplaceStaleError, and
-        ReplaceTooLargeError for a dry run of documents of over 50 MB that changed since.
+        ReplaceTooLargeError for a dry run of documents of over 50 MB that changed since. A dry run
+        raises ManagementBackpressureError, too.
         """
         with self.store.for_project(principal.project_id) as work:
             plan = find_plan(work, principal, plan_id)
@@ -89,7 +91,8 @@ class UndoPlans:
                 check_places(work, plan, within)
             tables = _to_undo(work, plan)
         if dry_run:
-            return self._counted(plan, tables, RevertDocument(plan, within or _places(plan)))
+            with managing(self.store, principal.project_id):
+                return self._counted(plan, tables, RevertDocument(plan, within or _places(plan)))
         mcp_id = principal.mcp_id if isinstance(principal, McpKey) else None
         new = replace(
             _new_plan(plan),
