@@ -157,6 +157,7 @@ class Parts(LiveSettings):
             RecordVersions(longest_document(self.settings.memory_bytes)),
             self.settings.upload_max_bytes,
             self.settings.memory_bytes,
+            self.settings.project_bounds,
         )
 
     @cached_property
@@ -164,7 +165,9 @@ class Parts(LiveSettings):
         """The use cases of uploads."""
         from context_search.services.catalog.uploads import ManageUploads  # noqa: PLC0415
 
-        return ManageUploads(self.store, self.objects, self.settings.upload_max_bytes)
+        return ManageUploads(
+            self.store, self.objects, self.settings.upload_max_bytes, self.settings.project_bounds
+        )
 
     # What the queue and the schedule ask for
 
@@ -340,7 +343,7 @@ class Parts(LiveSettings):
         """The use cases of projects and tables."""
         from context_search.services.catalog.tables import ManageTables  # noqa: PLC0415
 
-        return ManageTables(self.store)
+        return ManageTables(self.store, bounds=self.settings.project_bounds)
 
     @cached_property
     def tools(self) -> ToolUseCases:
@@ -351,7 +354,7 @@ class Parts(LiveSettings):
 
         silent_s = self.settings.silent_after_s
         return ToolUseCases(
-            tools=ManageTools(self.store, self.limits, silent_s),
+            tools=ManageTools(self.store, self.limits, silent_s, self.settings.project_bounds),
             statuses=ToolStatuses(
                 self.store, silent_s, self.clock, time.sleep, self.settings.create_wait_s
             ),

@@ -31,6 +31,7 @@ ContextSearchError
 │   ├── VersionNotRecordedError
 │   ├── TooManyLabelsError
 │   ├── TooManyJudgedSetsError
+│   ├── ProjectFullError
 │   ├── PlanNotReadyError                 retryable
 │   ├── PlanExpiredError
 │   ├── PlanUsedError
@@ -232,6 +233,12 @@ class TooManyJudgedSetsError(ConflictError):
     """The project has as many judged sets as it may."""
 
     code = "TOO_MANY_JUDGED_SETS"
+
+
+class ProjectFullError(ConflictError):
+    """The project holds as many tables, tools, keys or bytes of documents as it may."""
+
+    code = "PROJECT_FULL"
 
 
 class PlanNotReadyError(ConflictError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from context_search.domain.access import (
     Binding,
@@ -16,6 +16,7 @@ from context_search.domain.access import (
     Replacing,
 )
 from context_search.domain.errors import ConflictError, NotFoundError, UnauthenticatedError
+from context_search.domain.limits import ProjectBounds
 from context_search.domain.model import SearchTool, ToolRecord
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.authenticate import KeyAuthenticator
@@ -45,6 +46,7 @@ class ManageMcps:
 
     store: Store
     keys: KeyAuthenticator
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
     def create(
         self,
@@ -59,8 +61,8 @@ class ManageMcps:
 
         ``bindings`` are tool ids and whether they are enabled; all of them or nothing is done.
         Raises NotFoundError for a tool that is missing or foreign, ConflictError for one twice,
-        and PermissionDeniedError for a caller who may not search, or may not replace what the
-        instance's agents may.
+        ProjectFullError, and PermissionDeniedError for a caller who may not search, or may not
+        replace what the instance's agents may.
         """
         with self.store.for_project(caller.project_id) as work:
             mcp = work.mcp_instances.add(
@@ -68,7 +70,8 @@ class ManageMcps:
             )
             for tool_id, status in bindings:
                 bind(work, caller, mcp.id, tool_id, status=status)
-            return mcp, add_key(work, KeyOwner(caller.project_id, mcp.id), KeyOptions(name), caller)
+            owner, options = KeyOwner(caller.project_id, mcp.id), KeyOptions(name)
+            return mcp, add_key(work, owner, options, caller, self.bounds)
 
     def read(self, caller: Principal, mcp_id: int) -> McpInstance:
         """Raises NotFoundError."""
