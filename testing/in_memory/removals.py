@@ -95,6 +95,8 @@ def remove_project(rows: Rows, project_id: int) -> None:
         del rows.idempotency[kept]
     for permit in [key for key in rows.permits if key[0] in project_pools(project_id)]:
         del rows.permits[permit]
+    for spent in [key for key in rows.ledger if key[0] == project_id]:
+        del rows.ledger[spent]
     remove_plans(rows, project_id)
     rows.retrieval_settings.pop(project_id, None)
     del rows.project_removals[project_id]

@@ -208,11 +208,18 @@ class Parts(LiveSettings):
         """The orders ``node`` and ``nodes``."""
         from context_search.services.indexing.chunk_vectors import ChunkVectors  # noqa: PLC0415
         from context_search.services.indexing.indexer import Indexer, IndexLimits  # noqa: PLC0415
+        from context_search.services.spending import Spending  # noqa: PLC0415
 
         return Indexer(
             store=self.store,
             vectors=self.vectors,
-            chunk_vectors=ChunkVectors(self.store, self.vectors, self.embedder_of, EMBED_TIMEOUT_S),
+            chunk_vectors=ChunkVectors(
+                self.store,
+                self.vectors,
+                self.embedder_of,
+                EMBED_TIMEOUT_S,
+                Spending(self.store, self.clock, self.settings.daily_limits),
+            ),
             settler=self.settler,
             clock=self.clock,
             limits=IndexLimits(

@@ -50,11 +50,13 @@ ContextSearchError
 ├── EmbeddingError
 │   ├── EmbeddingUnavailableError         retryable
 │   ├── EmbeddingTimeoutError             retryable
+│   ├── EmbeddingLimitError               the project spent what it may today; retryable
 │   ├── EmbeddingRejectedError            the provider refuses this input
 │   └── EmbeddingDimensionMismatchError   the reply is not what the model promises
 ├── RerankError                 no opinion of a reranking model; its search goes on without
 │   ├── RerankUnavailableError            retryable
 │   │   └── RerankTimeoutError            retryable
+│   ├── RerankLimitError                  the project spent what it may today; retryable
 │   └── RerankRejectedError               the provider refuses this input
 ├── VectorStoreError
 │   ├── VectorStoreUnavailableError       retryable
@@ -401,6 +403,12 @@ class EmbeddingTimeoutError(EmbeddingUnavailableError):
     code = "EMBEDDING_TIMEOUT"
 
 
+class EmbeddingLimitError(EmbeddingError):
+    """The project has had as many tokens embedded today as it may; see ``retry_after_s``."""
+
+    code = "EMBEDDING_LIMIT_REACHED"
+
+
 class EmbeddingRejectedError(EmbeddingError):
     """The provider refuses the input; the same call will fail again."""
 
@@ -432,6 +440,12 @@ class RerankTimeoutError(RerankUnavailableError):
     """The provider did not answer within the time that it was given."""
 
     code = "RERANK_TIMEOUT"
+
+
+class RerankLimitError(RerankError):
+    """The project has had as many requests to a reranking model today as it may."""
+
+    code = "RERANK_LIMIT_REACHED"
 
 
 class RerankRejectedError(RerankError):

@@ -81,15 +81,6 @@ class ProjectBounds:
     tools: int = 20_000
     keys: int = 1_000
 
-    def most(self, kind: Held) -> int:
-        """Returns the bound of a kind."""
-        return {
-            "tables": self.tables,
-            "document_bytes": self.document_bytes,
-            "tools": self.tools,
-            "keys": self.keys,
-        }[kind]
-
 
 @dataclass(frozen=True, slots=True)
 class DailyLimits:

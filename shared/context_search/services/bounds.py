@@ -25,7 +25,7 @@ def check_bound(
 
     Requests at the same moment do not see each other: together they may pass a bound by a few.
     """
-    most = bounds.most(kind)
+    most: int = getattr(bounds, kind)
     held = work.quotas.held(project_id, kind)
     if held + more > most:
         name = _NAMES[kind]

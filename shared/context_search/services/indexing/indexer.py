@@ -12,7 +12,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 
-from context_search.domain.errors import AttemptsExhaustedError, ContextSearchError, LeaseLostError
+from context_search.domain.errors import (
+    AttemptsExhaustedError,
+    ContextSearchError,
+    EmbeddingLimitError,
+    LeaseLostError,
+)
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
 from context_search.domain.orders import SMALL_STRING, IndexNodes
@@ -313,7 +318,10 @@ class Indexer:
             return self._quarantine(run, error, record)
         with self.store.for_all("carry out an order") as work:
             released = work.nodes.release(
-                run.claims, retry_in_s=retry_in_s, error=record, progressed=False
+                run.claims,
+                retry_in_s=retry_in_s,
+                error=record,
+                progressed=isinstance(error, EmbeddingLimitError),  # no attempt: nobody was asked
             )
         if run.is_alone and not released:  # another worker has the node by now, or it is gone
             return run.report()
