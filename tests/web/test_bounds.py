@@ -10,6 +10,7 @@ import pytest
 
 from context_search.adapters.postgres.pool import Database
 from context_search.domain.json_text import to_json
+from context_search.services.indexing.node_report import RetryLater
 from tests.builders import english
 from tests.web.api import SMALL, Api, LocalParts, answer, problem
 from tests.web.test_uploads import begin, complete, put, state, uploads
@@ -26,6 +27,7 @@ def parts(module_database: Database, turbopuffer_url: str) -> LocalParts:
         "project_max_document_bytes": BYTES,
         "project_max_tools": TOOLS,
         "project_max_keys": KEYS,
+        "project_daily_tokens": 1,
     }
     made.settings = made.settings.model_copy(update=narrow)
     return made
@@ -114,3 +116,18 @@ def test_an_upload_counts_from_its_completion_on(api: Api) -> None:
 def stored(api: Api) -> int:
     with api.parts.store.for_project(api.project_id) as work:
         return work.quotas.held(api.project_id, "document_bytes")
+
+
+def test_a_project_that_has_spent_its_day_waits_and_says_why(api: Api) -> None:
+    table = api.table({"a": english(300, 1)})
+    tool = api.tool(table)  # what passes the limit is the last of the day
+    answer(api("PUT", f"/api/v1/tables/{table['id']}/data", json={"a": english(300, 2)}), 200)
+    with pytest.raises(RetryLater):
+        api.parts.work()
+    state = answer(api("GET", f"/api/v1/tools/{tool['tool_id']}/search-index"), 200)
+    assert state["last_error"]["code"] == "EMBEDDING_LIMIT_REACHED"
+    told = answer(api("GET", f"/api/v1/projects/{api.project_id}/health"), 200)
+    assert [error["code"] for error in told["errors"]] == ["EMBEDDING_LIMIT_REACHED"]
+    assert told["daily_limits"] == {"embedding_tokens": 1, "reranks": None}
+    assert told["spent"][0]["embedding_tokens"] > 1
+    assert api.search(tool, "harbour winter")["results"]  # what is indexed goes on answering

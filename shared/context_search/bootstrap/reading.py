@@ -82,4 +82,11 @@ class ReadingParts:
         """How a project is."""
         from context_search.services.upkeep.project_health import ReadProjectHealth  # noqa: PLC0415
 
-        return ReadProjectHealth(self.store, self.settings.project_limits, self.clock)
+        settings = self.settings
+        return ReadProjectHealth(
+            self.store,
+            settings.project_limits,
+            settings.project_bounds,
+            settings.daily_limits,
+            self.clock,
+        )

@@ -70,6 +70,7 @@ class ProjectLimits:
 
 Held = Literal["tables", "document_bytes", "tools", "keys"]
 """What a project holds beside its indexes. ``document_bytes`` are those that Postgres stores."""
+HELD: tuple[Held, ...] = ("tables", "document_bytes", "tools", "keys")
 
 
 @dataclass(frozen=True, slots=True)
