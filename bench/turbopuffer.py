@@ -60,7 +60,7 @@ def main() -> None:
 
 @contextmanager
 def _server(directory: str) -> Iterator[tuple[str, int]]:
-    command = [sys.executable, "-m", "local.turbopuffer", "--port", "0", "--data", directory]
+    command = [sys.executable, "-m", "local.turbopuffer", "--data", directory]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603
         assert server.stdout is not None  # noqa: S101
         yield server.stdout.readline().split()[-1], server.pid

@@ -201,7 +201,7 @@ def running(
 ) -> Iterator[Pipeline]:
     """Gives a pipeline over a turbopuffer server of its own, which stops with it."""
     with tempfile.TemporaryDirectory() as directory:
-        command = [sys.executable, "-m", "local.child", "local.turbopuffer", "--port", "0"]
+        command = [sys.executable, "-m", "local.child", "local.turbopuffer"]
         with subprocess.Popen(
             [*command, "--data", directory],
             stdin=subprocess.PIPE,

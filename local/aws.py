@@ -1,9 +1,10 @@
-"""``python -m local.aws DECISIONS PYTHON RUNTIME``: MiniStack, so that template.yaml deploys to it.
+"""``python -m local.aws FD DECISIONS PYTHON RUNTIME``: MiniStack for ``sam deploy``.
 
-It runs in ``.venv-deploy``, with IAM enforced, and is corrected here where it differs from AWS:
-the product is not changed for it. Every decision of IAM about a role becomes a line of the file
-DECISIONS: ``{"role", "action", "resource", "allowed"}``. Functions run on the interpreter PYTHON
-with what the folder RUNTIME holds beside their layers: boto3, as on Lambda.
+FD is a socket that the parent has bound. It runs in ``.venv-deploy``, with IAM enforced, and is
+corrected here where it differs from AWS: the product is not changed for it. Every decision of IAM
+about a role becomes a line of the file DECISIONS: ``{"role", "action", "resource", "allowed"}``.
+Functions run on the interpreter PYTHON with what the folder RUNTIME holds beside their layers:
+boto3, as on Lambda.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ministack.services import apigateway
 from ministack.services.cloudformation import provisioners
 
 from local.loopback_only import loopback_only
+from local.ministack import serve_on
 from local.template import ANY_METHOD, INTEGRATION, INTEGRATIONS
 
 Properties = dict[str, Any]
@@ -162,7 +164,8 @@ def run_functions_on(python: str, runtime: str) -> None:
 
 def main() -> None:
     """Serves until it is killed."""
-    decisions, python, runtime = sys.argv[1:]
+    fd, decisions, python, runtime = sys.argv[1:]
+    serve_on(int(fd))
     run_functions_on(python, runtime)
     record_decisions(Path(decisions))
     correct_resources(provisioners._RESOURCE_HANDLERS)

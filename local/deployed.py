@@ -31,7 +31,7 @@ from local.environment import process_environment
 from local.invocation import REGION
 from local.options import ROOT
 from local.postgres import PostgresServer
-from local.processes import Child, free_port
+from local.processes import Child, handed_over
 from local.state import DEFAULT_STATE, StackError, State
 from scripts.package import lambda_python
 
@@ -77,27 +77,17 @@ class EmulatedAccount:
     def _start(self) -> None:
         secrets = self._state.secrets()
         self.internal_secret = secrets["internal_secret"]
-        ports = [free_port() for _ in range(3)]
-        self.endpoint, self._vectors_url, self._model_url = (
-            f"http://127.0.0.1:{port}" for port in ports
-        )
-        emulator = self._child(
-            "aws",
-            [
-                "local.child",
-                "local.aws",
-                str(self.decisions_file),
-                _python(),
-                str(HOST / "runtime"),
-            ],
-            _emulator_environment(ports[0], self._state.root),
-            python=str(_EMULATOR_PYTHON),
-        )
-        data = str(self._state.root / "turbopuffer")
-        where = ["local.turbopuffer", "--port", str(ports[1]), "--data", data]
-        vectors = self._child("turbopuffer", ["local.child", *where], {})
-        where = ["local.embedding.server", "--port", str(ports[2])]
-        model = self._child("embedding", ["local.child", *where], {})
+        with handed_over() as (self.endpoint, fd):
+            functions = [str(self.decisions_file), _python(), str(HOST / "runtime")]
+            settings = _emulator_environment(self.endpoint, self._state.root)
+            python = str(_EMULATOR_PYTHON)
+            emulator = self._child("aws", fd, ["local.aws", str(fd), *functions], settings, python)
+        with handed_over() as (self._vectors_url, fd):
+            data = str(self._state.root / "turbopuffer")
+            where = ["local.turbopuffer", "--fd", str(fd), "--data", data]
+            vectors = self._child("turbopuffer", fd, where, {})
+        with handed_over() as (self._model_url, fd):
+            model = self._child("embedding", fd, ["local.embedding.server", str(fd)], {})
         database = PostgresServer(self._state.postgres, settings={"max_connections": "200"})
         self._parts.callback(database.stop)
         database.start()
@@ -123,13 +113,14 @@ class EmulatedAccount:
     def _child(
         self,
         name: str,
+        fd: int,
         arguments: list[str],
         settings: Mapping[str, str],
         python: str = sys.executable,
     ) -> Child:
         environment = {**process_environment(self._user, ROOT), **settings}
         log = self._state.logs / f"{name}.log"
-        child = Child(name, arguments, environment, log, python=python)
+        child = Child(name, ["local.child", *arguments], environment, log, [fd], python)
         self._parts.callback(child.stop, 5.0)
         return child
 
@@ -231,9 +222,9 @@ def _with_role(owner_url: str) -> str:
     return parts._replace(netloc=f"{ROLE}:{password}@{host}").geturl()
 
 
-def _emulator_environment(port: int, state: Path) -> dict[str, str]:
+def _emulator_environment(url: str, state: Path) -> dict[str, str]:
     return {
-        "GATEWAY_PORT": str(port),
+        "GATEWAY_PORT": url.rpartition(":")[2],
         "BIND_HOST": "127.0.0.1",
         "MINISTACK_HOST": "127.0.0.1",
         "MINISTACK_REGION": REGION,

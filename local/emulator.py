@@ -16,10 +16,10 @@ UPLOAD_BUCKET = "uploads"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 
 
-def emulator_environment(port: int, state: Path) -> dict[str, str]:
-    """MiniStack's settings: one port on 127.0.0.1, two services, nothing else touched."""
+def emulator_environment(url: str, state: Path) -> dict[str, str]:
+    """MiniStack's settings: where it is reached, two services, nothing else touched."""
     return {
-        "GATEWAY_PORT": str(port),
+        "GATEWAY_PORT": url.rpartition(":")[2],
         "BIND_HOST": "127.0.0.1",
         "MINISTACK_HOST": "127.0.0.1",
         "MINISTACK_REGION": REGION,

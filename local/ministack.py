@@ -1,14 +1,17 @@
-"""``python -m local.ministack [ORIGIN...]``: MiniStack for programs of this machine, not for pages.
+"""``python -m local.ministack FD [ORIGIN...]``: MiniStack on a socket that its parent has bound.
 
-By itself it answers to any ``Host``, and lets scripts of every site read what it says
-(``Access-Control-Allow-Origin: *``), to purge queues and read uploads among other things. Pages
-of those origins, the stack's own, may put uploads, as the bucket of the template lets them.
+It serves programs of this machine, not pages. By itself it answers to any ``Host``, and lets
+scripts of every site read what it says (``Access-Control-Allow-Origin: *``), to purge queues and
+read uploads among other things. Pages of those origins, the stack's own, may put uploads, as the
+bucket of the template lets them.
 """
 
 from __future__ import annotations
 
+import socket
 import sys
 
+from hypercorn.config import Config, Sockets
 from ministack import app as ministack
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -38,8 +41,19 @@ def in_one_piece(app: ASGIApp) -> ASGIApp:
     return serve
 
 
+def serve_on(fd: int) -> None:
+    """Let MiniStack's main() take the bound socket ``fd`` in place of a port."""
+
+    def create_sockets(self: Config) -> Sockets:  # noqa: ARG001
+        return Sockets([], [socket.socket(fileno=fd)], [])
+
+    Config.create_sockets = create_sockets  # type: ignore[method-assign]
+
+
 if __name__ == "__main__":
-    pages, sys.argv[1:] = sys.argv[1:], []  # it takes arguments of its own
+    fd, *pages = sys.argv[1:]
+    sys.argv[1:] = []  # it takes arguments of its own
+    serve_on(int(fd))
     ministack.app = loopback_only(  # what its main() serves
         in_one_piece(ministack.app), pages=pages, uploads=f"/{UPLOAD_BUCKET}/"
     )

@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from local.state import StackBusyError, StackError
@@ -136,6 +136,18 @@ def free_port() -> int:
             probe.bind(("127.0.0.1", port))
             return port
     raise StackError("no free port between 20000 and 30000")
+
+
+@contextlib.contextmanager
+def handed_over() -> Iterator[tuple[str, int]]:
+    """Give the URL and the descriptor of a new bound socket, for a child that listens on it.
+
+    The child inherits the descriptor, so no other program can take the port in between. It is not
+    reusable (``SO_REUSEADDR``): two such sockets that do not listen yet may get the same port.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}", bound.fileno()
 
 
 def listen(port: int) -> socket.socket:

@@ -29,7 +29,7 @@ from local.environment import (
 )
 from local.options import ROOT, RunnerOptions, StackOptions
 from local.postgres import PostgresServer
-from local.processes import Child, free_port, listen, tail
+from local.processes import Child, handed_over, listen, tail
 from local.state import StackError, State
 from local.template import TemplateError, read_template
 
@@ -137,23 +137,22 @@ class Stack:
         runner.wait_for_line(ready, _READY_DEADLINE_S)
 
     def _start_emulator(self, checks: list[tuple[Child, str]]) -> str:
-        port = free_port()
         self._state.clear_temporary()
         own = self.base_url.rpartition(":")[2]  # the port of the server's own pages
         pages = [f"http://{name}:{own}" for name in ("127.0.0.1", "localhost")]
-        settings = emulator_environment(port, self._state.root)
-        # Killed at the end: it keeps nothing in memory that is worth a goodbye.
-        program = ["local.child", "local.ministack", *pages]
-        child = self._child("ministack", program, settings, grace_s=0)
-        url = f"http://127.0.0.1:{port}"
+        with handed_over() as (url, fd):
+            settings = emulator_environment(url, self._state.root)
+            program = ["local.child", "local.ministack", str(fd), *pages]
+            # Killed at the end: it keeps nothing in memory that is worth a goodbye.
+            child = self._child("ministack", program, settings, grace_s=0, pass_fds=[fd])
         checks.append((child, f"{url}/_ministack/health"))
         return url
 
     def _start_turbopuffer(self, checks: list[tuple[Child, str]]) -> str:
-        port = free_port()
-        where = ["--port", str(port), "--data", str(self._state.root / "turbopuffer")]
-        child = self._child("turbopuffer", ["local.child", "local.turbopuffer", *where], {})
-        url = f"http://127.0.0.1:{port}"
+        with handed_over() as (url, fd):
+            where = ["--fd", str(fd), "--data", str(self._state.root / "turbopuffer")]
+            program = ["local.child", "local.turbopuffer", *where]
+            child = self._child("turbopuffer", program, {}, pass_fds=[fd])
         checks.append((child, f"{url}/_admin/health"))
         return url
 

@@ -1,4 +1,4 @@
-"""``python -m local.embedding.server --port N``: the shipped model behind OpenAI's route.
+"""``python -m local.embedding.server FD``: the shipped model behind OpenAI's route.
 
 For functions that know an embedding provider by its address only (``EmbeddingApiBase``).
 ``input_type`` says what the texts are, ``query`` or ``passage``; passages without it.
@@ -6,7 +6,8 @@ For functions that know an embedding provider by its address only (``EmbeddingAp
 
 from __future__ import annotations
 
-import argparse
+import socket
+import sys
 from functools import partial
 from typing import Any
 
@@ -48,11 +49,9 @@ def create_app() -> ASGIApp:
 
 def main() -> None:
     """Serves until it is killed."""
-    parser = argparse.ArgumentParser(prog="python -m local.embedding.server")
-    parser.add_argument("--port", type=int, required=True)
-    port = parser.parse_args().port
     limit_blas_threads()
-    uvicorn.run(create_app(), host="127.0.0.1", port=port, log_level="warning")
+    server = uvicorn.Server(uvicorn.Config(create_app(), log_level="warning"))
+    server.run(sockets=[socket.socket(fileno=int(sys.argv[1]))])
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""``python -m local.turbopuffer --port P --data DIR``: runs the server until it is stopped.
+"""``python -m local.turbopuffer --data DIR``: runs the server until it is stopped.
 
-Prints its address once it listens; port 0 takes a free one.
+Prints its address once it listens, on a free port or on ``--fd``, a socket of its parent.
 """
 
 from __future__ import annotations
 
 import argparse
+import socket
 from pathlib import Path
 
 import uvicorn
@@ -23,11 +24,11 @@ _SHUTDOWN_S = 5
 def main() -> None:
     """Parse the command line and serve."""
     parser = argparse.ArgumentParser(prog="python -m local.turbopuffer", description=__doc__)
-    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--fd", type=int, help="a bound socket that is inherited")
     parser.add_argument("--data", type=Path, required=True, help="directory; made if missing")
     options = parser.parse_args()
     app = create_app(options.data)
-    listener = listen(options.port)
+    listener = listen(0) if options.fd is None else socket.socket(fileno=options.fd)
     print(f"turbopuffer: listening on http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
     config = uvicorn.Config(
         loopback_only(app),

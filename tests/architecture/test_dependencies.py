@@ -22,6 +22,7 @@ OURS = {"context_search", "context_search_cli", *(entry.name for entry in ROOT.i
 # Import name → the distribution to ask for, where it comes as a part of another one.
 PART_OF = {
     "botocore": "boto3",
+    "hypercorn": "ministack",  # the server that it serves with
     "mcp_types": "mcp",
     "mypy_boto3_s3": "boto3-stubs",
     "mypy_boto3_sqs": "boto3-stubs",

@@ -72,3 +72,41 @@ def test_every_program_that_the_makefile_starts_exists() -> None:
 def is_program(path: Path) -> bool:
     """Whether ``python -m`` can run the module at this path."""
     return path.with_suffix(".py").exists() or (path / "__main__.py").exists()
+
+
+# File → why it sleeps. Everything else waits for the state itself, with ``eventually``.
+SLEEPERS = {
+    "tests/stack.py": "polls, in eventually",
+    "tests/builders.py": "polls, in until",
+    "tests/local/tiny.py": "polls",
+    "tests/local/test_poller.py": "is the work of a handler",
+    "tests/local/test_gateway.py": "yields to the event loop",
+}
+
+
+def test_no_test_sleeps_to_wait_for_another() -> None:
+    sleepers = {
+        relative(path)
+        for path in python_files("tests", "testing")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "sleep"
+    }
+    assert sleepers - {"tests/faults/simulation/scheduler.py"} == SLEEPERS.keys()
+
+
+def test_no_plugin_runs_a_failed_test_again() -> None:
+    pinned = (ROOT / "requirements" / "conformance.txt").read_text()
+    console = (ROOT / "requirements" / "console.txt").read_text()
+    assert re.findall(r"(?m)^(?:flaky|pytest-retry|pytest-rerun\S*)==", pinned + console) == []
+    assert "--last-failed" not in (ROOT / "Makefile").read_text()
+
+
+def test_a_port_is_chosen_before_it_is_bound_by_postgres_alone() -> None:
+    # Postgres takes no socket from its parent; its starter tries another port when one is taken.
+    # (Paths that two clones would share are ruff's rule S108.)
+    choosers = {
+        relative(path)
+        for path in python_files(*SOURCE_FOLDERS, "tests")
+        if "local.processes.free_port" in set(names_in(path))
+    }
+    assert choosers == {"local/postgres/server.py"}

@@ -6,6 +6,7 @@ same things left out. A block of json that holds nothing yet gets the whole answ
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -16,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from local.options import ROOT
-from local.processes import free_port
 from tests.builders import until
 from tests.conformance.shown import Block, blocks, rewritten
 from tests.e2e.running import state_folder, user_environment
@@ -49,9 +49,7 @@ def place() -> Iterator[tuple[Path, str]]:
     """A folder with the ``.local`` of a stack that nobody has used before, and the stack's URL."""
     with state_folder() as state:
         folder = state.root.parent
-        url = f"http://127.0.0.1:{free_port()}"
-        command = [sys.executable, "-m", "local.serve", "--port", url.rpartition(":")[2]]
-        command += ["--state", str(state.root)]
+        command = [sys.executable, "-m", "local.serve", "--port", "0", "--state", str(state.root)]
         (folder / ".local").symlink_to(state.root)
         with (folder / "serve.log").open("w") as log:
             serve = subprocess.Popen(  # noqa: S603 - our own fixed command
@@ -60,7 +58,7 @@ def place() -> Iterator[tuple[Path, str]]:
         try:
             log_file = folder / "serve.log"
             until(lambda: "Ctrl-C stops it" in log_file.read_text() or None, 120, every_s=0.2)
-            yield folder, url
+            yield folder, json.loads(state.endpoints.read_text())["base_url"]
         finally:
             serve.terminate()
             serve.wait(60)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from local.processes import KEPT_LOG_BYTES, Child
-from local.state import StackError
+from local.processes import KEPT_LOG_BYTES, Child, handed_over, listen
+from local.state import StackBusyError, StackError
 from tests.stack import eventually
 
 pytestmark = pytest.mark.slow
@@ -48,3 +49,26 @@ def test_a_part_that_said_nothing_does_not_replace_the_log_of_the_run_before(
     log.touch()
     Child("functions", ["no_such_module"], {}, log).stop(1)
     assert before.read_bytes() == b"the last words\n"
+
+
+def test_a_port_that_is_handed_over_is_taken_before_the_child_listens() -> None:
+    with handed_over() as (url, _), pytest.raises(StackBusyError, match="is not free"):
+        listen(int(url.rpartition(":")[2]))
+
+
+def test_eighty_parts_that_start_at_the_same_moment_share_no_port(tmp_path: Path) -> None:
+    serve = "import socket, sys; socket.socket(fileno=int(sys.argv[1])).listen(); input()"
+    (tmp_path / "part.py").write_text(serve)
+
+    def start(number: int) -> tuple[str, Child]:
+        with handed_over() as (url, fd):
+            log = tmp_path / f"{number}.log"
+            environment = {"PYTHONPATH": str(tmp_path)}
+            return url, Child("part", ["part", str(fd)], environment, log, [fd])
+
+    with ThreadPoolExecutor(8) as threads:
+        started = list(threads.map(start, range(80)))
+    for _, child in started:
+        child.check()
+        child.stop(0)
+    assert len({url for url, _ in started}) == 80

@@ -14,7 +14,7 @@ from local.emulator import emulator_environment
 from local.environment import process_environment
 from local.invocation import LambdaFunction
 from local.options import ROOT
-from local.processes import Child, free_port
+from local.processes import Child, handed_over
 from local.template import FunctionSpec
 
 if TYPE_CHECKING:
@@ -48,18 +48,14 @@ def tiny_function(
 def running_emulator(state: Path) -> Iterator[tuple[str, Child]]:
     """MiniStack as the stack starts it: its address and its process."""
     state.joinpath("tmp").mkdir(exist_ok=True)
-    port = free_port()
     user = dict(os.environ)  # noqa: TID251  tests have no settings
-    environment = {**process_environment(user, ROOT), **emulator_environment(port, state)}
-    child = Child(
-        "ministack",
-        ["local.child", "local.ministack", *PAGES],
-        environment,
-        state / "ministack.log",
-    )
+    with handed_over() as (url, fd):
+        environment = {**process_environment(user, ROOT), **emulator_environment(url, state)}
+        program = ["local.child", "local.ministack", str(fd), *PAGES]
+        child = Child("ministack", program, environment, state / "ministack.log", [fd])
     try:
-        child.wait_for_http(f"http://127.0.0.1:{port}/_ministack/health", 30)
-        yield f"http://127.0.0.1:{port}", child
+        child.wait_for_http(f"{url}/_ministack/health", 30)
+        yield url, child
     finally:
         child.stop(0)
 

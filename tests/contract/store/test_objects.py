@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+
 import httpx2
 import pytest
 
 from context_search.adapters.s3_objects import S3Objects, s3_client
 from context_search.domain.errors import ObjectsUnavailableError, UploadMissingError
 from context_search.ports.outside import Objects, SignedPut
-from local.processes import free_port
 from testing.in_memory.uploads import DictObjects
 
 KEY = "uploads/1/2"
@@ -81,11 +82,16 @@ def test_the_address_is_that_of_the_region() -> None:
 
 
 def test_an_s3_that_is_away_or_not_configured_is_unavailable(aws: dict[str, str]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # and does not listen: every connection is refused
         for name, value in aws.items():
             patch.setenv(name, value)
-        patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+        patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{bound.getsockname()[1]}")
         away = S3Objects(s3_client(), "bucket")
+        assert_away(away)
+
+
+def assert_away(away: S3Objects) -> None:
     with pytest.raises(ObjectsUnavailableError):
         away.size(KEY)
     with pytest.raises(ObjectsUnavailableError):

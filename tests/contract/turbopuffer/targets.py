@@ -74,7 +74,7 @@ class LocalServer:
     """``python -m local.turbopuffer`` on a free port over ``directory``."""
 
     def __init__(self, directory: Path) -> None:
-        command = [sys.executable, "-m", "local.turbopuffer", "--port", "0"]
+        command = [sys.executable, "-m", "local.turbopuffer"]
         self._child = subprocess.Popen(  # noqa: S603  our own program
             [*command, "--data", str(directory)],
             cwd=ROOT,

@@ -70,6 +70,7 @@ CREATE TABLE context_search.migration (
 COMMENT ON TABLE context_search.migration IS 'An applied file of the schema.';
 COMMENT ON COLUMN context_search.migration.sha256 IS 'Of the file: an applied file never changes.';
 """
+_BEGIN_TURN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0"
 _TAKE_TURN = "SELECT pg_try_advisory_xact_lock(hashtextextended('context_search_migration', 0))"
 _DROP_UNFINISHED_INDEXES = """
 SELECT format('DROP INDEX CONCURRENTLY %s', CAST(indexrelid AS regclass)) FROM pg_index
@@ -212,14 +213,17 @@ def _database(url: DatabaseUrl) -> Database:
 def _nobody_else(url: DatabaseUrl) -> Iterator[None]:
     """Waits until no other run is under way, and keeps others waiting.
 
-    By a transaction of its own, so it works through a pooler too. It asks again and again: a
-    statement that waits would itself be waited for by CREATE INDEX CONCURRENTLY of the other run.
+    The lock belongs to a transaction, so it works through a pooler too. Each try that fails ends
+    its transaction: CREATE INDEX CONCURRENTLY of the other run waits for the end of every
+    transaction that was in a statement when it began, so a try that stays open would wait for ever.
     """
     guard = Connection(url)
     try:
-        guard.query("BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0")
+        guard.query(_BEGIN_TURN)
         while guard.query(_TAKE_TURN).rows != [[True]]:
+            guard.query("ROLLBACK")
             time.sleep(_TURN_S)
+            guard.query(_BEGIN_TURN)
         yield
     finally:
         guard.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -21,6 +23,7 @@ from tests.stack import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from context_search.adapters.postgres.url import DatabaseUrl
     from tests.stack import DatabaseFactory
@@ -128,6 +131,66 @@ def test_runs_at_the_same_time_take_turns(url: DatabaseUrl, states: list[Catalog
         applied = [name for one in runs for name in one.result()]
     assert len(applied) == len(set(applied)) == len(migrations.read(migrations.shipped()))
     assert catalogue(url) == states[-1]
+
+
+def test_two_releases_at_once_end_with_the_schema_of_the_newer(
+    url: DatabaseUrl, states: list[Catalogue], tmp_path: Path
+) -> None:
+    older = migrations.read(migrations.shipped())[:-3]
+    for one in older:
+        (tmp_path / one.name).write_text(one.sql)
+    with ThreadPoolExecutor(2) as threads:
+        newer = threads.submit(migrations.apply, url)
+        refused = threads.submit(migrations.apply, url, tmp_path).exception()
+        newer.result()
+    assert refused is None or "was applied, but this version does not have it" in str(refused)
+    assert catalogue(url) == states[-1]
+
+
+def test_a_run_that_waits_never_holds_up_the_index_that_the_other_makes(
+    empty_database_url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each try spends most of its time in its statement, so that the index always meets one.
+    monkeypatch.setattr(migrations, "_TAKE_TURN", f"{migrations._TAKE_TURN} FROM pg_sleep(0.3)")
+    url = empty_database_url
+    with ThreadPoolExecutor(3) as threads:
+        runs = [threads.submit(migrations.apply, url) for _ in range(3)]
+        done, late = wait(runs, timeout=60)
+        for pid, _ in waiting(url, "CREATE INDEX CONCURRENTLY"):
+            run(url, f"SELECT pg_terminate_backend({pid})")
+    assert not late
+    assert sorted(len(one.result()) for one in done)[:2] == [0, 0]
+
+
+def test_a_run_that_is_killed_lets_the_waiting_one_finish(empty_database_url: DatabaseUrl) -> None:
+    url = empty_database_url
+    with closing(Connection(url, timeout_s=60.0)) as his, ThreadPoolExecutor(1) as threads:
+        address = f"postgresql://{url.user}:{url.password}@{url.host}:{url.port}/{url.database}"
+        migrate = [sys.executable, "-m", migrations.__name__, "--database-url", address]
+        with subprocess.Popen(  # noqa: S603 - our own program
+            migrate, stdout=subprocess.PIPE, text=True
+        ) as killed:
+            assert killed.stdout is not None
+            for line in killed.stdout:
+                if line.startswith("applied 0005_"):
+                    break
+            his.query("BEGIN; INSERT INTO context_table (name) VALUES ('not committed')")
+            assert eventually(lambda: bool(waiting(url, "CREATE INDEX CONCURRENTLY")))
+            second = threads.submit(migrations.apply, url)
+            assert eventually(lambda: bool(turns_asked(url)))
+            killed.kill()
+        his.query("COMMIT")
+        assert second.result(60)[0] == "0006_shared_indexes.concurrently.sql"
+    assert run(url, "SELECT FROM pg_index WHERE NOT indisvalid") == []
+
+
+def turns_asked(url: DatabaseUrl) -> list[list[object]]:
+    """Connections that asked for the turn last, or gave the try up."""
+    return run(
+        url,
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        " AND pid <> pg_backend_pid() AND query = 'ROLLBACK'",
+    )
 
 
 def waiting(url: DatabaseUrl, what: str) -> list[list[object]]:
