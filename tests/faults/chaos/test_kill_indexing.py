@@ -49,9 +49,7 @@ def test_a_worker_may_die_anywhere_beside_the_backlog_of_a_neighbour(
     deployment: Deployment, kills: Kills, owner: Principal
 ) -> None:
     loud, window = deployment.project(), 2 * deployment.parts.settings.index_concurrency
-    crowd = [
-        deployment.table(loud, [english(90, seed) for seed in range(window)]) for _ in range(2)
-    ]
+    crowd = [deployment.table(loud, [english(90, seed) for seed in range(16)]) for _ in range(3)]
     backlog = [(table, deployment.tool(table)) for table in crowd]
     waiting = deployment.orders()
     assert len(waiting) == window  # the others wait for a place
