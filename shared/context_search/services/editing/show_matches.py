@@ -65,6 +65,12 @@ class ShowMatches:
         ReplaceStaleError with the strings that are not as they were shown, and
         ManagementBackpressureError.
         """
+        with managing(self.store, principal.project_id):
+            return self._page(principal, plan_id, after, table_id, limit)
+
+    def _page(
+        self, principal: Principal, plan_id: int, after: int, table_id: int | None, limit: int
+    ) -> Page[ShownMatch]:
         with self.store.for_project(principal.project_id) as work:
             plan = find_plan(work, principal, plan_id)
             if plan.state == "previewing":
@@ -75,10 +81,7 @@ class ShowMatches:
                 plan.id, after=after, limit=limit + 1, table_id=table_id
             )
         last = strings[-1].last_match if strings else 0
-        with (
-            managing(self.store, principal.project_id),
-            replacer_of(plan.request, self.patterns, text_timeout_s=REQUEST_TEXT_S) as replacer,
-        ):
+        with replacer_of(plan.request, self.patterns, text_timeout_s=REQUEST_TEXT_S) as replacer:
             matches = self._matches(plan, _with_first(strings, after, limit), replacer)
             shown = fitting((match for match in matches if match.number > after), limit)
         has_more = bool(shown) and shown[-1].number < last
