@@ -17,7 +17,7 @@ from context_search.domain.model import Index
 from context_search.domain.ranking.blending import blended
 from context_search.domain.ranking.rank import Ranking
 from context_search.domain.search import Degradation, Found, Target
-from context_search.ports.outside import Reranker
+from context_search.ports.outside import Deadline, Reranker
 from context_search.services.searching.breaker import BreakerOpenError, Breakers
 from context_search.services.searching.timeouts import SearchTime
 from context_search.services.spending import Spending
@@ -71,14 +71,15 @@ class RerankHits:
         reranker = self.reranker_of(wanted.model)
         refusal = "the reranking model failed several times in a row"
         with self.breakers.of(wanted.model).guarding(RerankUnavailableError, refusal):
-            self._note(index, time)
+            self._note(index, Deadline(time.clock, time.clock.monotonic() + timeout_s))
             return reranker.scores(query, texts, timeout_s=timeout_s)
 
-    def _note(self, index: Index, time: SearchTime) -> None:
+    def _note(self, index: Index, deadline: Deadline) -> None:
         try:
-            self.spending.rerank(index.project_id, index.id, time.deadline)
+            self.spending.rerank(index.project_id, index.id, deadline)
         except DatabaseUnavailableError:
-            raise RerankUnavailableError("nobody can say what the project has spent") from None
+            message = "Postgres did not say in time what the project has spent"
+            raise RerankUnavailableError(message) from None
 
 
 def _noted(found: Found, degradation: Degradation, error: RerankError) -> Found:
