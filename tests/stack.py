@@ -31,7 +31,8 @@ _CLEAR = """
         SET LOCAL session_replication_role = replica;  -- no triggers, no foreign keys
         FOR name IN
             SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
-            WHERE schemaname IN ('public', 'context_search') AND tablename <> 'migration'
+            WHERE schemaname IN ('public', 'context_search')
+              AND tablename NOT IN ('migration', 'deployment')
         LOOP EXECUTE format('DELETE FROM %s', name); END LOOP;
         FOR name IN
             SELECT format('%I.%I', schemaname, sequencename) FROM pg_sequences

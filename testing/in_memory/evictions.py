@@ -12,7 +12,7 @@ from context_search.domain.progress import EvictionCause
 from context_search.ports.outside import Clock
 from testing.in_memory.indexes import view
 from testing.in_memory.quotas import counted, is_cold, total, usage_of
-from testing.in_memory.rows import GenerationRow, IndexRow, Rows
+from testing.in_memory.rows import DEPLOYMENT, GenerationRow, IndexRow, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,11 @@ class MemoryEvictions:
 
     def _begin_anew(self, index: IndexRow, number: int) -> int:
         name = generation_namespace(
-            project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=number
+            DEPLOYMENT,
+            project_id=index.project_id,
+            table_id=index.table_id,
+            index_id=index.id,
+            number=number,
         )
         row = GenerationRow(
             self.rows.new_id(), index.id, name, index.config, self.clock.now(), number

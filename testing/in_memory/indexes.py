@@ -10,7 +10,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
 from context_search.domain.model import Generation, Index
 from context_search.ports.outside import Clock
-from testing.in_memory.rows import GenerationRow, IndexRow, Rows
+from testing.in_memory.rows import DEPLOYMENT, GenerationRow, IndexRow, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class MemoryIndexes:
             ]
             if row.table_id == table_id and config in (row.config, *pending):
                 return self._index(row)
-        name = table_namespace(project_id=project_id, table_id=table_id)
+        name = table_namespace(DEPLOYMENT, project_id=project_id, table_id=table_id)
         is_taken = any(name == row.namespace for row in self.rows.generations.values())
         return self._add(project_id, table_id, config, None if is_taken else name)
 
@@ -55,7 +55,7 @@ class MemoryIndexes:
     ) -> Index:
         index_id, generation_id, now = self.rows.new_id(), self.rows.new_id(), self.clock.now()
         name = namespace or generation_namespace(
-            project_id=project_id, table_id=table_id, index_id=index_id, number=1
+            DEPLOYMENT, project_id=project_id, table_id=table_id, index_id=index_id, number=1
         )
         self.rows.generations[generation_id] = GenerationRow(
             generation_id, index_id, name, config, now

@@ -13,7 +13,7 @@ from context_search.ports.indexing.rebuilds import Size, UnderWay
 from context_search.ports.outside import Clock
 from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.indexes import view
-from testing.in_memory.rows import GenerationRow, Rows
+from testing.in_memory.rows import DEPLOYMENT, GenerationRow, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,11 @@ class MemoryRebuilds:
             row.number for row in self.rows.generations.values() if row.index_id == index.id
         )
         namespace = generation_namespace(
-            project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=number
+            DEPLOYMENT,
+            project_id=index.project_id,
+            table_id=index.table_id,
+            index_id=index.id,
+            number=number,
         )
         row = GenerationRow(
             id=self.rows.new_id(),

@@ -127,6 +127,10 @@ class TombstoneRow:
     deleted_at: datetime | None = None
 
 
+DEPLOYMENT = "local00000"
+"""The id of the deployment in memory."""
+
+
 class Rows:
     """All tables, by key. Rows are immutable; ``version`` grows with each commit that wrote."""
 

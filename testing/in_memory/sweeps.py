@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 
+from context_search.domain.ids import namespace_prefix
 from context_search.ports.outside import Clock
 from context_search.ports.upkeep.sweeps import SweepCounts, SweepCursor, SweepExtent
-from testing.in_memory.rows import GenerationRow, Rows
+from testing.in_memory.rows import DEPLOYMENT, GenerationRow, Rows
 
 ORDERED = datetime.min.replace(tzinfo=UTC)
 
@@ -103,6 +104,9 @@ class MemorySweeps:
     def note_failed(self, cursor: SweepCursor) -> None:
         now = self.clock.now()
         self.rows.change(self.rows.generations, cursor.generation_id, swept_at=now)
+
+    def namespace_prefix(self) -> str:
+        return namespace_prefix(DEPLOYMENT)
 
     def unknown(self, namespaces: Sequence[str]) -> list[str]:
         return sorted(set(namespaces) - {row.namespace for row in self.rows.generations.values()})

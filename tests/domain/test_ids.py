@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from context_search.domain.ids import (
     ancestor_keys,
     base36,
     first_row_id,
+    generation_namespace,
     scope_key,
     table_namespace,
     vector_row_id,
@@ -41,7 +43,7 @@ def chunk_id(set_id: int = 1, chunk_index: int = 0, pointer: str = "/a", table_i
 
 
 def test_the_examples_of_the_documentation_hold() -> None:
-    assert doctest.testmod(ids) == (0, 3)
+    assert doctest.testmod(ids) == (0, 2)
 
 
 def test_the_longest_id_fits_turbopuffer_with_its_window_suffix() -> None:
@@ -103,14 +105,16 @@ def test_the_ancestor_keys_of_a_pointer_name_the_scopes_that_contain_it(
 def test_namespaces_are_legal_and_each_generation_has_its_own(
     project_id: int, table_id: int, index_id: int, number: int
 ) -> None:
-    first = table_namespace(project_id=project_id, table_id=table_id)
-    assert first == f"project_{project_id}_table_{table_id}"
+    first = table_namespace("0123456789", project_id=project_id, table_id=table_id)
+    assert first == f"0123456789_project_{project_id}_table_{table_id}"
+    of_index = partial(
+        generation_namespace, project_id=project_id, table_id=table_id, index_id=index_id
+    )
     names = {
         first,
-        table_namespace(project_id=project_id, table_id=table_id, index_id=index_id, number=number),
-        table_namespace(
-            project_id=project_id, table_id=table_id, index_id=index_id, number=number + 1
-        ),
+        of_index("0123456789", number=number),
+        of_index("0123456789", number=number + 1),
+        of_index("abcdefghij", number=number),
     }
-    assert len(names) == 3
+    assert len(names) == 4
     assert all(NAMESPACE.match(name) for name in names)

@@ -119,7 +119,8 @@ def test_a_namespace_that_nobody_knows_is_counted_and_stays(
 ) -> None:
     url = deployed.environment["TURBOPUFFER_BASE_URL"]
     with Turbopuffer(api_key="k", base_url="{region}", region=url) as client:
-        name = "project_987654_table_1"
+        deployment = tool["namespace"].partition("_")[0]
+        name = f"{deployment}_project_987654_table_1"
         stranger = client.namespace(name)
         stranger.write(
             upsert_rows=[{"id": "1", "vector": [0.5]}],

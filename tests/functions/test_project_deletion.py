@@ -124,6 +124,6 @@ def test_nothing_of_a_deleted_project_stays(deployed: Deployment) -> None:
         deployed.drain()
         age(deployed)
     assert rows(deployed) == before
-    assert parts().vectors.namespaces_after("project_", "", 10) == [neighbour["namespace"]]
+    assert parts().vectors.namespaces_after("", "", 10) == [neighbour["namespace"]]
     objects = boto3.resource("s3").Bucket("uploads").objects.all()
     assert [each.key for each in objects] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Sequence
 
 from context_search.domain.json_pointer import ancestors
@@ -12,7 +11,6 @@ from context_search.domain.json_pointer import ancestors
 KEY_BYTES = 16
 """How many bytes of a pointer's sha256 are kept with a section; no two pointers have the same."""
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
-_GENERATION = re.compile(r"project_[0-9]+_(table_[0-9]+(_i[0-9]+_g[0-9]+)?|search_i[0-9]+_g[0-9]+)")
 _PARTS = 5  # of the id of a vector row, see ``vector_row_id``
 
 
@@ -95,32 +93,23 @@ def first_row_ids(window_ids: Sequence[str]) -> Sequence[str]:
     )
 
 
-def table_namespace(
-    *, project_id: int, table_id: int, index_id: int | None = None, number: int = 1
-) -> str:
-    """Returns the turbopuffer namespace of a generation of a table's index.
+def namespace_prefix(deployment: str) -> str:
+    """Returns how the names of all namespaces of a deployment begin.
 
-    Without ``index_id``: the short name, for the first generation of a table's first index.
+    ``deployment`` is the id that the database keeps for itself, so deployments can share a
+    turbopuffer account. Namespaces made before there was such an id begin with ``project_``.
     """
-    base = f"project_{project_id}_table_{table_id}"
-    return base if index_id is None else f"{base}_i{index_id}_g{number}"
+    return f"{deployment}_project_"
+
+
+def table_namespace(deployment: str, *, project_id: int, table_id: int) -> str:
+    """Returns the turbopuffer namespace of the first generation of a table's first index."""
+    return f"{namespace_prefix(deployment)}{project_id}_table_{table_id}"
 
 
 def generation_namespace(
-    *, project_id: int, table_id: int | None, index_id: int, number: int
+    deployment: str, *, project_id: int, table_id: int | None, index_id: int, number: int
 ) -> str:
     """Returns the namespace of any generation; ``table_id`` None is the index of the project."""
-    if table_id is None:
-        return f"project_{project_id}_search_i{index_id}_g{number}"
-    return table_namespace(
-        project_id=project_id, table_id=table_id, index_id=index_id, number=number
-    )
-
-
-def is_generation_namespace(name: str) -> bool:
-    """Says whether a name has the form of a generation's namespace, ours or another deployment's.
-
-    >>> is_generation_namespace("project_1_table_2"), is_generation_namespace("project_x")
-    (True, False)
-    """
-    return _GENERATION.fullmatch(name) is not None
+    of = "search" if table_id is None else f"table_{table_id}"
+    return f"{namespace_prefix(deployment)}{project_id}_{of}_i{index_id}_g{number}"

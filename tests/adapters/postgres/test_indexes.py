@@ -56,7 +56,7 @@ def test_equal_configurations_share_an_index_and_others_get_their_own(bench: Wor
     _, same = bench.tool(table, "/scope")
     _, other = bench.tool(table, config=OTHER)
     assert same == first == bench.index(first.id)
-    assert first.generation.namespace == f"project_{bench.project.id}_table_{table.id}"
+    assert first.generation.namespace.endswith(f"_project_{bench.project.id}_table_{table.id}")
     assert other.generation.namespace == f"{first.generation.namespace}_i{other.id}_g1"
     assert (other.config, first.config) == (OTHER, SMALL)
 

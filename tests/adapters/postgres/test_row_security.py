@@ -62,6 +62,7 @@ OPEN = {
     "asked_vectors": "of our own questions, for all projects",
     "chunk_tally": "counts by namespace, written by a trigger",
     "chunk_words": "a policy would keep Postgres from using its index; holds no text",
+    "deployment": "one id, which is in the name of every namespace",
     "migration": "names of migrations",
     "node_tally": "counts by generation, written by a trigger",
     "part_tally": "counts by part, written by a trigger",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.domain.ids import table_namespace
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 
@@ -37,11 +36,12 @@ def test_a_new_index_answers_through_its_first_generation(bench: Bench) -> None:
 
 def test_the_first_index_of_a_table_has_the_short_namespace(bench: Bench) -> None:
     table = bench.table({})
-    ids = {"project_id": table.project_id, "table_id": table.id}
     _, first = bench.tool(table)
     _, second = bench.tool(table, config=LARGER)
-    assert first.generation.namespace == table_namespace(**ids)
-    assert second.generation.namespace == table_namespace(**ids, index_id=second.id, number=1)
+    with bench.store.for_all("test") as work:
+        name = f"{work.sweeps.namespace_prefix()}{table.project_id}_table_{table.id}"
+    assert first.generation.namespace == name
+    assert second.generation.namespace == f"{name}_i{second.id}_g1"
 
 
 def test_a_namespace_is_not_given_again_while_its_documents_may_be_there(bench: Bench) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from context_search.domain.config import IndexConfig
-from context_search.domain.ids import table_namespace
 from context_search.domain.model import Index, Project
 from context_search.ports.indexing.rebuilds import Size, UnderWay
 from tests.contract.store.bench import OTHER, TEXT, Bench
-from tests.steps import SMALL, table_of
+from tests.steps import SMALL
 
 LARGER = replace(SMALL, chunk_size=200)
 
@@ -41,9 +40,7 @@ def test_a_new_generation_is_built_beside_the_one_that_answers(bench: Bench) -> 
     )
     assert building.config == LARGER
     assert not bench.is_compared(building)
-    assert building.generation.namespace == table_namespace(
-        project_id=index.project_id, table_id=table_of(index), index_id=index.id, number=2
-    )
+    assert building.generation.namespace == f"{index.generation.namespace}_i{index.id}_g2"
     assert bench.index(index.id) == replace(index, is_rebuilding=True)
 
 

@@ -11,11 +11,14 @@ from context_search.services.upkeep.unknown_namespaces import (
     NAMESPACES_PER_STEP,
     FindUnknownNamespaces,
 )
+from testing.in_memory.rows import DEPLOYMENT
 from testing.in_memory.vectors import DictVectors
 from tests.services.system import SILENT_S, System, prose
 
-STRANGERS = ["project_7_search_i3_g1", "project_8_table_9", "project_8_table_9_i4_g2"]
-OTHERS = ["another_program", "project_seven", "project_1_table_2_copy"]
+FORGOTTEN = [
+    f"{DEPLOYMENT}_project_{name}" for name in ("7_search_i3_g1", "8_table_9", "9_table_1")
+]
+OTHERS = ["another_program", "another000_project_1_table_1", "project_1_table_2"]
 
 
 class NoListing(DictVectors):
@@ -32,7 +35,7 @@ def system() -> System:
     system.tool(system.table({"a": prose(500)}))
     system.work()
     [ours] = system.vectors.namespaces.values()
-    system.vectors.namespaces |= {name: dict(ours) for name in STRANGERS + OTHERS}
+    system.vectors.namespaces |= {name: dict(ours) for name in FORGOTTEN + OTHERS}
     return system
 
 
@@ -41,34 +44,36 @@ def cleanup(system: System, *, deletes: bool = False) -> CleanupReport:
     return system.scheduled(limits).run(system.deadline())
 
 
-def test_strangers_are_counted_and_named_and_never_deleted_by_default(system: System) -> None:
+def test_forgotten_namespaces_are_counted_and_named_and_not_deleted_by_default(
+    system: System,
+) -> None:
     before = set(system.vectors.namespaces)
     report = cleanup(system)
-    assert (report.unknown_namespaces, report.unknown_examples) == (3, STRANGERS)
+    assert (report.unknown_namespaces, report.unknown_examples) == (3, FORGOTTEN)
     assert (report.errors, report.namespaces_deleted) == ([], 0)
     assert set(system.vectors.namespaces) == before
 
 
-def test_where_it_is_allowed_strangers_are_deleted_and_nothing_else(system: System) -> None:
+def test_where_it_is_allowed_forgotten_namespaces_are_deleted_and_no_others(system: System) -> None:
     before = set(system.vectors.namespaces)
     report = cleanup(system, deletes=True)
     assert (report.unknown_namespaces, report.namespaces_deleted) == (3, 3)
-    assert set(system.vectors.namespaces) == before - set(STRANGERS)
+    assert set(system.vectors.namespaces) == before - set(FORGOTTEN)
     assert cleanup(system, deletes=True).unknown_namespaces == 0
 
 
 def test_all_pages_are_looked_at(system: System) -> None:
     report = CleanupReport()
-    # Six names begin with the prefix: ours, three strangers and two that no generation can have.
+    # Four names begin with the prefix: the one in use and three that are forgotten.
     FindUnknownNamespaces(system.store, system.vectors, page=2).run(report)
-    assert report.unknown_examples == STRANGERS
+    assert report.unknown_examples == FORGOTTEN
 
 
 def test_a_run_deletes_a_bounded_number(system: System) -> None:
     for number in range(NAMESPACES_PER_STEP):
-        system.vectors.namespaces[f"project_9_table_{number}"] = {}
+        system.vectors.namespaces[f"{DEPLOYMENT}_project_10_table_{number}"] = {}
     assert cleanup(system, deletes=True).namespaces_deleted == NAMESPACES_PER_STEP
-    assert cleanup(system, deletes=True).namespaces_deleted == len(STRANGERS)
+    assert cleanup(system, deletes=True).namespaces_deleted == len(FORGOTTEN)
 
 
 def test_a_key_that_may_not_list_is_no_failure_and_counts_nothing(system: System) -> None:

@@ -86,6 +86,10 @@ class Sweeps(Protocol):
         """Puts a namespace that could not be compared behind the others."""
         ...
 
+    def namespace_prefix(self) -> str:
+        """Returns how the names of this deployment's namespaces begin; see ``domain.ids``."""
+        ...
+
     def unknown(self, namespaces: Sequence[str]) -> list[str]:
         """Returns those that belong to no generation, in whatever state, ascending."""
         ...

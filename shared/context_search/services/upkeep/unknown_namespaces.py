@@ -1,4 +1,4 @@
-"""Namespaces of turbopuffer that no generation knows."""
+"""Namespaces of this deployment in turbopuffer that no generation knows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from context_search.domain.errors import VectorStoreRejectedError
-from context_search.domain.ids import is_generation_namespace
 from context_search.ports.outside import VectorStore
 from context_search.ports.store import Store
 from context_search.services.upkeep.cleanup_report import CleanupReport
 
-NAMESPACE_PREFIX = "project_"
 NAMESPACES_PER_PAGE = 1_000
 NAMESPACE_PAGES = 5
 EXAMPLES = 10
@@ -20,11 +18,12 @@ NAMESPACES_PER_STEP = 100
 
 @dataclass(frozen=True, slots=True)
 class FindUnknownNamespaces:
-    """Looks for namespaces of turbopuffer that no generation knows.
+    """Looks for namespaces of this deployment that no generation knows.
 
-    A restored database has forgotten some, and a turbopuffer account may be shared: what is
-    unknown here may be another deployment's, so it is counted, and deleted only where that is
-    allowed. Compares the first ``page`` × ``NAMESPACE_PAGES`` names.
+    A database that was restored to an earlier state has forgotten some. A copy of the database has
+    the same id as its original, so they are counted, and deleted only where that is allowed.
+    Namespaces of other deployments are never listed. Compares the first ``page`` ×
+    ``NAMESPACE_PAGES`` names.
     """
 
     store: Store
@@ -47,9 +46,11 @@ class FindUnknownNamespaces:
             report.namespaces_deleted += 1
 
     def _pages(self) -> Iterator[list[str]]:
+        with self.store.for_all("upkeep") as work:
+            prefix = work.sweeps.namespace_prefix()
         after = ""
         for _ in range(NAMESPACE_PAGES):
-            names = self.vectors.namespaces_after(NAMESPACE_PREFIX, after, self.page)
+            names = self.vectors.namespaces_after(prefix, after, self.page)
             yield names
             if len(names) < self.page:
                 return
@@ -61,6 +62,5 @@ class FindUnknownNamespaces:
         Names are listed before rows are read, so a namespace being created is never unknown: its
         generation is committed before its first document is written.
         """
-        ours = [name for name in names if is_generation_namespace(name)]
         with self.store.for_all("upkeep") as work:
-            return work.sweeps.unknown(ours)
+            return work.sweeps.unknown(names)

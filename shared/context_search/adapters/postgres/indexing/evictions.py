@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.indexing.indexes import INDEX, index_of_row
+from context_search.adapters.postgres.indexing.indexes import INDEX, deployment, index_of_row
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.ids import generation_namespace
 from context_search.domain.limits import ProjectLimits
@@ -78,7 +78,11 @@ class PostgresEvictions:
             "SELECT max(number) + 1 FROM index_generation WHERE index_id = :index", index=index.id
         )
         namespace = generation_namespace(
-            project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=number
+            deployment(self.tx),
+            project_id=index.project_id,
+            table_id=index.table_id,
+            index_id=index.id,
+            number=number,
         )
         self.tx.run(
             """

@@ -49,6 +49,12 @@ def project_statement(project_id: int) -> Statement:
     return _OF_PROJECT, {"project": project_id}
 
 
+def deployment(tx: Transaction) -> str:
+    """Returns the id of this database's deployment."""
+    [[found]] = tx.run("SELECT id FROM deployment")
+    return str(found)
+
+
 @dataclass(frozen=True, slots=True)
 class PostgresIndexes:
     """The port ``Indexes``."""
@@ -60,7 +66,7 @@ class PostgresIndexes:
         found = self._of_config(table_id, config)
         if found is not None:
             return found
-        name = table_namespace(project_id=project_id, table_id=table_id)
+        name = table_namespace(deployment(self.tx), project_id=project_id, table_id=table_id)
         is_taken = self.tx.run("SELECT FROM index_generation WHERE namespace = :name", name=name)
         return self._add(project_id, table_id, config, None if is_taken else name)
 
@@ -109,7 +115,11 @@ class PostgresIndexes:
         )
         if namespace is None:
             namespace = generation_namespace(
-                project_id=project_id, table_id=table_id, index_id=index_id, number=1
+                deployment(self.tx),
+                project_id=project_id,
+                table_id=table_id,
+                index_id=index_id,
+                number=1,
             )
         [[generation_id]] = self.tx.run(
             """

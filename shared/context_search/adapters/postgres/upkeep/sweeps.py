@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from context_search.adapters.postgres.indexing.chunks import ACKNOWLEDGED
+from context_search.adapters.postgres.indexing.indexes import deployment
 from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.ids import namespace_prefix
 from context_search.ports.upkeep.sweeps import SweepCounts, SweepCursor, SweepExtent
 
 
@@ -143,6 +145,9 @@ class PostgresSweeps:
             "UPDATE index_generation SET swept_at = clock_timestamp() WHERE id = :generation",
             generation=cursor.generation_id,
         )
+
+    def namespace_prefix(self) -> str:
+        return namespace_prefix(deployment(self.tx))
 
     def unknown(self, namespaces: Sequence[str]) -> list[str]:
         rows = self.tx.run(
