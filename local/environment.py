@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from context_search.adapters.secrets import with_values
@@ -41,6 +41,11 @@ class Choice:
             embedding=user.get("EMBEDDING_MODEL", MODEL) == MODEL,
             queue=not (user.get("QUEUE_URL") and user.get("DEAD_LETTER_QUEUE_URL")),
         )
+
+    @property
+    def own(self) -> list[str]:
+        """The parts that are the user's own."""
+        return [name for name, is_local in asdict(self).items() if not is_local]
 
 
 @dataclass(frozen=True, slots=True)

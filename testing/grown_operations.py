@@ -88,7 +88,7 @@ class _Operations:
     def health(self) -> None:
         """Reads the health of the project."""
         with self.work() as work:
-            work.health.of_project(self.grown.owner.project_id)
+            work.health.of_project(self.grown.owner.project_id, silent_s=180)
 
     def settle(self) -> None:
         """Writes the summaries of tools that changed."""

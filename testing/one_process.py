@@ -38,7 +38,7 @@ class OneProcess(Parts):
                 queue_url="",
                 dead_letter_queue_url="",
                 turbopuffer_api_key="unused",
-                turbopuffer_base_url="http://unused",
+                turbopuffer_base_url="http://127.0.0.1:9",
                 embedding_model=CONFIG.model,
                 embedding_dimensions=CONFIG.dimensions,
                 internal_secret="unused",  # noqa: S106 - nobody else can ask

@@ -217,3 +217,40 @@ def test_a_schedule_that_is_a_rate_tells_how_often_cleanup_runs(
     assert (
         Settings.from_environ({**COMPLETE, "CLEANUP_SCHEDULE": schedule}).cleanup_every_s == seconds
     )
+
+
+ADDRESSES = ("TURBOPUFFER_BASE_URL", "EMBEDDING_API_BASE", "RERANK_API_BASE")
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_a_provider_beyond_this_machine_is_asked_over_https(name: str) -> None:
+    for safe in ("https://vllm.internal/v1", "http://127.0.0.1:8080/v1", "http://localhost:1"):
+        Settings.from_environ({**COMPLETE, name: safe})
+    for plain in ("http://vllm.internal/v1", "http://10.0.0.7:8000", "ftp://127.0.0.1", "vllm:80"):
+        with pytest.raises(SettingsError, match=f"{name}.*ALLOW_PLAIN_PROVIDERS") as told:
+            Settings.from_environ({**COMPLETE, name: plain})
+        assert plain not in told.value.message
+        Settings.from_environ({**COMPLETE, name: plain, "ALLOW_PLAIN_PROVIDERS": "true"})
+
+
+@pytest.mark.parametrize("name", ["EMBEDDING_QUERY_PARAMS", "EMBEDDING_PASSAGE_PARAMS"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        '{"api_key": "%s"}',
+        '{"extra_headers": {"Authorization": "Bearer %s"}}',
+        '{"extra_body": {"client-secret": "%s"}}',
+        '{"extra_body": {"list": [{"hf_token": "%s"}]}}',
+        '{"aws_secret_access_key": "%s"}',
+    ],
+)
+def test_a_credential_among_the_parameters_is_refused(name: str, params: str) -> None:
+    with pytest.raises(SettingsError, match=f"{name}.*EMBEDDING_API_KEY") as told:
+        Settings.from_environ({**COMPLETE, name: params % CANARY})
+    assert CANARY not in told.value.message
+
+
+def test_a_count_of_tokens_is_no_credential() -> None:
+    given = '{"extra_body": {"truncate_prompt_tokens": 512, "keywords": true}}'
+    params = Settings.from_environ({**COMPLETE, "EMBEDDING_QUERY_PARAMS": given})
+    assert params.embedding_query_params["extra_body"]

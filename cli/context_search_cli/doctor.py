@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import httpx2
@@ -33,6 +34,11 @@ _STYLES = {"ok": "green", "look": "yellow", "wrong": "red", "skipped": "dim"}
 _UNWELL = {"degraded", "error", "stalled"}
 SKEW_S = 60
 CLEANUP_S = 300
+_PARTS = {
+    "vector_store": "docs/operations.md: turbopuffer; searches answer by words meanwhile",
+    "queue": "docs/operations.md: nothing moves; changes are indexed later",
+}
+"""Parts beside the database that /readyz tells of, and what to do when one is not well."""
 SOON_DAYS = 7
 RENEWAL_DAYS = 14
 """ACM and certbot have renewed by then."""
@@ -104,6 +110,7 @@ class Examination:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.endpoint: Endpoint = session.configuration.endpoint(session.wanted)
+        self.parts: dict[str, Any] = {}
         self.anonymous: Client = session.client_of(replace(self.endpoint, key=None, secret=None))
 
     def checks(self, *, upload: bool) -> Iterator[Check]:
@@ -119,6 +126,8 @@ class Examination:
             "the functions cannot reach PostgreSQL: see their log",
             lack="no database",
         )
+        for name, todo in _PARTS.items():
+            yield Check(name.replace("_", " "), partial(self._part, name), todo)
         yield Check(
             "key",
             self._key,
@@ -164,8 +173,16 @@ class Examination:
         return certificate(url.host, url.port or 443, ssl.create_default_context())
 
     def _ready(self) -> Finding:
-        self.anonymous.get("/readyz")
+        ready = self.anonymous.get("/readyz")
+        self.parts = {part["name"]: part for part in ready["parts"]}
         return Finding("ok", "/readyz answers")
+
+    def _part(self, name: str) -> Finding:
+        part = self.parts[name]
+        if part["state"] == "ok":
+            return Finding("ok", "answers")
+        state: State = "wrong" if part["state"] == "failing" else "look"
+        return Finding(state, f"{part['state']}: {part['code']}", _PARTS[name])
 
     def _clock(self) -> Finding:
         date = self.anonymous.get("/healthz").date

@@ -37,7 +37,7 @@ def create(
     ] = "off",
     confirm: Annotated[
         Literal["client", "required"], typer.Option(help="Who asks before it is done.")
-    ] = "client",
+    ] = "required",
     output: Output = None,
 ) -> None:
     """Make an instance; its key, which opens nothing but MCP, is shown this once."""

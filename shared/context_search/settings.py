@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -58,12 +58,33 @@ def _or_none(value: float | tuple[str, ...] | None) -> float | tuple[str, ...] |
     return value or None
 
 
+def _without_secrets(params: dict[str, object]) -> dict[str, object]:
+    """Refuses what looks like a credential: parameters are stored and shown in the clear."""
+    named = sorted(name for name in _names(params) if _CREDENTIAL.search(name))
+    if named:
+        raise ValueError(f"{', '.join(named)}: credentials belong into EMBEDDING_API_KEY")
+    return params
+
+
+def _names(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield name
+            yield from _names(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _names(inner)
+
+
+_CREDENTIAL = re.compile(r"key(?!word)|secret|token(?!s)|password|credential|authorization", re.I)
+"""Part of a parameter's name that stands for a credential; ``max_tokens`` and keywords do not."""
 _USUAL, _BOUNDS = ProjectLimits(), ProjectBounds()
 _RATE = re.compile(r"rate\((\d+) (second|minute|hour|day)s?\)")
 _UNITS_S = {"second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0}
 Secret = Annotated[str, Field(repr=False)]
 Words = Annotated[tuple[str, ...], BeforeValidator(str.split)]
 Flag = Annotated[bool, BeforeValidator({"true": True, "false": False}.get)]
+Params = Annotated[Json[dict[str, object]], AfterValidator(_without_secrets)]
 Count = Annotated[int, BeforeValidator(_number), Field(ge=0)]
 Positive = Annotated[int, BeforeValidator(_number), Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -105,8 +126,8 @@ class Settings(BaseModel):
     """Price of a million tokens; 0 and none: unknown."""
     embedding_window_tokens: Count = 250
     """Number of tokens of text for one vector; 0: one vector a chunk."""
-    embedding_query_params: Json[dict[str, object]] = Field(default_factory=dict)
-    embedding_passage_params: Json[dict[str, object]] = Field(default_factory=dict)
+    embedding_query_params: Params = Field(default_factory=dict)
+    embedding_passage_params: Params = Field(default_factory=dict)
     """Extra arguments when a question, or a passage, is embedded."""
     rerank_models: Words = ()
     """litellm's names of the models that tools may rerank with, all of one provider."""
@@ -114,6 +135,8 @@ class Settings(BaseModel):
     rerank_api_base: str | None = None
     rerank_timeout_ms: Positive = 400
     """How long a search waits for them."""
+    allow_plain_providers: Flag = False
+    """Whether turbopuffer and models may be asked without TLS beyond this machine."""
     internal_secret: Secret
     internal_secret_previous: Annotated[str | None, Field(repr=False)] = None
     query_hash_key: Secret
@@ -224,6 +247,21 @@ class Settings(BaseModel):
         """Returns how often ``cleanup`` runs; 0: not known."""
         found = _RATE.fullmatch(self.cleanup_schedule.strip())
         return int(found[1]) * _UNITS_S[found[2]] if found else 0.0
+
+    @model_validator(mode="after")
+    def _are_reached_safely(self) -> Settings:
+        addresses = {
+            "TURBOPUFFER_BASE_URL": self.turbopuffer_base_url,
+            "EMBEDDING_API_BASE": self.embedding_api_base,
+            "RERANK_API_BASE": self.rerank_api_base,
+        }
+        unsafe = [name for name, url in addresses.items() if url and not is_safe_address(url)]
+        if unsafe and not self.allow_plain_providers:
+            raise ValueError(
+                f"{', '.join(unsafe)}: not an https address; documents and keys would go in the"
+                " clear. ALLOW_PLAIN_PROVIDERS=true allows it"
+            )
+        return self
 
     @model_validator(mode="after")
     def _fit_together(self) -> Settings:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from context_search.ports.outside import Clock
 from context_search.ports.upkeep.cleanup_runs import CleanupRun
 from context_search.ports.upkeep.health import ErrorCount, ProjectReadings
+from testing.in_memory.indexes import MemoryIndexes
+from testing.in_memory.node_counts import MemoryNodeCounts
 from testing.in_memory.outbox import is_due
 from testing.in_memory.rows import GenerationRow, Rows
 
@@ -20,7 +22,7 @@ class MemoryHealth:
     rows: Rows
     clock: Clock
 
-    def of_project(self, project_id: int) -> ProjectReadings:
+    def of_project(self, project_id: int, *, silent_s: float) -> ProjectReadings:
         now = self.clock.now()
         live = self._live(project_id)
         answering = {row.id for row in live if row.state == "active"}
@@ -42,8 +44,17 @@ class MemoryHealth:
             indexes=len(indexes) - evicted,
             building=sum(row.state == "building" for row in live),
             evicted=evicted,
+            stalled=self._stalled(project_id, silent_s),
             integrity=sorted(reports, key=lambda report: str(report["at"])),
             errors=self._errors(project_id),
+        )
+
+    def _stalled(self, project_id: int, silent_s: float) -> int:
+        counts = MemoryNodeCounts(self.rows, self.clock)
+        every = MemoryIndexes(self.rows, self.clock).page(after=0, limit=len(self.rows.indexes))
+        return sum(
+            index.project_id == project_id and counts.status(index, silent_s=silent_s) == "stalled"
+            for index in every
         )
 
     def _live(self, project_id: int) -> list[GenerationRow]:

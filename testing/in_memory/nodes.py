@@ -14,10 +14,11 @@ from context_search.domain.ids import KEY_BYTES, pointer_sha256
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing.nodes import FRESH, NodeSelection, NodeUpsert
+from context_search.ports.indexing.nodes import FRESH, NodeSelection, NodeUpsert, until_due
 from context_search.ports.outside import Clock
+from testing.in_memory.comparisons import needed_scopes
 from testing.in_memory.removals import remove_nodes, remove_sets, remove_sets_of
-from testing.in_memory.rows import NodeRow, Rows
+from testing.in_memory.rows import IndexRow, NodeRow, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class MemoryNodes:
         generation = self.rows.generations[row.generation_id]
         due = row.state == "queued" and row.next_at <= now
         silent = row.state == "claimed" and row.lease_until is not None and row.lease_until < now
-        if generation.index_id is None or generation.state not in ("active", "building"):
+        if generation.index_id is None or not self._is_needed(row):
             return None
         if not (due or silent):
             return None
@@ -122,10 +123,27 @@ class MemoryNodes:
 
     def due_in(self, node_id: int) -> float | None:
         row = self.rows.nodes.get(node_id)
-        if row is None or row.state != "queued":
+        if row is None or row.state != "queued" or self._index_of(row) is None:
             return None
-        left_s = (row.next_at - self.clock.now()).total_seconds()
-        return left_s if left_s > 0 else None
+        return until_due(
+            (row.next_at - self.clock.now()).total_seconds(), is_needed=self._is_needed(row)
+        )
+
+    def are_needed(self, claims: Sequence[Claim]) -> bool:
+        rows = [self.rows.nodes.get(claim.node_id) for claim in claims]
+        return any(row is not None and self._is_needed(row) for row in rows)
+
+    def _index_of(self, row: NodeRow) -> IndexRow | None:
+        """Returns the index that a node is to be indexed for, None for one of the past."""
+        generation = self.rows.generations[row.generation_id]
+        if generation.index_id is None or generation.state not in ("active", "building"):
+            return None
+        return self.rows.indexes[generation.index_id]
+
+    def _is_needed(self, row: NodeRow) -> bool:
+        index = self._index_of(row)
+        scopes = needed_scopes(self.rows, index) if index else []
+        return any(contains(scope, row.json_pointer) for scope in scopes)
 
     def claim_many(
         self, node_ids: Sequence[int], *, max_chars: int, max_attempts: int, lease_s: float

@@ -85,6 +85,7 @@ class MemoryOutbox:
         rows = [row for _, row in sorted(self.rows.outbox.items()) if row.project_id == project_id]
         places = [row.is_long for row in rows if _has_place(row, now)]
         waiting = [row for row in rows if _waits(row, now)]
+        waiting.sort(key=lambda row: (row.body["kind"] != "enumerate", row.id))
         long = [row for row in waiting if row.is_long]
         going = long[: max(0, long_window(window) - sum(places))]
         fitting = [row for row in waiting if not row.is_long or row in going]
@@ -94,7 +95,7 @@ class MemoryOutbox:
             until, first = now + timedelta(minutes=1), row.claimed_at or now
             self.rows.change(self.rows.outbox, row.id, claimed_until=until, claimed_at=first)
         self._share(project_id, may_share, window)
-        return [(row.id, self.rows.outbox[row.id].body) for row in taken]
+        return [(id_, self.rows.outbox[id_].body) for id_ in sorted(row.id for row in taken)]
 
     def _share(self, project_id: int, taken: Sequence[int], window: int) -> None:
         now = self.clock.now()

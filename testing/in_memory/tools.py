@@ -166,6 +166,7 @@ class MemoryTools:
 
 
 def _tool(row: ToolRow, rows: Rows) -> SearchTool:
+    index = rows.indexes[rows.coverage[row.id].index_id]
     return SearchTool(
         id=row.id,
         project_id=row.project_id,
@@ -174,6 +175,7 @@ def _tool(row: ToolRow, rows: Rows) -> SearchTool:
         table_name=rows.tables[row.scope.table_id].name,
         scope=row.scope,
         search=row.search,
-        index_id=rows.coverage[row.id].index_id,
+        index_id=index.id,
         created_at=row.created_at,
+        threshold=rows.generations[index.generation_id].config.threshold,
     )

@@ -21,6 +21,9 @@ class DictVectors:
     def __init__(self) -> None:
         self.namespaces: dict[str, dict[str, VectorRow]] = {}
 
+    def ping(self, *, timeout_s: float) -> None:
+        """It is always there."""
+
     def upsert(self, namespace: str, rows: Sequence[VectorRow], *, config: IndexConfig) -> None:
         if any(len(row.vector) != config.dimensions for row in rows):
             raise VectorStoreRejectedError("a vector has the wrong dimension")

@@ -21,6 +21,9 @@ class JsonHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.answer(b"")
 
+    def do_DELETE(self) -> None:
+        self.answer(b"")
+
     def do_POST(self) -> None:
         self.answer(self.rfile.read(int(self.headers["content-length"])))
 

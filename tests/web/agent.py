@@ -91,7 +91,9 @@ def named(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 def agent(api: Api, *tools: dict[str, Any], era: Era = "2026-07-28", **opted_in: Any) -> Agent:
     """An agent with tools, whose instance has opted in."""
-    return Agent(api, api.mcp(*tools, **{"replace": "execute", **opted_in}), era)
+    return Agent(
+        api, api.mcp(*tools, **{"replace": "execute", "confirm": "client", **opted_in}), era
+    )
 
 
 def data_of(api: Api, table: Mapping[str, Any]) -> Any:

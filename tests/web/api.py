@@ -182,6 +182,11 @@ class Api:
         body |= {"search_config": config or SMALL, **more}
         return answer(self("POST", "/api/v1/tools/search", json=body), 201)
 
+    def tool_of_every_string(self, table: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """A tool, unindexed, that also returns the shortest strings; ``where`` may hide some."""
+        config = {**SMALL, "chunk_threshold": 1, **more.pop("config", {})}
+        return self.unindexed_tool(table, config, **more)
+
     def new_key(self, **body: Any) -> dict[str, Any]:
         """A further key of the project."""
         path = f"/api/v1/projects/{self.project_id}/keys"

@@ -179,7 +179,7 @@ def test_his_search_tools_are_taken_over_or_listed_as_not(
     assert reasons == {
         2: ("INVALID_INPUT", "search_config: chunk_size has a value that is not allowed"),
         3: ("INVALID_POINTER", "a JSON pointer is empty or starts with '/'"),
-        4: ("NOT_FOUND", "the project has no such table"),
+        4: ("NOT_FOUND", "there is no such table"),
     }
     parts.work()
     [hit] = his.search({"tool_id": 1}, "harbour")["results"]

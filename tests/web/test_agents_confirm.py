@@ -12,6 +12,7 @@ from tests.web.agent import FORMS, Agent, agent, data_of, named
 from tests.web.api import Api, answer
 
 OLD, NEW = "废弃仓库", "荒废工厂"
+TEXTS = f"“{OLD}” (4 characters) → “{NEW}” (4 characters)"
 STORY = {"a": [OLD, f"{OLD}、{OLD}"], "b": "old"}
 AFTER = {**STORY, "b": "older"}
 YES: Mapping[str, Any] = {"confirm": {"action": "accept", "content": {"confirm": True}}}
@@ -21,7 +22,7 @@ NO: Mapping[str, Any] = {"confirm": {"action": "accept", "content": {"confirm": 
 def story(api: Api, **opted_in: Any) -> tuple[dict[str, Any], Agent]:
     """A document, and an agent whose client takes forms."""
     table = api.table(STORY)
-    return table, agent(api, api.unindexed_tool(table), **opted_in).with_forms()
+    return table, agent(api, api.tool_of_every_string(table), **opted_in).with_forms()
 
 
 def asked(result: Mapping[str, Any]) -> tuple[str, str]:
@@ -39,7 +40,7 @@ def test_the_user_is_asked_first_and_what_he_agrees_to_is_done(api: Api, confirm
     table, someone = story(api, confirm=confirm)
     plan = someone.previewed(OLD, NEW)
     message, state = asked(someone.result("replace_execute", named(plan)))
-    assert message == f"Replace 3 matches in 1 document: “{OLD}” → “{NEW}”?"
+    assert message == f"Replace 3 matches in 1 document: {TEXTS}?"
     assert data_of(api, table) == STORY
     given = {"inputResponses": YES, "requestState": state}
     assert someone.done("replace_execute", named(plan), **given)["replaced_count"] == 3
@@ -55,7 +56,7 @@ def test_an_undo_is_asked_for_too_and_says_what_would_stay(api: Api) -> None:
     assert api("PUT", f"/api/v1/tables/{table['id']}/data", json=edited).status_code == 200
     undo = {"plan_id": plan["plan_id"]}
     message, state = asked(someone.result("replace_undo", undo))
-    assert message.startswith(f"Take back what plan {plan['plan_id']} has done: “{OLD}” → “{NEW}”")
+    assert message.startswith(f"Take back what plan {plan['plan_id']} has done: {TEXTS}")
     assert data_of(api, table) == edited
     done = someone.done("replace_undo", undo, inputResponses=YES, requestState=state)
     assert done["undoes"] == plan["plan_id"]
@@ -120,7 +121,7 @@ def test_an_answer_to_nothing_is_no_answer(api: Api) -> None:
 
 def test_a_state_is_good_for_what_it_was_made_for_and_for_nobody_else(api: Api) -> None:
     table, someone = story(api)
-    tool = api.unindexed_tool(table, name="other")
+    tool = api.tool_of_every_string(table, name="other")
     plan, other = someone.previewed(OLD, NEW), someone.previewed(OLD, "x")
     executed = someone.previewed("old", "older")
     replace(someone, capabilities=None).done("replace_execute", named(executed))
@@ -195,18 +196,53 @@ def test_what_is_done_is_told_again_without_a_question(api: Api) -> None:
     assert someone.done("replace_execute", named(plan)) == {**first, "replayed": True}
 
 
-def test_a_question_shows_texts_as_they_are(api: Api) -> None:
-    table = api.table({"a": ["x\u202ey", "line one\nline two", "k" * 300, "5 + 5"]})
-    someone = agent(api, api.unindexed_tool(table)).with_forms()
+def test_a_question_shows_texts_whole_and_what_nobody_sees_by_name(api: Api) -> None:
+    texts = ["x\u202ey", "line one\nline two", "k" * 1_000, "5 + 5", "a\u2764\ufe0f"]
+    table = api.table({"a": texts})
+    someone = agent(api, api.tool_of_every_string(table)).with_forms()
     expected = {
-        ("x\u202ey", ""): "Delete 1 match in 1 document: “xy”?",
-        ("one\nline", "1"): "Replace 1 match in 1 document: “one line” → “1”?",
-        ("k" * 300, "k"): f"Replace 1 match in 1 document: “{'k' * 200}…” → “k”?",
+        ("x\u202ey", ""): "Delete 1 match in 1 document: “x⟨U+202E⟩y” (3 characters)?",
+        ("one\nline", "1"): "“one⟨U+000A⟩line” (8 characters) → “1” (1 character)?",
+        ("k" * 1_000, "k"): f"“{'k' * 1_000}” (1,000 characters) → “k” (1 character)?",
+        ("+", "+\ufe01\U000e0100"): "→ “+⟨U+FE01⟩⟨U+E0100⟩” (3 characters)?",
+        ("\u2764\ufe0f", "b"): "“\u2764\ufe0f” (2 characters) → “b” (1 character)?",
     }
     for (find, becomes), message in expected.items():
         plan = someone.previewed(find, becomes)
-        assert asked(someone.result("replace_execute", named(plan)))[0] == message
+        assert asked(someone.result("replace_execute", named(plan)))[0].endswith(message)
     plan = someone.previewed("[0-9]", "$0$0", regex=True)
     question, _ = asked(someone.result("replace_execute", named(plan)))
-    assert question == "Replace 2 matches of the pattern in 1 document: “[0-9]” → “$0$0”?"
+    assert question == (
+        "Replace 2 matches of the pattern in 1 document: “[0-9]” (5 characters) → “$0$0” "
+        "(4 characters)?"
+    )
     assert answer(api("GET", f"/api/v1/tables/{table['id']}"), 200)["revision"] == 1
+
+
+@pytest.mark.parametrize("confirm", ["client", "required"])
+@pytest.mark.parametrize("becomes", ["z" * 1_001, "\u200b" * 200])
+def test_texts_that_do_not_fit_into_a_question_are_left_to_a_person(
+    api: Api, confirm: str, becomes: str
+) -> None:
+    table, someone = story(api, confirm=confirm)
+    plan = someone.previewed("old", becomes)
+    report = someone.refused("replace_execute", named(plan))
+    assert (report["code"], report["plan_id"]) == ("CONFIRMATION_UNAVAILABLE", plan["plan_id"])
+    assert "too long" in report["message"]
+    assert f"/projects/{api.project_id}/replace/execute" in report["message"]
+    assert data_of(api, table) == STORY
+
+
+def test_a_question_before_a_replacement_is_done_again_shows_its_texts(api: Api) -> None:
+    _, someone = story(api)
+    plain = replace(someone, capabilities=None)
+    plan = someone.previewed(OLD, NEW)
+    plain.done("replace_execute", named(plan))
+    undo = plain.done("replace_undo", {"plan_id": plan["plan_id"]})
+    message, state = asked(someone.result("replace_undo", {"plan_id": undo["plan_id"]}))
+    assert message.startswith(f"Do again what plan {plan['plan_id']} has done, and plan ")
+    assert f": {TEXTS}, in 3 places?" in message
+    given = {"inputResponses": YES, "requestState": state}
+    redone = someone.done("replace_undo", {"plan_id": undo["plan_id"]}, **given)
+    message, _ = asked(someone.result("replace_undo", {"plan_id": redone["plan_id"]}))
+    assert message == f"Take back what plan {redone['plan_id']} has done: {TEXTS}, in 3 places?"

@@ -26,7 +26,7 @@ OLD, NEW = "废弃仓库", "荒废工厂"
 def story(api: Api) -> tuple[dict[str, Any], dict[str, Any]]:
     """A document, and a tool that searches below ``/a``."""
     table = api.table(STORY, name="第三章")
-    return table, api.unindexed_tool(table, json_path="/a")
+    return table, api.tool_of_every_string(table, json_path="/a")
 
 
 # ---- Who sees the tools
@@ -74,7 +74,7 @@ def test_what_an_instance_has_not_opted_in_to_is_unknown_to_it_at_once(api: Api,
             if name not in visible:
                 assert someone.error(name, arguments)["code"] == -32602
     assert data_of(api, table) == STORY
-    someone.allow(replace="execute")
+    someone.allow(replace="execute", confirm="client")
     assert someone.done("replace_execute", named(plan))["replaced_count"] == 2
     someone.allow(replace="propose")
     assert someone.error("replace_undo", {"plan_id": plan["plan_id"]})["code"] == -32602
@@ -234,7 +234,7 @@ def test_agents_leave_room_for_the_plans_of_people(api: Api) -> None:
 
 def test_a_preview_can_be_looked_at_again_with_the_same_request_only(api: Api) -> None:
     _, tool = story(api)
-    someone = agent(api, tool, api.unindexed_tool(api.table({"x": OLD}), name="kept"))
+    someone = agent(api, tool, api.tool_of_every_string(api.table({"x": OLD}), name="kept"))
     plan = someone.previewed(OLD, NEW)
     again = {"find": OLD, "replace_with": NEW, "plan_id": plan["plan_id"]}
     assert someone.done("replace_preview", again) == plan
@@ -259,6 +259,19 @@ def test_a_text_that_changed_since_is_named_and_nothing_is_done(api: Api) -> Non
     [told] = report["changed"]
     assert (told["json_pointer"], told["reason"]) == ("/a/text", "CHANGED")
     assert data_of(api, table) == changed
+
+
+def test_no_further_preview_takes_a_proposal_from_the_person_who_may_execute_it(api: Api) -> None:
+    _, tool = story(api)
+    someone = agent(api, tool, replace="propose")
+    plans = [someone.previewed(OLD, f"{NEW}{number}") for number in range(10)]
+    report = someone.refused("replace_preview", {"find": OLD, "replace_with": NEW})
+    assert (report["code"], report["retryable"]) == ("REPLACE_BUSY", True)
+    root = f"/api/v1/projects/{api.project_id}/replace"
+    states = {answer(api("GET", f"{root}/{each['plan_id']}"), 200)["state"] for each in plans}
+    assert states == {"ready"}
+    assert api("DELETE", f"{root}/{plans[0]['plan_id']}").status_code == 204
+    assert someone.previewed(OLD, NEW)["state"] == "ready"
 
 
 def test_a_person_executes_what_an_agent_proposes(api: Api) -> None:
@@ -294,11 +307,11 @@ def test_what_an_agent_does_is_logged_without_a_word_of_the_texts(
 
 def test_an_agent_changes_a_thousand_places_at_most(api: Api) -> None:
     table = api.table({"a": ["x"] * 1_001})
-    someone = agent(api, api.unindexed_tool(table, json_path="/a"))
+    someone = agent(api, api.tool_of_every_string(table, json_path="/a"))
     arguments = {"find": "x", "replace_with": "y"}
     assert someone.refused("replace_preview", arguments)["code"] == "TOO_MANY_MATCHES"
     fewer = api.table({"a": ["x"] * 1_000})
-    someone = agent(api, api.unindexed_tool(fewer, name="fewer"))
+    someone = agent(api, api.tool_of_every_string(fewer, name="fewer"))
     plan = someone.previewed("x", "y")
     assert (plan["matches_count"], len(plan["matches"])) == (1_000, 20)
 
@@ -306,7 +319,7 @@ def test_an_agent_changes_a_thousand_places_at_most(api: Api) -> None:
 def test_a_result_is_as_long_as_models_can_read(api: Api) -> None:
     deep = "k" * 5_000
     tables = [api.table({deep: {deep: OLD * 3}}, name=f"{n}" + "名" * 190) for n in range(30)]
-    tools = [api.unindexed_tool(table, name=f"t{n}") for n, table in enumerate(tables)]
+    tools = [api.tool_of_every_string(table, name=f"t{n}") for n, table in enumerate(tables)]
     plan = agent(api, *tools).previewed(OLD, NEW)
     assert len(to_bytes(plan)) <= MAX_RESULT_BYTES
     assert (plan["matches_count"], plan["tables_count"]) == (90, 30)

@@ -52,9 +52,9 @@ def test_a_string_that_moved_within_the_scope_comes_back(api: Api) -> None:
 
 def test_several_tools_are_one_scope_and_one_can_be_named(api: Api) -> None:
     table, tool = story(api)
-    whole = api.unindexed_tool(api.table({"x": OLD}), name="whole")
-    inner = api.unindexed_tool(table, name="inner", json_path="/a/more")
-    beside = api.unindexed_tool(table, name="beside", json_path="/b")
+    whole = api.tool_of_every_string(api.table({"x": OLD}), name="whole")
+    inner = api.tool_of_every_string(table, name="inner", json_path="/a/more")
+    beside = api.tool_of_every_string(table, name="beside", json_path="/b")
     someone = agent(api, tool, whole, inner)
     assert someone.previewed(OLD, NEW)["matches_count"] == 3
     assert someone.previewed(OLD, NEW, search_tool="inner")["matches_count"] == 1
@@ -73,7 +73,7 @@ def test_an_instance_without_tools_has_nowhere_to_replace(api: Api) -> None:
 @pytest.mark.parametrize("how", ["unbound", "disabled", "tool deleted"])
 def test_a_scope_that_has_gone_is_not_written_to(api: Api, how: str) -> None:
     table, tool = story(api)
-    someone = agent(api, tool, api.unindexed_tool(api.table({"x": OLD}), name="kept"))
+    someone = agent(api, tool, api.tool_of_every_string(api.table({"x": OLD}), name="kept"))
     plan, executed = someone.previewed(OLD, NEW), someone.previewed("nothing", "something")
     someone.done("replace_execute", named(executed))
     before = data_of(api, table)

@@ -36,7 +36,9 @@ def structured(given: object) -> dict[str, Any]:
 
 def test_a_long_preview_is_looked_at_again(api: Api) -> None:
     tables = [api.table({"x": OLD}, name=str(number)) for number in range(3)]
-    someone = agent(api, *(api.unindexed_tool(each, name=f"t{each['id']}") for each in tables))
+    someone = agent(
+        api, *(api.tool_of_every_string(each, name=f"t{each['id']}") for each in tables)
+    )
     begun = structured(hurried(someone).call("replace_preview", REQUEST))
     assert (begun["state"], "digest" in begun, begun["matches"]) == ("previewing", False, [])
     assert f"plan_id {begun['plan_id']}" in begun["next"]
@@ -51,7 +53,7 @@ def test_a_long_preview_is_looked_at_again(api: Api) -> None:
 
 
 def test_a_preview_that_failed_says_why(api: Api) -> None:
-    someone = agent(api, api.unindexed_tool(api.table({"x": ["a"] * 1_001})))
+    someone = agent(api, api.tool_of_every_string(api.table({"x": ["a"] * 1_001})))
     request = {"find": "a", "replace_with": "b"}
     begun = structured(hurried(someone).call("replace_preview", request))
     api.parts.editing.preview.run(begun["plan_id"])
@@ -61,7 +63,7 @@ def test_a_preview_that_failed_says_why(api: Api) -> None:
 
 def test_what_a_worker_executes_is_asked_for_by_the_same_call(api: Api) -> None:
     tables = [api.table({"x": OLD}) for _ in range(MAX_ATOMIC_TABLES + 1)]
-    [last, *tools] = [api.unindexed_tool(each, name=f"t{each['id']}") for each in tables]
+    [last, *tools] = [api.tool_of_every_string(each, name=f"t{each['id']}") for each in tables]
     someone = agent(api, *tools)
     bindings = f"/api/v1/mcps/{someone.mcp['id']}/bindings"
     answer(api("POST", bindings, json={"tool_id": last["tool_id"]}), 201)
@@ -80,7 +82,7 @@ def test_what_a_worker_executes_is_asked_for_by_the_same_call(api: Api) -> None:
 
 
 def test_an_agent_without_the_opt_in_calls_nothing(api: Api) -> None:
-    someone = agent(api, api.unindexed_tool(api.table({"x": OLD})), replace="off")
+    someone = agent(api, api.tool_of_every_string(api.table({"x": OLD})), replace="off")
     for name in ("replace_preview", "replace_execute", "replace_undo"):
         with pytest.raises(ToolFailure, match="no such tool"):
             hurried(someone).call(name, REQUEST)

@@ -54,6 +54,7 @@ TOOL = SearchTool(
     search=SearchConfig(),
     index_id=4,
     created_at=NOW,
+    threshold=10_000,
 )
 REJECTED: dict[str, object] = {
     "code": "EMBEDDING_REJECTED",

@@ -10,8 +10,10 @@ import httpx2
 import pytest
 from fastapi import APIRouter
 
+from context_search.domain.uploads import MAX_INLINE_BYTES
 from context_search.web.app import http_app
-from context_search.web.border import QUESTION_BYTES
+from context_search.web.border import BODY_BYTES, QUESTION_BYTES, SIGN_IN_BYTES
+from context_search.web.openapi import contract
 from tests.web.api import SMALL, Api, LocalParts, exposed, problem
 from tests.web.in_process import client_of
 
@@ -85,3 +87,47 @@ def test_a_question_of_a_million_bytes_and_a_longer_document_pass(api: Api) -> N
     response = api("POST", "/api/v1/tools/1/search", content=content, headers=headers)
     problem(response, 404, "NOT_FOUND")
     assert api.table({"a": "x" * QUESTION_BYTES})["revision"] == 1
+
+
+JSON = {"content-type": "application/json"}
+WITH_BODIES = [
+    (method.upper(), path)
+    for path, methods in contract()["paths"].items()
+    for method, described in methods.items()
+    if "requestBody" in described
+]
+PUBLIC = [("POST", "/api/v1/console/sign-in")]
+
+
+@pytest.mark.parametrize(
+    "operation", [each for each in WITH_BODIES if each not in PUBLIC], ids=" ".join
+)
+def test_a_body_without_credentials_is_not_even_read(api: Api, operation: tuple[str, str]) -> None:
+    method, path = operation
+    path = re.sub(r"\{.*?\}", "1", path)
+    for headers in ({}, {"authorization": "Bearer cs_unknown"}, {"x-internal-secret": "wrong"}):
+        response = api.http.request(method, path, content=b"{no JSON", headers=JSON | headers)
+        problem(response, 401, "UNAUTHENTICATED")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "limit"),
+    [
+        ("POST", "/api/v1/mcps", BODY_BYTES),
+        ("POST", "/api/v1/tables/1/uploads", BODY_BYTES),
+        ("PATCH", "/api/v1/mcps/1", BODY_BYTES),
+        ("POST", "/api/v1/console/sign-in", SIGN_IN_BYTES),
+        ("POST", "/api/v1/tables/1/outline", QUESTION_BYTES),
+        ("POST", "/api/v1/projects/1/replace/preview", QUESTION_BYTES),
+        ("PUT", "/api/v1/tables/1/data", MAX_INLINE_BYTES),
+        ("POST", "/api/v1/tables/1/data/merge", MAX_INLINE_BYTES),
+    ],
+)
+def test_each_route_has_its_own_limit_of_a_body(
+    api: Api, method: str, path: str, limit: int
+) -> None:
+    allowed = api(method, path, content=b"[1".ljust(limit), headers=JSON)
+    assert allowed.status_code in (404, 422)
+    refused = api(method, path, content=b"[1".ljust(limit + 1), headers=JSON)
+    is_document = limit == MAX_INLINE_BYTES
+    problem(refused, 413, "DOCUMENT_TOO_LARGE" if is_document else "PAYLOAD_TOO_LARGE")

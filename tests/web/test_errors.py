@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from context_search.adapters.postgres.errors import StatementRejectedError
+from context_search.adapters.postgres.errors import PostgresUnavailableError, StatementRejectedError
 from context_search.domain import errors
 from context_search.domain.errors import ContextSearchError
 from context_search.settings import SettingsError
@@ -149,6 +149,15 @@ def test_what_went_wrong_inside_is_for_the_log_only(error: ContextSearchError) -
     status, body, _ = problem_of(error)
     assert status == 500
     assert error.message not in str(body)
+
+
+def test_what_the_database_says_of_its_outage_is_for_the_log_only() -> None:
+    error = PostgresUnavailableError(
+        "no TLS connection: certificate not trusted, SQLSTATE 28P01", sqlstate="28P01"
+    )
+    status, body, _ = problem_of(error)
+    assert (status, body["code"], body["retryable"]) == (503, "DATABASE_UNAVAILABLE", True)
+    assert body["detail"] == "the database does not answer, try again"
 
 
 def test_causes_that_go_in_a_circle_are_told_once() -> None:

@@ -55,10 +55,10 @@ def test_a_model_that_hangs_holds_up_its_own_questions_only(parts: TwoModels) ->
 
     def ask(number: int) -> str:
         with pytest.raises(EmbeddingTimeoutError) as caught:
-            embed(HANGING, f"question {number}", timeout_s=0.2)
+            embed(1, HANGING, f"question {number}", timeout_s=0.2)
         return caught.value.code
 
     with ThreadPoolExecutor(QUESTIONS_AT_ONCE) as threads:
         assert set(threads.map(ask, range(QUESTIONS_AT_ONCE))) == {"EMBEDDING_TIMEOUT"}
-    vector, was_kept = embed(SOUND, "harbour", timeout_s=5)
+    vector, was_kept = embed(1, SOUND, "harbour", timeout_s=5)
     assert (len(vector), was_kept) == (64, False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -27,14 +29,17 @@ from context_search.domain.errors import (
 )
 from context_search.domain.search import QuestionLimits
 from context_search.ports.outside import Embedder, Message
+from context_search.services.indexing.node_report import RetryLater
 from context_search.services.indexing.outgoing import RelayOutbox
 from context_search.services.searching.targets import SearchedTool
 from context_search.services.searching.timeouts import Timeouts
+from context_search.services.upkeep import part_checks
 from context_search.web.agents.search_tools import SEARCH_OUTPUT_SCHEMA
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
+from tests.adapters.json_server import JsonHandler, serving
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
 from tests.steps import write_words
@@ -239,11 +244,87 @@ def test_a_lost_namespace_is_answered_by_words_and_said(api: Api, parts: WeakPar
     assert "comets" in found["results"][0]["chunk"]["chunk_text"]
 
 
+class Portal(JsonHandler):
+    """A proxy that asks everybody to sign in, and says 200."""
+
+    def answer(self, body: bytes) -> None:  # noqa: ARG002 - whatever is asked
+        self.give(200, b"<html>Please sign in</html>")
+
+
+def test_a_page_in_the_place_of_turbopuffer_is_an_outage(
+    module_database: Database, turbopuffer_url: str
+) -> None:
+    parts = LocalParts(module_database, turbopuffer_url)
+    with serving(Portal) as portal, client_of(http_app(every_router(), parts)) as http:
+        api = Api.of_new_project(http, parts)
+        tool, unwritten = api.tool(api.table(DOCUMENT)), api.table(DOCUMENT)
+        parts.vectors = LocalParts(module_database, portal).vectors
+        found = answer(ask(api, tool), 200)
+        assert found["retrieval"]["degraded"][0] == "backend_unavailable"
+        del parts.indexer
+        second = api.unindexed_tool(unwritten)
+        with pytest.raises(RetryLater):
+            parts.work()
+        state = answer(api("GET", f"/api/v1/tools/{second['tool_id']}/search-index"), 200)
+        assert state["indexed_chunks_count"] == 0
+        assert state["last_error"]["code"] == "VECTOR_STORE_UNAVAILABLE"
+
+
 @pytest.fixture
 def without_database(turbopuffer_url: str) -> Iterator[FastAPI]:
     nobody = Database(DatabaseUrl.parse("postgresql://u:canary-5f2c@127.0.0.1:9/db"))
     yield http_app(every_router(), LocalParts(nobody, turbopuffer_url))
     nobody.close()
+
+
+def test_readiness_tells_of_a_vector_store_that_is_away(module_database: Database) -> None:
+    parts = LocalParts(module_database, "http://127.0.0.1:9")
+    with client_of(http_app(every_router(), parts)) as http:
+        ready = answer(http.get("/readyz"), 200)
+    assert ready["status"] == "degraded"
+    assert [(part["name"], part["state"]) for part in ready["parts"]] == [
+        ("database", "ok"),
+        ("vector_store", "failing"),
+        ("queue", "ok"),
+    ]
+
+
+@pytest.fixture
+def silent() -> Iterator[tuple[str, int]]:
+    """A part that accepts connections and never answers, as a stopped process does."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()
+
+
+def test_parts_that_accept_and_never_answer_are_told_within_seconds(
+    application_database: Database, silent: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_checks, "ANSWERS_WITHIN_S", 0.5)
+    parts = LocalParts(application_database, f"http://{silent[0]}:{silent[1]}")
+    with client_of(http_app(every_router(), parts)) as http:
+        api, began = Api.of_new_project(http, parts), time.monotonic()
+        for told in (
+            answer(http.get("/readyz"), 200),
+            answer(api("GET", f"/api/v1/projects/{api.project_id}/health"), 200),
+        ):
+            [found] = [part for part in told["parts"] if part["name"] == "vector_store"]
+            assert found["state"] == "failing"
+            assert found["code"] in ("NO_ANSWER", "VECTOR_STORE_TIMEOUT")
+        assert time.monotonic() - began < 10
+
+
+def test_a_database_that_accepts_and_never_answers_is_told_within_seconds(
+    silent: tuple[str, int], turbopuffer_url: str
+) -> None:
+    url = DatabaseUrl.parse(f"postgresql://u:p@{silent[0]}:{silent[1]}/db")
+    database = Database(url)
+    with client_of(http_app(every_router(), LocalParts(database, turbopuffer_url))) as http:
+        began = time.monotonic()
+        with ThreadPoolExecutor(4) as threads:
+            every = list(threads.map(http.get, ["/readyz"] * 4))
+        assert {each.status_code for each in every} == {503}
+        assert time.monotonic() - began < 10  # all of them wait at once
+    database.close()
 
 
 @pytest.mark.parametrize("path", ["/readyz", "/api/v1/tables/1", "/api/v1/tools/1"])

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from context_search.adapters.postgres.pool import Database
+from context_search.domain.errors import EmbeddingUnavailableError
 from context_search.ports.outside import Deadline
 from context_search.ports.upkeep.cleanup_runs import CleanupRun
+from context_search.web.app import http_app
+from context_search.web.openapi import contract, every_router
+from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english
 from tests.web.api import Api, LocalParts, answer, problem
+from tests.web.in_process import client_of
 
 DOCUMENT = {"a": english(300), "b": english(200, 2)}
 NOTHING = {"code": "DOCUMENT_TOO_LARGE", "message": "m", "retryable": False}
@@ -37,7 +45,7 @@ def test_a_new_project_has_nothing(api: Api) -> None:
         [],
         {"embedding_tokens": None, "reranks": None},
     )
-    assert told["indexes"] == {"live": 0, "building": 0, "evicted": 0}
+    assert told["indexes"] == {"live": 0, "building": 0, "evicted": 0, "stalled": 0}
     assert told["integrity"] == []
 
 
@@ -45,7 +53,7 @@ def test_what_waits_and_what_is_stored_is_counted(api: Api) -> None:
     tool = api.unindexed_tool(api.table(DOCUMENT))
     told = health(api)
     assert told["nodes"] == {"queued": 2}
-    assert told["indexes"] == {"live": 1, "building": 0, "evicted": 0}
+    assert told["indexes"] == {"live": 1, "building": 0, "evicted": 0, "stalled": 0}
     with api.parts.postgres.database.transaction() as tx:
         tx.run(
             "UPDATE node SET next_at = clock_timestamp() - interval '90 seconds'"
@@ -130,6 +138,101 @@ def test_the_last_run_of_cleanup_is_told_without_ids(api: Api, parts: LocalParts
     [compared] = [each for each in told["integrity"] if each["checked"]]
     assert (compared["missing"], compared["orphans"], compared["repaired"]) == (0, 0, 0)
     assert health(api.stranger())["integrity"] == []
+
+
+class AwayEmbedder(WordEmbedder):
+    """A provider that is away."""
+
+    def embed_query(self, text: str, *, timeout_s: float) -> list[float]:  # noqa: ARG002 - the port
+        raise EmbeddingUnavailableError("away")
+
+
+@contextmanager
+def api_over(parts: LocalParts) -> Iterator[Api]:
+    """A client of a new project over other parts."""
+    with client_of(http_app(every_router(), parts, contract=contract)) as http:
+        yield Api.of_new_project(http, parts)
+
+
+def part(told: dict[str, Any], name: str) -> tuple[str, str | None]:
+    [found] = [each for each in told["parts"] if each["name"] == name]
+    return found["state"], found["code"]
+
+
+def cleaned(parts: LocalParts, at: datetime, *errors: str) -> None:
+    """Notes a run of cleanup of 3 s that ended ``at`` a moment."""
+    run = CleanupRun(at, 3.0, is_complete=not errors, errors=errors, rests_until=None)
+    with parts.store.for_all("test") as work:
+        work.cleanup_runs.note(run)
+
+
+def test_all_is_well_only_if_every_part_is(api: Api, parts: LocalParts) -> None:
+    cleaned(parts, datetime.now(UTC))
+    told = health(api)
+    assert [each["name"] for each in told["parts"]] == [
+        "database",
+        "vector_store",
+        "embedder",
+        "queue",
+        "indexes",
+        "cleanup",
+    ]
+    assert {each["state"] for each in told["parts"]} == {"ok"}
+    assert told["verdict"] == "ok"
+
+
+def test_a_vector_store_and_a_model_that_fail_are_told(
+    application_database: Database,
+) -> None:
+    broken = LocalParts(application_database, "http://127.0.0.1:9")
+    broken._embedder = AwayEmbedder
+    with api_over(broken) as api:
+        told = health(api)
+    assert part(told, "vector_store") == ("failing", "VECTOR_STORE_UNAVAILABLE")
+    assert part(told, "embedder") == ("failing", "EMBEDDING_UNAVAILABLE")
+    assert (part(told, "database"), told["verdict"]) == (("ok", None), "failing")
+
+
+def test_a_stalled_index_and_an_overdue_cleanup_are_told(
+    application_database: Database, turbopuffer_url: str
+) -> None:
+    parts = LocalParts(application_database, turbopuffer_url)
+    parts.settings = parts.settings.model_copy(update={"cleanup_schedule": "rate(1 minute)"})
+    with api_over(parts) as api:
+        check_stalled_and_overdue(api, parts)
+
+
+def check_stalled_and_overdue(api: Api, parts: LocalParts) -> None:
+    tool = api.unindexed_tool(api.table(DOCUMENT))
+    cleaned(parts, datetime.now(UTC) - timedelta(seconds=150))
+    with api.parts.postgres.database.transaction() as tx:
+        tx.run(
+            "UPDATE node SET next_at = clock_timestamp() - interval '190 seconds'"
+            " WHERE table_id = (SELECT tool.table_id FROM tool WHERE tool.id = :tool)",
+            tool=tool["tool_id"],
+        )
+    told = health(api)
+    assert part(told, "indexes") == ("failing", "INDEX_STALLED")
+    assert told["indexes"]["stalled"] == 1
+    assert part(told, "cleanup") == ("failing", "CLEANUP_OVERDUE")
+    assert told["verdict"] == "failing"
+    parts.work()
+    cleaned(parts, datetime.now(UTC) - timedelta(seconds=110))
+    assert health(api)["verdict"] == "ok"
+    cleaned(parts, datetime.now(UTC), "VECTOR_STORE_TIMEOUT")
+    assert part(health(api), "cleanup") == ("failing", "VECTOR_STORE_TIMEOUT")
+
+
+def test_orders_that_wait_are_the_queues_failure(api: Api) -> None:
+    with api.parts.postgres.database.transaction() as tx:
+        tx.run(
+            "INSERT INTO outbox (project_id, body, created_at)"
+            " VALUES (:project, '{}', clock_timestamp() - interval '190 seconds')",
+            project=api.project_id,
+        )
+    assert part(health(api), "queue") == ("failing", "ORDERS_WAIT")
+    with api.parts.postgres.database.transaction() as tx:
+        tx.run("DELETE FROM outbox WHERE project_id = :project", project=api.project_id)
 
 
 def test_one_run_is_kept(parts: LocalParts) -> None:

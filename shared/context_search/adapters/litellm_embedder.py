@@ -13,6 +13,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+from context_search.adapters.bounded_http import bounded, ending_within
 from context_search.adapters.provider_calls import Refusal, retry_after_s
 from context_search.adapters.provider_embedder import ProviderEmbedder, Vectors
 from context_search.domain.errors import EmbeddingDimensionMismatchError
@@ -75,7 +76,8 @@ class LitellmEmbedder(ProviderEmbedder):
             **params,
         }
         try:
-            reply = self._litellm.embedding(input=texts, timeout=timeout_s, **arguments)
+            with ending_within(timeout_s):
+                reply = self._litellm.embedding(input=texts, timeout=timeout_s, **arguments)
         except Exception as error:  # noqa: BLE001 litellm lets errors of any library through
             return refusal_of(error)
         return Vectors(_pairs(reply), _tokens(reply))
@@ -110,11 +112,25 @@ def import_litellm() -> Any:
     litellm.DEFAULT_MAX_RETRIES = 0
     # litellm keeps a client, so a connection, per timeout, and no deadline is like another.
     if litellm.client_session is None:
-        # A redirect would hand texts to another host than the one that was chosen.
-        litellm.client_session = importlib.import_module("httpx").Client(follow_redirects=False)
+        litellm.client_session = _safe(importlib.import_module("httpx").Client())
+        _make_clients_safe(litellm)
         atexit.register(litellm.client_session.close)
         atexit.register(litellm.in_memory_llm_clients_cache.flush_cache)  # closes its clients
     return litellm
+
+
+def _make_clients_safe(litellm: Any) -> None:
+    """Bounds the clients that litellm makes for the providers that it asks without an SDK."""
+    handler: Any = importlib.import_module("litellm.llms.custom_httpx.http_handler").HTTPHandler
+    create = handler.create_client
+    handler.create_client = lambda self: _safe(create(self))
+    _safe(litellm.module_level_client.client)
+
+
+def _safe(client: Any) -> Any:
+    # A redirect would hand texts to another host than the one that was chosen.
+    client.follow_redirects = False
+    return bounded(client, importlib.import_module("httpx"))
 
 
 def refusal_of(error: Exception) -> Refusal:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from context_search.adapters.bounded_http import ending_within
 from context_search.adapters.litellm_embedder import import_litellm, refusal_of
 from context_search.adapters.provider_calls import RERANKING, ProviderKey, Refusal
 from context_search.domain.billed import Billed, OnBilled
@@ -71,9 +72,10 @@ class LitellmReranker:
             """What litellm gives, or a Refusal."""
             timeout_s = RERANKING.time_until(deadline)
             try:
-                return self._litellm.rerank(
-                    **asked, **self._arguments, api_key=api_key, timeout=timeout_s
-                )
+                with ending_within(timeout_s):
+                    return self._litellm.rerank(
+                        **asked, **self._arguments, api_key=api_key, timeout=timeout_s
+                    )
             except Exception as error:  # noqa: BLE001 litellm lets errors of any library through
                 return refusal_of(error)
 

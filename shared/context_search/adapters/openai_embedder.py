@@ -8,9 +8,6 @@ which nothing of the request depends on more than their name and the settings; l
 from __future__ import annotations
 
 import json
-import math
-import threading
-import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +16,7 @@ from typing import Any
 import httpx2
 import msgspec
 
+from context_search.adapters.bounded_http import MAX_BYTES, ReplyTooLongError, bounded
 from context_search.adapters.provider_calls import Refusal, retry_after_s
 from context_search.adapters.provider_embedder import ProviderEmbedder, Vectors
 from context_search.domain.errors import EmbeddingDimensionMismatchError
@@ -77,67 +75,6 @@ def may_be_asked(params: Mapping[str, object]) -> bool:
     )
 
 
-class _End(threading.local):
-    """When what this thread asks for has to be over, on the monotonic clock."""
-
-    at = math.inf
-
-    def at_most(self, timeout_s: float | None) -> float:
-        """Returns how long to wait for the socket. Raises ReadTimeout when it is over."""
-        left_s = self.at - time.monotonic()
-        if left_s <= 0:
-            raise httpx2.ReadTimeout("the reply had no end in time")
-        return left_s if timeout_s is None else min(timeout_s, left_s)
-
-
-class _EndingStream:
-    """A connection that ends with the request: the client's timeout is for each read alone.
-
-    A server that sends a little of a head, or of nothing, again and again would hold it for ever.
-    """
-
-    def __init__(self, inner: Any, end: _End) -> None:
-        self._inner, self._end = inner, end
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Waits no longer than the request may take."""
-        read: bytes = self._inner.read(max_bytes, self._end.at_most(timeout))
-        return read
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Waits no longer than the request may take."""
-        self._inner.write(buffer, self._end.at_most(timeout))
-
-    def start_tls(self, *args: Any, **more: Any) -> _EndingStream:
-        """Returns the same, encrypted."""
-        return _EndingStream(self._inner.start_tls(*args, **more), self._end)
-
-
-class _EndingBackend:
-    """What httpcore2 opens connections with; they end with their requests."""
-
-    def __init__(self, inner: Any, end: _End) -> None:
-        self._inner, self._end = inner, end
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    def connect_tcp(self, *args: Any, **more: Any) -> _EndingStream:
-        """Returns a connection of the inner backend."""
-        return _EndingStream(self._inner.connect_tcp(*args, **more), self._end)
-
-
-def _end_all(client: httpx2.Client, end: _End) -> None:
-    # The client hands no backend on. Those of proxies in the environment are among them.
-    for transport in (client._transport, *client._mounts.values()):
-        if isinstance(transport, httpx2.HTTPTransport):
-            pool: Any = transport._pool
-            pool._network_backend = _EndingBackend(pool._network_backend, end)
-
-
 class OpenAiEmbedder(ProviderEmbedder):
     """A model behind OpenAI's route; it keeps its connections.
 
@@ -149,12 +86,13 @@ class OpenAiEmbedder(ProviderEmbedder):
         """``more`` are the arguments of ProviderEmbedder."""
         super().__init__(model, dimensions, **more)
         self._route = route
-        self._client = httpx2.Client(
-            follow_redirects=False,
-            limits=httpx2.Limits(max_keepalive_connections=20, keepalive_expiry=60.0),
+        self._client = bounded(
+            httpx2.Client(
+                follow_redirects=False,
+                limits=httpx2.Limits(max_keepalive_connections=20, keepalive_expiry=60.0),
+            ),
+            httpx2,
         )
-        self._end = _End()
-        _end_all(self._client, self._end)
         weakref.finalize(self, self._client.close)
 
     def warm_up(self) -> None:
@@ -167,26 +105,26 @@ class OpenAiEmbedder(ProviderEmbedder):
         api_key: str | None,
         timeout_s: float,
     ) -> Vectors | Refusal:
-        self._end.at = time.monotonic() + timeout_s
         longest = BYTES_BESIDE + BYTES_A_NUMBER * self.dimensions * len(texts)
         headers = {"Content-Type": "application/json"}
         if api_key is not None:
             headers["Authorization"] = f"Bearer {api_key}"
         try:
-            with self._client.stream(
-                "POST",
+            response = self._client.post(
                 self._route.url,
                 content=msgspec.json.encode(self._body(texts, params)),
                 headers=headers,
                 timeout=timeout_s,
-            ) as response:
-                if not response.is_success:
-                    return _refusal(response)
-                content = _read(response, longest)
+                extensions={MAX_BYTES: longest},
+            )
+        except ReplyTooLongError:
+            raise EmbeddingDimensionMismatchError(
+                "the reply is longer than its vectors can be"
+            ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
             is_late = isinstance(error, httpx2.TimeoutException)
             return Refusal(type(error).__name__, 408 if is_late else None)
-        return vectors_of(content)
+        return vectors_of(response.content) if response.is_success else _refusal(response)
 
     def _body(self, texts: Sequence[str], params: Mapping[str, object]) -> dict[str, object]:
         body: dict[str, object] = {"model": self._route.name, "input": texts}
@@ -200,15 +138,6 @@ class OpenAiEmbedder(ProviderEmbedder):
 def _refusal(response: httpx2.Response) -> Refusal:
     status = response.status_code
     return Refusal(f"the provider answered {status}", status, retry_after_s(response.headers))
-
-
-def _read(response: httpx2.Response, longest: int) -> bytes:
-    content = bytearray()
-    for piece in response.iter_bytes():
-        content += piece
-        if len(content) > longest:
-            raise EmbeddingDimensionMismatchError("the reply is longer than its vectors can be")
-    return bytes(content)
 
 
 class _Item(msgspec.Struct):

@@ -1,4 +1,7 @@
-"""turbopuffer behind the port ``VectorStore``, through its own SDK."""
+"""turbopuffer behind the port ``VectorStore``, through its own SDK.
+
+A proxy, a portal or a wrong address answers 200, too: every reply is checked here.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,16 @@ import struct
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import httpx2
+import msgspec
 import turbopuffer
 from turbopuffer import DefaultHttpxClient, Turbopuffer
 
+from context_search.adapters.bounded_http import bounded
 from context_search.domain.billed import Billed, OnBilled
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import (
@@ -33,6 +38,7 @@ WRITE_RETRIES = 2
 MAX_PAGE = 1_000
 LONGEST_PAUSE_S = 2.0
 _ranked = maker_of(Ranked)
+Reply = TypeVar("Reply", bound=msgspec.Struct)
 _PASSING = (401, 403)
 _LATE = (408, 504)
 _FILTERABLE = {"filterable": True}
@@ -49,6 +55,52 @@ _CONTENT = {
     # The default length of 39 would drop longer identifiers and paths without a word.
     "full_text_search": {"tokenizer": "pre_tokenized_array", "max_token_length": 254},
 }
+
+
+class _Row(msgspec.Struct):
+    id: str
+
+
+class _Scored(_Row):
+    dist: float = msgspec.field(name="$dist")
+
+
+class _Stored(_Row):
+    vector: list[float]
+
+
+class _Rows(msgspec.Struct):
+    rows: list[_Row]
+    billing: Any = None
+
+
+class _StoredRows(msgspec.Struct):
+    rows: list[_Stored]
+    billing: Any = None
+
+
+class _Leg(msgspec.Struct):
+    rows: list[_Scored]
+
+
+class _Legs(msgspec.Struct):
+    results: list[_Leg]
+    billing: Any = None
+
+
+class _Written(msgspec.Struct):
+    status: Literal["OK"]
+    rows_affected: int
+    billing: Any = None
+
+
+class _Deleted(msgspec.Struct):
+    status: Literal["OK"]
+
+
+class _Names(msgspec.Struct):
+    namespaces: list[_Row]
+    next_cursor: str | None = None
 
 
 class TurbopufferVectors:
@@ -69,11 +121,14 @@ class TurbopufferVectors:
         ``on_billed`` is told what each reply says of the bill.
         """
         self._on_billed = on_billed
-        http_client = DefaultHttpxClient(
-            auth=RenewedKey(api_key, instead_of),
-            event_hooks={"response": [refuse_long_pauses]},
-            # One would hand vectors and tokens to another host than the one that was chosen.
-            follow_redirects=False,
+        http_client = bounded(
+            DefaultHttpxClient(
+                auth=RenewedKey(api_key, instead_of),
+                event_hooks={"response": [refuse_long_pauses]},
+                # One would hand vectors and tokens to another host than the one that was chosen.
+                follow_redirects=False,
+            ),
+            httpx2,
         )
         weakref.finalize(self, http_client.close)
         self._client = Turbopuffer(
@@ -87,44 +142,53 @@ class TurbopufferVectors:
             http_client=http_client,
         )
 
+    def ping(self, *, timeout_s: float) -> None:
+        client = self._client.with_options(timeout=timeout_s, max_retries=0)
+        # Whoever may not list is answered 403.
+        with translated(final=403), suppress(turbopuffer.PermissionDeniedError):
+            read(client.with_raw_response.namespaces(page_size=1), _Names)
+
     def upsert(self, namespace: str, rows: Sequence[VectorRow], *, config: IndexConfig) -> None:
         """The whole schema goes with every write, so that filters always resolve."""
         with translated():
-            reply = self._client.namespace(namespace).write(
+            raw = self._client.namespace(namespace).with_raw_response.write(
                 distance_metric="cosine_distance",
                 schema=schema_of(config),  # type: ignore[arg-type]
                 # As ``upsert_rows=`` the SDK would visit every token of every row in Python.
                 extra_body={"upsert_rows": [columns_of(row) for row in rows]},
             )
-        self._on_billed(billed_of(reply))
+            reply = read(raw, _Written)
+            if reply.rows_affected != len(rows):
+                raise ValueError(f"{reply.rows_affected} rows of {len(rows)} were written")
+        self._on_billed(billed_of(reply.billing))
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
+        """How many rows were there is not known, so any number of deleted ones is an answer."""
         try:
             with translated():
-                reply = self._client.namespace(namespace).write(deletes=list(ids))
+                raw = self._client.namespace(namespace).with_raw_response.write(deletes=list(ids))
+                reply = read(raw, _Written)
         except NamespaceMissingError:
             return
-        self._on_billed(billed_of(reply))
+        self._on_billed(billed_of(reply.billing))
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
         """One request for both legs; at most one retry within the deadline."""
         queries = list(subqueries(query))
         client = self._client.with_options(timeout=timeout_s / 2, max_retries=1)
         with translated():
-            # As an argument the SDK would look at each number of the vector for what to rename, and
-            # it would make a model of each of 10,000 rows.
+            # As an argument the SDK would look at each number of the vector for what to rename.
             raw = client.namespace(namespace).with_raw_response.multi_query(
                 queries=[], extra_body={"queries": queries}
             )
-            reply: Any = raw.parse(to=object)
-        self._on_billed(billed_of(reply))
-        results = [result.get("rows") or [] for result in reply["results"]]
-        if len(results) != len(queries):
-            raise VectorStoreUnavailableError("turbopuffer answered another number of queries")
-        legs = iter(results)
-        nearest = None if query.vector is None else next(legs)
-        vector = None if nearest is None else _best(nearest, query.limit, sign=-1.0, offset=1.0)
-        keyword = None if query.tokens is None else _best(next(legs), query.limit)
+            reply = read(raw, _Legs)
+            if len(reply.results) != len(queries):
+                raise ValueError("another number of queries")
+            legs = (leg.rows for leg in reply.results)
+            nearest = None if query.vector is None else next(legs)
+            vector = None if nearest is None else _best(nearest, query.limit, sign=-1.0, offset=1.0)
+            keyword = None if query.tokens is None else _best(next(legs), query.limit)
+        self._on_billed(billed_of(reply.billing))
         longest = max(len(vector or ()), len(keyword or ()))
         return Legs(
             vector=vector,
@@ -136,47 +200,64 @@ class TurbopufferVectors:
         if not ids:
             return {}
         with translated():
-            reply = self._client.namespace(namespace).query(
+            raw = self._client.namespace(namespace).with_raw_response.query(
                 rank_by=("id", "asc"),
                 filters=("id", "In", list(ids)),
                 limit=len(ids),
                 include_attributes=["vector"],
             )
-        self._on_billed(billed_of(reply))
-        return {str(row.id): _floats(row.vector) for row in reply.rows or [] if row.vector}
+            reply = read(raw, _StoredRows)
+            if len({len(row.vector) for row in reply.rows}) > 1:
+                raise ValueError("vectors of several lengths")
+        self._on_billed(billed_of(reply.billing))
+        return {row.id: row.vector for row in reply.rows}
 
     def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
         found: set[str] = set()
         for first in range(0, len(ids), MAX_QUERY_ROWS):
             names = list(ids[first : first + MAX_QUERY_ROWS])
             with translated():
-                reply = self._client.namespace(namespace).query(
+                raw = self._client.namespace(namespace).with_raw_response.query(
                     rank_by=("id", "asc"), filters=("id", "In", names), limit=len(names)
                 )
-            self._on_billed(billed_of(reply))
-            found |= {str(row.id) for row in reply.rows or []}
+                reply = read(raw, _Rows)
+            self._on_billed(billed_of(reply.billing))
+            found |= {row.id for row in reply.rows}
         return found
 
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
         with translated():
-            reply = self._client.namespace(namespace).query(
+            raw = self._client.namespace(namespace).with_raw_response.query(
                 rank_by=("id", "asc"),
                 filters=("id", "Gt", after),
                 limit=min(limit, MAX_QUERY_ROWS),
             )
-        self._on_billed(billed_of(reply))
-        return [str(row.id) for row in reply.rows or []]
+            reply = read(raw, _Rows)
+        self._on_billed(billed_of(reply.billing))
+        return [row.id for row in reply.rows]
 
     def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
         """The service's own cursors are opaque, so the pages before are read too."""
         with translated(final=403):  # a key may be good for all else, and not for this
-            listed = self._client.namespaces(prefix=prefix, page_size=min(limit, MAX_PAGE))
-            return list(islice((each.id for each in listed if each.id > after), limit))
+            listed = self._names(prefix, min(limit, MAX_PAGE))
+            return list(islice((name for name in listed if name > after), limit))
+
+    def _names(self, prefix: str, page_size: int) -> Iterator[str]:
+        cursor: str | None = ""
+        while cursor is not None:
+            raw = self._client.with_raw_response.namespaces(
+                prefix=prefix, page_size=page_size, cursor=cursor or turbopuffer.omit
+            )
+            page = read(raw, _Names)
+            yield from (each.id for each in page.namespaces)
+            if page.next_cursor and page.next_cursor == cursor:
+                raise ValueError("the same page again")
+            cursor = page.next_cursor or None
 
     def delete_namespace(self, namespace: str) -> None:
         try:
             with translated():
-                self._client.namespace(namespace).delete_all()
+                read(self._client.namespace(namespace).with_raw_response.delete_all(), _Deleted)
         except NamespaceMissingError:
             return
 
@@ -234,6 +315,8 @@ def translated(*, final: int | None = None) -> Iterator[None]:
         raise VectorStoreRejectedError(f"turbopuffer answered {error.status_code}") from error
     except turbopuffer.APIError as error:
         raise VectorStoreUnavailableError(type(error).__name__) from error
+    except (ValueError, RecursionError) as error:  # of ``read`` and ``first_row_ids``
+        raise VectorStoreUnavailableError("the reply is not turbopuffer's") from error
 
 
 def _unavailable(error: turbopuffer.APIStatusError) -> VectorStoreUnavailableError:
@@ -255,21 +338,27 @@ def _retry_after_s(response: httpx2.Response) -> float | None:
         return None
 
 
-def billed_of(reply: object) -> Billed:
-    """Returns what a reply of a write or a query says of the bill; the SDK checks none of it.
+def read(raw: Any, kind: type[Reply]) -> Reply:
+    """Returns the reply of the SDK's raw response. Raises msgspec's error for what is none.
 
-    ``reply`` is a model of the SDK, or what the reply's JSON says.
+    The SDK itself takes anything, and makes a model of each of 10,000 rows.
     """
-    billing = _member(reply, "billing")
+    return msgspec.json.decode(raw.http_response.content, type=kind)
+
+
+def billed_of(billing: object) -> Billed:
+    """Returns what a reply of a write or a query says of the bill; 0 for what is no count."""
+    told = billing if isinstance(billing, dict) else {}
+
+    def count(name: str) -> int:
+        value = told.get(f"billable_logical_bytes_{name}")
+        return value if type(value) is int and value >= 0 else 0
+
     return Billed(
-        written_bytes=_member(billing, "billable_logical_bytes_written") or 0,
-        queried_bytes=_member(billing, "billable_logical_bytes_queried") or 0,
-        returned_bytes=_member(billing, "billable_logical_bytes_returned") or 0,
+        written_bytes=count("written"),
+        queried_bytes=count("queried"),
+        returned_bytes=count("returned"),
     )
-
-
-def _member(of: object, name: str) -> Any:
-    return of.get(name) if isinstance(of, dict) else getattr(of, name, None)
 
 
 def schema_of(config: IndexConfig) -> dict[str, object]:
@@ -336,17 +425,11 @@ def _by_words(tokens: Mapping[str, float]) -> tuple[object, ...]:
 
 
 def _best(
-    rows: Sequence[Mapping[str, Any]], limit: int, *, sign: float = 1.0, offset: float = 0.0
+    rows: Sequence[_Scored], limit: int, *, sign: float = 1.0, offset: float = 0.0
 ) -> list[Ranked]:
     """Returns one row per chunk, that of its best window, in the order of the leg."""
-    names = first_row_ids([row["id"] for row in rows])  # thousands
-    scores = [offset + sign * row["$dist"] for row in rows]
+    names = first_row_ids([row.id for row in rows])  # thousands
+    scores = [offset + sign * row.dist for row in rows]
     best: dict[str, float] = {}
     deque(map(best.setdefault, names, scores), maxlen=0)
     return list(map(_ranked, islice(best.items(), limit)))
-
-
-def _floats(vector: object) -> Sequence[float]:
-    if not isinstance(vector, list):
-        raise VectorStoreUnavailableError("turbopuffer answered a vector in another encoding")
-    return vector

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from context_search.services.indexing.settle import Settler
     from context_search.services.indexing.worker import Worker
     from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
+    from context_search.services.upkeep.part_checks import PartCheck
     from context_search.services.upkeep.readiness import Readiness
     from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
     from context_search.services.upkeep.sweep_round import SweepRounds
@@ -336,21 +337,54 @@ class Parts(LiveSettings):
         from context_search.bootstrap.reading import ReadingParts  # noqa: PLC0415
 
         issuer = self.access.token_issuer
-        return ReadingParts(self.store, self.settings, self.model, issuer, self.clock)
+        return ReadingParts(
+            self.store, self.settings, self.model, issuer, self.clock, self._outside_checks
+        )
 
     @cached_property
     def readiness(self) -> Readiness:
-        """Whether Postgres answers."""
-        from context_search.services.upkeep.readiness import Readiness  # noqa: PLC0415
+        """Whether Postgres answers, and what else is asked of no model."""
+        from context_search.services.upkeep.part_checks import PartCheck  # noqa: PLC0415
+        from context_search.services.upkeep.readiness import Readiness, ask_database  # noqa: PLC0415
 
-        return Readiness(self.store, self.clock)
+        database = PartCheck("database", lambda: ask_database(self.store, self.clock), self.clock)
+        vectors, _, queue = self._outside_checks
+        return Readiness(database, (vectors, queue))
+
+    @cached_property
+    def _outside_checks(self) -> tuple[PartCheck, PartCheck, PartCheck]:
+        """The vector store, the model and the queue."""
+        from context_search.services.indexing.project_index import project_config  # noqa: PLC0415
+        from context_search.services.upkeep.part_checks import (  # noqa: PLC0415
+            ANSWERS_WITHIN_S,
+            PartCheck,
+        )
+
+        config = project_config(self.model)
+        return (
+            PartCheck(
+                "vector_store",
+                lambda: self.vectors.ping(timeout_s=ANSWERS_WITHIN_S),
+                self.clock,
+            ),
+            PartCheck(
+                "embedder",
+                lambda: self.embedder_of(config).embed_query("ping", timeout_s=ANSWERS_WITHIN_S),
+                self.clock,
+                prepare=lambda: self.embedder_of(config).warm_up(),
+            ),
+            PartCheck("queue", lambda: self.queue.is_empty(), self.clock),  # noqa: PLW0108 - lazily
+        )
 
     @cached_property
     def tables(self) -> ManageTables:
         """The use cases of projects and tables."""
+        from context_search.domain.uploads import MAX_UPLOAD_BYTES  # noqa: PLC0415
         from context_search.services.catalog.tables import ManageTables  # noqa: PLC0415
 
-        return ManageTables(self.store, bounds=self.settings.project_bounds)
+        most = min(MAX_UPLOAD_BYTES, self.editing.longest_document)
+        bounds = self.settings.project_bounds
+        return ManageTables(self.store, max_changed_bytes=most, bounds=bounds)
 
     @cached_property
     def tools(self) -> ToolUseCases:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from context_search.services.catalog.list_tables import ListTables
     from context_search.services.catalog.outline import ReadPieces
     from context_search.services.indexing.strings import ReadStrings
+    from context_search.services.upkeep.part_checks import PartCheck
     from context_search.services.upkeep.project_health import ReadProjectHealth
     from context_search.web.routes.access.whoami import WhoAmIUseCases
 
@@ -29,6 +31,7 @@ class ReadingParts:
     model: Model
     token_issuer: str | None
     clock: Clock
+    outside: Sequence[PartCheck]
 
     @cached_property
     def whoami(self) -> WhoAmIUseCases:
@@ -80,13 +83,17 @@ class ReadingParts:
     @property
     def health(self) -> ReadProjectHealth:
         """How a project is."""
-        from context_search.services.upkeep.project_health import ReadProjectHealth  # noqa: PLC0415
+        from context_search.services.upkeep.project_health import (  # noqa: PLC0415
+            HealthLimits,
+            ReadProjectHealth,
+        )
 
         settings = self.settings
-        return ReadProjectHealth(
-            self.store,
+        limits = HealthLimits(
             settings.project_limits,
             settings.project_bounds,
             settings.daily_limits,
-            self.clock,
+            settings.silent_after_s,
+            settings.cleanup_every_s,
         )
+        return ReadProjectHealth(self.store, limits, self.clock, self.outside)

@@ -305,6 +305,12 @@ class ManagementBackpressureError(BackpressureError):
     code = "MANAGEMENT_BACKPRESSURE"
 
 
+class ImportBusyError(BackpressureError):
+    """Another worker imports the upload. Only the log of workers shows it."""
+
+    code = "IMPORT_BUSY"
+
+
 class ReplaceBusyError(BackpressureError):
     """Another plan of the project is being executed, or too many previews are going on."""
 
@@ -417,10 +423,14 @@ class EmbeddingRejectedError(EmbeddingError):
 
 
 class EmbeddingDimensionMismatchError(EmbeddingError):
-    """Count, dimension or values of the reply are not what the model promises."""
+    """Count, dimension or values of the reply are not what the model promises.
+
+    ``found`` is how many numbers a vector of the reply has, where that is what is wrong.
+    """
 
     code = "EMBEDDING_DIMENSION_MISMATCH"
     retryable = False
+    found: int | None = None
 
 
 class RerankError(ContextSearchError):

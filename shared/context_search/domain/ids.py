@@ -85,9 +85,14 @@ def first_row_id(window_id: str) -> str:
 
 
 def first_row_ids(window_ids: Sequence[str]) -> Sequence[str]:
-    """Returns ``first_row_id`` of each; of thousands at once, as a rule without a window."""
+    """Returns ``first_row_id`` of each; of thousands at once, as a rule without a window.
+
+    Raises ValueError for ids that are none of vector rows.
+    """
     dots = "".join(window_ids).count(".")
     # None has fewer, so that many are those of first rows alone.
+    if dots < (_PARTS - 1) * len(window_ids):
+        raise ValueError("these are no ids of vector rows")
     return (
         window_ids if dots == (_PARTS - 1) * len(window_ids) else [*map(first_row_id, window_ids)]
     )

@@ -68,7 +68,10 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class SearchTool:
-    """A live tool of type ``search`` with the index that serves it."""
+    """A live tool of type ``search`` with the index that serves it.
+
+    ``threshold`` is the length of the shortest string that the index holds.
+    """
 
     id: int
     project_id: int
@@ -79,6 +82,7 @@ class SearchTool:
     search: SearchConfig
     index_id: int
     created_at: datetime | None
+    threshold: int
 
     @property
     def settings(self) -> ToolSettings:

@@ -262,6 +262,10 @@ class VectorStore(Protocol):
     VectorStoreRejectedError for a definite 4xx, NamespaceMissingError for a missing namespace.
     """
 
+    def ping(self, *, timeout_s: float) -> None:
+        """Asks for nothing but an answer; it costs no query."""
+        ...
+
     def upsert(self, namespace: str, rows: Sequence[VectorRow], *, config: IndexConfig) -> None:
         """Writes whole rows; repeating the same call changes nothing."""
         ...

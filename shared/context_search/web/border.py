@@ -1,5 +1,7 @@
 """What holds for every request: an id follows it, its body is JSON and not too long.
 
+Who is calling is asked before a body is read: whoever has no key costs nothing.
+
 The rules of JSON: see ``domain.documents.parse_json``.
 """
 
@@ -26,10 +28,19 @@ from context_search.domain.errors import (
     UnsupportedMediaTypeError,
 )
 from context_search.domain.uploads import MAX_INLINE_BYTES
+from context_search.web.callers import credential_checks
 
+BODY_BYTES = 64_000
+"""How many bytes a body holds at most, on every route that is not below."""
 QUESTION_BYTES = 1_000_000
-"""Maximum bytes of a question's body. Documents may be as long as the platform allows."""
-_ASKING = ("/search", "/explain", "/retrieve")
+"""The same of a question, a judged set, and what names a string by a pointer of any length."""
+SIGN_IN_BYTES = 1_000
+"""The same of the one route that parses a body of a caller without credentials."""
+_DOCUMENTS = ("/api/v1/tables", "/data", "/data/replace", "/data/merge")
+_QUESTIONS = (
+    *("/search", "/explain", "/retrieve", "/preview", "/execute", "/undo", "/{set_name}"),
+    *("/data/read", "/data/remove", "/outline", "/text", "/chunks", "/retry", "/tools/{tool_id}"),
+)
 _JSON = re.compile(r"application/([!#$&^_.+a-z0-9-]+\+)?json")  # RFC 6839: +json
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -65,10 +76,13 @@ def with_request_ids(app: ASGIApp) -> ASGIApp:
     return serve
 
 
-def check_length(path: str, body: bytes) -> None:
-    """Raises PayloadTooLargeError for a question's body of over 1,000,000 bytes."""
-    if len(body) > QUESTION_BYTES and path.endswith(_ASKING):
-        raise PayloadTooLargeError("the body of a question is over 1,000,000 bytes")
+def body_limit(route: str) -> int:
+    """Returns how many bytes a body holds at most; ``route`` is a path with its parameters."""
+    if route.endswith("/console/sign-in"):
+        return SIGN_IN_BYTES
+    if route.endswith(_DOCUMENTS):
+        return MAX_INLINE_BYTES
+    return QUESTION_BYTES if route.endswith(_QUESTIONS) else BODY_BYTES
 
 
 class BodyRefusedError(HTTPException):
@@ -80,11 +94,16 @@ class BodyRefusedError(HTTPException):
 
 
 class StrictJsonRequest(Request):
-    """A request whose JSON is read under the border rules."""
+    """A request whose JSON is read under the border rules; see ``body_limit``."""
+
+    max_bytes = MAX_INLINE_BYTES
 
     async def body(self) -> bytes:
-        """Raises BodyRefusedError over 6,000,000 bytes; Lambda lets few more through."""
+        """Raises BodyRefusedError over the limit of its route; Lambda lets few more through."""
         body = await super().body()
+        if len(body) > self.max_bytes < MAX_INLINE_BYTES:
+            message = f"the body has {len(body):,} bytes; this route takes {self.max_bytes:,}"
+            raise BodyRefusedError(PayloadTooLargeError(message))
         if len(body) > MAX_INLINE_BYTES:
             message = (
                 f"a body may have {MAX_INLINE_BYTES} bytes; a larger document goes through"
@@ -106,9 +125,7 @@ class StrictJsonRequest(Request):
         """Raises BodyRefusedError."""
         try:
             # A document in a field of the body is one level further down than by itself.
-            body = await self.body()
-            check_length(self.url.path, body)
-            return parse_json(body, max_depth=MAX_DEPTH + 1)
+            return parse_json(await self.body(), max_depth=MAX_DEPTH + 1)
         except ContextSearchError as error:
             raise BodyRefusedError(error) from error
 
@@ -120,10 +137,14 @@ class StrictJsonRoute(APIRoute):
         """FastAPI's own hook for custom requests."""
         original = super().get_route_handler()
         takes_body = self.body_field is not None or self.path.endswith("/data")
+        checks, max_bytes = credential_checks(self.dependant), body_limit(self.path)
 
         async def handler(request: Request) -> Response:
             strict = StrictJsonRequest(request.scope, request.receive)
+            strict.max_bytes = max_bytes
             if takes_body:
+                for check in checks:
+                    await check(strict)
                 await strict.check_media_type()
             return await original(strict)
 

@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Annotated, Any, Protocol, cast
 
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.security import APIKeyHeader, HTTPBearer
 
 from context_search.domain.access import McpKey, Operator, Permission, Principal
@@ -45,6 +46,28 @@ def bearer_key(request: Request) -> str | None:
     return (key.strip() or None) if scheme.lower() == "bearer" else None
 
 
+CredentialCheck = Callable[[Request], Awaitable[object]]
+_checks: dict[Callable[..., Any], CredentialCheck] = {}
+"""Of each dependency that looks at credentials: the same without what comes from path and body."""
+_CALLER = "context_search.caller"
+
+
+def credential_checks(dependant: Dependant) -> list[CredentialCheck]:
+    """Returns what a route asks of the credentials of a request, to be asked before its body.
+
+    FastAPI itself parses a body before it solves the dependencies.
+    """
+    found = [_checks[dependant.call]] if dependant.call in _checks else []
+    return found + [each for part in dependant.dependencies for each in credential_checks(part)]
+
+
+def _caller_of(request: Request) -> Principal:
+    """Returns whose bearer key it is; the store is asked once a request."""
+    if _CALLER not in request.scope:
+        request.scope[_CALLER] = access_of(request).bearers.caller_of(bearer_key(request))
+    return cast(Principal, request.scope[_CALLER])
+
+
 def access_of(request: Request) -> AccessUseCases:
     """Returns what the function tells callers by."""
     return cast(AccessUseCases, request.app.state.use_cases.access)
@@ -71,19 +94,30 @@ _InternalSecret = Annotated[
 def _with_any_of(
     *permissions: Permission,
 ) -> Callable[[Request, _ProjectKey], Awaitable[Principal]]:
-    async def principal(request: Request, _: _ProjectKey) -> Principal:
-        caller = access_of(request).bearers.caller_of(bearer_key(request))
+    async def check(request: Request) -> Principal:
+        caller = _caller_of(request)
         if isinstance(caller, McpKey):
             raise PermissionDeniedError("an MCP key opens MCP only; this route wants a project key")
         if caller.permissions.isdisjoint(permissions):
             raise PermissionDeniedError(f"the key has not the scope {' or '.join(permissions)}")
         return caller
 
+    async def principal(request: Request, _: _ProjectKey) -> Principal:
+        return await check(request)
+
+    _checks[principal] = check
     return principal
 
 
-async def _internal(request: Request, _: _InternalSecret) -> None:
+async def _check_secret(request: Request) -> None:
     access_of(request).internal_secrets.check(request.headers.get("x-internal-secret"))
+
+
+async def _internal(request: Request, _: _InternalSecret) -> None:
+    await _check_secret(request)
+
+
+_checks[_internal] = _check_secret
 
 
 _manager = _with_any_of("manage")
@@ -120,13 +154,24 @@ async def _owner(project_id: ProjectId, caller: MayManage) -> Principal:
     return caller
 
 
+def _is_operator(request: Request) -> bool:
+    return bearer_key(request) is None and "x-internal-secret" in request.headers
+
+
+async def _check_either(request: Request) -> None:
+    await (_check_secret if _is_operator(request) else _checks[_manager])(request)
+
+
 async def _owner_or_operator(
     request: Request, project_id: ProjectId, key: _ProjectKey, secret: _InternalSecret
 ) -> Principal:
-    if bearer_key(request) is None and "x-internal-secret" in request.headers:
+    if _is_operator(request):
         await _internal(request, secret)
         return Operator(project_id)
     return await _owner(project_id, await _manager(request, key))
+
+
+_checks[_owner_or_operator] = _check_either
 
 
 async def _replace_owner(project_id: ProjectId, caller: MayReplace) -> Principal:

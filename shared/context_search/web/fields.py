@@ -32,7 +32,7 @@ from context_search.domain.config import (
     Strategy,
 )
 from context_search.domain.filters import MAX_FIELDS, MAX_NAME, OPERATORS, Filter, parse_filter
-from context_search.domain.text.plain_text import HIDDEN_IN_LINE, HIDDEN_IN_TEXT, hidden_character
+from context_search.domain.text.plain_text import LINE_PATTERN, TEXT_PATTERN, hidden_character
 from context_search.web.query_parameters import Decimal
 
 T = TypeVar("T")
@@ -128,8 +128,8 @@ def _readable(text: str, hidden: str | None) -> str:
 
 
 # Said to clients, too: what a check of ours refuses is no surprise to them.
-_ONE_LINE: dict[str, JsonValue] = {"pattern": f"^[^{HIDDEN_IN_LINE}]*$"}
-_LINES: dict[str, JsonValue] = {"pattern": f"^[^{HIDDEN_IN_TEXT}]*$"}
+_ONE_LINE: dict[str, JsonValue] = {"pattern": LINE_PATTERN}
+_LINES: dict[str, JsonValue] = {"pattern": TEXT_PATTERN}
 # Said to clients only: the service answers a broken pointer with a code of its own.
 _POINTER: dict[str, JsonValue] = {"pattern": "^(/([^~/]|~[01])*)*$"}
 _PART: dict[str, JsonValue] = {"pattern": "^(/([^~/]|~[01])*)+$"}

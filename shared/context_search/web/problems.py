@@ -93,8 +93,10 @@ def http_status(error: ContextSearchError) -> int:
 
 
 def public_message(error: ContextSearchError) -> str:
-    """Returns what a caller may read; what went wrong inside (500) is described in the log only."""
-    return "an unexpected error, see the log" if http_status(error) == 500 else error.message
+    """Returns what a caller may read; what went wrong inside is described in the log only."""
+    if http_status(error) == 500:
+        return "an unexpected error, see the log"
+    return error.message if error.is_for_callers else "the database does not answer, try again"
 
 
 def log_text(error: BaseException) -> str:

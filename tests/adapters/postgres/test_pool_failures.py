@@ -164,6 +164,21 @@ def test_a_lost_reply_to_commit_is_unknown_and_not_a_failure(
     assert counts(other) == [1, 0]
 
 
+def test_a_lost_reply_to_the_commit_of_a_read_is_an_unavailable_database(
+    counter_url: DatabaseUrl,
+) -> None:
+    with Relay(counter_url) as relay:
+        database = Database(relay.url)
+        relay.cut_the_line_after(b"COMMIT")
+        with pytest.raises(PostgresUnavailableError) as caught:
+            transact(
+                database, lambda tx: tx.run("SELECT n FROM counter WHERE id = :id FOR UPDATE", id=1)
+            )
+        database.close()
+    assert caught.value.retryable
+    assert caught.value.code == "DATABASE_UNAVAILABLE"
+
+
 def test_too_many_connections_is_an_unavailable_database(counter_url: DatabaseUrl) -> None:
     role = f"cs_test_{secrets.token_hex(8)}"
     administrator = Connection(counter_url)

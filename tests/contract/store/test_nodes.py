@@ -12,7 +12,12 @@ from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index, Reach
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing.nodes import Nodes, NodeSelection, NodeUpsert
+from context_search.ports.indexing.nodes import (
+    UNNEEDED_PAUSE_S,
+    Nodes,
+    NodeSelection,
+    NodeUpsert,
+)
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 
@@ -136,6 +141,29 @@ def test_a_node_that_nobody_will_see_is_not_claimed(bench: Bench, make: str) -> 
         else:
             work.rebuilds.switch(work.rebuilds.start(index, SMALL, at_once=2))
     assert bench.try_claim(node_id) is None
+
+
+def test_a_node_is_claimed_while_a_live_tool_covers_it(bench: Bench) -> None:
+    table = bench.table({"a": {"text": TEXT}, "b": OTHER})
+    tool, index = bench.tool(table, "/a")
+    bench.tool(table, "/b")
+    in_a, in_b = sorted(bench.enumerate(index))
+    claim = bench.claim(in_a)
+    with bench.store.for_all("test") as work:
+        assert work.nodes.are_needed([claim])
+        work.tools.mark_deleted(tool.id)
+        work.comparisons.uncover(tool.id)
+    with bench.store.for_all("test") as work:
+        assert not work.nodes.are_needed([claim])
+        work.nodes.release([claim], retry_in_s=0, error=None, progressed=False)
+        assert work.nodes.due_in(in_a) == UNNEEDED_PAUSE_S
+        assert work.nodes.due_in(in_b) is None
+    assert bench.try_claim(in_a) is None
+    with bench.store.for_all("test") as work:
+        claims = work.nodes.claim_many([in_a, in_b], max_chars=10_000, max_attempts=4, lease_s=60)
+        assert [each.node_id for each in claims] == [in_b]
+    bench.tool(table, "/a/text")
+    assert bench.try_claim(in_a) is not None
 
 
 def test_a_hold_renews_the_lease(bench: Bench) -> None:

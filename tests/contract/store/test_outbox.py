@@ -94,6 +94,17 @@ def test_an_order_is_of_the_project_of_what_it_names(bench: Bench) -> None:
     assert add(bench) == []
 
 
+def test_comparisons_leave_before_strings_that_have_waited_longer(bench: Bench) -> None:
+    project = bench.project()
+    table = bench.table({"a": TEXT, "b": OTHER}, project)
+    _, index = bench.tool(table)
+    strings = [IndexNodes((node_id,)).to_json() for node_id in sorted(bench.enumerate(index))]
+    add(bench, *strings)
+    compared = comparisons(bench, project, 2)
+    assert list(take(bench, project).values()) == [strings[0], *compared]
+    assert list(take(bench, project, 9).values()) == [strings[1]]
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -37,6 +37,7 @@ def test_a_tool_is_found_as_it_was_added(bench: Bench) -> None:
     assert (tool.id, tool.project_id, tool.index_id) == (tool_id, table.project_id, index.id)
     assert (tool.name, tool.description, tool.table_name) == ("find", "finds", "t")
     assert (tool.scope, tool.search) == (Scope(table.id, "/a~1b"), search)
+    assert tool.threshold == SMALL.threshold
 
 
 def test_a_project_finds_its_own_tools_only(bench: Bench) -> None:

@@ -84,6 +84,10 @@ def ids(leg: list[Ranked] | None) -> list[str]:
     return [row.doc_id for row in leg]
 
 
+def test_a_store_that_is_there_answers(vectors: VectorStore) -> None:
+    vectors.ping(timeout_s=30)
+
+
 def test_the_vector_leg_ranks_by_cosine_similarity(vectors: VectorStore, filled: str) -> None:
     leg, keyword = ask(vectors, filled, vector=[2.0, 0.0, 0.0])
     assert keyword is None

@@ -64,6 +64,10 @@ class SimVectors:
     network: Network
     version: int = 0
 
+    def ping(self, *, timeout_s: float) -> None:
+        self._read("ping")
+        self.inner.ping(timeout_s=timeout_s)
+
     def upsert(self, namespace: str, rows: Sequence[VectorRow], *, config: IndexConfig) -> None:
         self._change("upsert", lambda: self.inner.upsert(namespace, rows, config=config))
 

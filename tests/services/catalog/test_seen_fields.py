@@ -25,6 +25,7 @@ TOOLS = [
         search=SearchConfig(filterable=("status",), agents_may_filter=number > 2),
         index_id=1,
         created_at=None,
+        threshold=10_000,
     )
     for number in (1, 2, 3, 4)
 ]

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from context_search.domain.access import McpKey, Principal, ProjectKey
+from context_search.domain.config import SearchConfig
 from context_search.domain.documents import parse_exact, strings_at
 from context_search.domain.editing.plans import (
     Choice,
@@ -23,12 +24,14 @@ from context_search.domain.errors import (
     ContextSearchError,
     DatabaseUnavailableError,
 )
+from context_search.domain.filters import stored_filter
 from context_search.domain.model import Table
 from context_search.domain.versions import HistoryLimits, Version
 from context_search.ports.outside import Clock, Deadline
 from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.catalog.tables import ManageTables
+from context_search.services.catalog.visible_strings import visible_to
 from context_search.services.editing.carry_out import CarryOutPlans
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans
 from context_search.services.editing.one_by_one import OneByOne
@@ -45,7 +48,7 @@ from context_search.services.editing.versions import ManageVersions
 from context_search.services.editing.write_documents import MAX_HELD_CHARS, WriteDocuments
 from testing.in_memory.patterns import RePatterns
 from tests.services.editing.novel import asked_for, hashed
-from tests.steps import Steps
+from tests.steps import SMALL, Steps
 from tests.stores import StoreInFront
 
 ALL = Choice()
@@ -243,9 +246,27 @@ class Desk(Steps):
             work.history_settings.lock(self.principal.project_id)
             work.history_settings.write(self.principal.project_id, limits)
 
-    def agent(self, mcp_id: int) -> McpKey:
-        """Returns an agent in the project."""
-        return McpKey(self.principal.project_id, mcp_id)
+    def agent(
+        self, *tables: Table, scope: str = "", threshold: int = 1, where: object = None
+    ) -> McpKey:
+        """Returns an agent with a tool for each of some tables."""
+        search = SearchConfig(where=stored_filter(where))
+        config = replace(SMALL, threshold=threshold)
+        tools = [self.tool(each, scope, config=config, search=search)[0] for each in tables]
+        with self.store.for_all("test") as work:
+            mcp = work.mcp_instances.add(self.principal.project_id, "agents")
+            for tool in tools:
+                work.mcp_instances.bind(mcp.id, tool.id, status=True)
+        return McpKey(self.principal.project_id, mcp.id)
+
+    def preview_by(
+        self, agent: McpKey, request: ReplaceRequest = WAREHOUSE, **more: object
+    ) -> ShownPlan:
+        """Makes a plan of an agent, as far as a request goes."""
+        scopes = visible_to(self.store, agent).scopes
+        places = tuple((scope.table_id, scope.json_pointer) for scope in scopes)
+        asked = AskedReplacement(request, places=places, mcp_id=agent.mcp_id, **more)  # type: ignore[arg-type]
+        return self.previews.start(agent, asked)
 
     def as_large(self, plan: Plan) -> Plan:
         """Makes the store say that a plan is too large for one transaction."""

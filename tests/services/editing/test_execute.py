@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.editing.plans import Choice, Plan, ReplaceScope
+from context_search.domain.editing.plans import Choice, Plan
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.errors import (
     ContextSearchError,
@@ -19,12 +19,11 @@ from context_search.domain.errors import (
     PlanNotReadyError,
     PlanUsedError,
     ReplaceBusyError,
-    ReplaceStaleError,
 )
 from context_search.domain.versions import HistoryLimits
 from context_search.services.editing.preview import AskedReplacement
 from testing.in_memory.clock import ManualClock
-from tests.services.editing.replacing import ALL, SKIP, STORY, WAREHOUSE, Desk
+from tests.services.editing.replacing import SKIP, STORY, WAREHOUSE, Desk
 
 
 @pytest.fixture
@@ -151,7 +150,7 @@ def refusals() -> list[tuple[type[ContextSearchError], Callable[[Desk, Plan], ob
     return [
         (DigestMismatchError, lambda desk, plan: desk.execute(replace(plan, digest=bytes(16)))),
         (NotFoundError, lambda desk, plan: desk.execute(replace(plan, id=plan.id + 1))),
-        (NotFoundError, lambda desk, plan: desk.execute(plan, principal=desk.agent(1))),
+        (NotFoundError, lambda desk, plan: desk.execute(plan, principal=desk.agent())),
         (InvalidInputError, lambda desk, plan: desk.execute(plan, Choice(leave=frozenset({8})))),
         (InvalidInputError, lambda desk, plan: desk.execute(plan, Choice(only=frozenset({0})))),
         (
@@ -229,29 +228,17 @@ def test_the_digest_of_a_plan_that_differs_in_anything_is_refused(desk: Desk) ->
             desk.execute(replace(plan, digest=other.digest))
 
 
-def test_agents_reach_the_plans_of_their_instance_and_places_that_are_theirs_still(
-    desk: Desk,
-) -> None:
+def test_agents_reach_the_plans_of_their_instance(desk: Desk) -> None:
     [table] = desk.make({"a": "x", "ab": "x"})
-    asked = AskedReplacement(ReplaceRequest("x", "y"), places=((table.id, "/a"),), mcp_id=5)
-    plan = desk.previews.start(desk.agent(5), asked).plan
+    agent, other = desk.agent(table, scope="/a"), desk.agent(table, scope="/a")
+    plan = desk.preview_by(agent, ReplaceRequest("x", "y")).plan
     assert plan.counts.matches == 1
-    assert plan.digest is not None
     with pytest.raises(NotFoundError):
-        desk.execute(plan, principal=desk.agent(6))
-    with pytest.raises(ReplaceStaleError):
-        desk.plans.execute(
-            desk.agent(5),
-            plan.id,
-            plan.digest,
-            ALL,
-            request_id=None,
-            within=ReplaceScope(places=((table.id, "/ab"),)),
-        )
+        desk.execute(plan, principal=other)
     assert json.loads(desk.text(table)) == {"a": "x", "ab": "x"}
-    assert desk.execute(plan, principal=desk.agent(5)).done_count == 1
+    assert desk.execute(plan, principal=agent).done_count == 1
     assert json.loads(desk.text(table)) == {"a": "y", "ab": "x"}
-    assert desk.versions(table)[0].actor == "mcp:5"
+    assert desk.versions(table)[0].actor == f"mcp:{agent.mcp_id}"
 
 
 @pytest.mark.parametrize(

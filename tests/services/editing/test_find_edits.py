@@ -54,7 +54,9 @@ def edited(
     allowance: Allowance | None = None,
 ) -> list[EditedString]:
     with replacer_of(request, RePatterns(), text_timeout_s=5) as replacer:
-        return list(edits_of_document(document, pointers, replacer, allowance or Allowance()))
+        return list(
+            edits_of_document(strings_at(document, pointers), replacer, allowance or Allowance())
+        )
 
 
 @given(DOCUMENTS, POINTERS)

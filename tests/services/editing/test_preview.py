@@ -148,7 +148,7 @@ def test_a_tool_is_a_scope(desk: Desk) -> None:
 def test_places_of_an_instance_are_united(desk: Desk) -> None:
     tables = desk.make(*NOVEL)
     places = ((tables[1].id, "/scenes"), (tables[1].id, "/scenes/0"), (tables[0].id, "/text"))
-    shown = desk.start(WAREHOUSE, places=places, mcp_id=3)
+    shown = desk.start(WAREHOUSE, places=places, mcp_id=desk.agent(*tables).mcp_id)
     assert counts(shown.plan) == (2, 3, 5)
     assert counts(desk.start(WAREHOUSE, places=()).plan) == (0, 0, 0)
 
@@ -184,6 +184,10 @@ def test_what_is_not_the_callers_is_not_there(desk: Desk) -> None:
         ("{no json}", "}", ")", {}, ()),
         ("write to jane.doe@example.com", "jane.doe@example.com", "x", {}, ("LOOKS_SENSITIVE",)),
         ("林a1", r"\d", "x", {"regex": True}, ("ASCII_CLASSES",)),
+        ("ab", "a", "x\u200bc", {}, ("HIDDEN_CHARACTERS",)),
+        ("ab", "a", "x\ufe01", {}, ("HIDDEN_CHARACTERS",)),
+        ("ab", "a", "x\ny \u2764\ufe0f", {}, ()),
+        ("ab", "x", "\u200b", {}, ()),
         ("a1", r"\d", "x", {"regex": True}, ()),
         ("林a1", r"\\d|1", "x", {"regex": True}, ()),
         ("林\\d", "\\d", "x", {}, ()),

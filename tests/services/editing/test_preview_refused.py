@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from context_search.domain.editing import plans
+from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.errors import (
     ContextSearchError,
     DocumentTooLargeError,
@@ -81,13 +82,9 @@ def test_a_plan_with_nothing_to_do_is_not_counted(desk: Desk) -> None:
 
 
 def test_what_is_too_much_fails_the_plan(desk: Desk) -> None:
-    desk.make("x" * 101, ["x"] * 900)
-    agents: dict[str, Any] = {
-        "mcp_id": 3,
-        "places": tuple((table, "") for table in desk.documents()),
-    }
+    agent = desk.agent(*desk.make("x" * 101, ["x"] * 900))
     with pytest.raises(TooManyMatchesError, match=r"over 1,000 matches"):
-        desk.start("x", **agents)
+        desk.preview_by(agent, ReplaceRequest("x", "×"))
     [failed] = desk.previews.page(desk.principal, below=None).rows
     assert (failed.state, failed.digest) == ("failed", None)
     assert failed.last_error is not None

@@ -425,3 +425,20 @@ def test_vectors_of_zeros_are_kept_for_no_index_of_the_model() -> None:
     found = found_in(system, tool_id)
     assert found is not None
     assert found.middle > 0
+
+
+class RefusingQuestions(Watched):
+    """A provider that refuses one of the fixed questions."""
+
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        super().embed_queries(texts, timeout_s=timeout_s)
+        raise EmbeddingRejectedError("no")
+
+
+@pytest.mark.parametrize("embedder", [RefusingQuestions(), Silent()], ids=["refused", "zeros"])
+def test_fixed_questions_that_are_refused_are_asked_again_after_an_hour(embedder: Watched) -> None:
+    system, _ = indexed()
+    system.calibrator = calibrator(system, embedder)
+    [message] = system.queue.messages
+    assert system.carry_out(message).again_in_s == 3_600
+    assert len(embedder.texts) == len(UNANSWERED)

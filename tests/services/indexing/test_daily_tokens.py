@@ -55,7 +55,6 @@ def test_over_its_limit_a_project_waits_until_tomorrow_and_its_status_says_so() 
     assert status.progress.last_error is not None
     assert status.progress.last_error["code"] == "EMBEDDING_LIMIT_REACHED"
     assert system.read_status(first.id, system.principal).progress.status == "ready"
-    limited(system, None)
     system.queue.messages.append(message)
     system.work()
     assert system.clock.now().date() > began.date()

@@ -55,8 +55,8 @@ class Setup:
     def embedder_of(self, config: IndexConfig) -> CountingEmbedder:
         return self.others if config.model == OTHER_MODEL.model else self.embedder
 
-    def ask(self, text: str, config: IndexConfig = CONFIG) -> list[float]:
-        return self.embed.embed(config, text, timeout_s=1)[0]
+    def ask(self, text: str, config: IndexConfig = CONFIG, project_id: int = 1) -> list[float]:
+        return self.embed.embed(project_id, config, text, timeout_s=1)[0]
 
 
 def test_a_question_is_embedded_once_an_hour_for_each_model() -> None:
@@ -74,14 +74,24 @@ def test_a_question_is_embedded_once_an_hour_for_each_model() -> None:
     assert len(setup.embedder.questions) == 2
 
 
+def test_a_project_does_not_see_what_another_one_asked() -> None:
+    setup = Setup()
+    setup.ask("harbour", project_id=1)
+    setup.ask("harbour", project_id=2)
+    assert setup.embedder.questions == ["harbour", "harbour"]
+
+
 def test_vectors_of_another_length_are_kept_apart() -> None:
     setup = Setup()
     kept = setup.embed.kept
-    kept.put(CONFIG, "harbour", [1.0] * 16)
-    assert kept.get(OTHER_LENGTH, "harbour") is None
-    kept.put(OTHER_LENGTH, "harbour", [0.5] * 8)
-    assert [kept.get(each, "harbour") for each in (CONFIG, OTHER_LENGTH)] == [[1.0] * 16, [0.5] * 8]
-    assert kept.get(CONFIG, "Harbour") is None
+    kept.put(1, CONFIG, "harbour", [1.0] * 16)
+    assert kept.get(1, OTHER_LENGTH, "harbour") is None
+    kept.put(1, OTHER_LENGTH, "harbour", [0.5] * 8)
+    assert [kept.get(1, each, "harbour") for each in (CONFIG, OTHER_LENGTH)] == [
+        [1.0] * 16,
+        [0.5] * 8,
+    ]
+    assert kept.get(1, CONFIG, "Harbour") is None
 
 
 def test_a_kept_vector_is_not_taken_when_the_model_is_asked_otherwise() -> None:
@@ -129,7 +139,7 @@ def test_a_search_that_has_no_time_left_says_nothing_about_the_model() -> None:
     setup = Setup()
     for _ in range(FAILURES_TO_OPEN):
         with pytest.raises(EmbeddingTimeoutError):
-            setup.embed.embed(CONFIG, "harbour", timeout_s=0)
+            setup.embed.embed(1, CONFIG, "harbour", timeout_s=0)
     assert setup.ask("harbour")
 
 

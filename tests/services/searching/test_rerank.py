@@ -18,6 +18,7 @@ from context_search.domain.limits import DailyLimits
 from context_search.domain.search import Answer
 from context_search.ports.outside import Reranker
 from context_search.services.indexing.use_index import IndexUse
+from context_search.services.searching import rerank_hits
 from context_search.services.searching.breaker import FAILURES_TO_OPEN, OPEN_S
 from context_search.services.searching.search import searcher
 from context_search.services.searching.timeouts import SearchTime, Timeouts
@@ -172,6 +173,20 @@ def test_refused_questions_do_not_open_the_breaker(system: Reranking) -> None:
         system.ask(tool_id)
     system.reranker.failure = None
     assert system.ask(tool_id).degraded == []
+
+
+def test_late_calls_with_much_text_do_not_keep_others_from_the_model(
+    system: Reranking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rerank_hits, "USUAL_CHARS", 200)
+    slow = system.tool_with(Rerank(MODEL))
+    system.table_id = system.table({"a": "One keeper counted comets.", "b": "He saw comets again."})
+    usual = system.tool_with(Rerank(MODEL))
+    system.reranker.failure = RerankTimeoutError("late")
+    for _ in range(FAILURES_TO_OPEN + 1):
+        assert system.ask(slow).degraded == ["rerank_timeout"]
+    system.reranker.failure = None
+    assert system.ask(usual).degraded == []
 
 
 class SlowReranker(WordReranker):

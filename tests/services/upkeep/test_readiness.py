@@ -1,55 +1,113 @@
-"""Whether Postgres answers is asked rarely and for a short time."""
+"""Parts are asked rarely and for a short time, and one that hangs holds up nobody for long."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import pytest
 
-from context_search.domain.errors import DatabaseUnavailableError
-from context_search.ports.outside import Deadline
-from context_search.ports.store import UnitOfWork
-from context_search.services.upkeep.readiness import ANSWERS_WITHIN_S, KNOWN_FOR_S, Readiness
+from context_search.adapters.system_clock import SystemClock
+from context_search.domain.errors import DatabaseUnavailableError, QueueUnavailableError
+from context_search.services.upkeep import part_checks
+from context_search.services.upkeep.part_checks import KNOWN_FOR_S, PartCheck, PartHealth
+from context_search.services.upkeep.readiness import Readiness
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.store import MemoryStore
 
 
 @dataclass
-class Counted:
-    """A store that counts its transactions, and may be away."""
+class Part:
+    """Counts how often it was asked, and may be away."""
 
-    inner: MemoryStore
     is_away: bool = False
-    times: list[float] = field(default_factory=list)
+    asked: int = 0
 
-    def for_project(
-        self, project_id: int, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self.inner.for_project(project_id, deadline)
-
-    def for_all(
-        self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        self.times.append(deadline.left_s() if deadline else 0.0)
+    def __call__(self) -> None:
+        self.asked += 1
         if self.is_away:
-            raise DatabaseUnavailableError("away")
-        return self.inner.for_all(reason, deadline)
+            raise QueueUnavailableError("away")
+
+
+def read(check: PartCheck, seconds: float = 30) -> PartHealth:
+    check.begin()
+    return check.result(check.clock.monotonic() + seconds)
+
+
+@pytest.fixture
+def hang() -> Iterator[Callable[[], None]]:
+    """Waits until the test is over, and then for no longer."""
+    is_over = threading.Event()
+
+    def wait() -> None:
+        is_over.wait(30)
+
+    yield wait
+    is_over.set()
 
 
 def test_a_good_answer_holds_for_a_while_and_a_bad_one_does_not() -> None:
-    clock = ManualClock()
-    store = Counted(MemoryStore(clock))
-    readiness = Readiness(store, clock)
+    clock, part = ManualClock(), Part()
+    readiness = Readiness(PartCheck("database", part, clock), ())
     for _ in range(9):
         readiness.check()
-    assert store.times == [ANSWERS_WITHIN_S]
-    store.is_away = True
+    assert part.asked == 1
+    part.is_away = True
     readiness.check()  # nobody has asked anew
     clock.advance(KNOWN_FOR_S)
     for _ in range(2):
         with pytest.raises(DatabaseUnavailableError):
             readiness.check()
-    store.is_away = False
+    part.is_away = False
     readiness.check()
-    assert len(store.times) == 4
+    assert part.asked == 4
+
+
+def test_since_is_when_the_state_began() -> None:
+    clock, part = ManualClock(), Part()
+    check = PartCheck("queue", part, clock)
+    began = clock.now()
+    clock.advance(KNOWN_FOR_S)
+    assert read(check).since == clock.now() != began
+    part.is_away = True
+    clock.advance(KNOWN_FOR_S)
+    failed_at = clock.now()
+    read(check)
+    clock.advance(60)
+    found = read(check)
+    assert (found.state, found.code) == ("failing", "QUEUE_UNAVAILABLE")
+    assert (found.since, found.checked_at) == (failed_at, clock.now())
+
+
+def test_parts_that_hang_are_told_within_one_deadline(
+    hang: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_checks, "ANSWERS_WITHIN_S", 0.2)
+    clock = SystemClock()
+    hanging = [PartCheck("vector_store", hang, clock), PartCheck("queue", hang, clock)]
+    readiness = Readiness(PartCheck("database", lambda: None, clock), hanging)
+    began = time.monotonic()
+    first, second = readiness.check(), readiness.check()
+    took_s = time.monotonic() - began
+    assert [(part.state, part.code) for part in first] == [
+        ("ok", None),
+        ("failing", "NO_ANSWER"),
+        ("failing", "NO_ANSWER"),
+    ]
+    assert [part.state for part in second] == ["ok", "failing", "failing"]
+    assert took_s < 5  # both hang, and each is waited for once
+
+
+def test_a_database_that_hangs_is_unavailable(
+    hang: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_checks, "ANSWERS_WITHIN_S", 0.2)
+    with pytest.raises(DatabaseUnavailableError):
+        Readiness(PartCheck("database", hang, SystemClock()), ()).check()
+
+
+def test_what_is_still_loading_is_unknown(hang: Callable[[], None]) -> None:
+    check = PartCheck("embedder", lambda: None, SystemClock(), prepare=hang)
+    found = read(check, 0.05)
+    assert (found.state, found.code) == ("unknown", "NOT_CHECKED")

@@ -15,7 +15,7 @@ from testing.in_memory.vectors import DictVectors
 from tests.web.api import LocalParts
 
 State = dict[str, Set[Any]]
-_TABLES = """
+TABLES = """
     SELECT tables.table_name, columns.column_name
     FROM information_schema.tables LEFT JOIN information_schema.columns
         ON columns.table_name = tables.table_name AND columns.table_schema = tables.table_schema
@@ -59,7 +59,7 @@ def state_without(parts: LocalParts, project_id: int) -> State:
 
 def _of_postgres(tx: Transaction, project_id: int) -> State:
     rows: State = {}
-    for name, column in tx.run(_TABLES):
+    for name, column in tx.run(TABLES):
         where = f"WHERE project_id IS DISTINCT FROM {project_id}" if column else ""
         rows[name] = {*map(tuple, tx.run(f"SELECT CAST(t AS text) FROM {name} t {where}"))}
     return rows

@@ -26,8 +26,8 @@ def manager(api: Api) -> str:
 
 def test_an_instance_is_made_without_and_says_so(api: Api) -> None:
     made = api.mcp()
-    assert shown(made) == ("off", "client")
-    assert shown(answer(api("GET", path_of(made)), 200)) == ("off", "client")
+    assert shown(made) == ("off", "required")
+    assert shown(answer(api("GET", path_of(made)), 200)) == ("off", "required")
     opted_in = api.mcp(**OPTED_IN)
     assert shown(opted_in) == ("execute", "required")
     listed = answer(api("GET", "/api/v1/mcps"), 200)["mcps"]
@@ -39,11 +39,26 @@ def test_an_instance_is_made_without_and_says_so(api: Api) -> None:
 def test_both_are_changed_and_nothing_else_is(api: Api, replace: str, confirm: str) -> None:
     path = path_of(api.mcp(name="editors"))
     changed = answer(api("PATCH", path, json={"replace": replace}), 200)
-    assert shown(changed) == (replace, "client")
+    assert shown(changed) == (replace, "required")
     changed = answer(api("PATCH", path, json={"confirm": confirm}), 200)
     assert shown(changed) == (replace, confirm)
     assert (changed["name"], changed["status"]) == ("editors", True)
     assert shown(answer(api("PATCH", path, json={"name": "other"}), 200)) == (replace, confirm)
+
+
+def test_agents_that_execute_ask_first_unless_the_client_is_said_to(api: Api) -> None:
+    assert shown(api.mcp(replace="execute")) == ("execute", "required")
+    made = api.mcp(replace="execute", confirm="client")
+    for body, expected in (
+        ({"name": "editors"}, ("execute", "client")),
+        ({"replace": "execute"}, ("execute", "client")),
+        ({"replace": "off"}, ("off", "client")),
+        ({"replace": "propose"}, ("propose", "client")),
+        ({"replace": "execute"}, ("execute", "required")),
+        ({"replace": "propose", "confirm": "client"}, ("propose", "client")),
+        ({"replace": "execute", "confirm": "client"}, ("execute", "client")),
+    ):
+        assert shown(answer(api("PATCH", path_of(made), json=body), 200)) == expected
 
 
 @pytest.mark.parametrize(
@@ -54,7 +69,7 @@ def test_other_values_are_refused(api: Api, body: dict[str, Any]) -> None:
     problem(api("PATCH", path_of(made), json=body), 422, "INVALID_INPUT")
     named = {"project_id": api.project_id, "name": "x", **body}
     problem(api("POST", "/api/v1/mcps", json=named), 422, "INVALID_INPUT")
-    assert shown(answer(api("GET", path_of(made)), 200)) == ("off", "client")
+    assert shown(answer(api("GET", path_of(made)), 200)) == ("off", "required")
 
 
 def test_who_may_not_replace_cannot_let_agents_do_it(api: Api) -> None:
@@ -74,7 +89,7 @@ def test_who_may_not_replace_cannot_let_agents_do_it(api: Api) -> None:
     for method, path, body in refused:
         problem(api(method, path, key=key, json=body), 403, "PERMISSION_DENIED")
     mcps = answer(api("GET", "/api/v1/mcps"), 200)["mcps"]
-    assert [shown(mcp) for mcp in mcps] == [("off", "client"), ("propose", "required")]
+    assert [shown(mcp) for mcp in mcps] == [("off", "required"), ("propose", "required")]
     assert [mcp["status"] for mcp in mcps] == [True, False]
     assert len(answer(api("GET", f"{path_of(on)}/keys"), 200)["keys"]) == 1
 

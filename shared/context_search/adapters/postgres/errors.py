@@ -29,6 +29,8 @@ _UNSTORABLE_TEXT = frozenset({"22021", "22P05"})
 class PostgresUnavailableError(DatabaseUnavailableError):
     """Not reached, lost, overloaded, or out of time; ``sqlstate`` is empty when nobody said why."""
 
+    is_for_callers = False
+
     def __init__(self, message: str, *, sqlstate: str = "") -> None:
         super().__init__(message)
         self.sqlstate = sqlstate

@@ -8,7 +8,7 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from context_search.adapters.postgres.connection import Connection, Reply
@@ -34,6 +34,11 @@ _INVALID_AUTHORIZATION = "28"  # a class of SQLSTATE: unknown role, wrong passwo
 BATCH_ROWS = 2_000
 BATCH_BYTES = 8 * 1024 * 1024
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_WRITES = re.compile(
+    r"(?<!FOR )(?<!FOR NO KEY )\b(?:INSERT|UPDATE|DELETE|MERGE|TRUNCATE|COPY|CALL|DO|CREATE|ALTER"
+    r"|DROP|GRANT|REVOKE|note_\w+|mend_\w+)\b"
+)
+"""Words that every statement of ours has that changes something; functions that do are named so."""
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -181,7 +186,7 @@ class Transaction:
         self._connect = connect
         self._limits = limits
         self._is_open = True
-        self._has_begun = self._has_committed = False
+        self._has_begun = self._has_committed = self._has_written = False
         self._queued: list[Statement] = []
         self._known: list[tuple[Statement, list[list[Any]]]] = []
 
@@ -227,6 +232,7 @@ class Transaction:
     def queue(self, sql: str, /, **parameters: object) -> None:
         """Sends a statement with the next one, or with COMMIT; it may have no rows."""
         self._check_open()
+        self._has_written = self._has_written or may_write(sql)
         self._queued.append((sql, parameters))
 
     def ask_ahead(self, statements: Statements) -> None:
@@ -241,7 +247,8 @@ class Transaction:
     def commit(self) -> None:
         """Commits what has run. Where nothing has, it asks the server at least whether it is there.
 
-        Raises CommitUnknownError when the reply got lost; a definite error means nothing committed.
+        Raises CommitUnknownError when the reply got lost, if anything may have been changed; any
+        other error means that nothing was.
         """
         if self._queued and not self._has_begun:
             self.run_all_and_commit([])
@@ -261,7 +268,7 @@ class Transaction:
         try:
             self._connection.query("COMMIT")
         except DatabaseUnavailableError:
-            if self._connection.is_healthy:
+            if self._connection.is_healthy or not self._has_written:
                 raise
             raise CommitUnknownError("the reply to COMMIT got lost") from None
 
@@ -272,6 +279,7 @@ class Transaction:
 
     def _query(self, sql: str, parameters: Mapping[str, object]) -> Reply:
         self._check_open()
+        self._has_written = self._has_written or may_write(sql)
         if not self._has_begun:
             if parameters or self._queued:
                 return self._first([(sql, parameters)])[0]
@@ -327,6 +335,12 @@ class Transaction:
         self._may_be_dead = False
         self._connection = self._connect()
         return self._first(statements, is_all=is_all)
+
+
+@lru_cache(maxsize=512)
+def may_write(sql: str) -> bool:
+    """Says whether a statement may change something; one that only locks rows does not."""
+    return _WRITES.search(sql) is not None
 
 
 def _failed() -> StatementRejectedError:

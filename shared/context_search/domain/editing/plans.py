@@ -22,6 +22,7 @@ SkipReason = Literal[
     "MOVED",
     "GONE",
     "MATCHES_DIFFER",
+    "OUT_OF_REACH",
     "SNAPSHOT_FAILED",
     "TOO_LARGE",
     "ATTEMPTS_EXHAUSTED",
@@ -38,6 +39,7 @@ Warning = Literal[  # noqa: A001 - the word of the API
     "LOOKS_SENSITIVE",
     "ASCII_CLASSES",
     "EMPTY_MATCHES",
+    "HIDDEN_CHARACTERS",
 ]
 
 MAX_PLANNED_TABLES = 10_000
@@ -63,9 +65,9 @@ PLAN_KEPT_S = 365 * 86_400
 """For how many seconds a plan is kept, at last without its texts."""
 MAX_RUNS = 3
 """So often a worker may stop without a word, in a preview or in one document."""
-MEMORY_A_CHANGED_BYTE = 10
-"""Bytes of memory that a change takes for each byte of a document: 8.3 were measured, with many
-small records and Chinese text.
+MEMORY_A_CHANGED_BYTE = 12
+"""Bytes of memory that a change takes for each byte of a document: 8.3 were measured for a plan,
+11.2 for a change of a part, with many small records.
 """
 
 _NOTHING_LEFT_OUT = LeftOut()
@@ -76,12 +78,14 @@ class ReplaceScope:
     """Where a request looks: strings at ``json_pointer`` and below, in some tables or in all.
 
     ``table_ids`` None: every table of the project. ``places`` are pointers of single tables
-    instead, in each of which the strings at and below are meant: the scopes of Search Tools.
+    instead, in each of which the strings at and below are meant: the scopes of an agent's Search
+    Tools, or with ``tool_id`` of the one that it named. What the tools hide there is not meant.
     """
 
     table_ids: tuple[int, ...] | None = None
     json_pointer: str = ""
     places: tuple[tuple[int, str], ...] | None = None
+    tool_id: int | None = None
 
     def pointers_in(self, table_id: int) -> tuple[str, ...]:
         """Returns the places of a table that are meant; none is the table itself."""
@@ -205,6 +209,12 @@ class Plan:
     request_id: str | None = None
     runs: int = 0
     last_error: Mapping[str, str] | None = None
+
+    @property
+    def bounded_by(self) -> int | None:
+        """The MCP instance whose tools bound what the execution changes; None: a person's."""
+        is_agents = self.scope.places is not None and self.executed_by == f"mcp:{self.mcp_id}"
+        return self.mcp_id if is_agents else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from context_search.domain.editing.edits import Edit, StringEdits
 from context_search.domain.editing.plans import Warning  # noqa: A004 - the word of the API
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.retrieval import SENSITIVE_KINDS
+from context_search.domain.text.plain_text import hidden_character
 from context_search.domain.text.sensitive import find_sensitive
 
 _MOST_CHARS = 100_000
@@ -58,9 +59,9 @@ class Warnings:
         every: Sequence[Warning] = get_args(Warning)
         return tuple(warning for warning in every if warning in self.known)
 
-    def look_at_document(self, json_text: str) -> None:
+    def look_at_text(self, text: str) -> None:
         r"""``ASCII_CLASSES``: ``\w \d \s \b`` beside text that they pass over."""
-        if self.request.regex and not json_text.isascii() and self._has_class():
+        if self.request.regex and not text.isascii() and self._has_class():
             self.known.add("ASCII_CLASSES")
 
     def look_at(self, before: str, after: str, edits: StringEdits) -> None:
@@ -69,6 +70,8 @@ class Warnings:
             self.known.add("EMPTY_MATCHES")
         if any(not edit.becomes for edit in edits.edits):
             self.known.add("DELETES_TEXT")
+        if edits.edits and hidden_character(self.request.replace_with, may_have_lines=True):
+            self.known.add("HIDDEN_CHARACTERS")
         if "BREAKS_JSON" not in self.known and _is_json(before) and not _is_json(after):
             self.known.add("BREAKS_JSON")
         self._look_at_texts(edits.edits)

@@ -14,6 +14,16 @@ FRESH = 0.9
 """Share of a lease that has to be left for it not to be renewed."""
 
 
+UNNEEDED_PAUSE_S = 5.0
+"""How long the order of a string waits that no tool covers."""
+
+
+def until_due(left_s: float, *, is_needed: bool) -> float | None:
+    """Returns the seconds until a queued node is tried again; None when it can be claimed now."""
+    pause_s = max(left_s, 0.0 if is_needed else UNNEEDED_PAUSE_S)
+    return pause_s if pause_s > 0 else None
+
+
 @dataclass(frozen=True, slots=True)
 class NodeUpsert:
     """A node as the document has it now; ``skip_reason`` is set when it breaks a limit.
@@ -74,7 +84,10 @@ class Nodes(Protocol):
         ...
 
     def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
-        """Takes a node that is due or whose lease has run out; None when there is none."""
+        """Takes a node that is due or whose lease has run out; None when there is none.
+
+        A node that no live tool covers is not taken, unless its index is that of a project.
+        """
         ...
 
     def claim_many(
@@ -96,7 +109,15 @@ class Nodes(Protocol):
         ...
 
     def due_in(self, node_id: int) -> float | None:
-        """Returns in how many seconds a queued node may be claimed; None when it is not queued."""
+        """Returns in how many seconds a queued node may be claimed; None when it is not queued.
+
+        A node that no tool covers is asked for again after ``UNNEEDED_PAUSE_S``: by then a
+        comparison has removed it, or another tool covers it.
+        """
+        ...
+
+    def are_needed(self, claims: Sequence[Claim]) -> bool:
+        """Returns whether a live tool, or its project, still covers one of these nodes."""
         ...
 
     def hold(

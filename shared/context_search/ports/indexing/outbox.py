@@ -29,8 +29,10 @@ class Outbox(Protocol):
         ...
 
     def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
-        """Returns the oldest waiting orders of a project, as many as its window has room for.
+        """Returns waiting orders of a project by id, as many as its window has room for.
 
+        Comparisons come first: one of them may say that no tool needs the strings of the others.
+        Then the oldest.
         They are the caller's to send: others leave them alone for a minute. Where more orders for
         small strings wait than ``window``, some go along in the message of one that is taken for
         the first time (``shared_messages``): its order is for all of them then, and theirs are

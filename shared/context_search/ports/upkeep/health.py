@@ -27,7 +27,8 @@ class ProjectReadings:
 
     ``oldest_wait_s``: for how long a string that is due has waited at most; 0: none waits.
     ``orders``: how many orders are not in the queue yet, counted to 1,000, and for how long the
-    first that is due has waited. ``indexes`` are those that are not evicted. ``integrity``: the
+    first that is due has waited. ``indexes`` are those that are not evicted, ``stalled`` those of
+    them whose strings wait although no worker is at the project's. ``integrity``: the
     last whole comparison of each live namespace, oldest first, 100 at most. ``errors``: 20 at most.
     """
 
@@ -38,6 +39,7 @@ class ProjectReadings:
     indexes: int
     building: int
     evicted: int
+    stalled: int
     integrity: Sequence[Mapping[str, object]]
     errors: Sequence[ErrorCount]
 
@@ -45,6 +47,6 @@ class ProjectReadings:
 class Health(Protocol):
     """How one project is; it costs what is under way, not what there is."""
 
-    def of_project(self, project_id: int) -> ProjectReadings:
-        """Returns the present readings of a project."""
+    def of_project(self, project_id: int, *, silent_s: float) -> ProjectReadings:
+        """Returns the present readings of a project; ``silent_s`` is as in NodeCounts."""
         ...

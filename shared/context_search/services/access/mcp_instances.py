@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from context_search.domain.access import (
     Binding,
@@ -55,7 +55,7 @@ class ManageMcps:
         bindings: Sequence[tuple[int, bool]],
         *,
         replacing: Replacing = "off",
-        confirmation: Confirmation = "client",
+        confirmation: Confirmation = "required",
     ) -> tuple[McpInstance, ShownKey]:
         """Makes an instance with its first key, which is shown this once.
 
@@ -85,13 +85,15 @@ class ManageMcps:
             return page_of(rows, lambda mcp: mcp.id)
 
     def change(self, caller: Principal, mcp_id: int, changes: McpChanges) -> McpInstance:
-        """Changes an instance.
+        """Changes an instance; agents that may execute from now on ask first, unless it says not.
 
         Raises NotFoundError, and PermissionDeniedError where its agents may replace more
         afterwards and the caller may not replace.
         """
         with self.store.for_project(caller.project_id) as work:
             before = _locked(work, caller, mcp_id)
+            if before.replacing != "execute" == changes.replacing and not changes.confirmation:
+                changes = replace(changes, confirmation="required")
             changed = work.mcp_instances.change(mcp_id, changes)
             if changed.gives_more_than(before):
                 check_may_give(caller, changed.also_opens)

@@ -11,10 +11,10 @@ from anyascii import anyascii
 
 from context_search.domain.access import McpKey, Principal
 from context_search.domain.errors import DatabaseUnavailableError
-from context_search.domain.model import Scope, SearchTool
+from context_search.domain.model import SearchTool
 from context_search.ports.searching.live_chunks import SeenFields
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.pages import PAGE, page_of
+from context_search.services.pages import page_of
 
 TOOLS_PER_PAGE = 20
 """Number of tools on a page. Each comes with its schemas, about 3 kB, and an agent reads them
@@ -68,19 +68,6 @@ class ListTools:
                         tool, most=SEEN_STRINGS, among=SEEN_AMONG, timeout_s=SEEN_S
                     )
         return found
-
-    def scopes(self, principal: Principal) -> list[Scope]:
-        """Returns what all of the tools search."""
-        scopes: list[Scope] = []
-        after: int | None = 0
-        with self.store.for_project(principal.project_id) as work:
-            while after is not None:
-                page = page_of(
-                    _page(work, principal, after=after, limit=PAGE + 1), lambda tool: tool.id
-                )
-                scopes += [tool.scope for tool in page.rows]
-                after = page.next_after
-        return scopes
 
     def find(self, principal: Principal, name: str) -> SearchTool | None:
         """Returns the tool that ``name`` stands for to this caller.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from context_search.domain.access import Internal, KeyOwner, Principal
 from context_search.domain.documents import check_depth, merge_patch, number_padding, parse_exact
@@ -42,11 +42,13 @@ class ManageTables:
     InvalidPointerError, ConflictError when ``if_revision`` is not the current revision,
     InvalidDocumentError when the document gets too deep, and DocumentTooLargeError when it gets
     larger than an upload may be, or its numbers, written out, over 6,000,000 characters longer
-    than they need be, and ProjectFullError.
+    than they need be, and ProjectFullError. ``max_changed_bytes``: how large a document is of
+    which a part is changed.
     """
 
     store: Store
     max_bytes: int = MAX_UPLOAD_BYTES
+    max_changed_bytes: int = MAX_UPLOAD_BYTES
     recorder: RecordVersions = field(default_factory=RecordVersions)
     bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
@@ -194,8 +196,10 @@ class ManageTables:
     ) -> Table:
         with self.store.for_project(principal.project_id) as work:
             before = work.versions.overwritten(
-                table_id, project_id=principal.project_id, max_bytes=None
+                table_id, project_id=principal.project_id, max_bytes=self.max_changed_bytes
             )
+            if before.text is None:
+                before = replace(before, text=self._not_recorded(work, table_id))
             text = before.text or ""
             try:
                 document = change(parse_exact(text))
@@ -204,6 +208,18 @@ class ManageTables:
             check_depth(document)
             _check_numbers(text, document)
             return self._write(work, table_id, before, document, if_revision, origin)
+
+    def _not_recorded(self, work: UnitOfWork, table_id: int) -> str | None:
+        """Returns the locked document where no history is kept. Refuses one that is too large."""
+        part = work.tables.part(table_id, [], max_bytes=self.max_changed_bytes)
+        if part is None:
+            return None
+        if part.is_too_long:
+            raise DocumentTooLargeError(
+                f"a part can be changed in a document of at most {self.max_changed_bytes} bytes;"
+                f" this one has {part.size}: upload it as a whole"
+            )
+        return part.text
 
     def _write(
         self,

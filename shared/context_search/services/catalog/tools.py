@@ -18,7 +18,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.json_pointer import split
 from context_search.domain.limits import ProjectBounds
-from context_search.domain.model import Index, Scope, ToolSettings
+from context_search.domain.model import Index, Scope, Table, ToolSettings
 from context_search.domain.orders import CompareIndex
 from context_search.ports.catalog.tools import Unowned, UnservedTool
 from context_search.ports.store import Store, UnitOfWork
@@ -180,10 +180,7 @@ class ManageTools:
     def _add(self, wanted: NewSearchTool) -> tuple[ToolStatus, bool]:
         """Returns the tool, and whether its index needs no comparison; else that is ordered."""
         with self.store.for_project(wanted.project_id) as work:
-            work.tables.lock(wanted.scope.table_id, with_project=True)
-            table = work.tables.find(wanted.scope.table_id, project_id=wanted.project_id)
-            if table is None:
-                raise NotFoundError("there is no such table")
+            table = _locked_table(work, wanted.scope.table_id, wanted.project_id)
             check_bound(work, wanted.project_id, "tools", self.bounds, more=1)
             index = work.indexes.find_or_add(
                 project_id=wanted.project_id, table_id=table.id, config=wanted.index
@@ -233,9 +230,7 @@ class ManageTools:
         scope = Scope(tool.table_id, tool.json_path or "")
         split(scope.json_pointer)
         with self.store.for_project(project_id) as work:
-            work.tables.lock(scope.table_id, with_project=True)
-            if work.tables.find(scope.table_id, project_id=project_id) is None:
-                raise NotFoundError("the project has no such table")
+            _locked_table(work, scope.table_id, project_id)
             if not work.tools.take_over(tool.id, project_id=project_id):
                 raise NotFoundError("the tool was deleted, or taken over, meanwhile")
             index = work.indexes.find_or_add(
@@ -246,6 +241,19 @@ class ManageTools:
             _name_fields(work, index)
             work.send(CompareIndex(index.id, scope.table_id))
         return scope
+
+
+def _locked_table(work: UnitOfWork, table_id: int, project_id: int) -> Table:
+    """Locks a table of the project. Another project's is not even waited for.
+
+    Raises NotFoundError.
+    """
+    if work.tables.find(table_id, project_id=project_id) is not None:
+        work.tables.lock(table_id, with_project=True)
+        table = work.tables.find(table_id, project_id=project_id)
+        if table is not None:
+            return table
+    raise NotFoundError("there is no such table")
 
 
 def _name_fields(work: UnitOfWork, index: Index) -> None:

@@ -12,7 +12,6 @@ from context_search.domain.editing.plans import (
     Choice,
     Plan,
     PlannedTable,
-    ReplaceScope,
 )
 from context_search.domain.errors import (
     CommitUnknownError,
@@ -30,9 +29,8 @@ from context_search.ports.outside import Clock
 from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.editing.find_edits import REQUEST_TEXT_S, replacer_of
-from context_search.services.editing.find_plan import find_plan, strings_of
+from context_search.services.editing.find_plan import find_plan
 from context_search.services.editing.rewriting import (
-    ChangedString,
     KeptPlace,
     Refused,
     Replace,
@@ -42,7 +40,7 @@ from context_search.services.editing.rewriting import (
 from context_search.services.editing.write_documents import (
     Outcome,
     WriteDocuments,
-    stale,
+    ended,
     undo_until,
 )
 
@@ -94,16 +92,15 @@ class ExecutePlans:
         choice: Choice,
         *,
         request_id: str | None,
-        within: ReplaceScope | None = None,
     ) -> ExecutedPlan:
         """Executes the chosen matches of a plan, or orders that.
 
-        The same again, with the same digest and choice, returns what became of it. ``within``:
-        where the caller may change strings by now. Raises NotFoundError, PlanNotReadyError,
-        PlanUsedError, PlanExpiredError, DigestMismatchError, InvalidInputError for a choice of
-        what is not there, ReplaceBusyError, and ReplaceStaleError.
+        The same again, with the same digest and choice, returns what became of it. Raises
+        NotFoundError, PlanNotReadyError, PlanUsedError, PlanExpiredError, DigestMismatchError,
+        InvalidInputError for a choice of what is not there, ReplaceBusyError, and
+        ReplaceStaleError, for an agent also when its tools cannot return one of the strings now.
         """
-        asked = _Asked(digest, choice, principal.actor, request_id, within)
+        asked = _Asked(digest, choice, principal.actor, request_id)
         with self.store.for_project(principal.project_id) as work:
             plan = find_plan(work, principal, plan_id)
             if before := self._before(work, plan, asked):
@@ -113,7 +110,8 @@ class ExecutePlans:
         try:
             if not is_atomic:
                 return self._order(plan, asked)
-            with self.rewriting(replace(plan, choice=choice), REQUEST_TEXT_S) as task:
+            begun = replace(plan, choice=choice, executed_by=principal.actor)
+            with self.rewriting(begun, REQUEST_TEXT_S) as task:
                 ahead = read_ahead(self.store, plan, task, tables, self.writer)
                 return self._write(plan, asked, task, ahead)
         except CommitUnknownError:
@@ -146,8 +144,6 @@ class ExecutePlans:
         if plan.digest != asked.digest:
             raise DigestMismatchError("the plan shows something else than this digest stands for")
         _check_choice(work, plan, asked.choice)
-        if asked.within is not None:
-            check_places(work, plan, asked.within)
         return None
 
     def _locked(self, work: UnitOfWork, plan: Plan, asked: _Asked) -> Plan | ExecutedPlan:
@@ -205,7 +201,6 @@ class _Asked:
     choice: Choice
     actor: str | None
     request_id: str | None
-    within: ReplaceScope | None
 
 
 def busy() -> ReplaceBusyError:
@@ -238,10 +233,11 @@ def finish(work: UnitOfWork, plan: Plan, outcomes: Sequence[Outcome]) -> Execute
     """Ends a plan all of whose documents are written, in their transaction."""
     tables = [outcome.table for outcome in outcomes]
     is_partial = any(table.state == "skipped" or table.kept for table in tables)
-    ended = replace(plan, state="partial" if is_partial else "done")
-    work.plans.save(ended)
+    is_begun = any(table.replaced for table in tables)
+    plan = ended(plan, is_whole=not is_partial, is_begun=is_begun)
+    work.plans.save(plan)
     work.send_waiting(plan.project_id)  # triggers have ordered the comparisons
-    return ExecutedPlan(ended, tables, [place for each in outcomes for place in each.kept])
+    return ExecutedPlan(plan, tables, [place for each in outcomes for place in each.kept])
 
 
 def _check_choice(work: UnitOfWork, plan: Plan, choice: Choice) -> None:
@@ -256,14 +252,3 @@ def _check_choice(work: UnitOfWork, plan: Plan, choice: Choice) -> None:
     shown = (table.table_id for table in tables for _ in range(table.matches))
     if not any(choice.takes(table_id, match) for match, table_id in enumerate(shown, start=1)):
         raise InvalidInputError("no match is chosen: nothing would be executed")
-
-
-def check_places(work: UnitOfWork, plan: Plan, within: ReplaceScope) -> None:
-    """Raises ReplaceStaleError when a plan changes strings where the caller may not, by now."""
-    outside = [
-        ChangedString(string.table_id, string.json_pointer, "GONE")
-        for string in strings_of(work, plan.id)
-        if not within.contains(string.table_id, string.json_pointer)
-    ]
-    if outside:
-        raise stale("replace", outside)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
-from context_search.domain.documents import FoundString, strings_at
+from context_search.domain.documents import FoundString
 from context_search.domain.editing.batches import BATCH_CHARS
 from context_search.domain.editing.edits import StringEdits
 from context_search.domain.editing.replacing import (
@@ -93,14 +93,14 @@ class EditedString:
 
 
 def edits_of_document(
-    document: object, pointers: Sequence[str], replacer: Replacer, allowance: Allowance
+    strings: Iterator[FoundString], replacer: Replacer, allowance: Allowance
 ) -> Iterator[EditedString]:
-    """Yields the strings at and below some pointers of which there is anything to say.
+    """Yields those of a document's strings of which there is anything to say, in their order.
 
-    In document order, a string that several pointers mean once. Raises as ``Replacer`` does.
+    Raises as ``Replacer`` does.
     """
     positions = count()
-    for batch in _batches(strings_at(document, pointers)):
+    for batch in _batches(strings):
         found = replacer.edits_in([string.text for string in batch], allowance)
         for edits, string, position in zip(found, batch, positions, strict=False):
             if edits is NOTHING or edits == NOTHING:

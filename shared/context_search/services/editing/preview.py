@@ -62,7 +62,8 @@ class AskedReplacement:
     """A request to replace, and where.
 
     The project, narrowed to ``tables`` (at most 1,000), to what is at ``json_pointer`` and below,
-    and to the scope of a Search Tool. Or ``places``: those of an MCP instance.
+    and to the scope of a Search Tool. Or ``places``: those of an MCP instance, or of one of its
+    tools.
     ``samples``: how many matches are shown at once. ``mcp_id``: the instance of the agent.
     """
 
@@ -338,7 +339,7 @@ def _check(asked: AskedReplacement) -> None:
 
 def _scope(work: UnitOfWork, principal: Principal, asked: AskedReplacement) -> ReplaceScope:
     if asked.places is not None:
-        return ReplaceScope(places=asked.places)
+        return ReplaceScope(places=asked.places, tool_id=asked.tool_id)
     if asked.tables is not None:
         wanted = set(asked.tables)
         if len(work.tables.names(principal.project_id, sorted(wanted))) < len(wanted):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from context_search.domain.editing.edits import Edit, string_hash
-from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable, ReplaceScope
+from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
 from context_search.domain.editing.relocation import SearchAllowance, relocated
 from context_search.domain.editing.undo import exact_undo, is_as_left, reversed_edits
 from context_search.domain.errors import ContextSearchError
@@ -23,6 +23,7 @@ from context_search.services.editing.rewriting import (
     moved_to,
     parsed,
     read_document,
+    refused,
     string_at,
     with_texts,
 )
@@ -37,11 +38,12 @@ class RevertDocument:
     A string that is as the plan left it becomes what it was before, byte for byte, also where it
     moved to another place. Of one that was edited since, the places come back that are found, where
     no other string may be it. A string that the plan did not write is left alone.
-    ``within``: a string that moved out of it is left alone. ``left`` is how much may be searched.
+    What an agent replaced does not come back where it moved out of the places of its plan.
+    ``bounded_by``: the MCP instance that undoes it. ``left`` is how much may be searched.
     """
 
     undone: Plan
-    within: ReplaceScope | None = None
+    bounded_by: int | None = None
     left: SearchAllowance = field(default_factory=SearchAllowance)
 
     @property
@@ -53,7 +55,9 @@ class RevertDocument:
         """Returns the document, and where it was changed since the text that the plan left."""
         strings = work.plans.strings(self.undone.id, planned.table_id)
         source = Source(planned, [string for string in strings if string.edits])
-        source = read_document(work, self.undone.project_id, source, max_bytes=max_bytes)
+        source = read_document(
+            work, self.undone.project_id, source, bounded_by=self.bounded_by, max_bytes=max_bytes
+        )
         if source.table is None or source.revision == planned.revision_seen:
             return source
         try:
@@ -74,6 +78,8 @@ class RevertDocument:
             return document
         left_by_plan = _Parsed(source)
         found = self._found(source, document, left_by_plan)
+        if not source.may_change(document, found.values()):
+            return refused(source, "OUT_OF_REACH")
         texts: dict[str, str] = {}
         strings: list[PlannedString] = []
         kept: list[KeptPlace] = []
@@ -138,7 +144,8 @@ class RevertDocument:
         return found
 
     def _may_reach(self, table_id: int, place: str) -> bool:
-        return self.within is None or self.within.contains(table_id, place)
+        scope = self.undone.scope
+        return scope.places is None or scope.contains(table_id, place)
 
     def _back(
         self, string: PlannedString, present: str | None, left_by_plan: _Parsed, document: object

@@ -23,7 +23,9 @@ from context_search.domain.json_pointer import resolve, split
 from context_search.domain.json_text import fits, to_json
 from context_search.domain.model import Table
 from context_search.domain.uploads import MAX_UPLOAD_BYTES
+from context_search.domain.visible_strings import VisibleStrings
 from context_search.ports.store import UnitOfWork
+from context_search.services.catalog.visible_strings import visible_strings
 from context_search.services.editing.find_edits import Replacer, with_strings
 
 PlanCause = Literal["replace", "undo"]
@@ -62,6 +64,7 @@ class Source:
     ``table`` None: it is gone. ``text`` None: it is too large to be read, or nothing in it is
     chosen; ``size`` are its bytes. ``left_by_plan`` is the text that the plan left which is undone,
     where it is recorded and needed. ``is_forgotten``: what was planned went with the document.
+    ``visible`` is what the agent that asked for it can see now; None: a person asked.
     """
 
     planned: PlannedTable
@@ -72,6 +75,14 @@ class Source:
     text: str | None = field(default=None, repr=False)
     left_by_plan: str | None = field(default=None, repr=False)
     is_forgotten: bool = False
+    visible: VisibleStrings | None = None
+
+    def may_change(self, document: object, strings: Iterable[tuple[str, str | None]]) -> bool:
+        """Says whether strings of the document may be changed; what is None is not there."""
+        if self.visible is None:
+            return True
+        visible = self.visible.in_document(self.planned.table_id, document)
+        return all(text is None or visible.may_change(at, text) for at, text in strings)
 
     @property
     def chars(self) -> int:
@@ -126,13 +137,23 @@ class Rewriting(Protocol):
         ...
 
 
-def read_document(work: UnitOfWork, project_id: int, source: Source, *, max_bytes: int) -> Source:
-    """Returns the source with the document in it."""
+def read_document(
+    work: UnitOfWork, project_id: int, source: Source, *, bounded_by: int | None, max_bytes: int
+) -> Source:
+    """Returns the source with the document in it, and with what an MCP instance can see."""
     table = work.tables.find(source.planned.table_id, project_id=project_id)
     part = table and work.tables.part(table.id, [], max_bytes=max_bytes)
     if not table or not part:
         return source
-    return replace(source, table=table, revision=part.revision, size=part.size, text=part.text)
+    visible = None if bounded_by is None else visible_strings(work, project_id, bounded_by)
+    return replace(
+        source,
+        table=table,
+        revision=part.revision,
+        size=part.size,
+        text=part.text,
+        visible=visible,
+    )
 
 
 def string_at(document: object, json_pointer: str) -> str | None:
@@ -200,7 +221,10 @@ class Replace:
         source = Source(planned, chosen, is_forgotten=not strings)
         if not chosen:
             return source
-        return read_document(work, self.plan.project_id, source, max_bytes=max_bytes)
+        bounded_by = self.plan.bounded_by
+        return read_document(
+            work, self.plan.project_id, source, bounded_by=bounded_by, max_bytes=max_bytes
+        )
 
     def _is_chosen(self, string: PlannedString) -> bool:
         numbers = range(string.first_match, string.first_match + string.matches)
@@ -250,8 +274,13 @@ class Replace:
         return done
 
 
-def _changed(source: Source, document: object, texts: Sequence[str | None]) -> list[ChangedString]:
-    """Returns the strings that are not as they were shown."""
+def _changed(
+    source: Source, document: object, texts: Sequence[str | None]
+) -> Sequence[ChangedString]:
+    """Returns the strings that are not as they were shown; of what is out of reach no place."""
+    pointers = (string.json_pointer for string in source.strings)
+    if not source.may_change(document, zip(pointers, texts, strict=True)):
+        return refused(source, "OUT_OF_REACH").conflicts
     wrong = [
         string
         for string, text in zip(source.strings, texts, strict=True)

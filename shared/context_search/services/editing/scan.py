@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from context_search.domain.documents import parse_stored
+from context_search.domain.documents import (
+    FoundString,
+    parse_fielded,
+    parse_stored,
+    strings_at,
+)
 from context_search.domain.editing.edits import (
     ShownEdit,
     StringEdits,
@@ -35,9 +40,11 @@ from context_search.domain.errors import (
     TooManyMatchesError,
 )
 from context_search.domain.orders import CarryOutPlan
+from context_search.domain.visible_strings import VisibleStrings
 from context_search.ports.catalog.tables import Part
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store, UnitOfWork
+from context_search.services.catalog.visible_strings import visible_strings
 from context_search.services.editing.find_edits import (
     EditedString,
     Replacer,
@@ -95,7 +102,8 @@ class ScanTables:
     there twice. After ``deadline`` no document is begun, but for the first one of a worker, and
     after ``last_deadline`` the one in hand is given up. ``max_bytes`` are those of all documents
     that this one may read; None: it is a worker, who may read any with up to ``document_bytes``.
-    ``shown`` are the first matches, as many as are ``wanted``.
+    ``shown`` are the first matches, as many as are ``wanted``. For an agent only those strings are
+    looked through that its tools can return while the document is read, and that it may change.
     """
 
     store: Store
@@ -111,6 +119,7 @@ class ScanTables:
     shown: list[ShownMatch] = field(default_factory=list)
     _warnings: Warnings = field(init=False)
     _read_bytes: int = 0
+    _visible: VisibleStrings | None = None
     _scanned_before: int = field(init=False)
     _pieces: tuple[str, ...] = field(init=False)
 
@@ -183,6 +192,7 @@ class ScanTables:
         with self.store.for_project(self.plan.project_id) as work:
             if work.tables.find(table_id, project_id=self.plan.project_id) is None:
                 return None
+            self._visible = self._visible_now(work)
             part = work.tables.part(table_id, [], max_bytes=left, holding=self._pieces)
         if part is None:
             return None
@@ -190,6 +200,13 @@ class ScanTables:
             raise DocumentTooLargeError(f"a document has over {left} bytes: leave its table out")
         self._read_bytes += part.size
         return part
+
+    def _visible_now(self, work: UnitOfWork) -> VisibleStrings | None:
+        """None: the plan is a person's, who looks everywhere in its scope."""
+        plan = self.plan
+        if plan.mcp_id is None or plan.scope.places is None:
+            return None
+        return visible_strings(work, plan.project_id, plan.mcp_id, only=plan.scope.tool_id)
 
     def _look_at(
         self, table_id: int, part: Part, counts: PlanCounts
@@ -202,7 +219,6 @@ class ScanTables:
         )
         if part.text is None:
             return [], scanned
-        self._warnings.look_at_document(part.text)
         strings: list[PlannedString] = []
         matches, growth, left_out = counts.matches, counts.growth, counts.left_out
         for found in self._edited(table_id, part.text, counts):
@@ -234,8 +250,21 @@ class ScanTables:
             MAX_GROWTH_CHARS - counts.growth,
             self.max_matches,
         )
+        return edits_of_document(self._strings(table_id, text), self.replacer, allowance)
+
+    def _strings(self, table_id: int, text: str) -> Iterator[FoundString]:
+        """Yields the strings of a document that are looked through, each once."""
         pointers = self.plan.scope.pointers_in(table_id)
-        return edits_of_document(parse_stored(text), pointers, self.replacer, allowance)
+        if self._visible is None:
+            self._warnings.look_at_text(text)
+            yield from strings_at(parse_stored(text), pointers)
+            return
+        document = parse_fielded(text)
+        visible = self._visible.in_document(table_id, document)
+        for string in strings_at(document, pointers):
+            if visible.may_change(string.json_pointer, string.text):
+                self._warnings.look_at_text(string.text)
+                yield string
 
     def _planned(self, table_id: int, found: EditedString, before: int) -> PlannedString | None:
         """Returns the row of a string with edits, after so many matches in others."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 
-from context_search.domain.access import Principal
-from context_search.domain.documents import parse_stored
+from context_search.domain.access import McpKey, Principal
+from context_search.domain.documents import parse_fielded
 from context_search.domain.editing.edits import apply_edits, shown_edits, string_hash
 from context_search.domain.editing.plans import MAX_PREVIEWED_BYTES, Plan, PlannedString
 from context_search.domain.editing.replacing import Allowance
@@ -19,9 +19,11 @@ from context_search.domain.errors import (
     ReplaceStaleError,
 )
 from context_search.domain.json_pointer import split
+from context_search.domain.visible_strings import VisibleInDocument
 from context_search.ports.outside import Clock, Deadline
 from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store
+from context_search.services.catalog.visible_strings import visible_strings
 from context_search.services.editing.find_edits import REQUEST_TEXT_S, Replacer, replacer_of
 from context_search.services.editing.find_plan import find_plan
 from context_search.services.editing.rewriting import ChangedString, string_at
@@ -63,7 +65,8 @@ class ShowMatches:
         A page is shorter where texts are long, or documents take their time. Raises NotFoundError,
         PlanNotReadyError, PlanExpiredError when the texts of the plan are forgotten,
         ReplaceStaleError with the strings that are not as they were shown, and
-        ManagementBackpressureError.
+        ManagementBackpressureError. To an agent strings are shown that its tools can return now;
+        otherwise they are ``OUT_OF_REACH``. It is shown none of documents over ``document_bytes``.
         """
         with managing(self.store, principal.project_id):
             return self._page(principal, plan_id, after, table_id, limit)
@@ -71,6 +74,7 @@ class ShowMatches:
     def _page(
         self, principal: Principal, plan_id: int, after: int, table_id: int | None, limit: int
     ) -> Page[ShownMatch]:
+        agent = principal.mcp_id if isinstance(principal, McpKey) else None
         with self.store.for_project(principal.project_id) as work:
             plan = find_plan(work, principal, plan_id)
             if plan.state == "previewing":
@@ -82,36 +86,50 @@ class ShowMatches:
             )
         last = strings[-1].last_match if strings else 0
         with replacer_of(plan.request, self.patterns, text_timeout_s=REQUEST_TEXT_S) as replacer:
-            matches = self._matches(plan, _with_first(strings, after, limit), replacer)
+            shown_strings = _with_first(strings, after, limit)
+            matches = self._matches(plan, agent, shown_strings, replacer)
             shown = fitting((match for match in matches if match.number > after), limit)
         has_more = bool(shown) and shown[-1].number < last
         return Page(shown, shown[-1].number if has_more else None)
 
     def _matches(
-        self, plan: Plan, strings: Sequence[PlannedString], replacer: Replacer
+        self,
+        plan: Plan,
+        agent: int | None,
+        strings: Sequence[PlannedString],
+        replacer: Replacer,
     ) -> Iterator[ShownMatch]:
         """Yields the matches of strings, as far as the time goes, of one string at least."""
         deadline = Deadline(self.clock, self.clock.monotonic() + _PAGE_S)
         for _, group in groupby(strings, key=lambda string: string.table_id):
-            for of_string in self._of_table(plan, list(group), replacer):
+            for of_string in self._of_table(plan, agent, list(group), replacer):
                 yield from of_string
                 if not deadline.left_s():
                     return
 
     def _of_table(
-        self, plan: Plan, strings: Sequence[PlannedString], replacer: Replacer
+        self,
+        plan: Plan,
+        agent: int | None,
+        strings: Sequence[PlannedString],
+        replacer: Replacer,
     ) -> Iterator[Iterator[ShownMatch]]:
         table_id = strings[0].table_id
         with self.store.for_project(plan.project_id) as work:
             table = work.tables.find(table_id, project_id=plan.project_id)
             whole = work.tables.part(table_id, [], max_bytes=self.document_bytes) if table else None
+            visible = None if agent is None else visible_strings(work, plan.project_id, agent)
         revision = whole.revision if whole else None
         if whole is not None and whole.text is None:
+            if agent is not None:  # without the document nobody knows its fields
+                return
             for string in strings:  # together they may be as long as the document
                 yield from _shown([string], [self._text_of(plan, string)], replacer, revision)
             return
-        document = parse_stored(whole.text) if whole and whole.text is not None else None
+        document = parse_fielded(whole.text) if whole and whole.text is not None else None
         texts = [string_at(document, string.json_pointer) for string in strings]
+        if visible is not None:
+            _check_reach(visible.in_document(table_id, document), strings, texts)
         yield from _shown(strings, texts, replacer, revision)
 
     def _text_of(self, plan: Plan, string: PlannedString) -> str | None:
@@ -124,6 +142,14 @@ class ShowMatches:
         if part.text is None:
             raise DocumentTooLargeError(f"the string has over {most} bytes")
         return str(json.loads(part.text))
+
+
+def _check_reach(
+    visible: VisibleInDocument, strings: Sequence[PlannedString], texts: Sequence[str | None]
+) -> None:
+    for string, text in zip(strings, texts, strict=True):
+        if text is not None and not visible.may_change(string.json_pointer, text):
+            raise _stale([ChangedString(string.table_id, "", "OUT_OF_REACH")])
 
 
 def _shown(

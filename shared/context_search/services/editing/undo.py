@@ -17,7 +17,6 @@ from context_search.domain.editing.plans import (
     Plan,
     PlanCounts,
     PlannedTable,
-    ReplaceScope,
 )
 from context_search.domain.errors import (
     CommitUnknownError,
@@ -34,7 +33,6 @@ from context_search.services.editing.execute import (
     BUSY_S,
     ExecutedPlan,
     busy,
-    check_places,
     finish,
     read_ahead,
 )
@@ -48,6 +46,7 @@ from context_search.services.editing.rewriting import (
 )
 from context_search.services.editing.write_documents import (
     WriteDocuments,
+    check_reach,
     skipped_table,
     undo_until,
 )
@@ -59,7 +58,7 @@ class UndoPlans:
     """Takes back plans of the caller's project; an MCP key reaches those of its instance only.
 
     As plans are executed: up to 100 documents and 20 MB here and in one transaction, others by a
-    worker.
+    worker. So are documents that the plan, or somebody since, made too large for a request.
     """
 
     store: Store
@@ -74,39 +73,37 @@ class UndoPlans:
         on_conflict: OnConflict,
         dry_run: bool,
         request_id: str | None,
-        within: ReplaceScope | None = None,
     ) -> ExecutedPlan:
         """Undoes an executed plan, or orders that; an undo, too, which does it again.
 
-        ``dry_run``: counts, writes nothing, and returns the plan itself. ``within``: where the
-        caller may change strings by now. Raises NotFoundError, PlanNotReadyError while it is
-        executed, ConflictError before, UndoExpiredError, ReplaceBusyError, ReplaceStaleError, and
-        ReplaceTooLargeError for a dry run of documents of over 50 MB that changed since. A dry run
+        ``dry_run``: counts, writes nothing, and returns the plan itself. Raises NotFoundError,
+        PlanNotReadyError while it is executed, ConflictError before, UndoExpiredError,
+        ReplaceBusyError, ReplaceStaleError, for an agent also when its tools cannot return one of
+        the strings now, and ReplaceTooLargeError for a dry run of documents that changed since and
+        are too large for a request: 20 MB each, 50 MB together. A dry run
         raises ManagementBackpressureError, too.
         """
         with self.store.for_project(principal.project_id) as work:
             plan = find_plan(work, principal, plan_id)
             self._check(plan)
-            if within is not None:
-                check_places(work, plan, within)
             tables = _to_undo(work, plan)
+        mcp_id = principal.mcp_id if isinstance(principal, McpKey) else None
+        task = RevertDocument(plan, bounded_by=None if plan.scope.places is None else mcp_id)
         if dry_run:
             with managing(self.store, principal.project_id):
-                return self._counted(plan, tables, RevertDocument(plan, within or _places(plan)))
-        mcp_id = principal.mcp_id if isinstance(principal, McpKey) else None
+                return self._counted(plan, tables, task)
         new = replace(
             _new_plan(plan),
-            scope=within or plan.scope,
             actor=principal.actor,
             mcp_id=mcp_id,
             request_id=request_id,
         )
         asked = _AskedUndo(new, tables, on_conflict)
-        if not asked.counts.is_atomic:
-            return self._committed(plan, asked, _order)
-        task = RevertDocument(plan, within or _places(plan))
-        ahead = read_ahead(self.store, plan, task, tables, self.writer)
-        return self._write(plan, asked, task, ahead)
+        if asked.counts.is_atomic:
+            ahead = read_ahead(self.store, plan, task, tables, self.writer)
+            if not any(_is_too_large(each) for each in ahead):
+                return self._write(plan, asked, task, ahead)
+        return self._committed(plan, asked, _order)
 
     @contextmanager
     def rewriting(self, plan: Plan) -> Iterator[Rewriting]:
@@ -115,7 +112,7 @@ class UndoPlans:
             undone = plan.undoes and work.plans.find(plan.undoes, project_id=plan.project_id)
         if not undone:
             raise UndoExpiredError("what was executed is forgotten")
-        yield RevertDocument(undone, _places(plan))
+        yield RevertDocument(undone, bounded_by=plan.bounded_by)
 
     def _check(self, plan: Plan) -> None:
         if plan.state == "executing":
@@ -130,9 +127,13 @@ class UndoPlans:
         if plan.undo_until is None or plan.undo_until <= self.clock.now():
             raise UndoExpiredError(f"the texts of plan {plan.id} are forgotten")
 
-    def _counted(self, plan: Plan, tables: Sequence[PlannedTable], task: Rewriting) -> ExecutedPlan:
-        with self.store.for_project(plan.project_id) as work:
-            untouched = {each.table_id for each in tables if _is_as_left(work, plan, each)}
+    def _counted(
+        self, plan: Plan, tables: Sequence[PlannedTable], task: RevertDocument
+    ) -> ExecutedPlan:
+        untouched: set[int] = set()
+        if task.bounded_by is None:
+            with self.store.for_project(plan.project_id) as work:
+                untouched = {each.table_id for each in tables if _is_as_left(work, plan, each)}
         changed = [each for each in tables if each.table_id not in untouched]
         if sum(each.bytes for each in changed) > MAX_PREVIEWED_BYTES:
             raise ReplaceTooLargeError("too much changed since to be counted in a request")
@@ -142,7 +143,11 @@ class UndoPlans:
             if each.table_id in untouched
         ]
         kept: list[KeptPlace] = []
-        for result in read_ahead(self.store, plan, task, changed, self.writer):
+        ahead = read_ahead(self.store, plan, task, changed, self.writer)
+        if any(_is_too_large(each) for each in ahead):
+            raise ReplaceTooLargeError("a document is too large to be counted in a request")
+        check_reach(task, ahead)
+        for result in ahead:
             planned = result.source.planned
             if isinstance(result, Rewritten):
                 kept += result.kept
@@ -243,11 +248,6 @@ def _new_plan(undone: Plan) -> NewPlan:
     )
 
 
-def _places(plan: Plan) -> ReplaceScope | None:
-    """Returns where what an agent replaced may come back."""
-    return None if plan.scope.places is None else plan.scope
-
-
 def _to_undo(work: UnitOfWork, plan: Plan) -> list[PlannedTable]:
     """Returns the documents that a plan changed, as an undo has to find them."""
     done = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES, state="done")
@@ -256,6 +256,11 @@ def _to_undo(work: UnitOfWork, plan: Plan) -> list[PlannedTable]:
         for each in done
         if each.replaced and each.revision_after is not None
     ]
+
+
+def _is_too_large(result: Rewritten | Refused) -> bool:
+    """Says whether a worker may do more with a document than a request, which reads less."""
+    return isinstance(result, Refused) and result.reason == "TOO_LARGE"
 
 
 def _is_as_left(work: UnitOfWork, plan: Plan, planned: PlannedTable) -> bool:

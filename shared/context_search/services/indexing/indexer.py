@@ -15,7 +15,6 @@ from itertools import groupby
 from context_search.domain.errors import (
     AttemptsExhaustedError,
     ContextSearchError,
-    EmbeddingLimitError,
     LeaseLostError,
 )
 from context_search.domain.limits import ProjectLimits
@@ -179,7 +178,10 @@ class Indexer:
         run.chunks = sum(len(each.chunks) for each in new) - run.kept
         batches, progressed = self._batches(run, begun), bool(new)
         for number, batch in enumerate(batches, start=1):
-            if batch and self._gives_way(run, deadline, turn_ends, progressed=progressed):
+            if batch and (
+                self._gives_way(run, deadline, turn_ends, progressed=progressed)
+                or (run.written and not self._are_needed(run))
+            ):
                 self._hand_over(run, progressed=progressed)
                 return []
             keyed = self._upsert(run, plans, batch)
@@ -296,6 +298,11 @@ class Indexer:
         with self.store.for_all("carry out an order") as work:
             return work.outbox.has_neighbours(run.claims[0].table_id)
 
+    def _are_needed(self, run: NodeRun) -> bool:
+        """Says whether a tool still needs one of the strings: a deleted one costs no more."""
+        with self.store.for_all("carry out an order") as work:
+            return work.nodes.are_needed(run.claims)
+
     def _hand_over(self, run: NodeRun, *, progressed: bool) -> None:
         with self.store.for_all("carry out an order") as work:
             released = work.nodes.release(
@@ -313,15 +320,14 @@ class Indexer:
         passes = is_passing(error) and attempt < self.limits.max_attempts
         is_final = run.is_alone and may_be_final and not passes
         retry_in_s = pause_s(error, attempt)
+        # Who asks for a longer pause may be asked too early: that is no failure of the strings.
+        is_early = (error.retry_after_s or 0.0) > retry_in_s
         record = error_record(error, self.clock.now(), retryable=not is_final)
         if is_final:
             return self._quarantine(run, error, record)
         with self.store.for_all("carry out an order") as work:
             released = work.nodes.release(
-                run.claims,
-                retry_in_s=retry_in_s,
-                error=record,
-                progressed=isinstance(error, EmbeddingLimitError),  # no attempt: nobody was asked
+                run.claims, retry_in_s=retry_in_s, error=record, progressed=is_early
             )
         if run.is_alone and not released:  # another worker has the node by now, or it is gone
             return run.report()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from context_search.domain.errors import ContextSearchError
+from context_search.domain.errors import ContextSearchError, EmbeddingError
 from context_search.domain.orders import (
     CalibrateIndex,
     CarryOutPlan,
@@ -15,7 +15,7 @@ from context_search.domain.orders import (
 )
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
-from context_search.services.indexing.node_report import NodeReport, RetryLater
+from context_search.services.indexing.node_report import MAX_BACKOFF_S, NodeReport, RetryLater
 from context_search.services.indexing.outgoing import Deliver, OnFailure
 
 
@@ -73,6 +73,8 @@ class OrderBook:
 
 
 RETRY_S = 30.0
+REFUSED_S = 3_600.0
+"""Seconds until a provider is asked again for what it definitely refuses, and charges each time."""
 UNEXPECTED_S = 600.0
 OnReport = Callable[[NodeReport], None]
 
@@ -131,7 +133,7 @@ class Worker:
                 on_report(later.report)
             return self._failed(later, begun, later.after_s)
         except ContextSearchError as error:
-            return self._failed(error, begun, error.retry_after_s or RETRY_S)
+            return self._failed(error, begun, _pause_s(error))
         except Exception as error:  # noqa: BLE001 - the caller has it, and tells of it
             return self._failed(error, begun, UNEXPECTED_S)
         return CarriedOut(outcome)
@@ -175,3 +177,10 @@ class Worker:
         except ContextSearchError as error:
             self.on_failure(error)
             return True
+
+
+def _pause_s(error: ContextSearchError) -> float:
+    is_refused = isinstance(error, EmbeddingError) and not error.retryable
+    if error.retry_after_s:
+        return min(MAX_BACKOFF_S, error.retry_after_s)
+    return REFUSED_S if is_refused else RETRY_S

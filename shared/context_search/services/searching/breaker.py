@@ -34,8 +34,12 @@ class Breaker:
     _closed_from: float = 0.0
 
     @contextmanager
-    def guarding(self, failure: type[Exception], refusal: str) -> Iterator[None]:
+    def guarding(
+        self, failure: type[Exception], refusal: str, *, is_usual: bool = True
+    ) -> Iterator[None]:
         """Counts how a call ends: only a ``failure`` is one of the part. Errors are raised on.
+
+        A failure of a call that is not usual says nothing about the part, and is not counted.
 
         While it is open there is no call: raises a ``failure`` that says ``refusal``, from
         BreakerOpenError.
@@ -49,10 +53,10 @@ class Breaker:
             has_failed = True
             raise
         finally:
-            if has_failed:
-                self._note_failure()
-            else:
+            if not has_failed:
                 self._note_answer()
+            elif is_usual:
+                self._note_failure()
 
     def _lets_through(self) -> bool:
         with self._lock:

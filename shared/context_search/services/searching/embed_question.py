@@ -18,13 +18,14 @@ from context_search.services.searching.breaker import Breakers
 KEPT_QUESTIONS = 1_000
 KEPT_S = 3_600.0
 
-_Key = tuple[str, int, str, bytes]
+_Key = tuple[int, str, int, str, bytes]
 
 
 @dataclass
 class QuestionVectors:
-    """The vectors of recent questions, by model; holds hashes, never a question's text.
+    """The vectors of recent questions, by project and model; holds hashes, never a question's text.
 
+    A project has its own: how fast an answer comes must not tell what others ask.
     Single precision, as turbopuffer keeps them: 1,000 of 1,536 dimensions are 6 MB.
     """
 
@@ -36,20 +37,30 @@ class QuestionVectors:
     def __post_init__(self) -> None:
         self._kept = TTLCache(self.size, KEPT_S, timer=self.clock.monotonic)
 
-    def get(self, config: IndexConfig, text: str, query_key: str = "") -> list[float] | None:
+    def get(
+        self, project_id: int, config: IndexConfig, text: str, query_key: str = ""
+    ) -> list[float] | None:
         """Returns the vector that this model, asked in this way, once gave for this text."""
         with self._lock:
-            kept = self._kept.get(_key(config, text, query_key))
+            kept = self._kept.get(_key(project_id, config, text, query_key))
         return None if kept is None else kept.tolist()
 
-    def put(self, config: IndexConfig, text: str, vector: list[float], query_key: str = "") -> None:
+    def put(
+        self,
+        project_id: int,
+        config: IndexConfig,
+        text: str,
+        vector: list[float],
+        query_key: str = "",
+    ) -> None:
         """Keeps a vector."""
         with self._lock:
-            self._kept[_key(config, text, query_key)] = array("f", vector)
+            self._kept[_key(project_id, config, text, query_key)] = array("f", vector)
 
 
-def _key(config: IndexConfig, text: str, query_key: str) -> _Key:
-    return config.model, config.dimensions, query_key, hashlib.sha256(text.encode()).digest()
+def _key(project_id: int, config: IndexConfig, text: str, query_key: str) -> _Key:
+    text_hash = hashlib.sha256(text.encode()).digest()
+    return project_id, config.model, config.dimensions, query_key, text_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +72,14 @@ class EmbedQuestion:
     breakers: Breakers
 
     def embed(
-        self, config: IndexConfig, text: str, *, timeout_s: float
+        self, project_id: int, config: IndexConfig, text: str, *, timeout_s: float
     ) -> tuple[list[float], bool]:
-        """Returns the vector, and whether it was kept from before.
+        """Returns the vector, and whether it was kept from before for the same project.
 
         Raises EmbeddingError; at once while the model keeps failing.
         """
         embedder = self.embedder_of(config)
-        known = self.kept.get(config, text, embedder.query_key)
+        known = self.kept.get(project_id, config, text, embedder.query_key)
         if known is not None:
             return known, True
         if timeout_s <= 0:  # before the breaker: it says nothing about the model
@@ -77,5 +88,5 @@ class EmbedQuestion:
         guarding = self.breakers.of(config.model).guarding
         with guarding(EmbeddingUnavailableError, "the model failed several times in a row"):
             vector = embedder.embed_query(text, timeout_s=timeout_s)
-        self.kept.put(config, text, vector, embedder.query_key)
+        self.kept.put(project_id, config, text, vector, embedder.query_key)
         return vector, False

@@ -136,8 +136,10 @@ class FindCandidates:
         try:
             with so_far.time.stage("embed"):
                 timeout_s = so_far.time.for_outside(so_far.time.timeouts.embed_s)
-                config, text = target.index.config, question.text
-                vector, so_far.is_kept = self.embed.embed(config, text, timeout_s=timeout_s)
+                index, text = target.index, question.text
+                vector, so_far.is_kept = self.embed.embed(
+                    index.project_id, index.config, text, timeout_s=timeout_s
+                )
                 return vector
         except EmbeddingTimeoutError as error:
             so_far.note("embed_timeout", error)

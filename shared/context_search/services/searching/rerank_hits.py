@@ -22,6 +22,9 @@ from context_search.services.searching.breaker import BreakerOpenError, Breakers
 from context_search.services.searching.timeouts import SearchTime
 from context_search.services.spending import Spending
 
+USUAL_CHARS = 50_000
+"""A call with more text may be late with a model that is well, and everybody shares its breaker."""
+
 
 def no_reranker(_model: str) -> Reranker:
     """Raises RerankUnavailableError: a deployment without a reranking model."""
@@ -70,7 +73,9 @@ class RerankHits:
             raise RerankTimeoutError("no time is left for a second opinion")
         reranker = self.reranker_of(wanted.model)
         refusal = "the reranking model failed several times in a row"
-        with self.breakers.of(wanted.model).guarding(RerankUnavailableError, refusal):
+        is_usual = sum(map(len, texts)) <= USUAL_CHARS
+        guarding = self.breakers.of(wanted.model).guarding
+        with guarding(RerankUnavailableError, refusal, is_usual=is_usual):
             self._note(index, Deadline(time.clock, time.clock.monotonic() + timeout_s))
             return reranker.scores(query, texts, timeout_s=timeout_s)
 

@@ -1,36 +1,40 @@
-"""Does Postgres answer? Anybody may ask, so asking is cheap and short."""
+"""Do the parts that everything stands on answer? Anybody may ask, so asking is cheap and short."""
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from context_search.domain.errors import DatabaseUnavailableError
 from context_search.ports.outside import Clock, Deadline
 from context_search.ports.store import Store
+from context_search.services.upkeep.part_checks import ANSWERS_WITHIN_S, PartCheck, PartHealth
 
-KNOWN_FOR_S = 5.0
-"""Seconds for which a good answer holds: nobody opens more than one transaction in that time."""
-ANSWERS_WITHIN_S = 2.0
+DATABASE_WITHIN_S = 2.0
 """Seconds that Postgres has to answer."""
 
 
-@dataclass
+def ask_database(store: Store, clock: Clock) -> None:
+    """Raises DatabaseUnavailableError when Postgres does not answer within two seconds."""
+    deadline = Deadline(clock, clock.monotonic() + DATABASE_WITHIN_S)
+    with store.for_all("say whether Postgres answers", deadline):
+        pass
+
+
+@dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether Postgres answers. A process asks it once in five seconds while it does."""
+    """Whether Postgres answers, and how the other parts are: see PartCheck."""
 
-    store: Store
-    clock: Clock
-    _good_until: float = field(default=0.0, init=False, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    database: PartCheck
+    others: Sequence[PartCheck]
 
-    def check(self) -> None:
-        """Raises DatabaseUnavailableError when Postgres does not answer within two seconds."""
-        with self._lock:
-            now = self.clock.monotonic()
-            if now < self._good_until:
-                return
-            with self.store.for_all(
-                "say whether Postgres answers", Deadline(self.clock, now + ANSWERS_WITHIN_S)
-            ):
-                pass
-            self._good_until = now + KNOWN_FOR_S
+    def check(self) -> list[PartHealth]:
+        """Returns the parts. Raises DatabaseUnavailableError when Postgres does not answer."""
+        checks = [self.database, *self.others]
+        for check in checks:
+            check.begin()
+        until = self.database.clock.monotonic() + ANSWERS_WITHIN_S
+        parts = [check.result(until) for check in checks]
+        if parts[0].state != "ok":
+            raise DatabaseUnavailableError(f"Postgres does not answer: {parts[0].code}")
+        return parts

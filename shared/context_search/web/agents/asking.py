@@ -9,7 +9,7 @@ from typing import Literal
 from context_search.domain.access import McpInstance, McpKey
 from context_search.domain.editing.plans import Plan
 from context_search.domain.errors import PlanExpiredError
-from context_search.domain.text.plain_text import without_hidden_characters
+from context_search.domain.text.plain_text import with_hidden_characters_named
 from context_search.mcp.contract import (
     ClientInput,
     Form,
@@ -21,7 +21,8 @@ from context_search.services.editing.confirmations import Confirmations, PlanOpe
 from context_search.web.agents.replace_answers import Refusal
 
 _ASKED = "confirm"
-_SHOWN_CHARS = 200
+_SHOWN_CHARS = 1_000
+"""Maximum length of a text that is shown; a longer one is not asked about, for nobody reads it."""
 _FORM: Mapping[str, object] = {
     "type": "object",
     "properties": {
@@ -41,35 +42,43 @@ class Asking:
     confirmations: Confirmations
 
     def ask(
-        self, operation: PlanOperation, plan: Plan, question_of: Callable[[Plan], str]
+        self,
+        operation: PlanOperation,
+        plan: Plan,
+        question_of: Callable[[], str],
+        *,
+        shown: Plan,
     ) -> InputRequired | Refusal | None:
         """Returns a question that has to be put first, or that the user did not agree.
 
-        None: go on. Raises RequestStateError for a state that was not made for this, and
-        ToolFailure ``CONFIRMATION_UNAVAILABLE``.
+        None: go on. ``shown`` is the plan with the texts that are in the question. Raises
+        RequestStateError for a state that was not made for this, and ToolFailure
+        ``CONFIRMATION_UNAVAILABLE``, also where the texts do not fit into a question.
         """
         client, confirmations = self.client, self.confirmations
         if not client.takes_forms:
             if self.instance.confirmation == "client":  # it has our annotations to go by
                 return None
-            raise _unavailable(plan, operation)
+            raise _unavailable(plan, operation, "this client cannot ask")
         if client.state is not None and not confirmations.is_good(
             client.state, self.principal, operation
         ):
             raise RequestStateError
+        if not _can_be_shown(shown):
+            raise _unavailable(plan, operation, "the texts are too long to be shown in a question")
         answer = client.answers.get(_ASKED) if client.state is not None else None
         said = answer.content.get(_ASKED) if answer else None
         if answer is None or (answer.action == "accept" and not isinstance(said, bool)):
             state = confirmations.state_of(self.principal, operation)
-            return InputRequired({_ASKED: Form(question_of(plan), _FORM)}, state)
+            return InputRequired({_ASKED: Form(question_of(), _FORM)}, state)
         if answer.action == "cancel":
             return "cancelled"
         return None if answer.action == "accept" and said else "declined"
 
 
-def _unavailable(plan: Plan, operation: PlanOperation) -> ToolFailure:
+def _unavailable(plan: Plan, operation: PlanOperation, why: str) -> ToolFailure:
     who_can = for_a_person(plan, operation.kind)
-    message = f"somebody has to agree first, and this client cannot ask: {who_can}"
+    message = f"somebody has to agree first, and {why}: {who_can}"
     return ToolFailure(409, "CONFIRMATION_UNAVAILABLE", message, members={"plan_id": plan.id})
 
 
@@ -82,34 +91,46 @@ def for_a_person(plan: Plan, act: Literal["execute", "undo"]) -> str:
 
 def question(plan: Plan) -> str:
     """Returns what somebody is asked before a plan is executed. Raises PlanExpiredError."""
-    counts, request = plan.counts, plan.request
-    if request is None:
-        raise PlanExpiredError("the texts of the plan are forgotten: preview again")
-    what = "Replace" if request.replace_with else "Delete"
-    kind = " of the pattern" if request.regex else ""
+    counts, texts = plan.counts, _texts(plan)
+    what = "Replace" if plan.request and plan.request.replace_with else "Delete"
+    kind = " of the pattern" if plan.request and plan.request.regex else ""
     matches, tables = _counted(counts.matches, "match"), _counted(counts.tables, "document")
-    return f"{what} {matches}{kind} in {tables}{_texts(plan)}?"
+    return f"{what} {matches}{kind} in {tables}: {texts}?"
 
 
-def question_of_undo(plan: Plan, *, done: int | None = None, kept: int = 0) -> str:
-    """Returns what somebody is asked before a plan is taken back; ``done`` None: not counted."""
+def question_of_undo(
+    plan: Plan, replaced: Plan, *, again: bool, done: int | None = None, kept: int = 0
+) -> str:
+    """Returns what somebody is asked before a plan is taken back. Raises PlanExpiredError.
+
+    ``replaced`` is the plan at the beginning, with the texts; ``again``: they are replaced once
+    more, for ``plan`` took that back. ``done`` None: not counted.
+    """
+    what = f"Take back what plan {plan.id} has done"
+    if again:
+        what = f"Do again what plan {replaced.id} has done, and plan {plan.id} has taken back"
     places = "" if done is None else f", in {_counted(done, 'place')}"
     stay = f" {_counted(kept, 'place')} edited since will stay as they are." if kept else ""
-    return f"Take back what plan {plan.id} has done{_texts(plan)}{places}?{stay}"
+    return f"{what}: {_texts(replaced)}{places}?{stay}"
+
+
+def _can_be_shown(plan: Plan) -> bool:
+    request = plan.request
+    texts = (request.find, request.replace_with) if request else ()
+    return all(len(with_hidden_characters_named(text)) <= _SHOWN_CHARS for text in texts)
 
 
 def _texts(plan: Plan) -> str:
+    """The texts, whole: what a person does not see would be agreed to unread."""
     request = plan.request
     if request is None:
-        return ""
-    becomes = f" → “{_shown(request.replace_with)}”" if request.replace_with else ""
-    return f": “{_shown(request.find)}”{becomes}"
+        raise PlanExpiredError("the texts of the plan are forgotten: preview again")
+    becomes = f" → {_shown(request.replace_with)}" if request.replace_with else ""
+    return f"{_shown(request.find)}{becomes}"
 
 
 def _shown(text: str) -> str:
-    """A text in one line that looks like nothing but itself to a person who decides."""
-    line = without_hidden_characters(" ".join(text.split()))
-    return line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}…"
+    return f"“{with_hidden_characters_named(text)}” ({_counted(len(text), 'character')})"
 
 
 def _counted(count: int, word: str) -> str:

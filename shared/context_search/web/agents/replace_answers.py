@@ -24,6 +24,7 @@ from context_search.domain.errors import InvalidInputError
 from context_search.services.editing.execute import ExecutedPlan
 from context_search.services.editing.preview import ShownPlan
 from context_search.services.editing.scan import ShownMatch
+from context_search.web.agents.search_tools import given_arguments
 from context_search.web.fields import Absent, Answer, Body, Count, KnownId, Time
 from context_search.web.routes.editing.executing import KeptAnswer
 from context_search.web.routes.editing.replacing import LeftOutAnswer, MatchAnswer
@@ -123,12 +124,12 @@ class UndoArguments(Body):
 
 
 def read_arguments(kind: type[B], arguments: Mapping[str, object]) -> B:
-    """Returns arguments, checked without coercion. Raises InvalidInputError that names the field.
+    """Returns arguments, checked; null is left out. Raises InvalidInputError that names the field.
 
     What was given is not repeated: it may be a document's text.
     """
     try:
-        return kind.model_validate(dict(arguments))
+        return kind.model_validate(given_arguments(arguments))
     except ValidationError as error:
         [first, *_] = error.errors(include_input=False, include_url=False, include_context=False)
         field = ".".join(str(part) for part in first["loc"])[:_SHOWN_NAME_CHARS]

@@ -18,6 +18,7 @@ from context_search.web.agents.replace_answers import (
     arguments_schema,
 )
 from context_search.web.agents.results import flat_schema
+from context_search.web.agents.search_tools import QUOTED
 
 
 def _tool(
@@ -51,7 +52,7 @@ _PREVIEW = _tool(
     "shows what each would become. Changes nothing. It makes a plan: the result has its plan_id "
     "and digest, how many places would change, and the first of them. To change one name, word or "
     "sentence everywhere, begin with this. The text is found exactly as it is written, not by "
-    "meaning: if you do not know how it is written, search first.",
+    f"meaning: if you do not know how it is written, search first. {QUOTED}",
     PreviewArguments,
     PreviewResult,
     writes=False,

@@ -10,13 +10,14 @@ from aws_lambda_powertools import Logger
 from pydantic import BaseModel
 
 from context_search.domain.access import McpInstance, McpKey
-from context_search.domain.editing.plans import Choice, Plan, ReplaceScope
+from context_search.domain.editing.plans import Choice, Plan
 from context_search.domain.errors import (
     ConflictError,
     DigestMismatchError,
     InvalidInputError,
     PlanExpiredError,
     PlanNotReadyError,
+    ReplaceBusyError,
     ReplaceStaleError,
     ReplaceTooLargeError,
 )
@@ -28,6 +29,7 @@ from context_search.mcp.contract import (
     UnknownToolError,
 )
 from context_search.services.catalog.list_tools import ListTools
+from context_search.services.catalog.visible_strings import visible_to
 from context_search.services.editing.confirmations import Confirmations, PlanOperation
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans
 from context_search.services.editing.preview import (
@@ -112,10 +114,15 @@ class AgentReplacing:
         return _fitted(result, "matches", "tables")
 
     def _begun(self, arguments: PreviewArguments) -> ShownPlan:
-        """A new plan; the oldest open one of the instance makes room for it."""
+        """A new plan, for which the oldest open one of the instance makes room.
+
+        Not where agents propose: a person may be about to execute it.
+        """
+        tool_id, places = self._where(arguments.search_tool)
         asked = AskedReplacement(
             request=arguments.request,
-            places=self._places(arguments.search_tool),
+            tool_id=tool_id,
+            places=places,
             samples=SAMPLES,
             mcp_id=self.principal.mcp_id,
         )
@@ -123,6 +130,11 @@ class AgentReplacing:
         plans = self.use.preview.page(self.principal, below=None).rows
         is_open = ("previewing", "ready")
         there = [plan for plan in plans if plan.state in is_open and plan.expires_at > now]
+        if self.instance.replacing == "propose" and len(there) >= MAX_OPEN:
+            raise ReplaceBusyError(
+                f"{MAX_OPEN} proposals wait for a person, who can execute or cancel them",
+                retry_after_s=(min(plan.expires_at for plan in there) - now).total_seconds(),
+            )
         for old in there[MAX_OPEN - 1 :]:
             self.use.preview.cancel(self.principal, old.id)
         return self.use.preview.start(self.principal, asked, request_id=request_id())
@@ -132,8 +144,8 @@ class AgentReplacing:
         shown = self.use.preview.read(self.principal, arguments.plan_id)
         if shown.plan.request != arguments.request:
             raise InvalidInputError("plan_id: that plan has another find or replace_with")
-        within = self._within()
-        if not all(within.contains(*place) for place in shown.plan.scope.places or ()):
+        visible = visible_to(self.use.tools.store, self.principal)
+        if not all(visible.covers(*place) for place in shown.plan.scope.places or ()):
             raise PlanExpiredError("no search tool here looks there any more: preview again")
         return shown
 
@@ -173,7 +185,8 @@ class AgentReplacing:
                 raise DigestMismatchError(
                     "the plan shows something else than this digest stands for"
                 )
-            refusal = self._asking.ask(PlanOperation("execute", plan.id, digest), plan, question)
+            operation = PlanOperation("execute", plan.id, digest)
+            refusal = self._asking.ask(operation, plan, lambda: question(plan), shown=plan)
             if isinstance(refusal, InputRequired):
                 return refusal
             if refusal:
@@ -184,7 +197,6 @@ class AgentReplacing:
             digest,
             Choice(),
             request_id=request_id(),
-            within=self._within(),
         )
         _tell("agent executed", done.plan, places=done.done_count, tables=len(done.tables))
         return _fitted(ExecuteResult.of(done, _after_executing(done)), "tables")
@@ -192,7 +204,13 @@ class AgentReplacing:
     def _undo(self, plan_id: int) -> ToolResult | InputRequired:
         plan = self.use.preview.read(self.principal, plan_id).plan
         operation = PlanOperation("undo", plan_id, plan.digest or b"")
-        refusal = self._asking.ask(operation, plan, self._question_of_undo)
+        replaced, again = self._replaced_first(plan)
+        refusal = self._asking.ask(
+            operation,
+            plan,
+            lambda: self._question_of_undo(plan, replaced, again=again),
+            shown=replaced,
+        )
         if isinstance(refusal, InputRequired):
             return refusal
         if refusal:
@@ -204,13 +222,22 @@ class AgentReplacing:
             on_conflict="skip",
             dry_run=False,
             request_id=request_id(),
-            within=self._within(),
         )
         _tell("agent undid", done.plan, places=done.done_count, tables=len(done.tables))
         result = UndoResult.of(plan_id, done, _after_undoing(done))
         return _fitted(result, "kept", "tables")
 
-    def _question_of_undo(self, plan: Plan) -> str:
+    def _replaced_first(self, plan: Plan) -> tuple[Plan, bool]:
+        """The plan that a chain of undos began with, and whether undoing the last replaces again.
+
+        An undo holds no texts of its own.
+        """
+        again = False
+        while plan.undoes is not None:
+            plan, again = self.use.preview.read(self.principal, plan.undoes).plan, not again
+        return plan, again
+
+    def _question_of_undo(self, plan: Plan, replaced: Plan, *, again: bool) -> str:
         """What a person is asked; raises as the undo itself would."""
         try:
             counted = self.use.undo.undo(
@@ -219,21 +246,18 @@ class AgentReplacing:
                 on_conflict="skip",
                 dry_run=True,
                 request_id=None,
-                within=self._within(),
             )
         except ReplaceTooLargeError:
-            return question_of_undo(plan)
-        return question_of_undo(plan, done=counted.done_count, kept=counted.kept_count)
+            return question_of_undo(plan, replaced, again=again)
+        done, kept = counted.done_count, counted.kept_count
+        return question_of_undo(plan, replaced, again=again, done=done, kept=kept)
 
     @property
     def _asking(self) -> Asking:
         return Asking(self.principal, self.instance, self.client, self.use.confirmations)
 
-    def _within(self) -> ReplaceScope:
-        return ReplaceScope(places=self._places(""))
-
-    def _places(self, tool_name: str) -> tuple[tuple[int, str], ...]:
-        """Where the agent may replace now: what the named tool searches, or what any of them does.
+    def _where(self, tool_name: str) -> tuple[int | None, tuple[tuple[int, str], ...]]:
+        """Where the agent looks: where the named tool searches, or any of them does.
 
         Raises InvalidInputError for a name that is not listed, ConflictError without any tool.
         """
@@ -241,11 +265,11 @@ class AgentReplacing:
             tool = self.use.tools.find(self.principal, tool_name)
             if tool is None:
                 raise InvalidInputError("search_tool: no search tool here has this name")
-            return ((tool.scope.table_id, tool.scope.json_pointer),)
-        scopes = self.use.tools.scopes(self.principal)
+            return tool.id, ((tool.scope.table_id, tool.scope.json_pointer),)
+        scopes = visible_to(self.use.tools.store, self.principal).scopes
         if not scopes:
             raise ConflictError("there is no search tool here, so there is nothing to replace in")
-        return tuple(sorted({(scope.table_id, scope.json_pointer) for scope in scopes}))
+        return None, tuple((scope.table_id, scope.json_pointer) for scope in scopes)
 
 
 _AFTER_REFUSAL = "Nothing was changed: your user did not agree. Ask what they want instead."
@@ -296,6 +320,8 @@ def _after_undoing(done: ExecutedPlan) -> str:
         return f"Still going on in the background. {again}"
     if done.plan.state == "partial":
         return f"What is listed as kept or skipped stays as it is: somebody changed it. {again}"
+    if done.plan.state == "failed":
+        return "Nothing came back: somebody changed every place. The plan can still be undone."
     return f"Everything is as it was before. {again}"
 
 

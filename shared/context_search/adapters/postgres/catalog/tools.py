@@ -23,7 +23,9 @@ _UNSERVED = "NOT EXISTS (SELECT FROM coverage WHERE tool_id = tool.id)"
 _NAME = "COALESCE(tool.name, 'search')"
 TOOL_COLUMNS = f"""
     tool.id, tool.project_id, {_NAME}, tool.description, context_table.name, tool.table_id,
-    coverage.scope, tool.search_config, coverage.index_id, CAST(tool.created_at AS timestamptz)
+    coverage.scope, tool.search_config, coverage.index_id, CAST(tool.created_at AS timestamptz),
+    (SELECT CAST(config ->> 'threshold' AS int) FROM index_generation
+     WHERE id = search_index.active_generation_id)
 """
 # A program that moves a table or a tool to another project takes them apart.
 _ITS_TABLE = f"""
@@ -37,7 +39,7 @@ TOOL_TABLES = f"""
     JOIN search_index ON search_index.id = coverage.index_id
                      AND search_index.project_id = tool.project_id
 """
-_TOOL_WIDTH = 10
+_TOOL_WIDTH = 11
 _TOOL = f"SELECT {TOOL_COLUMNS} FROM {TOOL_TABLES}"
 
 
@@ -301,7 +303,8 @@ def _object(text: str | None) -> Mapping[str, object] | None:
 
 
 def tool_of(row: Sequence[Any]) -> SearchTool:
-    tool_id, project_id, name, description, table_name, table_id, scope, config, index_id, at = row
+    tool_id, project_id, name, description, table_name, table_id, scope, config, *index = row
+    index_id, created_at, threshold = index
     return SearchTool(
         id=tool_id,
         project_id=project_id,
@@ -311,5 +314,6 @@ def tool_of(row: Sequence[Any]) -> SearchTool:
         scope=Scope(table_id, scope),
         search=SearchConfig.from_stored(json.loads(config or "{}", parse_float=Decimal)),
         index_id=index_id,
-        created_at=at,
+        created_at=created_at,
+        threshold=threshold,
     )

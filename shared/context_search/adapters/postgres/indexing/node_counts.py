@@ -68,19 +68,32 @@ _PART = """
            latest_error
     FROM counts_of_scope(:generation, :table, :scope, :first, :last)
 """
-_WORK = f"""
+_IS_SILENT = """
     EXISTS (
-        SELECT FROM node WHERE generation_id = :generation
+        SELECT FROM node WHERE generation_id = {generation}
         AND state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
             < statement_timestamp() - make_interval(secs => :silent))
-    AND NOT EXISTS (  -- workers are at strings of the project, so this one waits for its turn
+"""
+_HAS_WORKERS = """
+    EXISTS (  -- workers are at strings of the project, so others wait for their turn
         SELECT FROM search_index AS own
         JOIN index_generation AS served ON served.index_id = own.id
         WHERE own.project_id = :project AND (
             EXISTS (SELECT FROM node WHERE generation_id = served.id
                     AND state = 'claimed' AND lease_until > statement_timestamp())
             OR EXISTS (SELECT FROM node WHERE generation_id = served.id AND indexed_at
-                       > statement_timestamp() - make_interval(secs => :silent)))),
+                       > statement_timestamp() - make_interval(secs => :silent))))
+"""
+STALLED = f"""
+    SELECT count(*) FROM search_index
+    JOIN index_generation AS answering ON answering.index_id = search_index.id
+    WHERE search_index.project_id = :project AND evicted_at IS NULL
+      AND answering.state = 'active' AND {_IS_SILENT.format(generation="answering.id")}
+      AND NOT {_HAS_WORKERS}
+"""
+"""How many indexes of ``:project`` are stalled."""
+_WORK = f"""
+    {_IS_SILENT.format(generation=":generation")} AND NOT {_HAS_WORKERS},
     (SELECT order_error FROM search_index WHERE id = :index),
     (SELECT json_agg(refused) FROM (
         SELECT refused FROM comparison

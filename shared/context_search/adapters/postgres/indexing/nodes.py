@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.catalog.presence import ITS_TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.presence import ITS_TABLE_IS_THERE, TOOL_IS_THERE
 from context_search.adapters.postgres.pool import Transaction, bulk
 from context_search.domain.config import IndexConfig
 from context_search.domain.documents import text_of_chunks
@@ -15,7 +15,7 @@ from context_search.domain.filters import Fields, stored_fields, to_text
 from context_search.domain.ids import KEY_BYTES, pointer_sha256
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
-from context_search.ports.indexing.nodes import FRESH, NodeSelection, NodeUpsert
+from context_search.ports.indexing.nodes import FRESH, NodeSelection, NodeUpsert, until_due
 
 _MOST_KEYS = 10_000
 _OTHER_BYTES = 32 - KEY_BYTES
@@ -26,6 +26,20 @@ _SELECTED = """
     AND (CAST(:scope AS text) = '' OR json_pointer = :scope
          OR starts_with(json_pointer, CAST(:scope AS text) || '/'))
     AND (CAST(:pointer AS text) IS NULL OR json_pointer = :pointer)
+"""
+
+
+# Not by the view needed_scope, which looks at all tools of an index before it says yes.
+_IS_NEEDED = f"""
+    (search_index.table_id IS NULL OR EXISTS (
+        SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
+        WHERE coverage.index_id = search_index.id AND {TOOL_IS_THERE}
+          AND (coverage.scope IN ('', node.json_pointer)
+               OR starts_with(node.json_pointer, coverage.scope || '/'))))
+"""
+_OF_NODE = """
+    FROM node JOIN index_generation AS generation ON generation.id = node.generation_id
+    JOIN search_index ON search_index.id = generation.index_id
 """
 
 
@@ -147,7 +161,8 @@ class PostgresNodes:
             FROM index_generation AS generation
             JOIN search_index ON search_index.id = generation.index_id
             WHERE node.id = :node AND generation.id = node.generation_id
-              AND generation.state IN ('active', 'building') AND {ITS_TABLE_IS_THERE}
+              AND generation.state IN ('active', 'building')
+              AND {ITS_TABLE_IS_THERE} AND {_IS_NEEDED}
               AND (node.state = 'queued' AND next_at <= clock_timestamp()
                    OR node.state = 'claimed' AND lease_until < clock_timestamp())
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
@@ -192,7 +207,8 @@ class PostgresNodes:
             FROM free, index_generation AS generation
             JOIN search_index ON search_index.id = generation.index_id
             WHERE node.id = free.id AND generation.id = node.generation_id
-              AND generation.state IN ('active', 'building') AND {ITS_TABLE_IS_THERE}
+              AND generation.state IN ('active', 'building')
+              AND {ITS_TABLE_IS_THERE} AND {_IS_NEEDED}
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
                       generation.config, namespace, search_index.id
             """,
@@ -227,13 +243,24 @@ class PostgresNodes:
 
     def due_in(self, node_id: int) -> float | None:
         rows = self.tx.run(
-            """
-            SELECT CAST(extract(epoch FROM next_at - clock_timestamp()) AS float8) FROM node
-            WHERE id = :node AND state = 'queued' AND next_at > clock_timestamp()
+            f"""
+            SELECT CAST(extract(epoch FROM next_at - clock_timestamp()) AS float8), {_IS_NEEDED}
+            {_OF_NODE} WHERE node.id = :node AND node.state = 'queued'
+              AND generation.state IN ('active', 'building')
             """,
             node=node_id,
         )
-        return float(rows[0][0]) if rows else None
+        return until_due(rows[0][0], is_needed=rows[0][1]) if rows else None
+
+    def are_needed(self, claims: Sequence[Claim]) -> bool:
+        [[found]] = self.tx.run(
+            f"""
+            SELECT EXISTS (
+                SELECT {_OF_NODE} WHERE node.id = ANY(CAST(:nodes AS bigint[])) AND {_IS_NEEDED})
+            """,
+            nodes=[claim.node_id for claim in claims],
+        )
+        return bool(found)
 
     def hold(
         self, claims: Sequence[Claim], *, lease_s: float, progressed: bool = False

@@ -43,6 +43,7 @@ _IS_LONG = """
     COALESCE((SELECT char_count >= :long FROM node
               WHERE id = CAST(body ->> 'node_id' AS bigint)), false)
 """
+_IS_COMPARISON = "body ->> 'kind' = 'enumerate'"
 IS_DUE = "(due_at IS NULL OR due_at <= statement_timestamp())"
 _IS_FREE = "(claimed_until IS NULL OR claimed_until < statement_timestamp())"
 _WAITS = f"sent_at IS NULL AND {_IS_FREE} AND {IS_DUE}"
@@ -105,17 +106,25 @@ class PostgresOutbox:
         rows = self.tx.run(
             f"""
             WITH places AS ({_PLACES}),
-            oldest AS MATERIALIZED (  -- in FROM it may be read again for every row, and find others
+            comparisons AS MATERIALIZED (  -- in FROM it may be read again, and find others
+                SELECT id FROM outbox
+                WHERE project_id = :project AND {_WAITS} AND {_IS_COMPARISON}
+                ORDER BY id LIMIT GREATEST(0, :window - (SELECT count(*) FROM places))
+                FOR UPDATE SKIP LOCKED),
+            others AS MATERIALIZED (
                 SELECT id, {_MAY_SHARE} AS may_share FROM outbox
-                WHERE project_id = :project AND {_WAITS} AND (NOT is_long OR id = ANY(ARRAY(
+                WHERE project_id = :project AND {_WAITS} AND NOT ({_IS_COMPARISON})
+                  AND (NOT is_long OR id = ANY(ARRAY(
                     SELECT id FROM outbox WHERE project_id = :project AND {_WAITS} AND is_long
                     ORDER BY id LIMIT GREATEST(
                         0, :long - (SELECT count(*) FROM places WHERE is_long)))))
-                ORDER BY id LIMIT GREATEST(0, :window - (SELECT count(*) FROM places))
-                FOR UPDATE SKIP LOCKED)
+                ORDER BY id LIMIT GREATEST(0, :window - (SELECT count(*) FROM places)
+                                              - (SELECT count(*) FROM comparisons))
+                FOR UPDATE SKIP LOCKED),
+            taken AS (SELECT id, false AS may_share FROM comparisons UNION ALL TABLE others)
             UPDATE outbox SET claimed_until = clock_timestamp() + interval '1 minute',
                 claimed_at = COALESCE(outbox.claimed_at, clock_timestamp())
-            FROM oldest WHERE outbox.id = oldest.id RETURNING outbox.id, body, may_share
+            FROM taken WHERE outbox.id = taken.id RETURNING outbox.id, body, may_share
             """,
             project=project_id,
             window=window,

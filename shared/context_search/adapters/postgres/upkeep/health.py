@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from context_search.adapters.postgres.indexing.node_counts import STALLED
 from context_search.adapters.postgres.indexing.outbox import IS_DUE
 from context_search.adapters.postgres.pool import Transaction
 from context_search.ports.upkeep.health import ErrorCount, ProjectReadings
@@ -56,6 +57,7 @@ _READINGS = f"""
         (SELECT count(*) FROM live WHERE state = 'building'),
         (SELECT count(*) FROM search_index
          WHERE search_index.project_id = :project AND evicted_at IS NOT NULL),
+        ({STALLED}),
         (SELECT COALESCE(json_agg(integrity || jsonb_build_object('namespace', namespace)
                                   ORDER BY integrity ->> 'at', id), '[]')
          FROM (SELECT * FROM live WHERE integrity IS NOT NULL
@@ -73,9 +75,10 @@ class PostgresHealth:
 
     tx: Transaction
 
-    def of_project(self, project_id: int) -> ProjectReadings:
-        [row] = self.tx.run(_READINGS, project=project_id)
-        moving, whole, wait_s, orders, order_s, indexes, building, evicted, reports, errors = row
+    def of_project(self, project_id: int, *, silent_s: float) -> ProjectReadings:
+        [row] = self.tx.run(_READINGS, project=project_id, silent=silent_s)
+        moving, whole, wait_s, orders, order_s, *row = row
+        indexes, building, evicted, stalled, reports, errors = row
         nodes = json.loads(moving)
         if indexed := whole - sum(nodes.values()):
             nodes["indexed"] = indexed
@@ -87,6 +90,7 @@ class PostgresHealth:
             indexes=indexes,
             building=building,
             evicted=evicted,
+            stalled=stalled,
             integrity=json.loads(reports),
             errors=[ErrorCount(*each) for each in json.loads(errors)],
         )

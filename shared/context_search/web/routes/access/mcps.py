@@ -65,11 +65,14 @@ class CreateMcpBody(Body):
     name: Name
     bindings: Annotated[list[BindingBody], Field(max_length=100)] = Field(default_factory=list)
     replace: Replacing = "off"
-    confirm: Confirmation = "client"
+    confirm: Confirmation = "required"
 
 
 class ChangeMcpBody(Body):
-    """``PATCH /api/v1/mcps/{mcp_id}``: what is left out stays."""
+    """``PATCH /api/v1/mcps/{mcp_id}``: what is left out stays.
+
+    ``replace: execute`` without ``confirm`` makes that ``required``, unless agents executed before.
+    """
 
     model_config = example(name="support")
     name: Name | None = None

@@ -11,11 +11,13 @@ from fastapi import APIRouter
 from context_search.domain.progress import NodeState
 from context_search.ports.upkeep.cleanup_runs import CleanupRun
 from context_search.ports.upkeep.health import ProjectReadings
+from context_search.services.upkeep.part_checks import PartState, verdict
 from context_search.services.upkeep.project_health import ReadProjectHealth
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import ReadOwner, part
 from context_search.web.fields import Answer, Count, KnownId, Time, TimeText
 from context_search.web.problems import refused
+from context_search.web.routes.health import PartAnswer
 from context_search.web.routes.indexing.search_index import IntegrityAnswer
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
@@ -81,11 +83,12 @@ class DailyLimitsAnswer(Answer):
 
 
 class IndexCountsAnswer(Answer):
-    """Indexes that are there, generations that are being built, indexes that gave way."""
+    """Indexes that are there, being built, that gave way, and that no worker moves."""
 
     live: Count
     building: Count
     evicted: Count
+    stalled: Count
 
 
 class ErrorCountAnswer(Answer):
@@ -97,10 +100,12 @@ class ErrorCountAnswer(Answer):
 
 
 class ProjectHealthAnswer(Answer):
-    """How a project is."""
+    """How a project is. The verdict is ``ok`` only if every part was asked and is well."""
 
     project_id: KnownId
     at: Time
+    verdict: PartState
+    parts: list[PartAnswer]
     nodes: dict[NodeState, Count]
     oldest_wait_seconds: Count
     outbox: WaitingOrdersAnswer
@@ -120,11 +125,13 @@ Use = Annotated[ReadProjectHealth, part("reading.health")]
 @router.get("/api/v1/projects/{project_id}/health", responses=refused(409))
 async def read_project_health(caller: ReadOwner, use: Use) -> ProjectHealthAnswer:
     """Returns what is waiting, what failed, what is stored, and when cleanup worked last."""
-    health, limits = use.read(caller), use.limits
+    health, limits = use.read(caller), use.limits.project
     readings: ProjectReadings = health.readings
     return ProjectHealthAnswer(
         project_id=caller.project_id,
         at=health.at,
+        verdict=verdict(health.parts),
+        parts=[PartAnswer.of(part) for part in health.parts],
         nodes=dict(readings.nodes),
         oldest_wait_seconds=round(readings.oldest_wait_s),
         outbox=WaitingOrdersAnswer(
@@ -135,12 +142,17 @@ async def read_project_health(caller: ReadOwner, use: Use) -> ProjectHealthAnswe
             chunks=health.usage.chunks, vector_bytes=health.usage.vector_bytes, **health.held
         ),
         limits=StoredAnswer(
-            chunks=limits.max_chunks, vector_bytes=limits.max_vector_bytes, **asdict(use.bounds)
+            chunks=limits.max_chunks,
+            vector_bytes=limits.max_vector_bytes,
+            **asdict(use.limits.bounds),
         ),
         spent=[SpentAnswer(**asdict(each)) for each in health.spent],
-        daily_limits=DailyLimitsAnswer(**asdict(use.daily)),
+        daily_limits=DailyLimitsAnswer(**asdict(use.limits.daily)),
         indexes=IndexCountsAnswer(
-            live=readings.indexes, building=readings.building, evicted=readings.evicted
+            live=readings.indexes,
+            building=readings.building,
+            evicted=readings.evicted,
+            stalled=readings.stalled,
         ),
         integrity=[IntegrityAnswer.stored(report) for report in readings.integrity],
         errors=[
