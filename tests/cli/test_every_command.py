@@ -45,6 +45,7 @@ tools rollback S
 search lantern --tool S
 retrieve lantern --tool S
 status S
+usage
 project-index on --wait
 project-index status
 project-index off --yes
@@ -109,6 +110,7 @@ WRONG = """
 3 search lantern --tool 999
 3 retrieve lantern --tool 999
 3 status 999
+2 usage --profile none
 2 project-index on --profile none
 2 project-index off
 4 project-index status

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx2
 import pytest
 
 from context_search.domain.errors import EmbeddingRejectedError
 from context_search_cli.status import far, indexed_share
+from context_search_cli.usage import near_limits
 from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english
 from tests.cli.running import CommandLine
@@ -271,3 +274,21 @@ def test_what_is_in_a_document_and_in_an_index(cli: CommandLine, tool: int) -> N
     [node] = cli.json("tools", "nodes", tool, "--state", "indexed")["nodes"]
     assert node["json_pointer"] == "/notes"
     assert cli.done("tools", "nodes", tool, "--state", "quarantined").lines == []
+
+
+def test_usage_says_what_is_held_and_spent_and_what_is_near_its_limit(
+    cli: CommandLine, tool: int
+) -> None:
+    health = cli.json("usage")
+    lines = cli.done("usage").out.splitlines()
+    assert any(re.fullmatch(r"tables: \d+ of 20,000", line) for line in lines)
+    assert "reranks a day: no limit" in lines
+    today = health["spent"][0]
+    assert today["embedding_tokens"] > 0
+    assert lines[-len(health["spent"])].startswith(f"{today['day']}: ")
+    assert near_limits(health) == []
+    daily = {"embedding_tokens": today["embedding_tokens"], "reranks": None}
+    full = {**health, "limits": {**health["limits"], "tools": 1}, "daily_limits": daily}
+    names = [each.split(":")[0] for each in near_limits(full)]
+    assert names == ["tools", "embedding tokens"]
+    assert tool

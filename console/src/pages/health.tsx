@@ -83,6 +83,11 @@ function All({ data: { health, apiMs } }: { data: Read }): VNode {
           <dt>{indexTexts().integrity}</dt><dd class="num">{integrity.length ? <Sign good={!sum("missing") && !sum("orphans")} /> : null} {t().integrityText(integrity.length, sum("missing"), sum("orphans"))}</dd>
           <dt>{indexTexts().chunks}</dt><dd class="num"><Limit used={health.usage.chunks} all={health.limits.chunks} shown={num} name={indexTexts().chunks} /></dd>
           <dt>{t().vectors}</dt><dd class="num"><Limit used={health.usage.vector_bytes} all={health.limits.vector_bytes} shown={bytes} name={t().vectors} /></dd>
+          <dt>{t().tables}</dt><dd class="num"><Limit used={health.usage.tables} all={health.limits.tables} shown={num} name={t().tables} /></dd>
+          <dt>{t().documents}</dt><dd class="num"><Limit used={health.usage.document_bytes} all={health.limits.document_bytes} shown={bytes} name={t().documents} /></dd>
+          <dt>{t().tools}</dt><dd class="num"><Limit used={health.usage.tools} all={health.limits.tools} shown={num} name={t().tools} /></dd>
+          <dt>{t().keys}</dt><dd class="num"><Limit used={health.usage.keys} all={health.limits.keys} shown={num} name={t().keys} /></dd>
+          <dt>{t().spent}</dt><dd class="num">{t().spentText(spent(health, "embedding_tokens"), spent(health, "reranks"))}</dd>
         </dl>
       </div>
       <section class="stack">
@@ -103,6 +108,12 @@ function Limit({ used, all, shown, name }: { used: number; all: number; shown: (
   return <span class="row"><meter min={0} max={all} high={all * 0.9} value={used} aria-label={name} /> {t().of(shown(used), shown(all))}</span>;
 }
 
+/** What was spent today, and of how much where there is a limit. */
+function spent({ at, spent: days, daily_limits: most }: Health, name: "embedding_tokens" | "reranks"): string {
+  const used = num(days.find(({ day }) => day === at.slice(0, 10))?.[name] ?? 0);
+  return most[name] === null ? used : t().of(used, num(most[name]));
+}
+
 /** The time that so many of all questions of this tab took at most. */
 function quantile(share: number): number {
   return Math.round([...asked].sort((a, b) => a - b)[Math.ceil(asked.length * share) - 1]!);
@@ -111,6 +122,7 @@ function quantile(share: number): number {
 /** What the runbook says, in a word; the page of docs/operations.md stands behind it. */
 function remedy(code: string): string {
   if (/^(NODE_|PROJECT_FULL|DOCUMENT_)/.test(code)) return t().fix_split;
+  if (code === "EMBEDDING_LIMIT_REACHED") return t().fix_tomorrow;
   if (code === "EMBEDDING_REJECTED") return t().fix_text;
   if (/_(UNAVAILABLE|TIMEOUT)$/.test(code)) return t().fix_itself;
   return `${t().fix_operator}: docs/operations.md#nodes-that-gave-up`;
