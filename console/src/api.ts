@@ -144,11 +144,13 @@ export async function all<T>(
 ): Promise<{ items: T[]; cut: boolean; last: Readonly<Record<string, unknown>> }> {
   const items: T[] = [];
   let last: Record<string, unknown> = {};
-  // Who says how many are wanted gets so many, however short pages are.
-  for (let pages = 0; (options.most !== undefined || pages < MOST_PAGES) && items.length < (options.most ?? 1000); pages += 1) {
+  // Who says how many are wanted gets so many, unless page after page is empty.
+  for (let pages = 0, idle = 0; idle < MOST_PAGES && items.length < (options.most ?? 1000); pages += 1) {
     const at = pages ? `${path}${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(String(last["cursor"]))}` : path;
     last = await get(at, options.signal ? { signal: options.signal } : {});
-    items.push(...(last[name] as T[]));
+    const page = last[name] as T[];
+    items.push(...page);
+    idle += options.most === undefined || !page.length ? 1 : 0;
     if ((last["cursor"] ?? null) === null) return { items, cut: false, last };
   }
   return { items, cut: true, last };

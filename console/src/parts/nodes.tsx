@@ -38,6 +38,7 @@ interface NodesProps {
 
 /** The API gives so many at once. */
 const PAGE = 200;
+const FILTERED = 10_000;
 /** What needs somebody, or waits, comes before what is done. */
 const STATES = ["quarantined", "queued", "claimed", "skipped", "indexed"];
 
@@ -63,8 +64,8 @@ export function Nodes({ path, many, tool, counts, reload }: NodesProps): VNode {
   const bad = counts["quarantined"] ?? 0;
   // What is wrong comes first; where all is well, everything.
   const state = chosen.value ?? (bad ? "quarantined" : "");
-  // A filter is one of the whole, so all are read.
-  const most = wanted.value ? Infinity : limit.value;
+  // A filter looks through all that can be read in reasonable time; what is cut is said.
+  const most = wanted.value ? FILTERED : limit.value;
   const states = state ? [state] : STATES.filter((one) => counts[one]);
   const found = useResource(`${path} ${states.join(" ")} ${most}`, (signal) => read(path, states, most, signal));
   const moved = JSON.stringify(counts);
