@@ -220,7 +220,8 @@ class Examination:
         health = self.session.client.get(f"{self.session.project}/health")
         last = health["cleanup"]
         if last is None:
-            return Finding("wrong", "has never run", "is its schedule on?")
+            todo = "ask again in two minutes; then: is its schedule on?"
+            return Finding("look", "has not run yet", todo)
         age = (
             datetime.fromisoformat(health["at"]) - datetime.fromisoformat(last["at"])
         ).total_seconds()

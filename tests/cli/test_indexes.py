@@ -48,7 +48,7 @@ def test_strings_that_are_too_short_for_a_tool_are_counted(cli: CommandLine) -> 
     before = cli.paths("POST").count(f"/api/v1/tables/{table}/data/read")
     cli.done(*small, "--quiet")
     assert cli.paths("POST").count(f"/api/v1/tables/{table}/data/read") == before == 2
-    hinted = cli.done(*small, "--scope", "/rows/0", "--wait")
+    hinted = cli(*small, "--scope", "/rows/0", "--wait")
     assert "no_long_strings" in hinted.err
     assert "are not indexed" not in hinted.err
 
@@ -203,7 +203,10 @@ def test_a_string_that_the_model_refuses_is_told_and_tried_again(
 
     with monkeypatch.context() as patched:
         patched.setattr(WordEmbedder, "embed_passages", refuses)
-        tool = cli.tool(cli.table({"notes": TEXT}))
+        small = ("--chunk-threshold", 20, "--wait", "-q")
+        made = cli("tools", "create", cli.table({"notes": TEXT}), *small)
+    assert made.code == 1
+    tool = int(made.out)
     result = cli("status", tool, "--exit-when-ready")
     assert result.code == 1
     assert "EMBEDDING_REJECTED" in result.out
