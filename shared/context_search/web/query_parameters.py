@@ -1,15 +1,18 @@
 """Query parameters that mean what they say: known ones, once each, in one spelling.
 
-A misspelt ``?ponter=/a`` would otherwise ask for the whole document.
+A misspelt ``?ponter=/a`` would otherwise ask for the whole document. So would a condition that a
+route cannot honour be forgotten: a ``DELETE`` with ``If-Match`` would delete what it should spare.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import chain
 from typing import Annotated, cast
 
 from fastapi import Depends, Path, Request
+from fastapi._compat import ModelField
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BeforeValidator
@@ -18,6 +21,7 @@ from context_search.domain.errors import InvalidInputError
 from context_search.web.problems import misses_method
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")
+_CONDITIONS = ("If-Match", "If-None-Match")
 _BOOLEAN = {"true": True, "false": False}
 
 
@@ -43,25 +47,39 @@ IdInPath = Annotated[int, Path(ge=1, le=2**63 - 1), Decimal]
 
 
 async def _check(request: Request) -> None:
+    dependant = cast(APIRoute, request.scope["route"]).dependant
+    refusal = _parameter_refusal(request, dependant) or _condition_refusal(request, dependant)
+    if refusal and not misses_method(request):  # another route has caught it: the answer is 405
+        raise InvalidInputError(refusal)
+
+
+def _parameter_refusal(request: Request, dependant: Dependant) -> str | None:
     given = Counter(name for name, _ in request.query_params.multi_items())
-    if not given:
-        return
-    known = set(_declared(cast(APIRoute, request.scope["route"]).dependant))
-    if set(given) <= known and max(given.values()) == 1:
-        return
-    if misses_method(request):  # another route has caught it: the answer is 405
-        return
+    known = {field.alias for field in _declared(dependant, "query_params")}
+    if set(given) <= known and max(given.values(), default=1) == 1:
+        return None
     # The name that was given may be a secret.
     names = ", ".join(sorted(known))
     allowed = f"takes these query parameters, each once: {names}" if names else "takes none"
-    raise InvalidInputError(f"a query parameter is unknown or repeated: this route {allowed}")
+    return f"a query parameter is unknown or repeated: this route {allowed}"
 
 
-def _declared(dependant: Dependant) -> list[str]:
-    """The query parameters of a route, those of its dependencies included."""
-    names = [field.alias for field in dependant.query_params]
-    return names + [name for inner in dependant.dependencies for name in _declared(inner)]
+def _condition_refusal(request: Request, dependant: Dependant) -> str | None:
+    known = {field.alias for field in _declared(dependant, "header_params")}
+    for name in _CONDITIONS:
+        if name.lower() in request.headers and name.lower() not in known:
+            return f"this route cannot honour {name}: send the request without it"
+    return None
+
+
+def _declared(dependant: Dependant, kind: str) -> list[ModelField]:
+    """The parameters of a route, those of its dependencies included."""
+    inner = (_declared(each, kind) for each in dependant.dependencies)
+    return [*getattr(dependant, kind), *chain.from_iterable(inner)]
 
 
 KnownParameters = Depends(_check)
-"""For every route: 422 for a query parameter that it does not declare, or that comes twice."""
+"""For every route: 422 for a query parameter or a condition that it does not declare.
+
+Also for a query parameter that comes twice.
+"""

@@ -272,7 +272,7 @@ async def create_mcp(body: CreateMcpBody, caller: MayManage, use: Use, once: Onc
         )
         tool_ids = [binding.tool_id for binding in body.bindings]
         made = NewMcpAnswer(**dict(McpAnswer.of(mcp)), tool_ids=tool_ids, api_key=key.text)
-        return made.response(201)
+        return made.response(201, {"Location": f"/api/v1/mcps/{mcp.id}"})
 
     return once.answer(caller.project_id, create)
 
