@@ -66,7 +66,7 @@ _PROBLEM = {
     "examples": [
         {
             "type": "about:blank",
-            "title": "Not found",
+            "title": "Not Found",
             "status": 404,
             "code": "NOT_FOUND",
             "detail": "there is no such table",
