@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain
 from typing import Annotated, cast
 
 from fastapi import Depends, Path, Request
-from fastapi._compat import ModelField
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BeforeValidator
@@ -55,8 +53,10 @@ async def _check(request: Request) -> None:
 
 def _parameter_refusal(request: Request, dependant: Dependant) -> str | None:
     given = Counter(name for name, _ in request.query_params.multi_items())
-    known = {field.alias for field in _declared(dependant, "query_params")}
-    if set(given) <= known and max(given.values(), default=1) == 1:
+    if not given:
+        return None
+    known = set(_declared(dependant, "query_params"))
+    if set(given) <= known and max(given.values()) == 1:
         return None
     # The name that was given may be a secret.
     names = ", ".join(sorted(known))
@@ -65,17 +65,18 @@ def _parameter_refusal(request: Request, dependant: Dependant) -> str | None:
 
 
 def _condition_refusal(request: Request, dependant: Dependant) -> str | None:
-    known = {field.alias for field in _declared(dependant, "header_params")}
-    for name in _CONDITIONS:
-        if name.lower() in request.headers and name.lower() not in known:
-            return f"this route cannot honour {name}: send the request without it"
-    return None
+    sent = [name for name in _CONDITIONS if name.lower() in request.headers]
+    if not sent:
+        return None
+    known = _declared(dependant, "header_params")
+    refused = [name for name in sent if name.lower() not in known]
+    return f"this route cannot honour {refused[0]}: leave it out" if refused else None
 
 
-def _declared(dependant: Dependant, kind: str) -> list[ModelField]:
+def _declared(dependant: Dependant, kind: str) -> list[str]:
     """The parameters of a route, those of its dependencies included."""
-    inner = (_declared(each, kind) for each in dependant.dependencies)
-    return [*getattr(dependant, kind), *chain.from_iterable(inner)]
+    names = [field.alias for field in getattr(dependant, kind)]
+    return names + [name for inner in dependant.dependencies for name in _declared(inner, kind)]
 
 
 KnownParameters = Depends(_check)
