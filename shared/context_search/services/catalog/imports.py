@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from context_search.domain.document_text import document_text
@@ -18,11 +18,13 @@ from context_search.domain.errors import (
     InvalidDocumentError,
     NotFoundError,
 )
+from context_search.domain.limits import ProjectBounds
 from context_search.domain.model import Table
 from context_search.domain.uploads import MAX_UPLOAD_BYTES, Upload, import_memory, longest_document
 from context_search.ports.outside import Objects
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.alone import alone
+from context_search.services.bounds import check_growth
 from context_search.services.editing.record import RecordVersions
 from context_search.services.editing.versions import find_version, text_of
 
@@ -54,6 +56,7 @@ class ImportDocument:
     recorder: RecordVersions = LARGE
     max_bytes: int = MAX_UPLOAD_BYTES
     memory_bytes: int | None = None
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
     def run(self, upload_id: int) -> Imported:
         """Raises what is worth another try: a part that is away, or another worker with the import.
@@ -150,6 +153,7 @@ class ImportDocument:
             work.uploads.save(
                 replace(locked, state="done", revision=changed.revision, runs=0, last_error=None)
             )
+            check_growth(work, table.project_id, self.bounds, text, before.text)
             work.send_waiting(locked.project_id)  # a trigger has ordered the comparisons
         return "done"
 

@@ -50,6 +50,7 @@ from context_search.services.editing.write_documents import (
     skipped_table,
     undo_until,
 )
+from context_search.services.shares import managing
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,8 @@ class UndoPlans:
         PlanNotReadyError while it is executed, ConflictError before, UndoExpiredError,
         ReplaceBusyError, ReplaceStaleError, for an agent also when its tools cannot return one of
         the strings now, and ReplaceTooLargeError for a dry run of documents that changed since and
-        are too large for a request: 20 MB each, 50 MB together.
+        are too large for a request: 20 MB each, 50 MB together. A dry run
+        raises ManagementBackpressureError, too.
         """
         with self.store.for_project(principal.project_id) as work:
             plan = find_plan(work, principal, plan_id)
@@ -88,7 +90,8 @@ class UndoPlans:
         mcp_id = principal.mcp_id if isinstance(principal, McpKey) else None
         task = RevertDocument(plan, bounded_by=None if plan.scope.places is None else mcp_id)
         if dry_run:
-            return self._counted(plan, tables, task)
+            with managing(self.store, principal.project_id):
+                return self._counted(plan, tables, task)
         new = replace(
             _new_plan(plan),
             actor=principal.actor,

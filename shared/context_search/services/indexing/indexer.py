@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 
-from context_search.domain.errors import AttemptsExhaustedError, ContextSearchError, LeaseLostError
+from context_search.domain.errors import (
+    AttemptsExhaustedError,
+    ContextSearchError,
+    LeaseLostError,
+)
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
 from context_search.domain.orders import SMALL_STRING, IndexNodes

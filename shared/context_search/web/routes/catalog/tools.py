@@ -272,6 +272,7 @@ async def create_search_tool(
 ) -> Response:
     """Creates a Search Tool and orders the indexing of its scope; ``wait`` holds the answer.
 
+    For so many seconds at most, and no longer than the deployment allows: 5 s as a rule.
     Answers ``ready`` or ``indexing``, with what was found; counts are null until they are known.
     """
     own_project(caller, body.project_id)

@@ -191,7 +191,7 @@ async def read_version_document(
     return Response(text, media_type="application/json")
 
 
-@router.get("/{revision}/diff", responses=refused(409, 413))
+@router.get("/{revision}/diff", responses=refused(409, 413, 429))
 async def compare_versions(
     table_id: TableId,
     revision: Revision,
