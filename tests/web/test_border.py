@@ -137,6 +137,7 @@ def test_a_body_without_credentials_is_not_even_read(api: Api, operation: tuple[
         ("POST", "/api/v1/tables/1/outline", QUESTION_BYTES),
         ("POST", "/api/v1/projects/1/replace/preview", QUESTION_BYTES),
         ("PUT", "/api/v1/tables/1/data", MAX_INLINE_BYTES),
+        ("PUT", "/api/v1/projects/1/judged-sets/s", MAX_INLINE_BYTES),
         ("POST", "/api/v1/tables/1/data/merge", MAX_INLINE_BYTES),
     ],
 )

@@ -33,12 +33,13 @@ from context_search.web.callers import credential_checks
 BODY_BYTES = 64_000
 """How many bytes a body holds at most, on every route that is not below."""
 QUESTION_BYTES = 1_000_000
-"""The same of a question, a judged set, and what names a string by a pointer of any length."""
+"""The same of a question, and of what names a string by a pointer of any length."""
 SIGN_IN_BYTES = 1_000
 """The same of the one route that parses a body of a caller without credentials."""
-_DOCUMENTS = ("/api/v1/tables", "/data", "/data/replace", "/data/merge")
+# A judged set has lines of 1,000,000 bytes, which are longer as a JSON string.
+_DOCUMENTS = ("/api/v1/tables", "/data", "/data/replace", "/data/merge", "/{set_name}")
 _QUESTIONS = (
-    *("/search", "/explain", "/retrieve", "/preview", "/execute", "/undo", "/{set_name}"),
+    *("/search", "/explain", "/retrieve", "/preview", "/execute", "/undo"),
     *("/data/read", "/data/remove", "/outline", "/text", "/chunks", "/retry", "/tools/{tool_id}"),
 )
 _JSON = re.compile(r"application/([!#$&^_.+a-z0-9-]+\+)?json")  # RFC 6839: +json
