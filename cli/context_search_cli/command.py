@@ -58,9 +58,17 @@ class Session:
         return Configuration(self.world.environment, self.world.folder)
 
     @cached_property
+    def _known(self) -> Endpoint:
+        """The server; one that only a folder names is reported. Raises UsageError."""
+        endpoint = self.configuration.endpoint(self.wanted)
+        if endpoint.is_found:
+            self.out.note(f"server {endpoint.url}, from {endpoint.source}")
+        return endpoint
+
+    @cached_property
     def endpoint(self) -> Endpoint:
         """The server and the key. Raises UsageError where either is unknown."""
-        endpoint = self.configuration.endpoint(self.wanted)
+        endpoint = self._known
         if endpoint.key is None:
             raise UsageError(f"{endpoint.source} names no key: context-search login, or --key-file")
         return replace(endpoint, secret=None)
@@ -96,7 +104,7 @@ class Session:
 
     def internal(self, secret_file: Path | None) -> Client:
         """Asks with the internal secret; the project's key stays away."""
-        endpoint = self.configuration.endpoint(self.wanted)
+        endpoint = self._known
         secret = self.configuration.secret(secret_file, endpoint)
         return self.client_of(replace(endpoint, key=None, secret=secret))
 

@@ -56,8 +56,7 @@ class Endpoint:
     @property
     def is_plain(self) -> bool:
         """Whether the key would travel unencrypted, and not on this machine alone."""
-        parts = urlsplit(self.url)
-        return parts.scheme == "http" and (parts.hostname or "") not in _LOOPBACK
+        return urlsplit(self.url).scheme == "http" and not _is_loopback(self.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +173,7 @@ class Configuration:
             if path.is_file():
                 found = _read_json(path)
                 return Endpoint(
-                    checked_url(str(found.get("base_url")), str(path)),
+                    _own_local_url(path, str(found.get("base_url"))),
                     str(path),
                     found.get("api_key"),
                     found.get("internal_secret"),
@@ -251,6 +250,25 @@ def checked_url(text: str, source: str = "options") -> str:
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UsageError(f"the URL of {source} has more than a server: no user, password, query")
     return text.rstrip("/")
+
+
+def _is_loopback(url: str) -> bool:
+    return (urlsplit(url).hostname or "") in _LOOPBACK
+
+
+def _own_local_url(path: Path, url: str) -> str:
+    """Return the address in a folder's file. Raises UsageError for a stranger's file or server.
+
+    A cloned repository, or a file above the folder, must not choose who receives documents.
+    """
+    if path.stat().st_uid != os.getuid():
+        raise UsageError(f"{path} belongs to another user: name the server with --profile or --url")
+    if not _is_loopback(checked_url(url, str(path))):
+        raise UsageError(
+            f"{path} names {url}, which is not this machine: "
+            "name that server with --profile or --url, or delete the file"
+        )
+    return url.rstrip("/")
 
 
 def _path(text: str | None) -> Path | None:

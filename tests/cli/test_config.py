@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import httpx2
@@ -119,8 +120,9 @@ def test_a_broken_file_is_told(tmp_path: Path, content: str) -> None:
     [
         ({}, "the URL of "),
         ({"base_url": 7}, "the URL of "),
-        ({"base_url": "https://a.test", "api_key": 7}, "no key"),
-        ({"base_url": "https://a.test", "api_key": "k", "internal_secret": "two words"}, "no key"),
+        ({"base_url": "https://a.test", "api_key": "k"}, "https://a.test, which is not this"),
+        ({"base_url": "http://[::1]:8787", "api_key": 7}, "no key"),
+        ({"base_url": "http://localhost", "api_key": "k", "internal_secret": "a b"}, "no key"),
     ],
 )
 def test_a_file_of_another_stack_is_told_by_its_place(
@@ -131,6 +133,29 @@ def test_a_file_of_another_stack_is_told_by_its_place(
     with pytest.raises(UsageError, match=said) as refused:
         configuration(tmp_path).endpoint(Wanted())
     assert "endpoints.json" in str(refused.value)
+
+
+def test_a_file_of_another_user_names_no_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local_stack(tmp_path)
+    monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(UsageError, match="belongs to another user"):
+        configuration(tmp_path).endpoint(Wanted())
+
+
+def test_a_server_that_only_a_folder_names_is_reported(cli: CommandLine) -> None:
+    assert "endpoints.json" not in cli("tables", "list").err
+    local_stack(cli.folder, cli.key)
+    cli.environment |= {"CONTEXT_SEARCH_URL": "", "CONTEXT_SEARCH_KEY": ""}
+    assert "server http://127.0.0.1:8787, from " in cli("tables", "list").err
+    assert "server" not in cli("tables", "list", "-q").err
+
+
+def local_stack(folder: Path, key: str = "k") -> None:
+    stack = {"base_url": "http://127.0.0.1:8787", "api_key": key}
+    (folder / ".local").mkdir()
+    (folder / ".local" / "endpoints.json").write_text(json.dumps(stack))
 
 
 def test_a_key_of_the_environment_that_is_none_is_not_sent(cli: CommandLine) -> None:
@@ -220,7 +245,7 @@ def test_no_option_takes_a_key(cli: CommandLine) -> None:
 def test_the_secret_of_the_environment_goes_to_no_server_that_a_folder_names(
     tmp_path: Path, own: dict[str, str]
 ) -> None:
-    stack = {"base_url": "https://elsewhere.test", "api_key": "l", **own}
+    stack = {"base_url": "http://127.0.0.1:8787", "api_key": "l", **own}
     (tmp_path / ".local").mkdir()
     (tmp_path / ".local" / "endpoints.json").write_text(json.dumps(stack))
     (tmp_path / "secret").write_text("of a file")

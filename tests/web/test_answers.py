@@ -147,8 +147,7 @@ def test_a_search_answer_has_the_shape_of_the_contract() -> None:
 def test_a_hint_where_to_read_on_is_there_on_request() -> None:
     [result] = search_answer(ANSWER, with_hints=True)["results"]
     assert result["context_hint"] == (
-        "这是第 2/3 段内容。如需查看完整内容，请使用 get_all_data 工具，"
-        '参数: table_id=2, json_pointer="/articles/0/text"'
+        '第 2/3 段；全文位置：table_id=2, json_pointer="/articles/0/text"'
     )
     assert "context_hint" not in the_result(ANSWER)
 

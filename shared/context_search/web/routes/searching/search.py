@@ -216,11 +216,14 @@ class HintedHitAnswer(HitAnswer):
 
 
 def context_hint(chunk: HydratedChunk) -> str:
-    """Returns which piece of its string a chunk is, and how to read all of it, in Chinese."""
+    """Return which piece of its string a chunk is, and where that string stands, in Chinese.
+
+    It gives data, no instruction: a pointer holds a document's own keys, and agents read hints.
+    """
     pointer = json.dumps(chunk.json_pointer, ensure_ascii=False)
     return (
-        f"这是第 {chunk.chunk_index + 1}/{chunk.total_chunks} 段内容。如需查看完整内容，"
-        f"请使用 get_all_data 工具，参数: table_id={chunk.table_id}, json_pointer={pointer}"
+        f"第 {chunk.chunk_index + 1}/{chunk.total_chunks} 段；"
+        f"全文位置：table_id={chunk.table_id}, json_pointer={pointer}"
     )
 
 
