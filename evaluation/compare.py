@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -108,17 +110,28 @@ def read_judged(path: Path) -> list[Question]:
     pointers; one that nothing answers is left out. Raises UnreadableError with the number of a
     line that is of another shape.
     """
-    questions = [each for each in read_rows(path, _question) if each.gold]
+    read = read_rows(path, _question)
+    questions = [each for each in read if each.gold]
     if not questions:
         raise UnreadableError(f"{path} has no questions")
+    if left := len(read) - len(questions):
+        print(f"{left} without a range left out", file=sys.stderr)
     return questions
 
 
 def _question(row: Row) -> Question:
-    spans = tuple(
-        Span(text_of(each, "json_pointer"), *range_of(each)) for each in rows_of(row, "relevant")
-    )
-    return Question(text_of(row, "query"), spans)
+    spans = tuple(Span(_pointer_of(each), *range_of(each)) for each in rows_of(row, "relevant"))
+    query = text_of(row, "query")
+    if not query.strip():
+        raise ValueError("query is blank")
+    return Question(query, spans)
+
+
+def _pointer_of(row: Row) -> str:
+    pointer = text_of(row, "json_pointer")
+    if not re.fullmatch(r"(?:/(?:[^~/]|~[01])*)*", pointer):
+        raise ValueError(f"json_pointer {pointer!r} is no JSON pointer: it begins with /")
+    return pointer
 
 
 def compare(

@@ -99,6 +99,11 @@ def document_of(name: str, text: str) -> dict[str, Any]:
     }
 
 
+def lengths_of(document: dict[str, Any]) -> list[int]:
+    """Return how long the texts of a document of ``document_of`` are."""
+    return [len(each["text"]) for each in document.get("chapters", [document])]
+
+
 def _text_of(lines: Sequence[str], start: int, end: int) -> str:
     """The lines without empty ones around them; a pattern for those behind takes n² steps."""
     text = _LEADING_LINES.sub("", "\n".join(lines[start:end]))

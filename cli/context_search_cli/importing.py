@@ -12,13 +12,14 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from context_search_cli.chapters import decoded, document_of, is_text
+from context_search_cli.chapters import decoded, document_of, is_text, lengths_of
 from context_search_cli.client import Answer, encoded
 from context_search_cli.command import Session
 from context_search_cli.failures import CommandError, UsageError
@@ -26,6 +27,9 @@ from context_search_cli.waiting import wait_for
 
 MAX_INLINE_BYTES = 6_000_000
 """Of a request, in which `"`, `\\` and line breaks count twice (Lambda carries it in a string)."""
+DEFAULT_THRESHOLD = 10_000
+"""The shortest string that a tool indexes unless it says otherwise, as docs/api.md has it."""
+_INDEXED_SHARE = 0.9
 _PIECE = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 
@@ -50,6 +54,8 @@ class Source:
     cost: int
     sha256: str
     is_jsonl: bool
+    threshold: int = DEFAULT_THRESHOLD
+    """With this one a tool indexes most of a text's chapters."""
 
     def pieces(self) -> Iterator[bytes]:
         """The bytes, from the beginning."""
@@ -90,6 +96,16 @@ class Source:
         return bool(self.file.read(_PIECE).strip())
 
 
+def fitting_threshold(lengths: Iterable[int]) -> int:
+    """Return the longest threshold, the default at most, with which 90 % of the text is indexed."""
+    descending = sorted(filter(None, lengths), reverse=True)
+    wanted = _INDEXED_SHARE * sum(descending)
+    for length, indexed in zip(descending, accumulate(descending), strict=True):
+        if indexed >= wanted:
+            return min(length, DEFAULT_THRESHOLD)
+    return DEFAULT_THRESHOLD
+
+
 @contextmanager
 def opened(path: str, *, is_jsonl: bool, takes_texts: bool = False) -> Iterator[Source]:
     """A file, or stdin for ``-``; where it takes texts, one as the document that it makes.
@@ -107,7 +123,8 @@ def opened(path: str, *, is_jsonl: bool, takes_texts: bool = False) -> Iterator[
                     name = os.fsencode(Path(path).name).decode(errors="replace")
                     document = document_of(name, decoded(file.read(), path))
                     kept.write(json.dumps(document, ensure_ascii=False).encode())
-                    yield measured(kept, path, is_jsonl=False)
+                    source = measured(kept, path, is_jsonl=False)
+                    yield replace(source, threshold=fitting_threshold(lengths_of(document)))
                     return
                 is_jsonl = is_jsonl or path.endswith((".jsonl", ".ndjson"))
                 yield measured(file, path, is_jsonl=is_jsonl)

@@ -163,7 +163,13 @@ def query_of(row: dict[str, Any]) -> str:
 
 def question_of(line: str) -> Question:
     """A question with its judgments. Raises ValueError."""
-    row = object_of(line)
+    try:
+        row = object_of(line)
+    except json.JSONDecodeError:
+        raise ValueError(
+            "no JSON object with query and relevant; context-search eval judge makes judged"
+            " questions of plain ones"
+        ) from None
     return Question(query_of(row), _spans(row, "relevant"), _spans({"others": []} | row, "others"))
 
 

@@ -70,9 +70,7 @@ def create(
     session: Session,
     *,
     name: Annotated[str | None, typer.Option(callback=filled, help="For people.")] = None,
-    scope: Annotated[
-        list[Scope] | None, typer.Option(help="What it may do; repeat. Else what yours may.")
-    ] = None,
+    scope: Annotated[list[Scope], typer.Option(help="What it may do; repeat for more.")],
     expires_in: Annotated[
         str | None, typer.Option(metavar="TIME", callback=filled, help="90d, 8h, 30m or seconds.")
     ] = None,

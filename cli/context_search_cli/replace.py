@@ -22,6 +22,8 @@ from context_search_cli.waiting import wait_for
 
 app = typer.Typer()
 _GOING_ON = {"previewing", "executing"}
+_STATES = {"cancelled": "not executed"}
+"""What a person reads for a plan that was deleted before it ran, of a dry run, say."""
 _WORD = 40
 _PAGE = 200
 """As many matches as an answer has at most."""
@@ -139,6 +141,8 @@ def plans(session: Session, *, limit: Limit = 20) -> None:
 
     def show() -> None:
         words = [{**row, **{name: _word(row, name) for name in columns[2:4]}} for row in rows]
+        for row in words:
+            row["state"] = _STATES.get(row["state"], row["state"])
         session.out.rows(columns, [[row[name] for name in columns] for row in words], "no plan yet")
 
     session.out.result({"plans": rows, "has_more": has_more}, show)

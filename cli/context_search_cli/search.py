@@ -7,12 +7,14 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from context_search_cli.command import Session, command, json_object
+from context_search_cli.command import Session, command, filled, json_object
 from context_search_cli.failures import Code, CommandError, UsageError
 from context_search_cli.output import Output, counted, number, one_line, visible
 from context_search_cli.ranking import Draft, Strategy, draft_of
 
 app = typer.Typer()
+_NAMED = 8
+"""Tools that a refusal names."""
 SHOWN = 500
 """Characters of a passage that a terminal shows, unless all is asked for."""
 _HINTS = {
@@ -24,7 +26,9 @@ _HINTS = {
     "no_long_strings": "no string is as long as the tool's threshold",
     "nothing_indexed": "what is there is blank, or over the limits",
 }
-Question = Annotated[str, typer.Argument(help="A question, keywords or an exact phrase.")]
+Question = Annotated[
+    str, typer.Argument(callback=filled, help="A question, keywords or an exact phrase.")
+]
 Tool = Annotated[int | None, typer.Option("--tool", min=1, help="Ask this Search Tool.")]
 Project = Annotated[bool, typer.Option("--project", help="Ask all tables of the project.")]
 Filter = Annotated[
@@ -134,8 +138,12 @@ def _target(session: Session, tool: int | None, *, project: bool) -> int | None:
             Code.NOT_FOUND,
             code="NO_TOOL",
         )
-    named = ", ".join(f"{each['id']} ({each['name']})" for each in tools[:8])
-    raise UsageError(f"which one? --tool ID of {named}, or --project")
+    named = ", ".join(f"{each['id']} ({each['name']})" for each in tools[:_NAMED])
+    more = ", …" if len(tools) > _NAMED else ""
+    raise UsageError(
+        f"which one? --tool ID of {named}{more} (all: context-search tools list), or --project"
+        " where project search is on"
+    )
 
 
 def _filter(text: str | None) -> dict[str, Any]:

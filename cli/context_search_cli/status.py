@@ -37,7 +37,10 @@ def status(
     """Show how far an index is; of all tools without an id."""
     if tool is None:
         if watch or exit_when_ready:
-            raise UsageError("--watch and --exit-when-ready follow one tool: name it")
+            raise UsageError(
+                "--watch and --exit-when-ready follow one tool: context-search status TOOL"
+                " --watch (ids: context-search tools list)"
+            )
         _all(session)
         return
     if watch or exit_when_ready:

@@ -34,7 +34,15 @@ from context_search_cli.failures import (
     UnreachableError,
     UsageError,
 )
-from context_search_cli.importing import Source, Target, bring, finished, measured, opened
+from context_search_cli.importing import (
+    DEFAULT_THRESHOLD,
+    Source,
+    Target,
+    bring,
+    finished,
+    measured,
+    opened,
+)
 from context_search_cli.output import one_line
 
 TEXT_SHOWN = 60
@@ -59,7 +67,7 @@ def list_(
     session.out.listed(
         "tables",
         session.client.pages("/api/v1/tables", "tables", limit=limit, page=50, q=query),
-        ("id", "name", "revision", "bytes", "tools", "status", "chunks", "updated_at"),
+        ("id", "name", "revision", "stored_bytes", "tools", "status", "chunks", "updated_at"),
         "no table yet: context-search tables import FILE",
         cells=itemgetter(*members.split()),
     )
@@ -69,7 +77,7 @@ def list_(
 def import_(
     session: Session,
     *,
-    file: File,
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="A file, or - for stdin.")],
     name: Annotated[
         str | None, typer.Option(callback=filled, help="Name of the table; else the file's.")
     ] = None,
@@ -87,6 +95,7 @@ def import_(
         raise UsageError("--replace keeps the table's name and description")
     if replace is None and revision is not None:
         raise UsageError("--revision goes with --replace")
+    file = _only(files)
     with opened(file, is_jsonl=jsonl, takes_texts=True) as source:
         if replace is None:
             target = Target(name=_name_of(file) if name is None else name, description=description)
@@ -98,6 +107,11 @@ def import_(
     if _has(table, "upload_id"):
         done = f"is being {done}"
     _told(session, table, f"{done}: {source.size:,} bytes")
+    if replace is None and source.threshold < DEFAULT_THRESHOLD:
+        session.out.note(
+            "its chapters are short; this makes them searchable:"
+            f" context-search tools create {table['id']} --chunk-threshold {source.threshold}"
+        )
 
 
 @command(app, "show")
@@ -335,6 +349,17 @@ def _has(table: Answer | dict[str, Any], name: str) -> bool:
 
 def _current(session: Session, table: int) -> int:
     return session.client.get(f"/api/v1/tables/{table}").revision
+
+
+def _only(files: list[str]) -> str:
+    """Return the one file that becomes a table. Raises UsageError for several, or a folder."""
+    if len(files) == 1 and not Path(files[0]).is_dir():
+        return files[0]
+    what = f"{files[0]} is a folder" if len(files) == 1 else f"{len(files)} files"
+    raise UsageError(
+        f"{what}: one file makes one table; import each by itself, or put the documents into one"
+        " file of JSON Lines"
+    )
 
 
 def _name_of(file: str) -> str:

@@ -27,6 +27,7 @@ from context_search_cli.command import (
     json_object,
 )
 from context_search_cli.failures import Code, CommandError, EndedError, UsageError
+from context_search_cli.importing import DEFAULT_THRESHOLD, fitting_threshold
 from context_search_cli.output import counted, number
 from context_search_cli.ranking import Fusion, Strategy
 from context_search_cli.status import (
@@ -107,6 +108,8 @@ def create(
     }
     body |= {"description": description} if description is not None else {}
     body |= {"search_config": settings} if settings else {}
+    if not session.out.quiet:
+        _say_short(session, table, scope, settings.get("chunk_threshold", DEFAULT_THRESHOLD))
     made = session.client.create("/api/v1/tools/search", body)
     tool = int(made["tool_id"])
     if wait:
@@ -118,8 +121,6 @@ def create(
         made = Answer(made.status, json.dumps(made.body | _settled(state.body)), made.etag)
     session.out.result(made, lambda: _show_made(session, made.body))
     _say_hint(session, made.body)
-    if not session.out.quiet and "hint" not in made.body:
-        _say_short(session, tool)
     if wait and not made["chunks_created"]:
         session.out.warn(f"nothing is indexed: context-search status {tool}")
         raise EndedError(Code.FAILED)
@@ -347,19 +348,23 @@ def _say_hint(session: Session, body: dict[str, Any]) -> None:
         session.out.note(f"watch it: context-search status {body['tool_id']} --watch")
 
 
-def _say_short(session: Session, tool: int) -> None:
-    """Notes how many strings of a tool's scope are shorter than what it indexes."""
+def _say_short(session: Session, table: int, scope: str, threshold: object) -> None:
+    """Note how many strings a tool would leave out, and which threshold indexes most text."""
+    if not isinstance(threshold, int):
+        return  # the server refuses it
     try:
-        made = session.client.get(f"/api/v1/tools/{tool}")
-        threshold = made["search_config"]["chunk_threshold"]
-        path = f"/api/v1/tables/{made['table_id']}/data/read"
-        value = session.client.ask(path, {"json_pointer": made["json_path"]}).value
-    except CommandError:  # the document is larger than an answer, say; the tool is made
-        session.out.note("strings under the tool's --chunk-threshold are not indexed")
+        path = f"/api/v1/tables/{table}/data/read"
+        value = session.client.ask(path, {"json_pointer": scope}).value
+    except CommandError:  # the document is larger than an answer, say; making the tool tells
+        session.out.note(f"strings under {number(threshold)} characters are not indexed")
         return
-    if short := sum(len(text) < threshold for text in _texts(value)):
+    lengths = [len(text) for text in _texts(value)]
+    if short := sum(length < threshold for length in lengths):
         told = f"{counted(short, 'string')} under {number(threshold)} characters"
-        session.out.note(f"{told} {'is' if short == 1 else 'are'} not indexed")
+        told += f" {'is' if short == 1 else 'are'} not indexed"
+        if (fitting := fitting_threshold(lengths)) < threshold:
+            told += f"; --chunk-threshold {fitting} would index at least 90 % of the text"
+        session.out.note(told)
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -30,7 +30,7 @@ def test_a_key_is_made_shown_once_rotated_and_revoked(cli: CommandLine) -> None:
     made = cli.json("keys", "create", "--name", "ci", "--scope", "search", "--expires-in", "90d")
     assert made["scopes"] == ["search"]
     assert made["expires_at"]
-    shown = cli.done("keys", "create")
+    shown = cli.done("keys", "create", "--scope", "manage")
     assert shown.out.startswith("cs_")
     assert shown.out.strip() not in cli.done("keys", "list").out
     assert cli.json("keys", "list", "--kind", "console")["keys"] == []
@@ -48,7 +48,8 @@ def test_a_key_is_made_shown_once_rotated_and_revoked(cli: CommandLine) -> None:
     cli.done("keys", "revoke", rotated["id"], "--yes")
     cli.environment["CONTEXT_SEARCH_KEY_FILE"] = str(path)
     assert cli("whoami").code == 6
-    assert cli("keys", "create", "--expires-in", "soon").code == 2
+    assert cli("keys", "create", "--scope", "search", "--expires-in", "soon").code == 2
+    assert "--scope" in cli("keys", "create").err
 
 
 def test_an_instance_is_made_bound_and_tried(cli: CommandLine) -> None:

@@ -142,7 +142,7 @@ search lantern --tool 1
 status 1
 status 1 --exit-when-ready
 mcp try
-keys create
+keys create --scope search
 ops projects create acme
 """
 

@@ -124,7 +124,7 @@ WRONG = """
 2 eval sets list --profile none
 3 eval sets get none
 2 eval sets delete none
-2 keys create --expires-in soon
+2 keys create --scope search --expires-in soon
 2 keys list --profile none
 3 keys rotate 999
 2 keys revoke 999

@@ -55,8 +55,10 @@ EMPTY = """
 tables import a.json --name ''
 tools create 1 --name ' '
 tools update 1 --name ''
-keys create --name ''
-keys create --expires-in ''
+search '' --tool 1
+retrieve ' ' --tool 1
+keys create --scope search --name ''
+keys create --scope search --expires-in ''
 whoami --profile ''
 whoami --url ''
 login --url ''
@@ -65,7 +67,7 @@ logout --profile ''
 """
 OUTPUTS = """
 tables get 1 -o
-keys create -o
+keys create --scope search -o
 keys rotate 1 -o
 mcp create support -o
 ops projects create acme -o
