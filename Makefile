@@ -36,7 +36,7 @@ demo: setup ## the whole path on one machine; FILE=a.json ASK='a question' for y
 serve: setup ## the stack on one machine, HTTP and MCP on 127.0.0.1:8787 (PORT=)
 	@$(python) -m local.serve --port $(PORT)
 
-reset: setup ## forget everything that demo and serve have stored
+reset: setup ## delete .local: documents, indexes and keys of demo and serve
 	@$(python) -m local.reset
 
 unit: setup-dev ## the tests that need no running parts, in about a minute (WORKERS=2)
@@ -173,6 +173,6 @@ conformance: ## official MCP suite, Inspector and clients, the API's contract an
 compile: setup-dev ## recompile every requirements file, keeping pins that still fit (UPGRADE=package)
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 
-clean: ## remove everything that was built or installed here
+clean: ## remove what was built or installed here, and .local with every document in it
 	@rm -rf .venv .venv-build .venv-clients .venv-console console/node_modules console/made .venv-deploy .venv-eval .venv-templates .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -24,6 +24,7 @@ def main() -> int:
     if folder != DEFAULT_STATE and not state.was_used():
         print(f"error: {folder} is not the state folder of a stack", file=sys.stderr)
         return 2
+    print(f"deleting {state.root}: its documents, indexes, keys and uploads")
     try:
         wipe(state)
     except StackError as error:

@@ -8,6 +8,7 @@ import pytest
 
 from context_search_cli.chapters import decoded, document_of
 from context_search_cli.failures import UsageError
+from context_search_cli.importing import fitting_threshold
 from tests.cli.running import BUCKET, CommandLine
 from tests.texts import CHINESE, TEXTS
 
@@ -49,3 +50,29 @@ def test_a_large_text_goes_by_upload(cli: CommandLine) -> None:
     table = cli.json("tables", "import", cli.file("large.md", text))
     assert any(str(each.url).startswith(BUCKET) for each in cli.network.requests)
     assert json.loads(cli.done("tables", "get", table["id"], "/chapters/1").out)["text"] == "end"
+
+
+def test_an_import_of_short_chapters_names_a_threshold_that_finds_them(cli: CommandLine) -> None:
+    text = "".join(f"# Part {n}\n{'lantern ' * n * 10}\n\n" for n in (3, 5, 8))
+    told = cli.done("tables", "import", cli.file("short.md", text)).err
+    words = told.splitlines()[-1].partition(": context-search ")[2].split()
+    assert words[:2] + words[3:4] == ["tools", "create", "--chunk-threshold"]
+    made = cli.json(*words, "--wait")
+    assert made["chunks_created"] > 0
+    tool = cli.json("status", made["tool_id"])
+    assert tool["nodes"]["indexed"] == 3
+    long = cli.done("tables", "import", cli.file("long.md", "word " * 2500))
+    assert "--chunk-threshold" not in long.err
+
+
+@pytest.mark.parametrize(
+    ("lengths", "threshold"), [([], 10_000), ([0], 10_000), ([5, 90], 90), ([50, 50], 50)]
+)
+def test_a_threshold_that_fits_indexes_nine_tenths(lengths: list[int], threshold: int) -> None:
+    assert fitting_threshold(lengths) == threshold
+
+
+def test_one_file_makes_one_table(cli: CommandLine) -> None:
+    for words in ([cli.folder], [cli.file("a.json", {}), cli.file("b.json", {})]):
+        refused = cli("tables", "import", *words)
+        assert (refused.code, "one file makes one table" in refused.err) == (2, True)

@@ -394,3 +394,11 @@ def test_a_skipped_question_comes_again(cli: CommandLine, tool: int) -> None:
     assert cli.json(*words, stdin="")["file"] is None
     assert cli.json(*words, stdin="3\n")["judged"] == 1
     assert "0 of 1 question left" in cli.done(*words).err
+
+
+def test_a_file_of_plain_questions_is_told_what_makes_them_judged(cli: CommandLine) -> None:
+    plain = cli.file("plain.txt", "How is the clockwork wound?\n")
+    told = cli("eval", "run", plain, "--tool", 1)
+    assert told.code == 2
+    assert "line 1: no JSON object" in told.err
+    assert "context-search eval judge" in told.err

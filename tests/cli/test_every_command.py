@@ -60,7 +60,7 @@ eval sets put harbour judged.jsonl
 eval sets list
 eval sets get harbour
 eval sets delete harbour --yes
-keys create
+keys create --scope manage
 keys list
 keys rotate KEY
 keys revoke KEY --yes

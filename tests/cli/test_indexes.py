@@ -50,7 +50,13 @@ def test_strings_that_are_too_short_for_a_tool_are_counted(cli: CommandLine) -> 
     assert cli.paths("POST").count(f"/api/v1/tables/{table}/data/read") == before == 2
     hinted = cli(*small, "--scope", "/rows/0", "--wait")
     assert "no_long_strings" in hinted.err
-    assert "are not indexed" not in hinted.err
+    assert "--chunk-threshold 3 would index" in hinted.err
+    made = [
+        each
+        for each in cli.paths("POST")
+        if each in {f"/api/v1/tables/{table}/data/read", "/api/v1/tools/search"}
+    ]
+    assert made[-2:] == [f"/api/v1/tables/{table}/data/read", "/api/v1/tools/search"]
 
     def too_large(request: httpx2.Request) -> httpx2.Response | None:
         if request.url.path.endswith("/data/read"):

@@ -139,7 +139,17 @@ def test_the_state_of_an_index(cli: CommandLine, tool: int) -> None:
     assert cli.json("status")["tools"][0]["id"] == tool
     [row] = cli.done("status").lines
     assert row[-2:] == ["{0} of {0}".format(cli.json("status", tool)["chunks_count"]), "1 indexed"]
-    assert cli("status", "--watch").code == 2
+    unnamed = cli("status", "--watch")
+    assert (unnamed.code, "context-search status TOOL --watch" in unnamed.err) == (2, True)
+
+
+def test_a_question_names_no_more_than_eight_tools_and_says_so(cli: CommandLine) -> None:
+    table = cli.table({"a": TEXT})
+    for name in "abcdefghi":
+        cli.done("tools", "create", table, "--name", name)
+    told = cli("search", "clockwork")
+    assert told.code == 2
+    assert "(h), … (all: context-search tools list)" in told.err
 
 
 def test_a_tool_whose_maker_waits_no_longer_is_named(cli: CommandLine) -> None:

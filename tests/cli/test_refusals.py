@@ -55,8 +55,6 @@ EMPTY = """
 tables import a.json --name ''
 tools create 1 --name ' '
 tools update 1 --name ''
-search '' --tool 1
-retrieve ' ' --tool 1
 keys create --scope search --name ''
 keys create --scope search --expires-in ''
 whoami --profile ''
@@ -135,6 +133,11 @@ def test_a_number_that_no_id_has_is_refused_here(cli: CommandLine, words: list[s
 @pytest.mark.parametrize("words", lines(EMPTY), ids=" ".join)
 def test_an_empty_text_is_not_taken_for_none(cli: CommandLine, words: list[str]) -> None:
     assert f"'{words[-2]}': it is empty" in refused(cli, *words).err
+
+
+@pytest.mark.parametrize("name", ["search", "retrieve"])
+def test_a_question_without_words_is_refused_here(cli: CommandLine, name: str) -> None:
+    assert "'question': it is empty" in refused(cli, name, " ", "--tool", "1").err
 
 
 @pytest.mark.parametrize("words", lines(OUTPUTS), ids=" ".join)

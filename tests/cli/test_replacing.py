@@ -117,6 +117,7 @@ def test_what_changed_meanwhile_is_a_conflict_or_is_skipped(cli: CommandLine) ->
     assert (result.code, result.document["error"]["code"]) == (4, "REPLACE_STALE")
     assert open_plans(cli) == []
     assert cli.json("plans")["plans"][0]["state"] == "cancelled"
+    assert cli.done("plans").lines[0][1] == "not executed"
     assert cli.json("tables", "show", one)["revision"] == 1
     cli.done("tables", "set", two, "/scenes/0", "-", "--text", stdin="废弃仓库")
     cli.network.before.append(edit)

@@ -116,7 +116,13 @@ def test_what_cannot_be_measured_is_not_worse(
 
 
 @pytest.mark.parametrize(
-    "line", ["{}", '{"query": "x", "relevant": 5}', "not JSON", '{"query": 1, "relevant": [{}]}']
+    "line",
+    [
+        *("{}", '{"query": "x", "relevant": 5}', "not JSON", '{"query": 1, "relevant": [{}]}'),
+        '{"query": " ", "relevant": []}',
+        '{"query": "x", "relevant": [{"json_pointer": "body", "char_start": 0, "char_end": 5}]}',
+        '{"query": "x", "relevant": [{"json_pointer": "/a~2", "char_start": 0, "char_end": 5}]}',
+    ],
 )
 def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "judged.jsonl"
@@ -125,10 +131,13 @@ def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
         read_judged(path)
 
 
-def test_a_question_that_nothing_answers_is_left_out(tmp_path: Path) -> None:
+def test_a_question_that_nothing_answers_is_left_out_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "judged.jsonl"
     path.write_text(f'{json.dumps(LINES[0])}\n{{"query": "x", "relevant": []}}\n')
     assert read_judged(path) == QUESTIONS[:1]
+    assert capsys.readouterr().err == "1 without a range left out\n"
 
 
 def test_a_file_without_questions_is_refused(tmp_path: Path) -> None:
