@@ -35,9 +35,7 @@ def test_what_is_missing_is_named(name: str) -> None:
     assert CANARY not in told.value.message
 
 
-@pytest.mark.parametrize(
-    ("previous", "good"), [(None, [NEW]), ("", [NEW]), (OLD, [NEW, OLD])]
-)
+@pytest.mark.parametrize(("previous", "good"), [(None, [NEW]), ("", [NEW]), (OLD, [NEW, OLD])])
 def test_an_empty_secret_of_before_opens_nothing(previous: str | None, good: list[str]) -> None:
     environ = {**COMPLETE, "INTERNAL_SECRET": NEW}
     if previous is not None:
@@ -50,9 +48,7 @@ def test_an_empty_secret_of_before_opens_nothing(previous: str | None, good: lis
             secrets.check(wrong)
 
 
-@pytest.mark.parametrize(
-    "name", ["INTERNAL_SECRET", "INTERNAL_SECRET_PREVIOUS", "QUERY_HASH_KEY"]
-)
+@pytest.mark.parametrize("name", ["INTERNAL_SECRET", "INTERNAL_SECRET_PREVIOUS", "QUERY_HASH_KEY"])
 def test_a_secret_that_can_be_guessed_is_refused(name: str) -> None:
     assert Settings.from_environ({**COMPLETE, name: "x" * 32})
     with pytest.raises(SettingsError, match=f"^{name}: .*32 characters") as told:

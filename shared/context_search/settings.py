@@ -140,7 +140,7 @@ class Settings(BaseModel):
     allow_plain_providers: Flag = False
     """Whether turbopuffer and models may be asked without TLS beyond this machine."""
     internal_secret: LongSecret
-    internal_secret_previous: LongSecret | None = None
+    internal_secret_previous: Annotated[str | None, Field(repr=False, min_length=32)] = None
     query_hash_key: LongSecret
     """Key of the hashes that stand for questions in logs."""
     allowed_origins: Words = ()
