@@ -33,6 +33,7 @@ from context_search.services.indexing.use_index import IndexUse
 from context_search.services.indexing.worker import OrderBook, Worker
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool
+from context_search.services.spending import Spending
 from evaluation.candidates import Asked
 from evaluation.metrics import DEPTH, Span
 from testing.in_memory.queue import ListQueue, unexpected
@@ -144,7 +145,13 @@ class Pipeline:
         return Indexer(
             store=self._store,
             vectors=self._vectors,
-            chunk_vectors=ChunkVectors(self._store, self._vectors, self._embedder_of, RUN_S),
+            chunk_vectors=ChunkVectors(
+                self._store,
+                self._vectors,
+                self._embedder_of,
+                RUN_S,
+                Spending(self._store, self._clock),
+            ),
             settler=self._settler,
             clock=self._clock,
             limits=IndexLimits(),

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from context_search.adapters.secrets import with_values
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS
 from local.emulator import CREDENTIALS, UPLOAD_BUCKET, queue_url
 from local.invocation import REGION
+from local.loopback_only import LOOPBACK_HOSTS
 from local.options import DEFAULT_SCHEDULE_EVERY_S, DEFAULT_WORKERS
 from local.template import Template, TemplateError
 from local.variables import Variables
@@ -42,6 +43,11 @@ class Choice:
             queue=not (user.get("QUEUE_URL") and user.get("DEAD_LETTER_QUEUE_URL")),
         )
 
+    @property
+    def own(self) -> list[str]:
+        """The parts that are the user's own."""
+        return [name for name, is_local in asdict(self).items() if not is_local]
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
@@ -60,7 +66,7 @@ _LOCAL_ONLY = {
     "POWERTOOLS_SERVICE_NAME": "context-search",
     # API Gateway answers under its own names only. Here a web page whose name its owner leads to
     # this machine comes with that name.
-    "ALLOWED_HOSTS": "127.0.0.1:* localhost:* [::1]:*",
+    "ALLOWED_HOSTS": " ".join(LOOPBACK_HOSTS),
     # Lambda runs one request at a time; here every handler thread may need a connection.
     "DATABASE_CONNECTIONS": "104",
     # One machine is restarted often and has nobody else's late writes to fear, so what a killed

@@ -8,12 +8,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from local.default_project import default_project
+from local.environment import Choice
 from local.options import DEFAULT_SCHEDULE_EVERY_S, DEFAULT_WORKERS, ROOT, StackOptions
 from local.sign_in import console_address
 from local.stack import Stack
@@ -81,7 +82,7 @@ def _serve(arguments: argparse.Namespace) -> None:
             write_private(state.endpoints, _endpoints(stack, project))
 
         with Stack(state, user, options, before_serving=tell) as stack:
-            _announce(stack, state, project["api_key"], time.monotonic() - started)
+            _announce(stack, state, user, project["api_key"], time.monotonic() - started)
             stack.wait(threading.Event())
 
 
@@ -99,12 +100,20 @@ def _endpoints(stack: Stack, project: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _announce(stack: Stack, state: State, api_key: str, seconds: float) -> None:
+def _announce(
+    stack: Stack, state: State, user: Mapping[str, str], api_key: str, seconds: float
+) -> None:
     print(f"context-search serves, {seconds:.1f} s after the start")
     print(f"  API   {stack.base_url}/api/v1")
     print(f"  MCP   {stack.base_url}/mcp")
     print(f"  page  {console_address(stack.base_url, api_key)}")
     print("        (signs in once, within five minutes; later: context-search console)")
+    own = Choice.of(user).own
+    print(
+        f"  yours {', '.join(own)}"
+        if own
+        else "  every part is local: no variable names one of yours"
+    )
     print(f"  keys  {state.endpoints}")
     print(f"  logs  {state.logs}")
     print("Ctrl-C stops it", flush=True)

@@ -27,6 +27,8 @@ from local.environment import (
     queue_urls,
     turbopuffer_url,
 )
+from local.loopback_only import LOOPBACK_HOSTS
+from local.model_check import check_model
 from local.options import ROOT, RunnerOptions, StackOptions
 from local.postgres import PostgresServer
 from local.processes import Child, handed_over, listen, tail
@@ -171,13 +173,17 @@ class Stack:
         settings = function_environment(
             self._user, choice, self.endpoints, self._state.secrets(), self._options.template
         )
-        Settings.from_environ(settings)  # else every request would be a 500 with nothing to see
+        # Else every request would be a 500 with nothing to see, or every string be given up.
+        read = Settings.from_environ(settings)
+        if not choice.embedding and (warning := check_model(read)):
+            self._report(f"warning: {warning}")
         self.internal_secret = settings["INTERNAL_SECRET"]
         ready, says_ready = os.pipe()
         self._parts.callback(os.close, ready)
         options = RunnerOptions(
             template=str(self._options.template),
             listener_fd=listener.fileno(),
+            hosts=(*LOOPBACK_HOSTS, *(read.allowed_hosts or ())),
             ready_fd=says_ready,
             queue_url=self.endpoints.queue_url,
             emulator_url=self.endpoints.emulator_url,

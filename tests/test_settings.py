@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from context_search.domain.errors import UnauthenticatedError
-from context_search.domain.limits import ProjectLimits
+from context_search.domain.limits import DailyLimits, ProjectBounds, ProjectLimits
 from context_search.services.access.authenticate import InternalSecrets
 from context_search.settings import Settings, SettingsError, TokenSettings
 
@@ -85,6 +85,22 @@ def test_the_limits_of_a_project_are_read_as_cloudformation_writes_large_numbers
         max_chunks=10, max_vector_bytes=20_000_000_000, idle_s=60
     )
     assert Settings.from_environ(COMPLETE).project_limits == ProjectLimits()
+
+
+def test_what_a_project_may_hold_and_spend_is_read_and_nothing_is_no_ceiling() -> None:
+    given = {
+        "PROJECT_MAX_TABLES": "1",
+        "PROJECT_MAX_DOCUMENT_BYTES": "2.0E10",
+        "PROJECT_MAX_TOOLS": "3",
+        "PROJECT_MAX_KEYS": "4",
+        "PROJECT_DAILY_TOKENS": "5",
+    }
+    settings = Settings.from_environ({**COMPLETE, **given})
+    assert settings.project_bounds == ProjectBounds(1, 20_000_000_000, 3, 4)
+    assert settings.daily_limits == DailyLimits(5, None)
+    assert Settings.from_environ(COMPLETE).project_bounds == ProjectBounds()
+    unlimited = Settings.from_environ({**COMPLETE, "PROJECT_DAILY_RERANKS": "0"})
+    assert unlimited.daily_limits == DailyLimits()
 
 
 def test_the_longest_string_that_is_indexed_is_a_setting() -> None:

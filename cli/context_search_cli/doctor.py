@@ -26,6 +26,7 @@ from context_search_cli.config import Endpoint
 from context_search_cli.failures import Code, CommandError, EndedError, UnreachableError
 from context_search_cli.mcp import REVISIONS, list_tools
 from context_search_cli.output import Output, counted, number, visible
+from context_search_cli.usage import near_limits
 
 app = typer.Typer()
 State = Literal["ok", "look", "wrong", "skipped"]
@@ -141,6 +142,7 @@ class Examination:
                 "docs/mcp.md says what each refusal means; the key needs the scope search",
             )
         yield Check("cleanup", self._cleanup, "docs/operations.md: cleanup")
+        yield Check("limits", self._limits, "")
         yield Check("tools", self._tools, "docs/operations.md: nothing moves")
         yield Check("search", self._search, "docs/operations.md: the model, turbopuffer")
         yield Check(
@@ -218,7 +220,8 @@ class Examination:
         health = self.session.client.get(f"{self.session.project}/health")
         last = health["cleanup"]
         if last is None:
-            return Finding("wrong", "has never run", "is its schedule on?")
+            todo = "ask again in two minutes; then: is its schedule on?"
+            return Finding("look", "has not run yet", todo)
         age = (
             datetime.fromisoformat(health["at"]) - datetime.fromisoformat(last["at"])
         ).total_seconds()
@@ -231,6 +234,12 @@ class Examination:
         if quarantined:
             return Finding("look", f"{counted(quarantined, 'string')} in quarantine", "tools retry")
         return Finding("ok", f"last ran {number(int(age))} s ago")
+
+    def _limits(self) -> Finding:
+        near = near_limits(self.session.client.get(f"{self.session.project}/health").body)
+        if near:
+            return Finding("look", "; ".join(near), "context-search usage; docs/operations.md")
+        return Finding("ok", "the project is below all of them")
 
     def _tools(self) -> Finding:
         """What is to be said of the first hundred tools; an index that is being built is well."""

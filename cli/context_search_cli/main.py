@@ -23,6 +23,7 @@ from context_search_cli import (
     status,
     tables,
     tools,
+    usage,
 )
 from context_search_cli.command import World, failed, printer
 from context_search_cli.failures import UsageError
@@ -67,7 +68,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for each in (
-    *(login.app, doctor.app, tables.app, tools.app, search.app, status.app),
+    *(login.app, doctor.app, tables.app, tools.app, search.app, status.app, usage.app),
     *(status.project_index, replace.app, evaluating.app, keys.app, mcp.app, ops.app),
 ):
     app.add_typer(each)

@@ -43,6 +43,8 @@ Name = Annotated[
 Description = Annotated[
     str | None, typer.Option("--description", help="By it agents choose the tool.")
 ]
+_NAME_CHARS = 128
+"""Of a tool's name; a table's may be longer."""
 Config = Annotated[
     str | None,
     typer.Option(metavar="JSON", help="Further settings, as docs/api.md has search_config."),
@@ -100,7 +102,7 @@ def create(
     body: dict[str, Any] = {
         "project_id": session.project_id,
         "table_id": table,
-        "name": name or f"search_{table}",
+        "name": name or session.client.get(f"/api/v1/tables/{table}")["name"][:_NAME_CHARS],
         "json_path": scope,
     }
     body |= {"description": description} if description is not None else {}
@@ -118,6 +120,9 @@ def create(
     _say_hint(session, made.body)
     if not session.out.quiet and "hint" not in made.body:
         _say_short(session, tool)
+    if wait and not made["chunks_created"]:
+        session.out.warn(f"nothing is indexed: context-search status {tool}")
+        raise EndedError(Code.FAILED)
 
 
 @command(app, "list")

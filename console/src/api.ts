@@ -15,6 +15,8 @@ export interface ProblemFields {
   readonly retryAfterMs?: number;
   readonly requestId?: string;
   readonly errors?: readonly { field: string; message: string }[];
+  /** Whether the request named the revision that it was made of. */
+  readonly named?: boolean;
   readonly changed?: readonly Record<string, unknown>[];
   readonly [more: string]: unknown;
 }
@@ -42,6 +44,9 @@ export interface Reply<T> {
   readonly etag: string | null;
   readonly raw: string;
 }
+
+/** Whether it was refused because somebody else has changed the same meanwhile. */
+export const isStale = ({ status, code, named }: ProblemFields): boolean => status === 412 || code === "REPLACE_STALE" || (code === "CONFLICT" && named === true);
 
 /** How long the questions of this tab have taken, in milliseconds, as a person waits for them. */
 export const asked: number[] = [];
@@ -94,27 +99,28 @@ export async function request<T>(method: string, path: string, call: Call = {}):
   }
   if (last && response.status === 304) return last as Reply<T>;
   if (response.ok && QUESTION.test(path)) asked.push(performance.now() - began);
-  if (!response.ok) throw refused(response, raw, call.key === undefined);
+  if (!response.ok) throw refused(response, raw, call);
   const data = (raw && response.headers.get("content-type")?.includes("json") ? exactJson(raw) : undefined) as T;
   const reply = { data, status: response.status, etag: response.headers.get("etag"), raw };
   if (reply.etag?.startsWith("W/")) kept.set(path, reply);
   return reply;
 }
 
-function refused(response: Response, raw: string, ofSession: boolean): Problem {
+function refused(response: Response, raw: string, { key, ifMatch }: Call): Problem {
   let fields: Record<string, unknown> = {};
   try {
     fields = exactJson(raw) as Record<string, unknown>;
   } catch {
     // A proxy's page: the status has to do.
   }
-  if (response.status === 401 && ofSession) signedOut("expired");
+  if (response.status === 401 && key === undefined) signedOut("expired");
   return new Problem({
     code: `HTTP_${response.status}`,
     detail: typeof fields["message"] === "string" ? fields["message"] : "",
     retryable: response.status >= 500 || response.status === 429,
     requestId: response.headers.get("x-request-id") ?? response.headers.get("apigw-requestid") ?? "",
     ...fields,
+    named: ifMatch !== undefined,
     status: response.status,
   });
 }
@@ -138,10 +144,13 @@ export async function all<T>(
 ): Promise<{ items: T[]; cut: boolean; last: Readonly<Record<string, unknown>> }> {
   const items: T[] = [];
   let last: Record<string, unknown> = {};
-  for (let pages = 0; pages < MOST_PAGES && items.length < (options.most ?? 1000); pages += 1) {
+  // Who says how many are wanted gets so many, unless page after page is empty.
+  for (let pages = 0, idle = 0; idle < MOST_PAGES && items.length < (options.most ?? 1000); pages += 1) {
     const at = pages ? `${path}${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(String(last["cursor"]))}` : path;
     last = await get(at, options.signal ? { signal: options.signal } : {});
-    items.push(...(last[name] as T[]));
+    const page = last[name] as T[];
+    items.push(...page);
+    idle += options.most === undefined || !page.length ? 1 : 0;
     if ((last["cursor"] ?? null) === null) return { items, cut: false, last };
   }
   return { items, cut: true, last };

@@ -5,23 +5,27 @@ import { said } from "./announce";
 import { mayDrop } from "./drafts";
 import { useEffect, useMemo, useRef } from "./hooks";
 import { t } from "./i18n/common";
+import { healthTexts } from "./i18n/health";
 import { ago, language, setLanguage } from "./i18n/language";
 import { titles } from "./i18n/pages";
 import { mayDropSet } from "./judgedsets";
 import type { Page } from "./page";
-import { Dialog } from "./parts/dialog";
+import { Confirm, Dialog } from "./parts/dialog";
 import { Palette } from "./parts/palette";
 import { go, href, pageId, route } from "./router";
-import { may, session, signOut } from "./session";
+import { endingWith, may, session, signOut } from "./session";
 import { lettersOn, setLetters, shortcuts, useShortcut } from "./shortcuts";
 import { effect, signal } from "./signals";
 import { SignIn } from "./signin";
+import { verdict } from "./verdict";
 
 type Theme = "auto" | "light" | "dark";
 const THEME = "context-search.theme";
 const theme = signal<Theme>((localStorage.getItem(THEME) as Theme | null) ?? "auto");
 const paletteOpen = signal(false);
 const helpOpen = signal(false);
+/** The names of keys that end when the person signs out, while that is asked. */
+const ending = signal<readonly string[] | null>(null);
 
 effect(() => {
   document.documentElement.lang = language.value === "zh" ? "zh-CN" : "en";
@@ -67,6 +71,7 @@ export function Frame(): VNode {
       <div class={said.value ? "said on" : "said"} role="status">{said.value}</div>
       {paletteOpen.value && session.value ? <Palette pages={inNavigation()} onClose={() => (paletteOpen.value = false)} /> : null}
       {helpOpen.value ? <Help /> : null}
+      {ending.value && session.value ? <Confirm title={t().signOut} text={t().ending(ending.value.join(", "))} act={t().signOut} onClose={() => (ending.value = null)} onAct={() => void signOut()} /> : null}
     </>
   );
 }
@@ -99,7 +104,7 @@ function Top(): VNode {
           <ThemeButton />
           <button class="quiet" onClick={() => (helpOpen.value = true)} aria-label={t().help} title={t().help}><kbd>?</kbd></button>
           {now ? (
-            <button class="quiet" onClick={() => { if (mayDrop() && mayDropSet()) void signOut(); }} title={now.endsAt ? t().ends(ago(now.endsAt)) : ""}>{t().signOut}</button>
+            <button class="quiet" onClick={() => { if (mayDrop() && mayDropSet()) void leave(); }} title={now.endsAt ? t().ends(ago(now.endsAt)) : ""}>{t().signOut}</button>
           ) : null}
         </div>
       </div>
@@ -107,13 +112,28 @@ function Top(): VNode {
         <nav aria-label={t().pages}>
           {inNavigation().map((page) => (
             <a key={page.id} href={href(`/${page.id}`)} aria-current={pageId.value === page.id ? "page" : undefined}>
-              {page.title()}
+              {page.title()}{page.id === "health" ? <Dot /> : null}
             </a>
           ))}
         </nav>
       ) : null}
     </header>
   );
+}
+
+/** How the whole is: a sign in the frame of every page, nothing until it was read. */
+function Dot(): VNode | null {
+  const now = verdict.value;
+  if (!now) return null;
+  const [sign, kind, text] = { ok: ["●", "good", healthTexts().ok], failing: ["▲", "bad-ink", healthTexts().failing], unknown: ["○", "warn-ink", healthTexts().unknown] }[now];
+  return <span class={`dot ${kind}`} role="img" aria-label={text} title={text}>{sign}</span>;
+}
+
+/** Signs out; where keys end with that, names them and asks. */
+async function leave(): Promise<void> {
+  const names = session.value ? await endingWith(session.value).catch(() => []) : [];
+  if (names.length) ending.value = names;
+  else await signOut();
 }
 
 function Mark(): VNode {
@@ -126,7 +146,8 @@ function Mark(): VNode {
 }
 
 function ThemeButton(): VNode {
-  const order: Theme[] = ["auto", "light", "dark"];
+  // The first press changes what is seen, whatever the system shows.
+  const order: Theme[] = matchMedia("(prefers-color-scheme: dark)").matches ? ["auto", "light", "dark"] : ["auto", "dark", "light"];
   const name = { auto: t().theme_auto, light: t().theme_light, dark: t().theme_dark }[theme.value];
   const next = (): void => void (theme.value = order[(order.indexOf(theme.value) + 1) % 3]!);
   return (

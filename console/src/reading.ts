@@ -1,7 +1,7 @@
 /** Reading strings of documents in windows, and where a tool has cut them. */
 import { type Id, post, type Schema } from "./api";
 import { CodePoints } from "./rules/offsets";
-import type { ChunkRange } from "./rules/segments";
+import { type ChunkRange, occurrences, type Range } from "./rules/segments";
 
 export interface TextWindow {
   readonly text: CodePoints;
@@ -34,6 +34,21 @@ export async function findText(table: Id, pointer: string, wanted: string, near:
   return null;
 }
 
+/** All places of a text in the whole string, in order, window by window; the first so many. Windows
+ * overlap, so a place on an edge is found once: in the window where it begins. */
+export async function findAll(table: Id, pointer: string, wanted: string, total: number, signal: AbortSignal): Promise<{ places: Range[]; cut: boolean }> {
+  const places: Range[] = [];
+  const step = MOST_READ - [...wanted].length;
+  for (let start = 0; start < total; start += step) {
+    const { text } = await readText(table, pointer, start, Math.min(total, start + MOST_READ), signal);
+    const from = places.at(-1)?.end ?? 0;
+    places.push(...occurrences(text, start, wanted, MOST_PLACES).filter((place) => place.start >= from && place.start < start + step));
+    if (places.length >= MOST_PLACES) return { places: places.slice(0, MOST_PLACES), cut: true };
+  }
+  return { places, cut: false };
+}
+
+const MOST_PLACES = 10_000;
 const MOST_CHUNKS = 5000;
 
 /** The chunks of a string in the index of a tool, in order; the first 5,000. */

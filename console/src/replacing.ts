@@ -1,6 +1,6 @@
 /** A replacement step by step: preview, what is left out, executing all or one place, undo. */
 import { newActing } from "./acting";
-import { get, post, request, type Schema } from "./api";
+import { get, type Id, post, Problem, request, type Schema } from "./api";
 import { guard } from "./drafts";
 import { go, route, textOf } from "./router";
 import { session } from "./session";
@@ -30,6 +30,8 @@ export const edited = signal(false);
 let asked = "";
 /** The path of the plan that waits, one of the project's 20. One that was sent may be done: it keeps its undo. */
 let waits = "";
+/** How many documents an execution or an undo has done, of how many. */
+export const moving = signal<{ readonly done: number; readonly of: number } | null>(null);
 /** Raised when the history has changed. */
 export const changes = signal(0);
 
@@ -116,15 +118,28 @@ async function moreOf(): Promise<void> {
   batch(() => { places.value = [...places.value, ...page.matches]; cursor.value = page.cursor; });
 }
 
+/** Follows a plan that is being executed to its end, and tells how many documents are done. */
+async function followed(planId: Id): Promise<Plan> {
+  try {
+    for (;;) {
+      const now = await get<Plan>(`${base()}/${planId}`);
+      if (settled(now.state)) return now;
+      moving.value = { done: now.tables.filter((one) => one.state !== "pending").length, of: now.tables_count };
+      await pause();
+    }
+  } finally {
+    moving.value = null;
+  }
+}
+
 async function executed(choice: Record<string, unknown>): Promise<Executed> {
   const now = plan.value!;
   waits = "";
   const body = { plan_id: now.plan_id, digest: now.digest, ...choice };
   let done = await post<Executed>(`${base()}/execute`, body);
   while (!settled(done.state)) {
-    await pause();
-    const state = await get<Plan>(`${base()}/${now.plan_id}`);
-    if (settled(state.state)) done = await post<Executed>(`${base()}/execute`, body);
+    await followed(now.plan_id);
+    done = await post<Executed>(`${base()}/execute`, body);
   }
   changes.value += 1;
   return done;
@@ -192,8 +207,17 @@ export async function askUndo(planId: number): Promise<void> {
 export async function undo(): Promise<void> {
   const planId = dry.value!.undoes;
   await step(async () => {
-    undone.value = await post<Undone>(`${base()}/${planId}/undo`, { on_conflict: "skip" }, { idempotent: true });
+    const { reverted_count: all, kept_count: kept } = dry.value!;
+    outcome.value = undone.value = null;
+    let done = await post<Undone>(`${base()}/${planId}/undo`, { on_conflict: "skip" }, { idempotent: true });
     changes.value += 1;
+    if (!settled(done.state)) {
+      const { state, replaced_count: back, error } = await followed(done.plan_id!);
+      done = { ...done, state, error, reverted_count: back, kept_count: all + kept - back };
+      changes.value += 1;
+    }
+    if (done.error) throw new Problem({ status: 422, code: done.error.code, detail: done.error.message, retryable: false });
+    undone.value = done;
     if (single.value?.plan_id === planId) {
       const { place } = single.value;
       await lookAgain(place, lengthOf(place, "found") - lengthOf(place, "becomes"), places.value.length + 1);

@@ -61,23 +61,49 @@ export function signedOut(reason: Reason): void {
   session.value = null;
 }
 
-/** Revokes the key that the page has made, here and in all tabs. */
+/** Revokes the key that the page has made, here and in all tabs. Nobody who idles ends keys that
+ * were made with it: then it is only forgotten, and ends by itself, within eight hours. */
 export async function signOut(reason: Reason = "signedOut"): Promise<void> {
   const last = session.value;
   signedOut(reason);
   channel.postMessage({ kind: "over", reason });
-  if (!last?.own || last.keyId === null) return;
-  try {
-    await fetch(`/api/v1/projects/${last.projectId}/keys/${last.keyId}`, {
-      method: "DELETE",
-      headers: { Authorization: `Bearer ${last.key}` },
-      credentials: "omit",
-      redirect: "error",
-      keepalive: true,
-    });
-  } catch {
-    // It ends by itself, within eight hours.
+  if (last) await revoke(last, reason === "idle").catch(() => undefined);
+}
+
+interface Made {
+  readonly id: number | string;
+  readonly name: string | null;
+  readonly prefix: string;
+  readonly made_by: number | string | null;
+  readonly revoked_at: string | null;
+  readonly expires_at: string | null;
+}
+
+/** The keys that end with a session's, by their names: those that it has made, and that those have. */
+export async function endingWith(one: Session): Promise<string[]> {
+  if (!one.own || !one.scopes.includes("manage")) return [];
+  const keys: Made[] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const more: string = cursor && `&cursor=${cursor}`;
+    const response = await asking(one, "GET", `?kind=all${more}`);
+    if (!response.ok) throw new Error(String(response.status));
+    const page = (await response.json()) as { keys: Made[]; cursor: string | null };
+    keys.push(...page.keys);
+    cursor = page.cursor;
   }
+  const ending = new Set([String(one.keyId)]);
+  // Ids grow: who makes a key stands before it.
+  const made = keys.filter((key) => ending.has(String(key.made_by)) && ending.add(String(key.id)));
+  return made.filter((key) => !key.revoked_at && !(key.expires_at && Date.parse(key.expires_at) < Date.now())).map((key) => key.name ?? key.prefix);
+}
+
+const asking = (of: Session, method: string, path: string): Promise<Response> =>
+  fetch(`/api/v1/projects/${of.projectId}/keys${path}`, { method, headers: { Authorization: `Bearer ${of.key}` }, credentials: "omit", redirect: "error", keepalive: true });
+
+/** The key of a session that is over, or never began. */
+export async function revoke(one: Session, unlessUsed = false): Promise<void> {
+  if (!one.own || one.keyId === null || (unlessUsed && (await endingWith(one)).length)) return;
+  await asking(one, "DELETE", `/${one.keyId}`);
 }
 
 interface Said {

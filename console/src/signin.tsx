@@ -8,8 +8,8 @@ import { type Schema, request } from "./api";
 import { signInTexts as t } from "./i18n/signin";
 import { ProblemBox } from "./parts/states";
 import { go, route } from "./router";
-import { begin, leftBecause, session, type Session } from "./session";
-import { effect } from "./signals";
+import { begin, leftBecause, revoke, session, type Session } from "./session";
+import { effect, signal } from "./signals";
 
 const LONGEST_S = 8 * 3600;
 
@@ -32,9 +32,12 @@ async function signIn(key: string, own?: NewKey): Promise<Session> {
 
 /** Whether the last one to sign in came by an address. */
 let once = false;
+/** Who an address would sign in, which somebody else may have made: it is asked before. */
+const offered = signal<Session | null>(null);
 
-function enter(made: Promise<Session>, byAddress = false): void {
-  once = byAddress;
+function enter(made: Promise<Session>): void {
+  once = false;
+  offered.value = null;
   void run(async () => begin(await made));
 }
 
@@ -48,8 +51,28 @@ effect(() => {
   const [page, code] = route.value.path;
   if (page !== "once") return;
   go("/", {}, true);
-  if (code && !session.peek()) enter(signInOnce(code), true);
+  if (!code || session.peek()) return;
+  once = true;
+  void run(async () => (offered.value = await signInOnce(code)));
 });
+
+/** Asks before an address signs in: whoever made it has chosen the project. */
+function Offered({ session: other }: { session: Session }): VNode {
+  const refuse = (): void => {
+    offered.value = null;
+    void revoke(other).catch(() => undefined);
+  };
+  return (
+    <section class="signin">
+      <h1 tabIndex={-1}>{t().offered(other.project)}</h1>
+      <p>{t().offeredText}</p>
+      <div class="row">
+        <button class="primary" ref={(button) => button?.focus()} onClick={() => { offered.value = null; begin(other); }}>{t().enter}</button>
+        <button onClick={refuse}>{t().refuse}</button>
+      </div>
+    </section>
+  );
+}
 
 export function SignIn(): VNode {
   const send = (event: SubmitEvent): void => {
@@ -59,6 +82,8 @@ export function SignIn(): VNode {
     if (key) enter(signIn(key));
   };
   const reason = leftBecause.value;
+  const other = offered.value;
+  if (other) return <Offered session={other} />;
   return (
     <section class="signin">
       <h1 tabIndex={-1}>{t().title}</h1>

@@ -2,6 +2,7 @@
 import { get, type Id, Problem, request, type Schema } from "./api";
 import { t } from "./i18n/common";
 import { decoded, documentOf } from "./rules/chapters";
+import { jsonError } from "./rules/json";
 import { session } from "./session";
 import { signal } from "./signals";
 
@@ -23,6 +24,11 @@ export const sending = signal<Sending | null>(null);
 /** What a text makes is sent, and every JSON as it is. Its numbers keep all their digits. */
 async function jsonOf(file: File): Promise<File> {
   const refused = (code: string, detail: string): Problem => new Problem({ status: 415, code, detail, retryable: false });
+  if (/\.json$/i.test(file.name) && file.size <= MOST_DIRECT) {
+    // In the file, which the API sees within a larger body.
+    const wrong = jsonError(await file.text());
+    if (wrong) throw refused("NOT_JSON", t().jsonAt(wrong.line, wrong.column, wrong.text));
+  }
   if (/\.(json|jsonl|ndjson)$/i.test(file.name)) return file;
   if (!/\.(txt|md)$/i.test(file.name)) throw refused("NOT_JSON", t().notJson);
   const bytes = await file.arrayBuffer();

@@ -37,6 +37,7 @@ class Walk:
     """What to search, what to ask, and what then becomes what."""
 
     document: object
+    content: bytes
     questions: list[str]
     threshold: int
     replacement: tuple[str, str] | None = None
@@ -85,10 +86,12 @@ def walk_of(arguments: argparse.Namespace) -> Walk:
     """Returns what to do. Raises ValueError for a file without a question, or without JSON."""
     if arguments.file is None:
         questions = arguments.ask or QUESTIONS
-        return Walk(sample_document(), questions, arguments.threshold, REPLACEMENT)
+        document = sample_document()
+        content = json.dumps(document, ensure_ascii=False).encode()
+        return Walk(document, content, questions, arguments.threshold, REPLACEMENT)
     if not arguments.ask:
         raise ValueError('say what to look for: make demo FILE=my.json ASK="…"')
-    return Walk(read_document(arguments.file), arguments.ask, arguments.threshold)
+    return Walk(*read_document(arguments.file), arguments.ask, arguments.threshold)
 
 
 def take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> str:
@@ -97,15 +100,14 @@ def take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> s
     Raises ApiError, CommandError.
     """
     strings, long_strings, longest = sizes(walk.document)
-    content = json.dumps(walk.document, ensure_ascii=False).encode()
     console.print(
-        f"  document: {len(content) / 1e6:.1f} MB,"
+        f"  document: {len(walk.content) / 1e6:.1f} MB,"
         f" {strings:,} strings, {long_strings} of 10,000 characters or more,"
         f" the longest {longest:,}"
     )
     project = create_project(base_url, internal_secret)
     key = str(project["api_key"])
-    table_id = import_document(base_url, key, content)
+    table_id = import_document(base_url, key, walk.content)
     with closing(Api(base_url, key)) as api:
         hint = _index(console, api, _wanted(walk, project["id"], table_id))
         why = nothing_to_find(hint, longest=longest, threshold=walk.threshold)
@@ -126,8 +128,10 @@ def take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> s
 def _index(console: Console, api: Api, wanted: dict[str, Any]) -> str | None:
     """Makes the Search Tool and waits for its index; returns the hint of one without chunks."""
     tool = api.post("/api/v1/tools/search", wanted)
+    # Of a document of over 5 MB a worker looks for them.
+    found = len(tool["large_nodes_detected"])
     console.print(
-        f"  Search Tool {tool['name']} over {len(tool['large_nodes_detected'])} strings:"
+        f"  Search Tool {tool['name']}{f' over {found} strings' if found else ''}:"
         f" {tool['status']}, namespace {tool['namespace']}"
     )
     state = show_progress(console, lambda: api.get(f"/api/v1/tools/{tool['tool_id']}/search-index"))

@@ -73,14 +73,14 @@ def _descriptions() -> list[dict[str, str]]:
     return [found[name] for name in sorted(found)]
 
 
-def read_document(file: Path) -> object:
-    """Returns the JSON value of a file.
+def read_document(file: Path) -> tuple[object, bytes]:
+    """Returns the JSON value of a file, and its text as it is sent: the server checks it again.
 
     Raises ValueError, which says where it is no JSON, and of JSON Lines what takes them.
     """
     try:
         text = file.read_text("utf-8-sig")
-        return json.loads(text)
+        return json.loads(text), text.encode()
     except UnicodeDecodeError:
         raise ValueError(f"{file} is not UTF-8") from None
     except RecursionError:

@@ -22,7 +22,7 @@ from pydantic import (
 from context_search.domain.access import is_safe_address
 from context_search.domain.config import Precision
 from context_search.domain.errors import ContextSearchError
-from context_search.domain.limits import ProjectLimits
+from context_search.domain.limits import DailyLimits, ProjectBounds, ProjectLimits
 from context_search.domain.uploads import MAX_UPLOAD_BYTES
 
 
@@ -78,7 +78,7 @@ def _names(value: object) -> Iterator[str]:
 
 _CREDENTIAL = re.compile(r"key(?!word)|secret|token(?!s)|password|credential|authorization", re.I)
 """Part of a parameter's name that stands for a credential; ``max_tokens`` and keywords do not."""
-_USUAL = ProjectLimits()
+_USUAL, _BOUNDS = ProjectLimits(), ProjectBounds()
 _RATE = re.compile(r"rate\((\d+) (second|minute|hour|day)s?\)")
 _UNITS_S = {"second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0}
 Secret = Annotated[str, Field(repr=False)]
@@ -169,9 +169,19 @@ class Settings(BaseModel):
     """Number of workers."""
     index_cold_s: Seconds = _USUAL.idle_s
     """An index that was searched or created more recently is never evicted."""
+    create_wait_s: Annotated[Seconds, Field(le=25)] = 5.0
+    """How long the create of a tool is held at most, whatever its ``wait`` says."""
     project_max_chunks: Count = _USUAL.max_chunks
     project_max_vector_bytes: Count = _USUAL.max_vector_bytes
     """Maximum bytes of vectors of one project. Over it, the coldest index is evicted."""
+    project_max_tables: Count = _BOUNDS.tables
+    project_max_document_bytes: Count = _BOUNDS.document_bytes
+    """Maximum bytes of one project's documents, as Postgres stores them."""
+    project_max_tools: Count = _BOUNDS.tools
+    project_max_keys: Positive = _BOUNDS.keys
+    project_daily_tokens: Annotated[Count | None, AfterValidator(_or_none)] = None
+    project_daily_reranks: Annotated[Count | None, AfterValidator(_or_none)] = None
+    """What may be spent for one project in a day (UTC); 0 and none: no limit."""
     max_node_chars: Annotated[Positive, Field(validation_alias="STRING_MAX_CHARS")] = 50_000_000
     max_node_chunks: Annotated[Positive, Field(validation_alias="STRING_MAX_CHUNKS")] = 200_000
     """Maximum number of chunks of one string. A longer one is skipped."""
@@ -213,6 +223,21 @@ class Settings(BaseModel):
         return ProjectLimits(
             self.project_max_chunks, self.project_max_vector_bytes, self.index_cold_s
         )
+
+    @property
+    def project_bounds(self) -> ProjectBounds:
+        """How many tables, bytes of documents, tools and keys one project may have."""
+        return ProjectBounds(
+            self.project_max_tables,
+            self.project_max_document_bytes,
+            self.project_max_tools,
+            self.project_max_keys,
+        )
+
+    @property
+    def daily_limits(self) -> DailyLimits:
+        """What may be spent for one project in a day."""
+        return DailyLimits(self.project_daily_tokens, self.project_daily_reranks)
 
     @property
     def memory_bytes(self) -> int | None:

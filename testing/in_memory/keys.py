@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from context_search.domain.access import (
+    MAX_OPEN_CODES,
     ApiKey,
     KeyKind,
     KeyOwner,
@@ -71,6 +72,13 @@ class MemoryKeys:
                 del codes[known]
         key_id = maker.key_id if isinstance(maker, ProjectKey) else None
         by = ProjectKey(maker.project_id, maker.permissions, key_id=key_id)
+        own = [
+            known
+            for known, row in codes.items()
+            if (row.maker.project_id, row.maker.key_id) == (maker.project_id, key_id)
+        ]
+        for known in own[: max(0, len(own) - MAX_OPEN_CODES + 1)]:
+            del codes[known]
         codes[code_hash] = SignInCodeRow(by, now + timedelta(seconds=lifetime_s))
         return codes[code_hash].expires_at
 

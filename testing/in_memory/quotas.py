@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.domain.limits import ProjectLimits, Usage
+from context_search.domain.limits import Held, ProjectLimits, Usage
 from context_search.domain.model import Claim
 from context_search.domain.progress import PROJECT_FULL
 from context_search.ports.outside import Clock
@@ -22,6 +22,22 @@ class MemoryQuotas:
 
     def used(self, project_id: int) -> Usage:
         return total(usage_of(self.rows, row) for row in counted(self.rows, project_id))
+
+    def held(self, project_id: int, kind: Held) -> int:
+        rows, now = self.rows, self.clock.now()
+        tables = [t for t in rows.tables.values() if t.project_id == project_id and t.is_there]
+        if kind == "tables":
+            return len(tables)
+        if kind == "tools":
+            return sum(t.project_id == project_id and t.is_there for t in rows.tools.values())
+        if kind == "keys":
+            keys = [row.key for row in rows.keys.values() if row.owner.project_id == project_id]
+            live = [key for key in keys if key.revoked_at is None]
+            return sum(key.expires_at is None or key.expires_at > now for key in live)
+        uploads = [row.upload for row in rows.uploads.values()]
+        coming = [u for u in uploads if u.project_id == project_id and u.state == "importing"]
+        stored = sum(len(table.data_json.encode()) for table in tables)
+        return stored + sum(upload.bytes or 0 for upload in coming)
 
     def room(self, index_id: int, limits: ProjectLimits) -> Usage:
         mine = self.rows.indexes[index_id]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from context_search.domain.limits import search_pool
+from context_search.domain.limits import project_pools
 from context_search.ports.outside import Clock
 from context_search.ports.upkeep.removals import Removal, RemovalEnd
 from testing.in_memory.journal import Journaled
@@ -93,8 +93,10 @@ def remove_project(rows: Rows, project_id: int) -> None:
         del rows.outbox[order.id]
     for kept in [key for key in rows.idempotency if key[0] == project_id]:
         del rows.idempotency[kept]
-    for permit in [key for key in rows.permits if key[0] == search_pool(project_id)]:
+    for permit in [key for key in rows.permits if key[0] in project_pools(project_id)]:
         del rows.permits[permit]
+    for spent in [key for key in rows.ledger if key[0] == project_id]:
+        del rows.ledger[spent]
     remove_plans(rows, project_id)
     rows.retrieval_settings.pop(project_id, None)
     del rows.project_removals[project_id]

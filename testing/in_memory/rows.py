@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal
 
 from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance, ProjectKey
@@ -12,6 +12,7 @@ from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
 from context_search.domain.filters import Fields
 from context_search.domain.judged_sets import JudgedSet
+from context_search.domain.limits import Spent
 from context_search.domain.model import GenerationState, IndexCalibration, Scope
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
@@ -174,6 +175,7 @@ class Rows:
         self.plans: Journaled[int, PlanRow] = Journaled(journal)
         self.planned_tables: Journaled[tuple[int, int], PlannedTable] = Journaled(journal)
         self.planned_strings: Journaled[tuple[int, int, int], PlannedString] = Journaled(journal)
+        self.ledger: Journaled[tuple[int, date], Spent] = Journaled(journal)
         self._last_id = self.version = 0
 
     def commit(self) -> None:

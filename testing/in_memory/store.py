@@ -24,6 +24,7 @@ from testing.in_memory.judged_sets import MemoryJudgedSets
 from testing.in_memory.keys import MemoryKeys
 from testing.in_memory.keywords import MemoryKeywords
 from testing.in_memory.large_strings import MemoryLargeStrings
+from testing.in_memory.ledger import MemoryLedger
 from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.mcp_instances import MemoryMcpInstances
 from testing.in_memory.node_counts import MemoryNodeCounts
@@ -88,6 +89,7 @@ class MemoryUnitOfWork:
         self.histories = MemoryHistories(rows, clock)
         self.history_settings = MemoryHistorySettings(rows, clock)
         self.plans = MemoryPlans(rows, clock)
+        self.ledger = MemoryLedger(rows, clock)
         self._to_deliver: set[int] = set()
 
     def send(self, *orders: Order) -> None:

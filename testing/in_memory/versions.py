@@ -52,15 +52,13 @@ class MemoryVersions:
     rows: Rows
     clock: Clock
 
-    def overwritten(self, table_id: int, *, project_id: int, max_bytes: int | None) -> Overwritten:
+    def overwritten(self, table_id: int, *, project_id: int, max_bytes: int) -> Overwritten:
         """A transaction is alone anyway."""
         row = self.rows.tables.get(table_id)
         if row is None or not row.is_there or row.project_id != project_id:
             raise NotFoundError("there is no such table")
         settings = _settings(self.rows, project_id)
-        is_read = max_bytes is None or (
-            not settings.is_off and len(row.data_json.encode()) <= max_bytes
-        )
+        is_read = not settings.is_off and len(row.data_json.encode()) <= max_bytes
         used = _used_bytes(self.rows, project_id)
         return Overwritten(row.revision, row.data_json if is_read else None, settings, used)
 

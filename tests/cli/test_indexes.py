@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx2
 import pytest
 
 from context_search.domain.errors import EmbeddingRejectedError
 from context_search_cli.status import far, indexed_share
+from context_search_cli.usage import near_limits
 from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english
 from tests.cli.running import CommandLine
@@ -45,7 +48,7 @@ def test_strings_that_are_too_short_for_a_tool_are_counted(cli: CommandLine) -> 
     before = cli.paths("POST").count(f"/api/v1/tables/{table}/data/read")
     cli.done(*small, "--quiet")
     assert cli.paths("POST").count(f"/api/v1/tables/{table}/data/read") == before == 2
-    hinted = cli.done(*small, "--scope", "/rows/0", "--wait")
+    hinted = cli(*small, "--scope", "/rows/0", "--wait")
     assert "no_long_strings" in hinted.err
     assert "are not indexed" not in hinted.err
 
@@ -200,7 +203,10 @@ def test_a_string_that_the_model_refuses_is_told_and_tried_again(
 
     with monkeypatch.context() as patched:
         patched.setattr(WordEmbedder, "embed_passages", refuses)
-        tool = cli.tool(cli.table({"notes": TEXT}))
+        small = ("--chunk-threshold", 20, "--wait", "-q")
+        made = cli("tools", "create", cli.table({"notes": TEXT}), *small)
+    assert made.code == 1
+    tool = int(made.out)
     result = cli("status", tool, "--exit-when-ready")
     assert result.code == 1
     assert "EMBEDDING_REJECTED" in result.out
@@ -271,3 +277,21 @@ def test_what_is_in_a_document_and_in_an_index(cli: CommandLine, tool: int) -> N
     [node] = cli.json("tools", "nodes", tool, "--state", "indexed")["nodes"]
     assert node["json_pointer"] == "/notes"
     assert cli.done("tools", "nodes", tool, "--state", "quarantined").lines == []
+
+
+def test_usage_says_what_is_held_and_spent_and_what_is_near_its_limit(
+    cli: CommandLine, tool: int
+) -> None:
+    health = cli.json("usage")
+    lines = cli.done("usage").out.splitlines()
+    assert any(re.fullmatch(r"tables: \d+ of 20,000", line) for line in lines)
+    assert "reranks a day: no limit" in lines
+    today = health["spent"][0]
+    assert today["embedding_tokens"] > 0
+    assert lines[-len(health["spent"])].startswith(f"{today['day']}: ")
+    assert near_limits(health) == []
+    daily = {"embedding_tokens": today["embedding_tokens"], "reranks": None}
+    full = {**health, "limits": {**health["limits"], "tools": 1}, "daily_limits": daily}
+    names = [each.split(":")[0] for each in near_limits(full)]
+    assert names == ["tools", "embedding tokens"]
+    assert tool

@@ -44,7 +44,9 @@ def test_the_settings_of_a_tool_are_options(cli: CommandLine) -> None:
 
 
 def test_a_tool_that_will_find_nothing_says_so(cli: CommandLine) -> None:
-    result = cli.done("tools", "create", cli.table({"a": "short"}), "--wait")
+    result = cli("tools", "create", cli.table({"a": "short"}), "--wait")
+    assert result.code == 1
+    assert "nothing is indexed: context-search status" in result.err
     assert "no_long_strings" in result.err
     assert "5 characters" in result.err
 

@@ -192,7 +192,8 @@ def test_a_reload_asks_and_a_new_version_keeps_what_is_written(
     field.fill("an hour of writing")
     new = {"name": "n.json", "mimeType": "application/json", "buffer": b'{"text": "theirs"}'}
     page.locator("input[type=file]").set_input_files(new)
-    expect(page.locator(".bar.good")).to_contain_text("Imported as revision 2")
+    page.locator("dialog[open] button.primary").click()
+    expect(page.locator(".bar.good")).to_contain_text("n.json is imported, revision 2")
     expect(field).to_have_value("an hour of writing")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("pre ins")).to_have_text("theirs")

@@ -364,7 +364,7 @@ def test_a_run_begun_right_after_a_weight_was_typed_goes_on(
         " [...document.querySelectorAll('button')].find(one => one.textContent == 'Run').click(); }"
     )
     expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
-    drafts = [body["config"] for body in bodies if "config" in body]
+    drafts = [body["config"] for body in bodies if body and "config" in body]
     assert {(draft["bm25_weight"], draft["vector_weight"]) for draft in drafts} == {(0.3, 0.2)}
 
 

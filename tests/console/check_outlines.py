@@ -21,7 +21,7 @@ LINE = re.compile(rf"""^\s*- '?({CONTROLS})\b(?: "((?:[^"\\]|\\.)*)")?""", re.MU
 NEEDS_NO_NAME = {"search"}  # The only one of its page.
 # What the tenant has named, and codes; the rest is words, which differ between languages.
 NO_WORDS = re.compile(
-    "search_novel|(?:Library|Letters|Crafts).*|odd|price|context-search|[^a-zA-Z]*|A|B"
+    "search_novel|(?:Library|Letters|Crafts).*|odd|price|context-search|[^a-zA-Z]*|A|B|/.*"
 )
 NAMED_BY_OTHERS = {"treeitem", "option"}
 

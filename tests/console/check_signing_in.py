@@ -43,6 +43,12 @@ def test_an_address_with_a_code_signs_in_once(
     code = api(own_tenant, "POST", "/api/v1/console/codes")["code"]
     page = visitor.page
     page.goto(f"{visitor.base_url}/console#/once/{code}")
+    name = api(own_tenant, "GET", "/api/v1/whoami")["project"]["name"]
+    expect(page.locator("h1")).to_have_text(f"Sign in to the project {name}?")
+    expect(page.locator("nav")).to_have_count(0)
+    assert page.evaluate("sessionStorage.length") == 0
+    assert visitor.axe() == []
+    page.get_by_role("button", name="Sign in", exact=True).click()
     page.locator("nav").wait_for()
     assert code not in page.url
     assert not any(code in url for url in visitor.requests if "#" not in url)
@@ -61,6 +67,62 @@ def test_an_address_with_a_code_signs_in_once(
         again.look(f"once-used-{language}")
         assert code not in again.page.url
     assert not visitor.errors + again.errors
+
+
+def test_an_address_of_somebody_else_is_refused(visitor: Watched, own_tenant: Tenant) -> None:
+    code = api(own_tenant, "POST", "/api/v1/console/codes")["code"]
+    page = visitor.page
+    page.goto(f"{visitor.base_url}/console#/once/{code}")
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
+        page.get_by_role("button", name="Do not sign in").click()
+    page.locator("[name=key]").wait_for()
+    assert page.evaluate("sessionStorage.length") == 0
+    assert console_keys(own_tenant) == []
+
+
+def opens(tenant: Tenant, key: str, path: str = "/api/v1/whoami") -> int:
+    answered = tenant.stack.http.get(path, headers={"authorization": f"Bearer {key}"})
+    return int(answered.status_code)
+
+
+def made_in_console(visitor: Watched, path: str, act: str, name: str) -> str:
+    page = visitor.open(path)
+    page.get_by_role("button", name=act).click()
+    page.locator("dialog[open] [name=name]").fill(name)
+    page.locator("dialog[open] button.primary").click()
+    page.get_by_role("button", name="Reveal").click()
+    return str(page.locator("code.secret").inner_text())
+
+
+def lists(tenant: Tenant, key: str) -> int:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    headers = {"authorization": f"Bearer {key}"}
+    return int(tenant.stack.http.post("/mcp", headers=headers, json=body).status_code)
+
+
+def test_an_agent_goes_on_when_the_person_signs_out(visitor: Watched, own_tenant: Tenant) -> None:
+    page = visitor.sign_in(own_tenant.key)
+    agent = made_in_console(visitor, "/agents", "Make an MCP instance", "support")
+    assert lists(own_tenant, agent) == 200
+    key = made_in_console(visitor, "/keys", "Make a key", "reports")
+    page.get_by_role("button", name="Sign out").click()
+    dialog = page.locator("dialog[open]")
+    expect(dialog).to_contain_text("end with it: reports.")
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
+        dialog.get_by_role("button", name="Sign out").click()
+    page.locator("[name=key]").wait_for()
+    assert (lists(own_tenant, agent), opens(own_tenant, key)) == (200, 401)
+
+
+def test_who_idles_ends_no_key_that_is_in_use(visitor: Watched, own_tenant: Tenant) -> None:
+    visitor.page.clock.install()
+    page = visitor.sign_in(own_tenant.key)
+    key = made_in_console(visitor, "/keys", "Make a key", "reports")
+    with page.expect_response(lambda response: "kind=all" in response.url):
+        page.clock.fast_forward("31:00")
+    page.locator("[name=key]").wait_for()
+    assert page.evaluate("sessionStorage.length") == 0
+    assert opens(own_tenant, key) == 200
 
 
 def test_who_is_signed_in_stays_who_they_are(

@@ -153,11 +153,11 @@ VIEWS: dict[str, tuple[str, str]] = {
 - heading "Indexes / Library / search_novel" [level=1]:
   - link "Indexes"
 - button "Rebuild…"
-- button "Roll back…"
 - button "Empty…"
 - button "Delete the tool…"
 - heading "Strings" [level=2]
 - combobox "State"
+- searchbox "Filter by pointer"
 - region "Strings":
   - table:
     - rowgroup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,14 @@ from local.options import ROOT
 from tests.deployment.cloudformation import Resources, of_type
 
 FUNCTIONS = ["CreateTool", "Search", "IndexNode", "Cleanup"]
+
+
+def watched(alarm: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the metrics of an alarm: its own, or those that it computes with."""
+    parts = [
+        each["MetricStat"]["Metric"] for each in alarm.get("Metrics", ()) if "MetricStat" in each
+    ]
+    return parts or [alarm]
 
 
 @pytest.fixture
@@ -24,16 +33,29 @@ def alarms(resources: Resources) -> Resources:
 def test_a_function_that_fails_or_gets_no_place_or_needs_its_time_raises_an_alarm(
     alarms: Resources, functions: Resources, name: str
 ) -> None:
-    of_function = [
-        alarm
+    by_metric = {
+        metric["MetricName"]: alarm
         for alarm in alarms.values()
-        if alarm["Namespace"] == "AWS/Lambda"
-        and alarm["Dimensions"] == [{"Name": "FunctionName", "Value": {"Ref": f"{name}Function"}}]
-    ]
-    by_metric = {alarm["MetricName"]: alarm for alarm in of_function}
+        for metric in watched(alarm)
+        if metric["Namespace"] == "AWS/Lambda"
+        and metric["Dimensions"] == [{"Name": "FunctionName", "Value": {"Ref": f"{name}Function"}}]
+    }
     assert by_metric.keys() >= {"Errors", "Throttles", "Duration"}
     limit_ms = functions[f"{name}Function"]["Timeout"] * 1000
     assert by_metric["Duration"]["Threshold"] == 0.9 * limit_ms
+
+
+@pytest.mark.parametrize("name", ["CreateTool", "Search", "IndexNode"])
+def test_a_few_errors_among_many_requests_raise_no_alarm(alarms: Resources, name: str) -> None:
+    alarm = alarms[f"{name}ErrorsAlarm"]
+    rate, *sums = alarm["Metrics"]
+    assert rate["Expression"] == "IF(errors >= 3, errors / invocations, 0)"
+    assert [(each["Id"], each["MetricStat"]["Metric"]["MetricName"]) for each in sums] == [
+        ("errors", "Errors"),
+        ("invocations", "Invocations"),
+    ]
+    assert all(each["MetricStat"]["Stat"] == "Sum" and not each["ReturnData"] for each in sums)
+    assert 0 < alarm["Threshold"] < 0.1  # a canary has a tenth of the requests
 
 
 def test_no_run_of_cleanup_is_an_alarm_and_not_a_lack_of_data(alarms: Resources) -> None:
@@ -99,9 +121,10 @@ def test_alarms_and_dashboard_show_metrics_that_there_are(
             if before[0] == "context-search":
                 shown.add((before[3], before[1]))
     shown |= {
-        (alarm["Dimensions"][0]["Value"], alarm["MetricName"])
+        (metric["Dimensions"][0]["Value"], metric["MetricName"])
         for alarm in alarms.values()
-        if alarm["Namespace"] == "context-search"
+        for metric in watched(alarm)
+        if metric["Namespace"] == "context-search"
     }
     assert len(shown) > 10
     assert [(service, name) for service, name in shown if name not in METRICS[service]] == []

@@ -28,9 +28,11 @@ def test_lines_become_an_array_of_their_values() -> None:
     assert json.loads(text) == [{"a": 1.1}, "中\n", [2], None]
 
 
+@pytest.mark.parametrize("form", ["json", "jsonl"])
 @pytest.mark.parametrize("content", [b"", b"\n\n"])
-def test_no_lines_are_an_empty_array(content: bytes) -> None:
-    assert document_text(content, "jsonl") == "[]"
+def test_a_file_without_a_value_is_refused(content: bytes, form: UploadFormat) -> None:
+    with pytest.raises(InvalidDocumentError):
+        document_text(content, form)
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from rich.console import Console
@@ -20,7 +21,8 @@ SENTENCE = "The ferryman of the salt lake paints lanterns for the heron parade."
 def test_a_document_that_fits_no_request_is_uploaded_and_searched(stack: Running) -> None:
     short = ["x" * 9_000] * (MAX_INLINE_BYTES // 9_000 + 1)
     document = {"short": short, "long": planted(english(12_000, 4), SENTENCE, 9_000)}
-    walk = Walk(document, ["Who paints lanterns for the heron parade?"], 10_000)
+    content = json.dumps(document).encode()
+    walk = Walk(document, content, ["Who paints lanterns for the heron parade?"], 10_000)
     console = Console(file=io.StringIO(), width=100, color_system=None)
     take(walk, console, stack.base_url, stack.internal_secret)
     shown = console.file.getvalue()  # type: ignore[attr-defined]

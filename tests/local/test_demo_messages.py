@@ -35,7 +35,14 @@ def shown(answer: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_a_document_is_read_with_and_without_a_byte_order_mark(tmp_path: Path, mark: bytes) -> None:
-    assert read_document(written(tmp_path, mark + '{"a": "港"}'.encode())) == {"a": "港"}
+    text = '{"a": "港"}'.encode()
+    assert read_document(written(tmp_path, mark + text)) == ({"a": "港"}, text)
+
+
+@pytest.mark.parametrize("text", [b'{"a": "x\\ud800"}', b'{"a": "first", "a": "second"}'])
+def test_what_only_the_server_refuses_is_sent_as_it_is(tmp_path: Path, text: bytes) -> None:
+    _, content = read_document(written(tmp_path, text))
+    assert content == text
 
 
 @pytest.mark.parametrize("text", [LINES, LINES.replace("\n", "\r\n"), LINES + "\n\n"])

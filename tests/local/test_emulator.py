@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -153,16 +154,32 @@ def test_a_message_received_too_often_goes_to_the_dead_letter_queue(
     assert eventually(is_dead)
 
 
-def test_uploaded_objects_survive_a_kill(tmp_path: Path) -> None:
-    def s3(endpoint: str) -> Any:
-        return boto3.client(
-            "s3",
-            endpoint_url=endpoint,
-            region_name="us-east-1",
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-        )
+def s3(endpoint: str) -> Any:
+    return boto3.client(
+        "s3",
+        endpoint_url=endpoint,
+        region_name="us-east-1",
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+    )
 
+
+def test_an_upload_that_is_cut_in_the_middle_is_not_kept(emulator: tuple[str, Child]) -> None:
+    endpoint, _ = emulator
+    create_bucket(endpoint)
+    url = httpx2.URL(endpoint)
+    with socket.create_connection((url.host, url.port), timeout=10) as connection:
+        connection.sendall(
+            b"PUT /uploads/cut.json HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n"
+            b'{"half": '
+        )
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(4096):
+            pass
+    assert s3(endpoint).list_objects_v2(Bucket="uploads", Prefix="cut")["KeyCount"] == 0
+
+
+def test_uploaded_objects_survive_a_kill(tmp_path: Path) -> None:
     with running_emulator(tmp_path) as (endpoint, child):
         s3(endpoint).create_bucket(Bucket="uploads")
         s3(endpoint).put_object(Bucket="uploads", Key="a/b", Body=b"document")

@@ -277,6 +277,27 @@ def test_a_variable_that_the_functions_would_not_take_is_named_at_the_start() ->
         assert not serve.endpoints_file.exists()
 
 
+def test_a_model_of_another_dimension_is_refused_with_the_number_to_set() -> None:
+    wrong = {**REAL_SERVICES, "EMBEDDING_DIMENSIONS": "1536"}
+    with tiny_serve(wrong) as serve, serve.start() as process:
+        output, error = process.communicate(timeout=30)
+    assert (process.returncode, output) == (1, "")
+    assert error == (
+        "error: EMBEDDING_DIMENSIONS is 1536, but the model openai/of-the-user answers 3 numbers: "
+        "set EMBEDDING_DIMENSIONS=3\n"
+    )
+
+
+def test_a_model_that_is_away_is_a_warning_and_the_banner_names_the_parts_of_the_user() -> None:
+    away = {**REAL_SERVICES, "EMBEDDING_API_BASE": "http://127.0.0.1:9"}
+    with tiny_serve(away) as serve, serve.start() as process:
+        assert process.stdout is not None
+        output = "".join(iter(process.stdout.readline, "Ctrl-C stops it\n"))
+    model = "the model openai/of-the-user does not answer now: EMBEDDING_UNAVAILABLE"
+    assert output.startswith(f"warning: {model}")
+    assert "\n  yours turbopuffer, embedding\n" in output
+
+
 def test_ctrl_c_during_the_start_leaves_no_process(serve: TinyServe) -> None:
     serve.write_handler("cleanup", "import time; time.sleep(60)")
     with serve.start() as process:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from local.options import ROOT
+from tests.adapters.openai_server import OpenAiServer
 from tests.local.tiny import eventually
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def lambda_handler(event, context):
 """
 
 # Services of the user's own, whose local parts then do not start: a model takes seconds.
-REAL_MODEL = {"EMBEDDING_MODEL": "openai/of-the-user", "EMBEDDING_DIMENSIONS": "8"}
+REAL_MODEL = {"EMBEDDING_MODEL": "openai/of-the-user", "EMBEDDING_DIMENSIONS": "3"}
 REAL_SERVICES = {
     **REAL_MODEL,
     "TURBOPUFFER_API_KEY": "tpuf_of_the_user",
@@ -181,9 +182,11 @@ def tiny_serve(environment: Mapping[str, str] = REAL_SERVICES) -> Iterator[TinyS
     """A checkout that PostgreSQL's account can reach also when root runs the tests."""
     folder = Path(tempfile.mkdtemp(prefix="tiny-serve-"))
     folder.chmod(0o711)
-    serve = TinyServe(folder, environment)
-    try:
-        yield serve
-    finally:
-        serve.reset()
-        shutil.rmtree(folder)
+    with OpenAiServer().running() as url:  # a stack asks the model for a vector when it starts
+        model = {"EMBEDDING_API_BASE": url, "EMBEDDING_API_KEY": "k"}
+        serve = TinyServe(folder, {**model, **environment})
+        try:
+            yield serve
+        finally:
+            serve.reset()
+            shutil.rmtree(folder)

@@ -38,6 +38,7 @@ from context_search.services.indexing.use_index import IndexUse
 from context_search.services.indexing.worker import CarriedOut, OrderBook, Worker
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool, Searches
+from context_search.services.spending import Spending
 from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
 from context_search.services.upkeep.sweep import Sweep
 from context_search.services.upkeep.sweep_round import SweepRounds
@@ -117,8 +118,8 @@ class System:
         model = Model(self.config.model, self.config.dimensions, price=0.02)
         self.rebuilds = Rebuilds(self.store, model)
         self.sweep = Sweep(self.store, self.vectors)
-        statuses = ToolStatuses(self.store, SILENT_S, self.clock, self.clock.advance)
-        self.read_status = statuses.read
+        self.statuses = ToolStatuses(self.store, SILENT_S, self.clock, self.clock.advance)
+        self.read_status = self.statuses.read
         self.searches = self.searcher(self.embedder)
         self.indexer = self.worker()
         self.calibrator = Calibrator(
@@ -131,7 +132,13 @@ class System:
         return Indexer(
             store=self.store,
             vectors=self.vectors,
-            chunk_vectors=ChunkVectors(self.store, self.vectors, lambda _: self.embedder, 30),
+            chunk_vectors=ChunkVectors(
+                self.store,
+                self.vectors,
+                lambda _: self.embedder,
+                30,
+                Spending(self.store, self.clock),
+            ),
             settler=self.settler,
             clock=self.clock,
             limits=IndexLimits(**limits),  # type: ignore[arg-type]

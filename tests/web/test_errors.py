@@ -35,11 +35,13 @@ STATUS = {
     errors.EmbeddingError: 503,
     errors.EmbeddingUnavailableError: 503,
     errors.EmbeddingTimeoutError: 503,
+    errors.EmbeddingLimitError: 429,
     errors.EmbeddingRejectedError: 503,
     errors.EmbeddingDimensionMismatchError: 503,
     errors.RerankError: 503,
     errors.RerankUnavailableError: 503,
     errors.RerankTimeoutError: 503,
+    errors.RerankLimitError: 429,
     errors.RerankRejectedError: 503,
     errors.VectorStoreError: 503,
     errors.VectorStoreUnavailableError: 503,
@@ -60,6 +62,7 @@ STATUS = {
     errors.VersionNotRecordedError: 409,
     errors.TooManyLabelsError: 409,
     errors.TooManyJudgedSetsError: 409,
+    errors.ProjectFullError: 409,
     errors.VersionDamagedError: 500,
     errors.TooManyUploadsError: 409,
     errors.ObjectsUnavailableError: 503,
@@ -79,6 +82,8 @@ STATUS = {
     errors.ReplaceStaleError: 409,
     errors.UndoExpiredError: 409,
     errors.ReplaceBusyError: 429,
+    errors.ManagementBackpressureError: 429,
+    errors.ImportBusyError: 429,
 }
 
 

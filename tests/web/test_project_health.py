@@ -31,8 +31,20 @@ def test_a_new_project_has_nothing(api: Api) -> None:
     assert abs(datetime.fromisoformat(told["at"]) - datetime.now(UTC)) < timedelta(minutes=1)
     assert (told["nodes"], told["oldest_wait_seconds"], told["errors"]) == ({}, 0, [])
     assert told["outbox"] == {"waiting": 0, "oldest_seconds": 0}
-    assert told["usage"] == {"chunks": 0, "vector_bytes": 0}
-    assert told["limits"] == {"chunks": 5_000_000, "vector_bytes": 20_000_000_000}
+    nothing = {"chunks": 0, "vector_bytes": 0, "tables": 0, "document_bytes": 0, "tools": 0}
+    assert told["usage"] == {**nothing, "keys": 1}
+    assert told["limits"] == {
+        "chunks": 5_000_000,
+        "vector_bytes": 20_000_000_000,
+        "tables": 20_000,
+        "document_bytes": 20_000_000_000,
+        "tools": 20_000,
+        "keys": 1_000,
+    }
+    assert (told["spent"], told["daily_limits"]) == (
+        [],
+        {"embedding_tokens": None, "reranks": None},
+    )
     assert told["indexes"] == {"live": 0, "building": 0, "evicted": 0, "stalled": 0}
     assert told["integrity"] == []
 
@@ -55,7 +67,12 @@ def test_what_waits_and_what_is_stored_is_counted(api: Api) -> None:
     state = answer(api("GET", f"/api/v1/tools/{tool['tool_id']}/search-index"), 200)
     assert (told["nodes"], told["oldest_wait_seconds"]) == ({"indexed": 2}, 0)
     chunks = state["chunks_count"]
-    assert told["usage"] == {"chunks": chunks, "vector_bytes": 4 * 64 * chunks}
+    usage, [today] = told["usage"], told["spent"]
+    assert (usage["chunks"], usage["vector_bytes"]) == (chunks, 4 * 64 * chunks)
+    assert (usage["tables"], usage["tools"], usage["keys"]) == (1, 1, 1)
+    assert 500 < usage["document_bytes"] < 5_000
+    assert today["day"] == datetime.fromisoformat(told["at"]).date().isoformat()
+    assert (today["embedding_tokens"] > 100, today["reranks"]) == (True, 0)
 
 
 def test_an_order_that_is_not_in_the_queue_has_an_age(api: Api) -> None:

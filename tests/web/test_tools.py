@@ -34,11 +34,12 @@ def test_creating_answers_at_once_with_what_was_found(api: Api) -> None:
     table = api.table(DOCUMENT)
     made = answer(create(api, wanted(api, table, search_config={"chunk_threshold": 20})), 201)
     assert made.pop("tool_id") > 0
+    name = f"_project_{api.project_id}_table_{table['id']}"
+    assert made.pop("namespace").endswith(name)
     assert made == {
         "name": "search",
         "status": "indexing",
         "chunks_created": None,
-        "namespace": f"project_{api.project_id}_table_{table['id']}",
         "large_nodes_detected": [
             {"json_pointer": "/a/t", "char_count": 241 + len(CANARY), "chunks_count": None},
             {"json_pointer": "/ab", "char_count": 350, "chunks_count": None},

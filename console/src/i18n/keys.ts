@@ -1,4 +1,4 @@
-import { dictionary, num } from "./language";
+import { dictionary, num, plural } from "./language";
 
 export const keyTexts = dictionary(
   {
@@ -10,7 +10,8 @@ export const keyTexts = dictionary(
     used: "Last used",
     ends: "Ends",
     never: "never",
-    days: (n: number) => `in ${num(n)} days`,
+    withProject: "with the project key",
+    days: (n: number) => `in ${plural(n, "day")}`,
     authority: "Project key that makes it",
     authorityText: "It is sent once and kept nowhere.",
     short: (at: string) => `This key ends at ${at}, with your session. Paste your project key to make one that lasts.`,
@@ -39,6 +40,7 @@ export const keyTexts = dictionary(
     used: "上次使用",
     ends: "到期",
     never: "从未",
+    withProject: "随项目密钥",
     days: (n) => `${num(n)} 天后`,
     authority: "用于创建的项目密钥",
     authorityText: "仅发送一次，不作保存。",

@@ -4,6 +4,7 @@ import { dictionary, num, plural } from "./language";
 export const statusTexts = dictionary(
   {
     ready: "ready",
+    nothing: "nothing to index",
     indexing: "indexing",
     rebuilding: "rebuilding",
     degraded: "degraded",
@@ -25,6 +26,7 @@ export const statusTexts = dictionary(
   },
   {
     ready: "就绪",
+    nothing: "无可索引内容",
     indexing: "索引中",
     rebuilding: "重建中",
     degraded: "部分失败",

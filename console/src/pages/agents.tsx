@@ -13,7 +13,7 @@ import type { Page } from "../page";
 import { Copy } from "../parts/copy";
 import { Confirm } from "../parts/dialog";
 import { FormDialog, Table } from "../parts/form";
-import { Authority, byAuthority, type Key, KeyTable, MakeKey, type NewKey, Once } from "../parts/keys";
+import { type Key, KeyTable, lasting, Lasting, MakeKey, type NewKey, Once } from "../parts/keys";
 import { Empty, ProblemBox, Shown } from "../parts/states";
 import { useResource } from "../resource";
 import { go, href, route } from "../router";
@@ -33,7 +33,7 @@ function Agents(): VNode {
   const secret = useSignal<Secret | null>(null);
   useEffect(() => void ensureLists().catch(() => (tools.value ??= [])), []);
   const keep: Keep = (mcp, ...made) => void (secret.value = [String(mcp), ...made]);
-  return id === undefined ? <List keep={keep} /> : <One key={id} id={id} made={secret.value?.[0] === id ? secret.value : null} keep={keep} />;
+  return id === undefined ? <List keep={keep} /> : <One key={id} id={id} made={secret.value?.[0] === id ? secret.value : null} keep={keep} forget={() => (secret.value = null)} />;
 }
 
 function List({ keep }: { keep: Keep }): VNode {
@@ -65,9 +65,9 @@ function Make({ onClose, onMade }: { onClose: () => void; onMade: (made: Schema<
   const acting = useActing();
   const send = async (fields: FormData): Promise<void> => {
     const bindings = fields.getAll("tool").map((id) => ({ tool_id: Number(id) }));
-    const body = { project_id: session.value?.projectId, name: fields.get("name"), bindings };
-    const made = await acting.run(() => request<Schema<"NewMcpAnswer">>("POST", PATH, { body, idempotent: true, ...byAuthority(fields) }));
-    if (made) onMade(made.data, byAuthority(fields).key ? null : session.value?.endsAt);
+    const body = { project_id: session.value?.projectId, name: fields.get("name"), bindings, key_expires_in: lasting(fields) };
+    const made = await acting.run(() => request<Schema<"NewMcpAnswer">>("POST", PATH, { body, idempotent: true }));
+    if (made) onMade(made.data, made.data.key_expires_at);
   };
   return (
     <FormDialog title={t().make} act={t().make} acting={acting} onSend={send} onClose={onClose}>
@@ -75,7 +75,7 @@ function Make({ onClose, onMade }: { onClose: () => void; onMade: (made: Schema<
         <fieldset class="stack"><legend>{t().tools}</legend>
           {tools.value?.length ? tools.value.map((tool) => <label key={String(tool.id)} class="check"><input type="checkbox" name="tool" value={String(tool.id)} defaultChecked /> <bdi>{toolName(tool)}</bdi></label>) : <p class="dim">{t().noTools}</p>}
         </fieldset>
-        <Authority />
+        <Lasting />
     </FormDialog>
   );
 }
@@ -84,9 +84,10 @@ interface OneProps {
   readonly id: string;
   readonly made: Secret | null;
   readonly keep: Keep;
+  readonly forget: () => void;
 }
 
-function One({ id, made, keep }: OneProps): VNode {
+function One({ id, made, keep, forget }: OneProps): VNode {
   const secret = made?.[1] ?? "";
   const path = `${PATH}/${id}`;
   const about = useResource(path, (signal) => get<Mcp>(path, { signal }));
@@ -121,9 +122,9 @@ function One({ id, made, keep }: OneProps): VNode {
           <section class="stack">
             <div class="row"><h2 class="grow">{titles().keys}</h2><button onClick={() => (making.value = true)}>{keyTexts().make}…</button></div>
             {made ? <Once key={secret} secret={secret} ends={made[2]} /> : null}
-            <KeyTable path={`${path}/keys`} scoped={false} of={keys} onNew={fresh} />
+            <KeyTable path={`${path}/keys`} scoped={false} of={keys} onNew={fresh} onRevoked={(prefix) => { if (secret.startsWith(prefix)) forget(); }} />
           </section>
-          <Connect name={mcp.name} secret={secret} />
+          <Connect key={secret} name={mcp.name} secret={secret} />
           {making.value ? <MakeKey path={`${path}/keys`} scoped={false} onClose={() => (making.value = false)} onMade={fresh} /> : null}
           {deleting.value ? <Confirm title={common().delete} text={t().deleteText} act={common().delete} name={mcp.name} onClose={() => (deleting.value = false)} onAct={remove} /> : null}
         </div>

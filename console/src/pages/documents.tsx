@@ -9,7 +9,7 @@ import { documentTexts as t } from "../i18n/documents";
 import { ago, bytes, num } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import { t as common } from "../i18n/common";
-import { ensureLists, refreshLists, tableName, toolName, tools } from "../lists";
+import { ensureLists, refreshLists, tableName, tables, toolName, tools } from "../lists";
 import type { Page } from "../page";
 import { Copy } from "../parts/copy";
 import { Confirm } from "../parts/dialog";
@@ -20,7 +20,7 @@ import { Empty, Loading, ProblemBox, Shown, Stale } from "../parts/states";
 import { Reason, Status } from "../parts/status";
 import { TextPane } from "../parts/textpane";
 import { type Child, Tree } from "../parts/tree";
-import { FileButton, UploadState } from "../parts/upload";
+import { DropZone, FileButton, UploadState } from "../parts/upload";
 import { Versions } from "../parts/versions";
 import { useResource } from "../resource";
 import { go, href, numberOf, route, textOf } from "../router";
@@ -41,17 +41,13 @@ function Tables(): VNode {
   const list = useResource(`tables ${wanted.value} ${sending.value?.state}`, (signal) =>
     get<TableList>(`/api/v1/tables?limit=50${wanted.value ? `&q=${encodeURIComponent(wanted.value)}` : ""}`, { signal }),
   );
-  const dropped = (event: DragEvent): void => {
-    event.preventDefault();
-    const file = event.dataTransfer?.files[0];
-    if (file) void made(file);
-  };
   const made = async (file: File): Promise<void> => {
     await newTable(file);
     await refreshLists();
   };
   return (
-    <div class="stack wide" onDragOver={(event) => event.preventDefault()} onDrop={dropped}>
+    <div class="stack wide">
+      <DropZone label={t().drop} onFile={(file) => void made(file)} />
       <div class="row">
         <h1 class="grow" tabIndex={-1}>{titles().documents}</h1>
         <input type="search" aria-label={t().filter} placeholder={t().filter} onInput={(event) => (wanted.value = event.currentTarget.value.trim())} />
@@ -93,6 +89,10 @@ function Document({ table }: { table: Id }): VNode {
   const read = useSignal(0);
   const versionsOpen = useSignal(false);
   const gone = useSignal(false);
+  /** A file that would take the place of the document, until that is confirmed. */
+  const offered = useSignal<File | null>(null);
+  const stored = tables.value?.find((one) => String(one.id) === String(table))?.stored_bytes;
+  const open = useSignal<ReadonlySet<string>>(new Set());
   const generation = useSignal(0);
   const found = useSignal<{ readonly of: string; readonly child: Child | null } | null>(null);
   const known = (tools.value ?? []).filter((tool) => String(tool.table_id) === String(table));
@@ -110,7 +110,7 @@ function Document({ table }: { table: Id }): VNode {
         <h1 tabIndex={-1}><bdi>{tableName(table)}</bdi></h1>
         {live === null ? null : <span class="dim small num">{t().revision} {num(live)}</span>}
         <span class="grow" />
-        {live === null ? null : <FileButton label={t().uploadNew} onFile={(file) => void newContent(table, file, live).then(again)} />}
+        {live === null ? null : <FileButton label={t().uploadNew} onFile={(file) => (offered.value = file)} />}
         <button onClick={() => (versionsOpen.value = true)}>{t().versions}</button>
         <Delete table={table} />
       </div>
@@ -119,7 +119,7 @@ function Document({ table }: { table: Id }): VNode {
       {tools.value === null && !tool ? <Loading /> : (
         <div class="split narrow">
           <section class="panel sticky" aria-label={t().outline}>
-            <Tree key={generation.value} table={table} selected={pointer} tool={tool} onSelect={select} onGone={() => (gone.value = true)} revision={seen}
+            <Tree key={generation.value} table={table} selected={pointer} tool={tool} onSelect={select} onGone={() => (gone.value = true)} revision={seen} open={open}
               onFound={(child) => { if (found.value?.of !== place) found.value = { of: place, child }; }} />
           </section>
           <section class="panel" aria-label={t().value}>
@@ -128,9 +128,15 @@ function Document({ table }: { table: Id }): VNode {
           </section>
         </div>
       )}
+      {live === null ? null : <DropZone label={t().dropOver(tableName(table))} onFile={(file) => (offered.value = file)} />}
+      {offered.value && live !== null ? (
+        <Confirm title={t().uploadNew} act={t().replaceAll} onClose={() => (offered.value = null)}
+          text={t().uploadOver(offered.value.name, bytes(offered.value.size), tableName(table), live, stored === undefined ? "" : bytes(stored))}
+          onAct={() => void newContent(table, offered.value!, live).then(again)} />
+      ) : null}
       {versionsOpen.value && live !== null ? (
         <Versions table={table} revision={live} onClose={() => (versionsOpen.value = false)}
-          onRestored={(revision) => { versionsOpen.value = false; announce(t().restored(revision)); again(); }} />
+          onRestored={(revision) => { versionsOpen.value = false; sending.value = null; announce(t().restored(revision)); again(); }} />
       ) : null}
     </div>
   );

@@ -15,7 +15,7 @@ import { MakeTool } from "../parts/maketool";
 import { Nodes } from "../parts/nodes";
 import { Operations } from "../parts/operations";
 import { Empty, Shown } from "../parts/states";
-import { Counts, moves, Progress, Status } from "../parts/status";
+import { Counts, moves, Progress, standing, Status } from "../parts/status";
 import { type ProjectIndex, projectIndex, projectIndexPath, switched } from "../projectindex";
 import { useResource } from "../resource";
 import { go, href, route, textOf } from "../router";
@@ -60,7 +60,7 @@ function List(): VNode {
           <Table heads={[t().index, t().state, t().chunks, t().strings, t().next]} right={[2]}>
             {data.project ? <Row to="project" name={t().project} index={data.project} status={data.project.status} next={null} /> : null}
             {data.tools.filter(has).map((tool) => (
-              <Row key={String(tool.id)} to={String(tool.id)} name={`${tableName(tool.table_id)} / ${toolName(tool)}`} index={tool.search_index} status={tool.status} next={tool.search_index.next_attempt_at} />
+              <Row key={String(tool.id)} to={String(tool.id)} name={`${tableName(tool.table_id)} / ${toolName(tool)}`} index={tool.search_index} status={standing(tool)} next={tool.search_index.next_attempt_at} />
             ))}
           </Table>
         ) : <Empty text={t().none} />}
@@ -104,7 +104,7 @@ function One({ id }: { id: string }): VNode {
     <div class="stack wide">
       <div class="row">
         <h1 class="grow" tabIndex={-1}><a href={href("/indexes")}>{titles().indexes}</a> <span class="dim">/</span> <bdi>{tool ? `${tableName(tool.table_id)} / ` : ""}{name}</bdi></h1>
-        {tool && may("manage") ? <Operations tool={id} name={tool.name} chunks={now?.chunks_count ?? 0} changed={index.reload} /> : null}
+        {tool && may("manage") ? <Operations tool={id} name={tool.name} chunks={now?.chunks_count ?? 0} canRollBack={now !== null && "can_roll_back" in now && now.can_roll_back} changed={index.reload} /> : null}
       </div>
       <Shown of={index} lines={6}>
         {(index) => index ? (
@@ -115,7 +115,7 @@ function One({ id }: { id: string }): VNode {
           </div>
         ) : <Empty text={statusTexts().off} />}
       </Shown>
-      {isProject && !(now && may("manage")) ? null : <Nodes path={path} many={isProject} counts={now?.nodes ?? {}} reload={index.reload} />}
+      {isProject && !(now && may("manage")) ? null : <Nodes path={path} many={isProject} tool={isProject ? null : id} counts={now?.nodes ?? {}} reload={index.reload} />}
     </div>
   );
 }
@@ -134,7 +134,7 @@ function State({ index }: { index: AnyIndex }): VNode {
   return (
     <section class="panel stack">
       <p class="row" role="status">
-        <Status value={status} /> <span class="num">{statusTexts().strings(indexed, all)} · {statusTexts().chunks(done)}</span>
+        <Status value={standing(index)} /> <span class="num">{statusTexts().strings(indexed, all)} · {statusTexts().chunks(done)}</span>
         {rate ? <span class="dim num">{t().rate(rate.perSecond, rate.seconds)}</span> : null}
       </p>
       {status === "stalled" ? <p class="bar bad" role="alert"><span>{t().stalled(error ? moment(error.at) : "–")}</span></p> : <Progress of={index.nodes} status={status} long />}

@@ -30,7 +30,7 @@ function Keys(): VNode {
         <button class="primary" onClick={() => (making.value = true)}>{t().make}…</button>
       </div>
       {secret.value ? <Once key={secret.value.api_key} secret={secret.value.api_key} ends={secret.value.expires_at} /> : null}
-      <KeyTable path={path} scoped of={list} onNew={made} />
+      <KeyTable path={path} scoped of={list} onNew={made} onRevoked={(prefix) => { if (secret.value?.prefix === prefix) secret.value = null; }} />
       {making.value ? <MakeKey path={path} scoped onClose={() => (making.value = false)} onMade={made} /> : null}
     </div>
   );

@@ -16,10 +16,11 @@ import type { Page } from "../page";
 import { MakeTool } from "../parts/maketool";
 import { ProjectIndexRow } from "../parts/projectindex";
 import { Empty, Shown } from "../parts/states";
-import { Counts, moves, Progress, Status } from "../parts/status";
-import { FileButton, UploadState } from "../parts/upload";
+import { Counts, moves, Progress, standing, Status } from "../parts/status";
+import { DropZone, FileButton, UploadState } from "../parts/upload";
 import { type ProjectIndex, projectIndex, switched } from "../projectindex";
 import { useResource } from "../resource";
+import { type JsonError, jsonError } from "../rules/json";
 import { go, href, textOf } from "../router";
 import { may } from "../session";
 import { signal, useSignal } from "../signals";
@@ -56,11 +57,12 @@ function Overview(): VNode {
     go("/overview", { f: text }, true);
   };
   return (
-    <div class="stack wide" onDragOver={(event) => event.preventDefault()} onDrop={(event) => { event.preventDefault(); void fromFile(event.dataTransfer?.files[0]); }}>
+    <div class="stack wide">
+      {may("manage") ? <DropZone label={documentTexts().drop} onFile={(file) => void newTable(file)} /> : null}
       <div class="row">
         <h1 class="grow" tabIndex={-1}>{titles().overview}</h1>
         <input type="search" value={filter} aria-label={t().filter} placeholder={t().filter} onInput={(event) => choose(event.currentTarget.value)} />
-        {may("manage") ? <><button onClick={() => (making.value = "any")} disabled={!data?.tables.length}>{makeToolTexts().title}…</button><FileButton label={t().file} onFile={(file) => void fromFile(file)} /></> : null}
+        {may("manage") ? <><button onClick={() => (making.value = "any")} disabled={!data?.tables.length}>{makeToolTexts().title}…</button><FileButton label={t().file} onFile={(file) => void newTable(file)} /></> : null}
       </div>
       <UploadState />
       <Shown of={found} lines={6}>
@@ -79,18 +81,14 @@ function Overview(): VNode {
   );
 }
 
-async function fromFile(file: File | undefined): Promise<void> {
-  if (file && may("manage")) await newTable(file);
-}
-
 /** Gone as soon as there is a tool, and a question was asked. */
 function Steps({ data, onTool }: { data: Everything; onTool: (table: Id) => void }): VNode | null {
-  const step = !data.tables.length ? 1 : !data.tools.length ? 2 : 3;
+  const [tool] = data.tools.filter((one) => standing(one) !== "nothing");
+  const step = !data.tables.length ? 1 : !tool ? 2 : 3;
   useEffect(() => {
     if (step < 3) beginning.value = true;
   }, [step]);
   if (!may("manage") || (step === 3 && !beginning.value)) return null;
-  const tool = data.tools[0];
   return (
     <ol class="plain steps panel flush">
       <li aria-current={step === 1 ? "step" : undefined}>
@@ -113,16 +111,11 @@ function Steps({ data, onTool }: { data: Everything; onTool: (table: Id) => void
 }
 
 function Paste(): VNode {
-  const wrong = useSignal(false);
+  const wrong = useSignal<JsonError | null>(null);
   const send = (form: HTMLFormElement): void => {
     const field = (name: string): string => (form.elements.namedItem(name) as HTMLInputElement).value;
-    try {
-      JSON.parse(field("json"));
-    } catch {
-      wrong.value = true;
-      return;
-    }
-    wrong.value = false;
+    wrong.value = jsonError(field("json"));
+    if (wrong.value) return;
     // The text goes as it is: a number keeps all its digits.
     void newTable(new File([field("json")], `${field("name")}.json`));
   };
@@ -130,7 +123,7 @@ function Paste(): VNode {
     <form class="stack" onSubmit={(event) => { event.preventDefault(); send(event.currentTarget); }}>
       <label class="stack">{t().tableName}<input name="name" required maxLength={200} defaultValue="library" /></label>
       <label class="stack">{t().paste}<textarea class="mono" name="json" rows={5} required dir="auto" placeholder={'{"articles": [{"title": "…", "content": "…"}]}'} /></label>
-      {wrong.value ? <p class="bad-ink" role="alert">{t().badJson}</p> : null}
+      {wrong.value ? <p class="bad-ink" role="alert">{common().jsonAt(wrong.value.line, wrong.value.column, wrong.value.text)}</p> : null}
       <div class="row"><button class="primary">{t().create}</button><span class="dim small">{t().orCli} <code>context-search tables import FILE</code></span></div>
     </form>
   );
@@ -171,7 +164,7 @@ function ToolRow({ tool }: { tool: ToolSummary }): VNode {
   return (
     <tr>
       <td class="tool"><a href={href("/search", { tool: tool.id })}><bdi>{tool.name}</bdi></a> <code class="dim"><bdi>{tool.json_pointer || "/"}</bdi></code></td>
-      <td><a class="plainlink" href={href(`/indexes/${tool.id}`)}><Status value={tool.status} /></a> <Progress of={nodes} status={tool.status} /> {moves(tool.status) ? <span class="small num"><Counts of={nodes} /></span> : null}</td>
+      <td><a class="plainlink" href={href(`/indexes/${tool.id}`)}><Status value={standing(tool)} /></a> <Progress of={nodes} status={tool.status} /> {moves(tool.status) ? <span class="small num"><Counts of={nodes} /></span> : null}</td>
       <td class="num right">{num(chunks)}</td>
       <td />
       <td class="num right dim">{at ? ago(at) : ""}</td>

@@ -12,8 +12,8 @@ import { History } from "../parts/history";
 import { Match } from "../parts/match";
 import { Empty, Loading, ProblemBox } from "../parts/states";
 import {
-  askUndo, busy, changes, chooseAll, chosen, confirming, current, cursor, dry, edited, execute, type Executed, follow, isLeft, leftOut, more, nextPlace, outcome, places,
-  plan, preview, problem, replaceOne, settled, single, toggle, undo, undone,
+  askUndo, busy, changes, chooseAll, chosen, confirming, current, cursor, dry, edited, execute, type Executed, follow, isLeft, leftOut, more, moving, nextPlace, outcome, places,
+  type Plan, plan, preview, problem, replaceOne, settled, single, toggle, undo, undone,
 } from "../replacing";
 import { go, href, type Query, route, textOf } from "../router";
 import { useShortcut } from "../shortcuts";
@@ -34,6 +34,7 @@ function Replace(): VNode {
       <Asking />
       {problem.value ? <Refused /> : null}
       {waiting ? <p class="row"><Loading lines={1} /><span class="dim small" role="status">{plan.value ? t().previewing(bytes(plan.value.scanned.bytes)) : ""}</span></p> : null}
+      {moving.value ? <p class="bar note" role="status">{t().moving(moving.value.done, moving.value.of)}</p> : null}
       <Outcome done={outcome.value ?? single.value} />
       {plan.value && settled(plan.value.state) ? <Planned /> : plan.value || busy.value ? null : <p class="dim">{t().intro}</p>}
       <History changes={changes.value} onUndo={(id) => void askUndo(id)} />
@@ -149,7 +150,7 @@ function Planned(): VNode {
   // Places of one string stand together.
   const groups = Map.groupBy(places.value, (place) => `${place.table_id} ${place.json_pointer}`);
   if (now.error) return <ProblemBox problem={new Problem({ status: 422, code: now.error.code, detail: now.error.message, retryable: false })} retry={() => void preview()} />;
-  if (!now.matches_count) return <Empty text={t().none} />;
+  if (!now.matches_count) return <Empty text={stays ? t().allStay(stays) : t().none}>{stays ? <LeftOut of={now.left_out} /> : null}</Empty>;
   const all = leftOut.value === 0;
   return (
     <section class="panel flush plan" aria-label={t().preview}>
@@ -157,7 +158,7 @@ function Planned(): VNode {
         <label class="check"><input type="checkbox" checked={all} indeterminate={!all && chosen.value > 0} disabled={outcome.value !== null} onChange={() => chooseAll(!all)} />{t().deselect}</label>
         <strong class="num">{t().counts(now.tables_count, now.strings_count, now.matches_count)}</strong>
         {leftOut.value ? <span class="badge">{t().left(leftOut.value)}</span> : null}
-        {stays ? <span class="badge" title={t().stayWhy}>{t().stay(stays)}</span> : null}
+        {stays ? <><span class="badge">{t().stay(stays)}</span> <LeftOut of={now.left_out} /></> : null}
         {cursor.value === null ? null : <span class="dim small num">{t().shown(places.value.length, now.matches_count)}</span>}
         <span class="grow" />
         {outcome.value ? null : (
@@ -182,6 +183,12 @@ function Planned(): VNode {
       {cursor.value === null || outcome.value ? null : <p class="row center"><button disabled={busy.value} onClick={() => void more()}>{t().more}</button></p>}
     </section>
   );
+}
+
+/** Why places that were found are not listed, each rule with its count. */
+function LeftOut({ of }: { of: Plan["left_out"] }): VNode {
+  const rules = Object.entries(of).filter(([, count]) => count);
+  return <span class="dim small">{rules.map(([rule, count]) => `${num(count)} ${wordOf(rule)}`).join(" · ")}</span>;
 }
 
 /** The place that is marked: the same as the keys do. */

@@ -41,6 +41,8 @@ const least = signal(0);
 const picked = signal(0);
 const opened = signal<ReadonlySet<number>>(new Set());
 let running: AbortController | null = null;
+/** What the hits that are shown were asked for. */
+let answered = "";
 
 const target = computed(() => textOf("tool") || (tools.value?.length ? String(tools.value[0]!.id) : PROJECT));
 const isProject = computed(() => target.value === PROJECT);
@@ -76,6 +78,10 @@ async function ask(): Promise<void> {
   asking.value = true;
   const { path, body } = asked();
   const wanted = tab.value;
+  // What another question, or another tool, was answered is no answer of this one.
+  if (answered !== path + textOf("q")) answer.value = passages.value = null;
+  answered = path + textOf("q");
+  problem.value = null;
   try {
     const found = await post<Explained & Retrieved>(path, body, { signal: mine.signal });
     if (running !== mine) return;
@@ -90,7 +96,7 @@ async function ask(): Promise<void> {
   } catch (error) {
     if (running !== mine) return;
     if (!(error instanceof Problem)) throw error;
-    problem.value = error;
+    batch(() => { answer.value = passages.value = null; problem.value = error; });
   } finally {
     if (running === mine) stop();
   }
@@ -245,8 +251,7 @@ function Hits({ listed }: { listed: { current: HTMLOListElement | null } }): VNo
     // On a telephone the document stands below all hits.
     if (matchMedia("(max-width: 900px)").matches) pane.current?.scrollIntoView();
   };
-  // What another tool has answered is no answer of the project.
-  if (problem.value && (!first || problem.value.fields.code === "PROJECT_INDEX_OFF")) return <></>;
+  if (problem.value && !first) return <></>;
   if (!first) return asking.value ? <Loading stop={stop} lines={6} /> : <Nothing />;
   const hit = current.value;
   const project = "hasMore" in first ? first : null;

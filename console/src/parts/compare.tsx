@@ -38,7 +38,7 @@ export function Compare({ a, b, judged }: CompareProps): VNode {
   );
 }
 
-const moved = (to: number, from: number, gone: string): string => (!to ? gone : to === from ? `= ${t().same}` : to < from ? t().up(to) : t().down(to));
+const moved = (to: number, from: number, gone: string): string => (!to ? gone : to === from ? `= ${t().samePlace}` : to < from ? t().up(to) : t().down(to));
 
 function Passage({ hit, grade }: { hit: Hit; grade: number | null }): VNode {
   return (

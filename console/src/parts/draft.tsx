@@ -1,7 +1,7 @@
 /** B: another tool, or a draft of A's ranking, which can be applied to it. */
 import type { VNode } from "preact";
 import { useActing } from "../acting";
-import { request, type Schema } from "../api";
+import { isStale, request, type Schema } from "../api";
 import { evaluateTexts as t } from "../i18n/evaluate";
 import { searchTexts, strategies } from "../i18n/search";
 import { may } from "../session";
@@ -54,7 +54,7 @@ export function DraftForm({ tool, draft, onChange, onApplied }: DraftFormProps):
   );
   const apply = async (): Promise<void> => {
     const done = await acting.run(() => request("PATCH", `/api/v1/tools/${tool.id}`, { body: { search_config: draft }, ...(tool.etag ? { ifMatch: tool.etag } : {}) }), t().applied);
-    if (done || acting.problem.value?.fields.status === 409) onApplied();
+    if (done || (acting.problem.value && isStale(acting.problem.value.fields))) onApplied();
   };
   const problem = acting.problem.value;
   return (
@@ -66,7 +66,7 @@ export function DraftForm({ tool, draft, onChange, onApplied }: DraftFormProps):
       {draft.fusion === "linear" ? weight("recency_weight", t().recency) : null}
       {may("manage") ? <button onClick={() => (asking.value = true)} disabled={acting.busy.value || JSON.stringify(draft) === JSON.stringify(tool.draft)}>{t().apply}…</button> : null}
       {asking.value ? <Confirm title={t().apply} text={t().applyText(tool.name)} act={t().apply} onClose={() => (asking.value = false)} onAct={() => void apply()} /> : null}
-      {problem ? <div class="all">{problem.fields.status === 409 ? <p class="bar warn" role="alert"><span>{t().newer}</span></p> : <ProblemBox problem={problem} />}</div> : null}
+      {problem ? <div class="all">{isStale(problem.fields) ? <p class="bar warn" role="alert"><span>{t().newer}</span></p> : <ProblemBox problem={problem} />}</div> : null}
     </>
   );
 }

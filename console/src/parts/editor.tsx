@@ -2,7 +2,7 @@
  * the revision that was read; another one shows both. */
 import type { VNode } from "preact";
 import { announce } from "../announce";
-import { type Id, Problem, type ProblemFields, request, type Schema } from "../api";
+import { type Id, isStale, Problem, type ProblemFields, request, type Schema } from "../api";
 import { draftOf, keep, mayDrop, type Read } from "../drafts";
 import { useEffect, useMemo, useRef } from "../hooks";
 import { t as common } from "../i18n/common";
@@ -58,7 +58,7 @@ function Field(props: EditorProps & { was: Read }): VNode {
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       problem.value = error;
-      const now = error.fields.status === 409 ? await read(props).catch(() => null) : null;
+      const now = isStale(error.fields) ? await read(props).catch(() => null) : null;
       // Somebody has changed another part of the table.
       if (now && now.text === over.text && now.revision !== over.revision) return send(now);
       theirs.value = now;

@@ -6,7 +6,7 @@ import { evaluateTexts as t } from "../i18n/evaluate";
 import { num } from "../i18n/language";
 import { change, mayDropSet, nextName, questions } from "../judgedsets";
 import { parsed, written } from "../rules/judging";
-import { interval, MEASURES, type Scores } from "../rules/measures";
+import { interval, MEASURES, type Scores, verdictOf } from "../rules/measures";
 import { useSignal } from "../signals";
 import { Table } from "./form";
 import { SetBar } from "./setbar";
@@ -95,7 +95,7 @@ function Means({ pairs }: { pairs: readonly { readonly a: Scores; readonly b: Sc
                 <th scope="row">{name}</th>
                 <td class="num right">{num(mean("a"), 3)}</td><td class="num right">{num(mean("b"), 3)}</td>
                 <td class="num right">{signed(difference, 3)} <span class="dim">[{signed(low, 3)}, {signed(high, 3)}]</span></td>
-                <td>{high < 0 ? t().worse : low > 0 ? t().better : t().notWorse}</td>
+                <td>{{ worse: t().worse, better: t().better, same: t().same, unknown: t().noDifference(pairs.length) }[verdictOf(low, high)]}</td>
               </tr>
             );
           })}

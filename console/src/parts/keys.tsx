@@ -1,7 +1,7 @@
 /** The keys of a project or of an MCP instance: made, shown once, rotated with an overlap, revoked. */
 import type { ComponentChildren, VNode } from "preact";
 import { useActing } from "../acting";
-import { type Id, type Reply, request, type Schema } from "../api";
+import { type Reply, request, type Schema } from "../api";
 import { keyTexts as t } from "../i18n/keys";
 import { ago, clock, moment } from "../i18n/language";
 import type { Resource } from "../resource";
@@ -15,6 +15,21 @@ import { Empty, ProblemBox, Shown } from "./states";
 export type Key = Schema<"KeyAnswer"> & { readonly kind?: string };
 export type NewKey = Schema<"NewKeyAnswer">;
 const DAY_S = 86_400;
+
+/** For how long a key is made. */
+export function Lasting(): VNode {
+  return (
+    <label class="stack">{t().ends}
+      <select name="lasting">
+        {[1, 7, 30, 90, 365].map((days) => <option key={days} value={String(days * DAY_S)} selected={days === 90}>{t().days(days)}</option>)}
+        <option value="">{t().withProject}</option>
+      </select>
+    </label>
+  );
+}
+
+/** What `Lasting` says, in seconds. */
+export const lasting = (fields: FormData): number | undefined => Number(fields.get("lasting")) || undefined;
 
 /** Says that a key made by the session ends with it; what was made to last longer says nothing. */
 function Short({ ends }: { ends: string | null | undefined }): VNode | null {
@@ -76,7 +91,7 @@ export function MakeKey({ path, scoped, onClose, onMade }: MakeKeyProps): VNode 
   const acting = useActing();
   const send = async (fields: FormData): Promise<void> => {
     const scopes = scoped ? { scopes: fields.getAll("scope") } : {};
-    const body = { name: fields.get("name"), ...scopes, ...(fields.get("lasting") ? { expires_in: Number(fields.get("lasting")) } : {}) };
+    const body = { name: fields.get("name"), ...scopes, expires_in: lasting(fields) };
     const made = await acting.run(() => request<NewKey>("POST", path, { body, idempotent: true, ...byAuthority(fields) }));
     if (made) onMade(made.data);
   };
@@ -89,14 +104,7 @@ export function MakeKey({ path, scoped, onClose, onMade }: MakeKeyProps): VNode 
             {may.map((scope) => <label key={scope} class="check"><input type="checkbox" name="scope" value={scope} defaultChecked={scope === "search"} /> <code>{scope}</code></label>)}
           </fieldset>
         ) : null}
-        <Authority>
-          <label class="stack">{t().ends}
-            <select name="lasting">
-              {[1, 7, 30, 90, 365].map((days) => <option key={days} value={String(days * DAY_S)} selected={days === 90}>{t().days(days)}</option>)}
-              <option value="">{t().never}</option>
-            </select>
-          </label>
-        </Authority>
+        {scoped ? <Authority><Lasting /></Authority> : <Lasting />}
     </FormDialog>
   );
 }
@@ -106,14 +114,16 @@ interface KeyTableProps {
   readonly scoped: boolean;
   readonly of: Resource<readonly Key[]>;
   readonly onNew: (key: NewKey) => void;
+  /** Told the beginning of one that is good no more: what is shown of it goes. */
+  readonly onRevoked: (prefix: string) => void;
 }
 
-export function KeyTable({ path, scoped, of, onNew }: KeyTableProps): VNode {
+export function KeyTable({ path, scoped, of, onNew, onRevoked }: KeyTableProps): VNode {
   const rotating = useSignal<Key | null>(null);
   const revoking = useSignal<Key | null>(null);
   const acting = useActing();
-  const revoke = async (id: Id): Promise<void> => {
-    await acting.run(() => request("DELETE", `${path}/${id}`), t().revoked);
+  const revoke = async ({ id, prefix }: Key): Promise<void> => {
+    if (await acting.run(() => request("DELETE", `${path}/${id}`), t().revoked)) onRevoked(prefix);
     of.reload();
   };
   const named = (key: Key): string => key.name ?? key.prefix;
@@ -140,13 +150,13 @@ export function KeyTable({ path, scoped, of, onNew }: KeyTableProps): VNode {
           </Table>
         ) : <Empty text={t().none} />}
       </Shown>
-      {leaving ? <Confirm title={t().revoke} text={t().revokeText(named(leaving), used(leaving))} act={t().revoke} onClose={() => (revoking.value = null)} onAct={() => void revoke(leaving.id)} /> : null}
-      {renewed ? <Rotate path={`${path}/${renewed.id}/rotate`} name={named(renewed)} onClose={() => (rotating.value = null)} onMade={(key) => { rotating.value = null; onNew(key); }} /> : null}
+      {leaving ? <Confirm title={t().revoke} text={t().revokeText(named(leaving), used(leaving))} act={t().revoke} onClose={() => (revoking.value = null)} onAct={() => void revoke(leaving)} /> : null}
+      {renewed ? <Rotate path={`${path}/${renewed.id}/rotate`} scoped={scoped} name={named(renewed)} onClose={() => (rotating.value = null)} onMade={(key) => { rotating.value = null; onNew(key); }} /> : null}
     </>
   );
 }
 
-function Rotate({ path, name, onClose, onMade }: { path: string; name: string; onClose: () => void; onMade: (key: NewKey) => void }): VNode {
+function Rotate({ path, scoped, name, onClose, onMade }: { path: string; scoped: boolean; name: string; onClose: () => void; onMade: (key: NewKey) => void }): VNode {
   const acting = useActing();
   const send = async (fields: FormData): Promise<void> => {
     const body = { old_expires_in: Number(fields.get("overlap")) * 3600 };
@@ -158,7 +168,7 @@ function Rotate({ path, name, onClose, onMade }: { path: string; name: string; o
         <label class="stack">{t().rotateText}
           <select name="overlap" defaultValue="1">{[0, 1, 24, 168].map((hours) => <option key={hours} value={String(hours)} selected={hours === 1}>{t().hours(hours)}</option>)}</select>
         </label>
-        <Authority />
+        {scoped ? <Authority /> : null}
     </FormDialog>
   );
 }

@@ -33,8 +33,7 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
     const about = { name: field("name"), json_path: field("scope"), ...(field("description") ? { description: field("description") } : {}) };
     const body = { project_id: session.value?.projectId, table_id: Number(field("table")), ...about, search_config: fits };
     const made = await acting.run(async () => {
-      if (hinted.value) await request("DELETE", `/api/v1/tools/${hinted.value.tool_id}`);
-      hinted.value = null;
+      await forget();
       const answer = await post<Made>("/api/v1/tools/search", body, { idempotent: true });
       await refreshLists();
       return answer;
@@ -46,11 +45,20 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
       onMade(made.tool_id);
     }
   };
+  /** One that has indexed nothing is of no use: it goes when another is made, or none. */
+  const forget = async (): Promise<void> => {
+    if (hinted.value) await request("DELETE", `/api/v1/tools/${hinted.value.tool_id}`);
+    hinted.value = null;
+  };
+  const close = async (): Promise<void> => {
+    if (!hinted.value) return onClose();
+    if (await acting.run(async () => { await forget(); await refreshLists(); return true; })) onClose();
+  };
   const longest = hinted.value?.longest_string ?? 0;
   const short = hinted.value?.hint === "no_long_strings" && longest > 0;
   const lower = Math.max(1, Math.min(SHORT, longest));
   return (
-    <FormDialog title={t().title} act={short ? t().lower(lower) : t().make} acting={acting} onSend={send} onClose={onClose}>
+    <FormDialog title={t().title} act={short ? t().lower(lower) : t().make} acting={acting} onSend={send} onClose={() => void close()}>
         <label class="stack">{documentTexts().table}
           <select name="table" key={String(tables.value?.length)} defaultValue={table === undefined ? "" : String(table)}>
             {(tables.value ?? []).map((one) => <option key={String(one.id)} value={String(one.id)} selected={String(one.id) === String(table)}>{one.name ?? one.id}</option>)}

@@ -16,15 +16,18 @@ interface OperationsProps {
   readonly tool: Id;
   readonly name: string;
   readonly chunks: number;
+  readonly canRollBack: boolean;
   readonly changed: () => void;
 }
 
-export function Operations({ tool, name, chunks, changed }: OperationsProps): VNode {
+export function Operations({ tool, name, chunks, canRollBack, changed }: OperationsProps): VNode {
   const asked = useSignal<Asked | null>(null);
   const acting = useActing();
   const path = `/api/v1/tools/${tool}/search-index`;
   const ask = (kind: "rollback" | "empty" | "delete") => () => (asked.value = { kind });
   const estimate = async (): Promise<void> => {
+    // Not disabled meanwhile: the focus would be lost, and is where the dialog brings it back.
+    if (acting.busy.value) return;
     const found = await acting.run(() => post<Estimate>(`${path}/rebuild?dry_run=true`, undefined));
     if (found) asked.value = { kind: "rebuild", estimate: found };
   };
@@ -49,8 +52,8 @@ export function Operations({ tool, name, chunks, changed }: OperationsProps): VN
   const close = (): void => void (asked.value = null);
   return (
     <>
-      <button onClick={() => void estimate()} disabled={acting.busy.value}>{t().rebuild}…</button>
-      <button onClick={ask("rollback")}>{t().rollback}…</button>
+      <button onClick={() => void estimate()} aria-busy={acting.busy.value}>{t().rebuild}…</button>
+      {canRollBack ? <button onClick={ask("rollback")}>{t().rollback}…</button> : null}
       <button class="danger" onClick={ask("empty")}>{t().empty}…</button>
       <button class="danger" onClick={ask("delete")}>{t().deleteTool}…</button>
       {now?.kind === "rebuild" ? <Confirm title={t().rebuild} text={estimated(now.estimate)} act={t().rebuild} name={name} onClose={close} onAct={() => void built("rebuild", t().building)()} /> : null}
@@ -68,4 +71,4 @@ export function Operations({ tool, name, chunks, changed }: OperationsProps): VN
 }
 
 const estimated = (of: Estimate): string =>
-  `${t().estimate(of.nodes, of.chunks, of.tokens, of.vectors_kept)}, ${t().cost(of.cost === null ? t().noPrice : `$${of.cost.toFixed(2)}`, of.seconds)}`;
+  `${t().estimate(of.nodes, of.chunks, of.tokens, of.vectors_kept)}, ${t().cost(of.cost === null ? t().noPrice : t().price(of.cost.toFixed(2)), of.seconds)}`;

@@ -1,6 +1,7 @@
 /** The judged set that is open: which one, how much is in it, whether and where it is saved. */
 import type { ComponentChildren, VNode } from "preact";
 import { useActing } from "../acting";
+import { isStale } from "../api";
 import { t as common } from "../i18n/common";
 import { evaluateTexts as t } from "../i18n/evaluate";
 import { num } from "../i18n/language";
@@ -33,7 +34,7 @@ export function SetBar({ children }: { children?: ComponentChildren }): VNode {
         <input aria-label={t().name} placeholder={t().name} value={nextName.value} maxLength={64} pattern="[A-Za-z0-9][A-Za-z0-9._\-]*" onInput={(event) => (nextName.value = event.currentTarget.value)} />
         <button onClick={() => void acting.run(saveSet, t().saved)} disabled={!nextName.value || !questions.value.length || acting.busy.value}>{common().save}</button>
       </div>
-      {problem?.fields.status === 409 ? <p class="bar warn" role="alert"><span>{t().theirs}</span></p> : <ProblemBox problem={problem} />}
+      {problem && isStale(problem.fields) ? <p class="bar warn" role="alert"><span>{t().theirs}</span></p> : <ProblemBox problem={problem} />}
     </>
   );
 }

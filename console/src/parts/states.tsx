@@ -1,8 +1,9 @@
 /** The states that every view has: loading, empty, degraded, stale, a problem. */
 import type { ComponentChildren, VNode } from "preact";
-import type { Problem, ProblemFields } from "../api";
+import { isStale, type Problem, type ProblemFields } from "../api";
 import { useEffect } from "../hooks";
 import { codeText, t } from "../i18n/common";
+import { refusal } from "../i18n/refusals";
 import type { Resource } from "../resource";
 import { useSignal } from "../signals";
 import { Copy } from "./copy";
@@ -75,12 +76,14 @@ export function Stale({ text, reload }: { text: string; reload: () => void }): V
   );
 }
 
-function heading({ status, code }: ProblemFields): string {
+function heading(fields: ProblemFields): string {
+  const { status, code } = fields;
   if (code === "OFFLINE") return t().offline;
   if (status === 401) return t().badKey;
   if (status === 403) return t().forbidden;
   if (status === 404) return t().gone;
-  if (status === 409 || status === 412) return t().conflict;
+  if (isStale(fields)) return t().conflict;
+  if (status === 409) return t().notNow;
   if (status === 413 || status === 431) return t().tooLarge;
   if (status === 429) return t().busy;
   if (status === 503) return t().unavailable;
@@ -98,7 +101,7 @@ export function ProblemBox({ problem, retry }: { problem: Problem | null; retry?
           <strong>{heading(fields)}</strong> <code class="code">{fields.code}</code>
           {fields.status ? <span class="dim"> {fields.status}</span> : null}
         </p>
-        <p dir="auto">{fields.code === "OFFLINE" ? t().offlineText : fields.detail}</p>
+        <Told fields={fields} />
         {fields.errors?.length ? (
           <ul>
             {fields.errors.map((error, at) => (
@@ -117,6 +120,13 @@ export function ProblemBox({ problem, retry }: { problem: Problem | null; retry?
       {retry && fields.retryable ? <Retry retry={retry} afterMs={fields.retryAfterMs ?? 0} /> : null}
     </div>
   );
+}
+
+/** Why: in the language of the page, and as the API says it. */
+function Told({ fields: { code, detail } }: { fields: ProblemFields }): VNode {
+  const told = refusal(code);
+  if (!told) return <p dir="auto">{code === "OFFLINE" ? t().offlineText : detail}</p>;
+  return <><p>{told}</p>{detail ? <details class="small"><summary>{t().original}</summary><span lang="en">{detail}</span></details> : null}</>;
 }
 
 function Retry({ retry, afterMs }: { retry: () => void; afterMs: number }): VNode {

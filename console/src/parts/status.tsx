@@ -3,9 +3,16 @@ import type { VNode } from "preact";
 import { num } from "../i18n/language";
 import { statusTexts } from "../i18n/status";
 
+/** How it is: an index that is settled, and holds nothing, is not ready for anything. */
+export function standing(index: { readonly status: string; readonly search_index?: { readonly nodes: Counted }; readonly nodes?: Counted }): string {
+  const nodes = index.search_index?.nodes ?? index.nodes;
+  return index.status === "ready" && !nodes?.["indexed"] ? "nothing" : index.status;
+}
+type Counted = Readonly<Record<string, number>>;
+
 const KINDS: Record<string, readonly [kind: string, sign: string]> = {
   ready: ["good", "●"], indexed: ["good", "●"], indexing: ["", "◐"], rebuilding: ["", "◐"], claimed: ["", "◐"], queued: ["", "○"],
-  degraded: ["warn", "▲"], evicted: ["warn", "○"], skipped: ["warn", "–"], stalled: ["bad", "▲"], error: ["bad", "✕"], quarantined: ["bad", "✕"],
+  degraded: ["warn", "▲"], nothing: ["warn", "▲"], evicted: ["warn", "○"], skipped: ["warn", "–"], stalled: ["bad", "▲"], error: ["bad", "✕"], quarantined: ["bad", "✕"],
 };
 export const moves = (status: string | null | undefined): boolean => status === "indexing" || status === "rebuilding";
 

@@ -5,7 +5,7 @@ import type { Id, Problem } from "../api";
 import { useEffect, useMemo, useRef } from "../hooks";
 import { textTexts as t } from "../i18n/text";
 import { tableName } from "../lists";
-import { findText, readChunks, readText, type TextWindow } from "../reading";
+import { findAll, findText, readChunks, readText, type TextWindow } from "../reading";
 import { useResource } from "../resource";
 import { CodePoints } from "../rules/offsets";
 import { numberOf } from "../router";
@@ -34,6 +34,8 @@ export interface PaneProps {
   readonly actions?: (chosen: () => Range | null, text: (range: Range) => string) => ComponentChildren;
 }
 const NONE: readonly Range[] = [];
+/** So long after the last letter the whole string is read. */
+const TYPED_MS = 300;
 
 export function TextPane(props: PaneProps): VNode {
   const { table, pointer, tool } = props;
@@ -136,24 +138,37 @@ function Window(props: WindowProps): VNode {
   const [from, to] = [numberOf("m", -1), numberOf("n", -1)];
   // An address can name one; those of hits come with them.
   const matches = useMemo(() => (to > from && !props.matches.length ? [{ start: from, end: to }] : props.matches), [props.matches, from, to]);
-  const found = useMemo(() => occurrences(window.text, window.start, wanted.value), [window, wanted.value]);
+  const here = useMemo(() => occurrences(window.text, window.start, wanted.value), [window, wanted.value]);
+  const isWhole = window.text.length >= window.total;
+  // A window is not the string: what is counted, and stepped through, is read of all of it.
+  const looked = useResource(wanted.value && !isWhole && !isOld && may("manage") ? `${table} ${pointer} ${wanted.value}` : null, async (signal) => {
+    await new Promise((resolve) => setTimeout(resolve, TYPED_MS));
+    signal.throwIfAborted();
+    return { wanted: wanted.value, ...(await findAll(table, pointer, wanted.value, window.total, signal)) };
+  });
+  const all = isWhole || !may("manage") ? { places: here, cut: false } : looked.data.value?.wanted === wanted.value ? looked.data.value : null;
+  const found = all?.places ?? NONE;
   const marked = useMemo(
-    () => ({ chunks, hit, matches: wanted.value ? found : state === "same" ? matches : NONE }),
-    [chunks, hit?.start, hit?.end, found, matches, wanted.value, state],
+    () => ({ chunks, hit, matches: wanted.value ? here : state === "same" ? matches : NONE }),
+    [chunks, hit?.start, hit?.end, here, matches, wanted.value, state],
   );
   useEffect(() => {
     const words = state === "same" && hit ? matches.filter(({ start, end }) => start >= hit.start && end <= hit.end) : [];
     // What was found, not where its chunk begins.
     const [first = hit] = words.sort((a, b) => a.start - b.start);
-    target.value = first ?? { start: window.start, end: window.start };
+    const place = wanted.value ? found[current.value] : undefined;
+    target.value = place && place.start >= window.start ? { ...place } : (first ?? { start: window.start, end: window.start });
   }, [hit?.start, hit?.end, window, state]);
   const step = (by: number): void => {
     if (!found.length) return;
     current.value = (current.value + by + found.length) % found.length;
-    target.value = { ...found[current.value]! };
+    const place = found[current.value]!;
+    if (place.start >= window.start && place.end <= window.start + window.text.length) target.value = { ...place };
+    else props.onGo(place.start);
   };
   // Who has no mouse finds the words, and so chooses them.
-  const chosen = (): Range | null => (box.current && selectedRange(box.current)) || found[current.value] || hit;
+  const isShown = (place: Range | undefined): place is Range => !!place && here.some((one) => one.start === place.start);
+  const chosen = (): Range | null => (box.current && selectedRange(box.current)) || [found[current.value]].find(isShown) || hit;
   const textOf = (range: Range): string => window.text.slice(range.start - window.start, range.end - window.start);
   const cite = (whole: boolean): void => {
     const range = chosen();
@@ -188,7 +203,7 @@ function Window(props: WindowProps): VNode {
             onInput={(event) => { wanted.value = event.currentTarget.value; current.value = -1; }} />
           {wanted.value ? (
             <>
-              <span class="small num dim" role="status">{t().found(Math.max(0, current.value) + 1, found.length)}</span>
+              <span class="small num dim" role="status">{looked.problem.value ? t().notFound : all ? t().found(current.value + 1, found.length, all.cut) : t().looking}</span>
               <button type="button" class="quiet" aria-label={t().previous} onClick={() => step(-1)}>↑</button>
               <button class="quiet" aria-label={t().next}>↓</button>
             </>

@@ -26,6 +26,8 @@ interface TreeProps {
   readonly onGone: () => void;
   /** Of the table as the outline shows it. */
   readonly revision: Signal<number | null>;
+  /** What is open, which stays when the document is read anew. */
+  readonly open: Signal<ReadonlySet<string>>;
 }
 
 const PAGE = 200;
@@ -37,7 +39,7 @@ export function Tree(props: TreeProps): VNode {
   /** What keys have to contain, by the place whose members they are. */
   const keys = useSignal<ReadonlyMap<string, string>>(new Map());
   const branches = useSignal<ReadonlyMap<string, Branch>>(new Map());
-  const open = useSignal<ReadonlySet<string>>(new Set([""]));
+  const { open } = props;
   const focus = useSignal(selected);
   const problem = useSignal<Problem | null>(null);
   const reading = useSignal(0);
@@ -66,6 +68,8 @@ export function Tree(props: TreeProps): VNode {
       problem.value = null;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
+      // What was open may be gone from the document since.
+      if (pointer && !ancestors(selected).includes(pointer) && error.fields.status < 429) return toggle(pointer, false);
       problem.value = error;
       if (!pointer && error.fields.status === 404) props.onGone();
     } finally {
@@ -82,7 +86,7 @@ export function Tree(props: TreeProps): VNode {
   };
   useEffect(() => {
     branches.value = new Map();
-    open.value = new Set(["", ...ancestors(parent(selected))]);
+    open.value = new Set([...open.value, "", ...ancestors(parent(selected))]);
     for (const pointer of open.value) void load(pointer);
   }, [table, only.value, tool]);
   useEffect(() => {

@@ -82,6 +82,9 @@ export function interval(values: readonly number[], draws = 2000): readonly [mea
   return [mean(values), percentile(0.025), percentile(0.975)];
 }
 
+/** What an interval of differences allows to say; one that holds both signs says nothing. */
+export const verdictOf = (low: number, high: number): "worse" | "better" | "same" | "unknown" => (high < 0 ? "worse" : low > 0 ? "better" : low || high ? "unknown" : "same");
+
 /** Numbers 0..1 that a seed decides (mulberry32). */
 export function random(seed: number): () => number {
   return () => {

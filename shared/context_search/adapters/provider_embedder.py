@@ -178,7 +178,9 @@ def _numbers(vector: object, dimensions: int) -> list[float]:
     if not isinstance(vector, Sequence) or isinstance(vector, str):
         raise TypeError
     if len(vector) != dimensions:
-        raise EmbeddingDimensionMismatchError(f"{len(vector)} numbers, {dimensions} expected")
+        error = EmbeddingDimensionMismatchError(f"{len(vector)} numbers, {dimensions} expected")
+        error.found = len(vector)
+        raise error
     # A sum is finite only if all of them are. It may overflow where they are.
     if not math.isfinite(sum(vector)) and not all(map(math.isfinite, vector)):
         raise EmbeddingDimensionMismatchError("the reply holds NaN or infinity")

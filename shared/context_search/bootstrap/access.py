@@ -89,21 +89,21 @@ class AccessParts:
         """The keys of projects and MCP instances."""
         from context_search.services.access.keys import ManageKeys  # noqa: PLC0415
 
-        return ManageKeys(self.store)
+        return ManageKeys(self.store, self.live.settings.project_bounds)
 
     @cached_property
     def sign_in(self) -> SignIn:
         """Browsers that sign in to the console without a key."""
         from context_search.services.access.sign_in import SignIn  # noqa: PLC0415
 
-        return SignIn(self.store)
+        return SignIn(self.store, self.live.settings.project_bounds)
 
     @cached_property
     def mcps(self) -> ManageMcps:
         """MCP instances."""
         from context_search.services.access.mcp_instances import ManageMcps  # noqa: PLC0415
 
-        return ManageMcps(self.store, self.known_keys)
+        return ManageMcps(self.store, self.known_keys, self.live.settings.project_bounds)
 
     @cached_property
     def bindings(self) -> ManageBindings:

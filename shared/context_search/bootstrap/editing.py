@@ -72,7 +72,7 @@ class EditingParts:
         )
         from context_search.services.editing.scan import MAX_DOCUMENT_BYTES  # noqa: PLC0415
 
-        most = min(MAX_DOCUMENT_BYTES, self._longest_document)
+        most = min(MAX_DOCUMENT_BYTES, self.longest_document)
         return PreviewReplacements(
             self.store,
             self.patient,
@@ -111,7 +111,7 @@ class EditingParts:
         from context_search.services.editing.record import RecordVersions  # noqa: PLC0415
         from context_search.services.editing.write_documents import WriteDocuments  # noqa: PLC0415
 
-        writer = WriteDocuments(RecordVersions(self._longest_document))
+        writer = WriteDocuments(RecordVersions(self.longest_document))
         documents = OneByOne(self.store, self.patient, writer)
         return CarryOutPlans(self.store, self.preview.run, self.execute, self.undo, documents)
 
@@ -134,7 +134,8 @@ class EditingParts:
         )
 
     @property
-    def _longest_document(self) -> int:
+    def longest_document(self) -> int:
+        """How many bytes a document may have that is changed within the function's memory."""
         from context_search.domain.editing.plans import MEMORY_A_CHANGED_BYTE  # noqa: PLC0415
         from context_search.domain.uploads import longest_document  # noqa: PLC0415
 

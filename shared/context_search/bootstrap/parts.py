@@ -158,6 +158,7 @@ class Parts(LiveSettings):
             RecordVersions(longest_document(self.settings.memory_bytes)),
             self.settings.upload_max_bytes,
             self.settings.memory_bytes,
+            self.settings.project_bounds,
         )
 
     @cached_property
@@ -165,7 +166,9 @@ class Parts(LiveSettings):
         """The use cases of uploads."""
         from context_search.services.catalog.uploads import ManageUploads  # noqa: PLC0415
 
-        return ManageUploads(self.store, self.objects, self.settings.upload_max_bytes)
+        return ManageUploads(
+            self.store, self.objects, self.settings.upload_max_bytes, self.settings.project_bounds
+        )
 
     # What the queue and the schedule ask for
 
@@ -206,11 +209,18 @@ class Parts(LiveSettings):
         """The orders ``node`` and ``nodes``."""
         from context_search.services.indexing.chunk_vectors import ChunkVectors  # noqa: PLC0415
         from context_search.services.indexing.indexer import Indexer, IndexLimits  # noqa: PLC0415
+        from context_search.services.spending import Spending  # noqa: PLC0415
 
         return Indexer(
             store=self.store,
             vectors=self.vectors,
-            chunk_vectors=ChunkVectors(self.store, self.vectors, self.embedder_of, EMBED_TIMEOUT_S),
+            chunk_vectors=ChunkVectors(
+                self.store,
+                self.vectors,
+                self.embedder_of,
+                EMBED_TIMEOUT_S,
+                Spending(self.store, self.clock, self.settings.daily_limits),
+            ),
             settler=self.settler,
             clock=self.clock,
             limits=IndexLimits(
@@ -369,9 +379,12 @@ class Parts(LiveSettings):
     @cached_property
     def tables(self) -> ManageTables:
         """The use cases of projects and tables."""
+        from context_search.domain.uploads import MAX_UPLOAD_BYTES  # noqa: PLC0415
         from context_search.services.catalog.tables import ManageTables  # noqa: PLC0415
 
-        return ManageTables(self.store)
+        most = min(MAX_UPLOAD_BYTES, self.editing.longest_document)
+        bounds = self.settings.project_bounds
+        return ManageTables(self.store, max_changed_bytes=most, bounds=bounds)
 
     @cached_property
     def tools(self) -> ToolUseCases:
@@ -382,8 +395,10 @@ class Parts(LiveSettings):
 
         silent_s = self.settings.silent_after_s
         return ToolUseCases(
-            tools=ManageTools(self.store, self.limits, silent_s),
-            statuses=ToolStatuses(self.store, silent_s, self.clock, time.sleep),
+            tools=ManageTools(self.store, self.limits, silent_s, self.settings.project_bounds),
+            statuses=ToolStatuses(
+                self.store, silent_s, self.clock, time.sleep, self.settings.create_wait_s
+            ),
             model=self.model,
             rerank_models=self.settings.rerank_models,
         )

@@ -90,6 +90,10 @@ class ReadingParts:
 
         settings = self.settings
         limits = HealthLimits(
-            settings.project_limits, settings.silent_after_s, settings.cleanup_every_s
+            settings.project_limits,
+            settings.project_bounds,
+            settings.daily_limits,
+            settings.silent_after_s,
+            settings.cleanup_every_s,
         )
         return ReadProjectHealth(self.store, limits, self.clock, self.outside)

@@ -74,7 +74,9 @@ class SearchingParts:
             cache(self._reranker_of),
         )
         timeouts = replace(made.timeouts, rerank_s=self.live.settings.rerank_timeout_ms / 1_000)
-        return replace(made, timeouts=timeouts)
+        spending = replace(made.rerank_hits.spending, limits=self.live.settings.daily_limits)
+        rerank_hits = replace(made.rerank_hits, spending=spending)
+        return replace(made, timeouts=timeouts, rerank_hits=rerank_hits)
 
     def _reranker_of(self, model: str) -> Reranker:
         """The reranking model that a tool names. A row may name one that is not ours (any more).

@@ -31,6 +31,8 @@ CONSOLE_KEY_S = 28_800
 
 SIGN_IN_CODE_S = 300
 """How long a code is good for that signs a browser in, in seconds: the way from a terminal."""
+MAX_OPEN_CODES = 20
+"""Maximum number of codes that one key has made and nobody has used."""
 
 
 def in_order(permissions: frozenset[Permission]) -> list[Permission]:

@@ -36,9 +36,10 @@ def document_text(
 ) -> str:
     """Returns the JSON text of a document that passes the border (``parse_json``).
 
-    JSON Lines become the array of their values; empty lines are none. The text is as it was
-    written. Raises InvalidDocumentError, which names the line, and DocumentTooLargeError also for
-    an array or an object of over ``most`` bytes, which Postgres would refuse.
+    JSON Lines become the array of their values; empty lines are none, and one value at least is
+    needed. The text is as it was written. Raises InvalidDocumentError, which names the line, and
+    DocumentTooLargeError also for an array or an object of over ``most`` bytes, which Postgres
+    would refuse.
     """
     look = _Look(most)
     if form == "json":
@@ -56,7 +57,9 @@ def document_text(
             raise type(error)(f"line {at}: {error.message}") from None
         texts.write("," if texts.tell() else "[")
         texts.write(text.strip())
-    texts.write("]" if texts.tell() else "[]")
+    if not texts.tell():
+        raise InvalidDocumentError("the upload has no line with a JSON value")
+    texts.write("]")
     return texts.getvalue()
 
 

@@ -31,6 +31,7 @@ ContextSearchError
 │   ├── VersionNotRecordedError
 │   ├── TooManyLabelsError
 │   ├── TooManyJudgedSetsError
+│   ├── ProjectFullError
 │   ├── PlanNotReadyError                 retryable
 │   ├── PlanExpiredError
 │   ├── PlanUsedError
@@ -39,6 +40,7 @@ ContextSearchError
 │   └── UndoExpiredError
 ├── BackpressureError           retryable: too much at once
 │   ├── TooManyIdempotencyKeysError
+│   ├── ManagementBackpressureError
 │   └── ReplaceBusyError
 ├── SearchUnavailableError      retryable: no part could answer
 │   └── SearchTimeoutError      in time
@@ -48,11 +50,13 @@ ContextSearchError
 ├── EmbeddingError
 │   ├── EmbeddingUnavailableError         retryable
 │   ├── EmbeddingTimeoutError             retryable
+│   ├── EmbeddingLimitError               the project spent what it may today; retryable
 │   ├── EmbeddingRejectedError            the provider refuses this input
 │   └── EmbeddingDimensionMismatchError   the reply is not what the model promises
 ├── RerankError                 no opinion of a reranking model; its search goes on without
 │   ├── RerankUnavailableError            retryable
 │   │   └── RerankTimeoutError            retryable
+│   ├── RerankLimitError                  the project spent what it may today; retryable
 │   └── RerankRejectedError               the provider refuses this input
 ├── VectorStoreError
 │   ├── VectorStoreUnavailableError       retryable
@@ -233,6 +237,12 @@ class TooManyJudgedSetsError(ConflictError):
     code = "TOO_MANY_JUDGED_SETS"
 
 
+class ProjectFullError(ConflictError):
+    """The project holds as many tables, tools, keys or bytes of documents as it may."""
+
+    code = "PROJECT_FULL"
+
+
 class PlanNotReadyError(ConflictError):
     """The preview of a plan is still going on."""
 
@@ -287,6 +297,18 @@ class TooManyIdempotencyKeysError(BackpressureError):
     """The project has sent more idempotency keys in 24 hours than are kept."""
 
     code = "TOO_MANY_IDEMPOTENCY_KEYS"
+
+
+class ManagementBackpressureError(BackpressureError):
+    """The project, or all projects, have as many expensive management requests as they may."""
+
+    code = "MANAGEMENT_BACKPRESSURE"
+
+
+class ImportBusyError(BackpressureError):
+    """Another worker imports the upload. Only the log of workers shows it."""
+
+    code = "IMPORT_BUSY"
 
 
 class ReplaceBusyError(BackpressureError):
@@ -387,6 +409,12 @@ class EmbeddingTimeoutError(EmbeddingUnavailableError):
     code = "EMBEDDING_TIMEOUT"
 
 
+class EmbeddingLimitError(EmbeddingError):
+    """The project has had as many tokens embedded today as it may; see ``retry_after_s``."""
+
+    code = "EMBEDDING_LIMIT_REACHED"
+
+
 class EmbeddingRejectedError(EmbeddingError):
     """The provider refuses the input; the same call will fail again."""
 
@@ -395,10 +423,14 @@ class EmbeddingRejectedError(EmbeddingError):
 
 
 class EmbeddingDimensionMismatchError(EmbeddingError):
-    """Count, dimension or values of the reply are not what the model promises."""
+    """Count, dimension or values of the reply are not what the model promises.
+
+    ``found`` is how many numbers a vector of the reply has, where that is what is wrong.
+    """
 
     code = "EMBEDDING_DIMENSION_MISMATCH"
     retryable = False
+    found: int | None = None
 
 
 class RerankError(ContextSearchError):
@@ -418,6 +450,12 @@ class RerankTimeoutError(RerankUnavailableError):
     """The provider did not answer within the time that it was given."""
 
     code = "RERANK_TIMEOUT"
+
+
+class RerankLimitError(RerankError):
+    """The project has had as many requests to a reranking model today as it may."""
+
+    code = "RERANK_LIMIT_REACHED"
 
 
 class RerankRejectedError(RerankError):

@@ -1,17 +1,38 @@
-"""How much of a project may be indexed."""
+"""How much a project may hold, index and spend."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
+from typing import Literal
 
 BYTES_PER_NUMBER = 4
 LONGEST_RETRY_S = 43_200.0
 """Maximum pause before a retry, in seconds. SQS cannot hide a message for longer."""
 
 
+MANAGEMENT_POOL = "management"
+"""The pool of permits for the expensive management requests of all projects together."""
+
+
 def search_pool(project_id: int) -> str:
     """Returns the name of the pool of permits for the searches of a project."""
     return f"searches of project {project_id}"
+
+
+def management_pool(project_id: int) -> str:
+    """Returns the name of the pool of permits for a project's expensive management requests."""
+    return f"management of project {project_id}"
+
+
+def wait_pool(project_id: int) -> str:
+    """Returns the name of the pool of permits for a project's requests that wait for an index."""
+    return f"waits of project {project_id}"
+
+
+def project_pools(project_id: int) -> list[str]:
+    """Returns the names of all pools of permits that are a project's own."""
+    return [search_pool(project_id), management_pool(project_id), wait_pool(project_id)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +66,39 @@ class ProjectLimits:
     max_chunks: int = 5_000_000
     max_vector_bytes: int = 20 * 10**9
     idle_s: float = 3600.0
+
+
+Held = Literal["tables", "document_bytes", "tools", "keys"]
+"""What a project holds beside its indexes. ``document_bytes`` are those that Postgres stores."""
+HELD: tuple[Held, ...] = ("tables", "document_bytes", "tools", "keys")
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectBounds:
+    """How much of each kind a project may hold. What it holds over a bound stays as it is."""
+
+    tables: int = 20_000
+    document_bytes: int = 20 * 10**9
+    tools: int = 20_000
+    keys: int = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class DailyLimits:
+    """How much a project may spend on models in a day (UTC); None: as much as it asks for."""
+
+    embedding_tokens: int | None = None
+    reranks: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was spent on models for a project in a day (UTC).
+
+    ``embedding_tokens`` are those of indexed chunks, as we estimate them before they are sent.
+    ``reranks`` are requests to a reranking model.
+    """
+
+    day: date
+    embedding_tokens: int
+    reranks: int

@@ -29,6 +29,7 @@ Degradation = Literal[
     "query_cut",
     "rerank_timeout",
     "rerank_unavailable",
+    "rerank_limit",
     "partial_index",
     "index_evicted",
     "filter_incomplete",

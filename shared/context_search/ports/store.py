@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # a function loads the ports of what it does
     from context_search.ports.upkeep.deletions import Deletions
     from context_search.ports.upkeep.gauges import Gauges
     from context_search.ports.upkeep.health import Health
+    from context_search.ports.upkeep.ledger import Ledger
     from context_search.ports.upkeep.removals import Removals
     from context_search.ports.upkeep.sweeps import Sweeps
 
@@ -131,6 +132,8 @@ class UnitOfWork(Protocol):
     def gauges(self) -> Gauges: ...
     @property
     def health(self) -> Health: ...
+    @property
+    def ledger(self) -> Ledger: ...
     @property
     def cleanup_runs(self) -> CleanupRuns: ...
     @property

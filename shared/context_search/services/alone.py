@@ -1,4 +1,4 @@
-"""Work that only one of several workers does at a time."""
+"""Work that only one, or only a few, do at a time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,17 @@ def alone(store: Store, project_id: int, pool: str, *, lease_s: float) -> Iterat
     A worker that is killed keeps the others away no longer than ``lease_s``: it should be how long
     the caller can live.
     """
+    with permitted(store, project_id, pool, 1, lease_s=lease_s) as is_alone:
+        yield is_alone
+
+
+@contextmanager
+def permitted(
+    store: Store, project_id: int, pool: str, size: int, *, lease_s: float
+) -> Iterator[bool]:
+    """Yields whether the caller is one of at most ``size`` with the work that ``pool`` names."""
     with store.for_project(project_id) as work:
-        holder = work.permits.take(pool, size=1, count=1, lease_s=lease_s)
+        holder = work.permits.take(pool, size=size, count=1, lease_s=lease_s)
     if holder is None:
         yield False
         return

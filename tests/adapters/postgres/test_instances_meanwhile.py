@@ -11,6 +11,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import KeyOwner, McpInstance
 from context_search.domain.errors import NotFoundError
+from context_search.domain.limits import ProjectBounds
 from context_search.ports.store import UnitOfWork
 from context_search.services.access.authenticate import KeyAuthenticator
 from context_search.services.access.keys import KeyOptions, ManageKeys, add_key
@@ -61,7 +62,7 @@ def test_who_rotates_a_key_and_who_deletes_its_instance_never_wait_for_each_othe
         deleted = begins_to_wait(
             bench, threads, lambda: delete(bench.principal, mcp.id), "FROM mcp WHERE"
         )
-        add_key(work, owner, KeyOptions(), bench.principal)
+        add_key(work, owner, KeyOptions(), bench.principal, ProjectBounds())
     deleted.result()
     assert (count(bench, "mcp"), count(bench, "api_key")) == (0, 0)
 

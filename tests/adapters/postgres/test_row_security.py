@@ -40,6 +40,7 @@ SECURED = [
     "idempotency_key",
     "index_generation",
     "judged_set",
+    "ledger",
     "mcp",
     "mcp_binding",
     "node",
@@ -122,6 +123,7 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
             " VALUES (:p, 'x', 1, 0, 0, '')",
             p=bench.project.id,
         )
+        tx.run("INSERT INTO ledger (project_id, day) VALUES (:p, now())", p=bench.project.id)
         tx.run("INSERT INTO project_removal (project_id) VALUES (:p)", p=bench.project.id)
     with store.for_all("test") as work:
         key = str(bench.project.id).encode()

@@ -228,6 +228,7 @@ class PostgresBench(Bench):
                     f"UPDATE {table} SET {column} = {column} - make_interval(secs => :s)",
                     s=seconds,
                 )
+            tx.run("UPDATE ledger SET day = day - CAST(:days AS int)", days=int(seconds // 86_400))
             tx.run(
                 """
                 UPDATE index_generation SET integrity = integrity || jsonb_build_object('at',

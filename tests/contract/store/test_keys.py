@@ -8,6 +8,7 @@ import pytest
 
 from context_search.domain.access import (
     ALL_PERMISSIONS,
+    MAX_OPEN_CODES,
     MCP_PERMISSIONS,
     ApiKey,
     KeyOwner,
@@ -302,3 +303,15 @@ def test_a_key_that_is_good_no_more_makes_none(bench: Bench) -> None:
         work.keys.expire_within(family.keys["other"].id, 0.0)
     with pytest.raises(UnauthenticatedError):
         family.add("late", "other")
+
+
+def test_a_key_has_so_many_open_codes_and_the_oldest_goes(bench: Bench) -> None:
+    project_id = bench.project().id
+    key = add(bench, KeyOwner(project_id), b"k")
+    maker, other = ProjectKey(project_id, key_id=key.id), Token(project_id, ALL_PERMISSIONS)
+    code(bench, other, b"of another maker")
+    for number in range(MAX_OPEN_CODES + 2):
+        code(bench, maker, bytes([number]))
+    opened = [used(bench, bytes([number])) is not None for number in range(MAX_OPEN_CODES + 2)]
+    assert opened == [False] * 2 + [True] * MAX_OPEN_CODES
+    assert used(bench, b"of another maker") is not None

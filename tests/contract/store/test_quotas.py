@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from context_search.domain.limits import ProjectLimits, Usage
+from context_search.domain.access import KeyOwner, NewApiKey
+from context_search.domain.limits import Held, ProjectLimits, Usage
 from context_search.domain.model import Index, Project
 from context_search.domain.orders import IndexNodes
+from context_search.domain.uploads import NewUpload
 from tests.builders import english
 from tests.contract.store.bench import TEXT, Bench
 from tests.steps import SMALL, table_of
@@ -438,3 +442,44 @@ def test_readings_are_those_of_all_projects(bench: Bench) -> None:
     assert (readings.active_chunks, readings.quarantined_nodes) == (IN_TEXT, 1)
     assert readings.evicted_indexes == 1
     assert 90 <= readings.outbox_age_s < 120
+
+
+def held(bench: Bench, project: Project, kind: Held) -> int:
+    with bench.store.for_project(project.id) as work:
+        return work.quotas.held(project.id, kind)
+
+
+def test_tables_tools_and_keys_of_a_project_are_counted_while_they_are_there(bench: Bench) -> None:
+    project, other = bench.project(), bench.project()
+    table, _ = bench.table({"a": TEXT}, project), bench.table({}, project)
+    bench.tool(table)
+    bench.tool(bench.table({}, other))
+    owner = KeyOwner(project.id)
+    with bench.store.for_all("test") as work:
+        for_ever, _ = [work.keys.add(owner, NewApiKey(None, "cs_", b)) for b in (b"a", b"b")]
+        work.keys.add(owner, NewApiKey(None, "cs_", b"c", lifetime_s=60))
+    counted: list[Held] = ["tables", "tools", "keys"]
+    assert [held(bench, project, kind) for kind in counted] == [2, 1, 3]
+    with bench.store.for_all("test") as work:
+        work.tables.mark_deleted(table.id)
+        work.keys.revoke(for_ever.id)
+    bench.pass_time(61)
+    assert [held(bench, project, kind) for kind in counted] == [1, 0, 1]
+    assert [held(bench, other, kind) for kind in counted] == [1, 1, 0]
+
+
+def test_bytes_of_documents_are_those_stored_and_those_that_are_imported(bench: Bench) -> None:
+    project = bench.project()
+    empty = held(bench, project, "document_bytes")
+    table = bench.table({"a": english(9_000)}, project)
+    stored = held(bench, project, "document_bytes")
+    assert empty == 0
+    assert 1_000 < stored < 20_000
+    with bench.store.for_all("test") as work:
+        upload = work.uploads.add(NewUpload(project.id, table.id, "json"))
+        work.uploads.save(replace(upload, state="importing", bytes=70_000))
+    assert held(bench, project, "document_bytes") == stored + 70_000
+    with bench.store.for_all("test") as work:
+        work.uploads.save(replace(upload, state="done", bytes=70_000))
+        work.tables.mark_deleted(table.id)
+    assert held(bench, project, "document_bytes") == 0

@@ -133,7 +133,7 @@ class Deployment:
         """Lets healthy hands work until nothing waits."""
         with self.parts.database.transaction() as tx:  # the minute that a relay has for sending
             tx.run("UPDATE outbox SET claimed_until = NULL, due_at = LEAST(due_at, now())")
-            tx.run("DELETE FROM permit")  # what the killed hold, for as long as they could live
+        self.free_permits()
 
         def is_quiet() -> bool:
             report = self.parts.cleanup.run(self.parts.in_time())
@@ -146,6 +146,11 @@ class Deployment:
         except AssertionError as error:
             raise AssertionError(f"{error}; what waits: {self.unrest()}") from error
         self.waiting.clear()
+
+    def free_permits(self) -> None:
+        """Takes from the killed what they hold for as long as they could live."""
+        with self.parts.database.transaction() as tx:
+            tx.run("DELETE FROM permit")
 
     def clear(self) -> None:
         """Forgets everything, so that the next test has little to look after."""

@@ -61,6 +61,7 @@ class Kills:
         return alive.calls
 
     def _order(self, prepare: Callable[[], Place], order: Callable[[Place], Order]) -> Order:
+        self.deployment.free_permits()
         self.places.append(prepare())
         wanted = order(self.places[-1])
         self.deployment.orders()

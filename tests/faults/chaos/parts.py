@@ -70,6 +70,7 @@ class ChaosParts(Parts):
                 internal_secret=KEY,
                 query_hash_key=KEY,
                 index_lease_s=LEASE_S,
+                index_concurrency=12,  # room for what every killed worker began
                 silent_after_s=SILENT_S,
                 delete_grace_s=GRACE_S,
             )

@@ -6,7 +6,6 @@ import pytest
 
 from context_search.domain.access import Internal, Principal
 from context_search.ports.outside import Message
-from context_search.services.indexing.outgoing import WINDOW
 from tests.builders import english
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import DOCUMENT, EDITED, LONG, Kills, Order, Place, indexed
@@ -49,13 +48,11 @@ def test_a_worker_may_die_anywhere_in_a_new_string(
 def test_a_worker_may_die_anywhere_beside_the_backlog_of_a_neighbour(
     deployment: Deployment, kills: Kills, owner: Principal
 ) -> None:
-    loud = deployment.project()
-    crowd = [
-        deployment.table(loud, [english(90, seed) for seed in range(WINDOW)]) for _ in range(2)
-    ]
+    loud, window = deployment.project(), 2 * deployment.parts.settings.index_concurrency
+    crowd = [deployment.table(loud, [english(90, seed) for seed in range(16)]) for _ in range(3)]
     backlog = [(table, deployment.tool(table)) for table in crowd]
     waiting = deployment.orders()
-    assert len(waiting) == WINDOW  # the others wait for a place
+    assert len(waiting) == window  # the others wait for a place
 
     def prepare() -> Place:
         table = deployment.table(owner, {"a": LONG})

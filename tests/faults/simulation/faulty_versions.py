@@ -55,7 +55,7 @@ class RecordsNoPieces(MemoryVersions):
 class RecordsAnotherText(MemoryVersions):
     """Reads the document without the lock: it is another one by the time of the change."""
 
-    def overwritten(self, table_id: int, *, project_id: int, max_bytes: int | None) -> Overwritten:
+    def overwritten(self, table_id: int, *, project_id: int, max_bytes: int) -> Overwritten:
         """Returns a text that was not there."""
         before = MemoryVersions.overwritten(
             self, table_id, project_id=project_id, max_bytes=max_bytes

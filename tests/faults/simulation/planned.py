@@ -68,7 +68,8 @@ class PlanWatch:
                 continue
             state = before.state if before else "ready" if plan.undoes else "previewing"
             if state != plan.state:
-                may_be = plan.state in MAY_BECOME.get(state, ())
+                in_vain = plan.undoes is not None and (state, plan.state) == ("ready", "failed")
+                may_be = in_vain or plan.state in MAY_BECOME.get(state, ())
                 check(may_be, f"R6 a plan that was {state} is {plan.state}", plan)
             if plan.state == "ready" and plan.request is not None:
                 self._shows(rows, plan)
@@ -155,7 +156,7 @@ class PlanWatch:
             return
         if row.state == "pending":
             return
-        may_write = plan.state in ("executing", *EXECUTED) or row.state == "skipped"
+        may_write = plan.state in ("executing", *EXECUTED) or row.revision_after is None
         check(may_write, "R5 a document without its plan", (plan, row))
         self.world.seen[f"document of a plan: {row.reason or row.state}"] += 1
         if row.revision_after is not None:

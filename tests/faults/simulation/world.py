@@ -36,6 +36,7 @@ from context_search.services.indexing.project_index import ProjectIndexes
 from context_search.services.indexing.rebuilds import Rebuilds
 from context_search.services.indexing.worker import Begun, OrderBook, Worker
 from context_search.services.searching.targets import SearchedTool
+from context_search.services.spending import Spending
 from context_search.services.upkeep.cleanup import CleanupLimits
 from context_search.services.upkeep.operations import Redrive
 from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
@@ -206,7 +207,9 @@ class World:
         self.indexer = mutation.indexer(
             store=store,
             vectors=vectors,
-            chunk_vectors=ChunkVectors(store, vectors, lambda _: self.embedder, 30),
+            chunk_vectors=ChunkVectors(
+                store, vectors, lambda _: self.embedder, 30, Spending(store, self.clock)
+            ),
             settler=settler,
             clock=self.clock,
             limits=IndexLimits(

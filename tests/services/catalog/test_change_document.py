@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from context_search.domain.documents import parse_json
 from context_search.domain.errors import DocumentTooLargeError
+from context_search.domain.versions import HistoryLimits
 from context_search.services.catalog.tables import ManageTables
 from tests.services.system import System
 
@@ -25,6 +28,30 @@ def test_a_document_does_not_grow_beyond_an_upload_by_many_small_changes() -> No
     assert 900 < len(text) <= 1_000
     change.remove(system.principal, table.id, pointer="/list/0")
     change.merge(system.principal, table.id, {"more": "x" * 50})
+
+
+@pytest.mark.parametrize("keep_count", [None, 0])
+def test_a_part_is_changed_only_in_a_document_that_fits_into_the_memory(
+    keep_count: int | None,
+) -> None:
+    system = System()
+    tables = [system.table({"text": "x" * size}) for size in (80, 100)]
+    with system.store.for_all("test") as work:
+        work.history_settings.lock(system.principal.project_id)
+        limits = HistoryLimits() if keep_count is None else HistoryLimits(keep_count=keep_count)
+        work.history_settings.write(system.principal.project_id, limits)
+    change = ManageTables(system.store, max_changed_bytes=100)
+    fits, large = (table.id for table in tables)
+    acts: list[Callable[[int], object]] = [
+        lambda table: change.replace(system.principal, table, "y", pointer="/text"),
+        lambda table: change.merge(system.principal, table, {"more": 1}),
+        lambda table: change.remove(system.principal, table, pointer="/more"),
+    ]
+    for act in acts:
+        act(fits)
+        with pytest.raises(DocumentTooLargeError, match="at most 100 bytes; this one has"):
+            act(large)
+    change.replace(system.principal, large, {"text": "whole"})
 
 
 DENSE = parse_json(f"[{','.join(['1e300'] * 5_000)}]".encode())

@@ -13,6 +13,7 @@ from context_search.domain.access import ProjectKey
 from context_search.domain.errors import (
     ConflictError,
     DocumentTooLargeError,
+    ImportBusyError,
     NotFoundError,
     ObjectsUnavailableError,
     TooManyUploadsError,
@@ -260,6 +261,25 @@ def test_a_part_that_is_away_is_tried_again_as_often_as_needed(system: UploadSys
             system.import_document.run(upload.id)
         assert system.now(upload).state == "importing"
     assert system.import_document.run(upload.id) == "done"
+
+
+def test_an_import_that_takes_long_is_done_by_one_worker(system: UploadSystem) -> None:
+    upload = system.upload(system.table(1), b"2")
+    refusals: list[ImportBusyError] = []
+
+    class Slow(MoodyObjects):
+        def read(self, key: str) -> Iterator[bytes]:
+            with pytest.raises(ImportBusyError) as told:  # its order came again
+                system.import_document.run(upload.id)
+            refusals.append(told.value)
+            return system.objects.read(key)
+
+    slow = replace(system.import_document, objects=Slow())
+    assert slow.run(upload.id) == "done"
+    [refusal] = refusals
+    assert refusal.retryable
+    assert str(upload.id) in refusal.message
+    assert system.import_document.run(upload.id) == "nothing_to_do"
 
 
 def test_an_import_that_is_killed_again_and_again_is_given_up(system: UploadSystem) -> None:

@@ -23,6 +23,7 @@ from context_search.domain.errors import (
 from context_search.domain.model import Table
 from context_search.ports.outside import Deadline
 from context_search.ports.store import UnitOfWork
+from context_search.services.editing.record import RecordVersions
 from context_search.services.editing.rewriting import MAX_STRING_CHARS
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
@@ -103,6 +104,15 @@ def test_a_large_plan_is_undone_and_done_again_by_a_worker(desk: Desk) -> None:
     assert [desk.text(table) for table in tables] == after
     large_undo(desk, redo)
     assert [desk.text(table) for table in tables] == before
+
+
+def test_a_document_stays_that_would_grow_too_large_to_be_undone(desk: Desk) -> None:
+    small = desk.having(recorder=RecordVersions(5_000))
+    [table] = small.make(["x" * 10])
+    plan = ordered(small, SKIP, ReplaceRequest("x", "y" * 1_000))
+    small.carry_out(plan)
+    assert [row.reason for row in small.rows(plan)] == ["TOO_LARGE"]
+    assert texts(small, [table]) == [["x" * 10]]
 
 
 def large_undo(desk: Desk, plan: Plan) -> Plan:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.editing.plans import Choice
+from context_search.domain.editing.plans import Choice, OnConflict
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.errors import (
     ConflictError,
@@ -16,9 +16,11 @@ from context_search.domain.errors import (
     PlanUsedError,
     ReplaceBusyError,
     ReplaceStaleError,
+    ReplaceTooLargeError,
     UndoExpiredError,
 )
 from context_search.domain.versions import HistoryLimits
+from context_search.services.editing.record import RecordVersions
 from context_search.services.editing.rewriting import KeptPlace
 from context_search.services.editing.versions import ManageVersions
 from testing.in_memory.clock import ManualClock
@@ -32,6 +34,57 @@ LONG = "The harbour at night x and the long winter garden. "
 @pytest.fixture
 def desk(memory: Desk) -> Desk:
     return memory
+
+
+GROWS = ReplaceRequest("x", "y" * 1_000)
+
+
+@pytest.mark.parametrize("on_conflict", ["abort", "skip"])
+def test_a_worker_undoes_a_document_that_grew_too_large_for_a_request(
+    desk: Desk, on_conflict: OnConflict
+) -> None:
+    request = desk.having(recorder=RecordVersions(5_000))
+    [table] = request.make(["x" * 10])
+    before = desk.text(table)
+    plan = request.execute(request.preview(GROWS)).plan
+    assert request.undo(plan, dry_run=True).done_count == 10
+    undone = request.undo(plan, on_conflict)
+    assert undone.plan.state == "executing"
+    assert desk.carry_out(undone.plan) == "done"
+    assert desk.text(table) == before
+    assert desk.plan(plan).undone_by == undone.plan.id
+
+
+def test_a_dry_run_that_cannot_read_a_document_says_so(desk: Desk) -> None:
+    request = desk.having(recorder=RecordVersions(5_000))
+    [table] = request.make({"text": "x" * 10, "more": ""})
+    plan = request.execute(request.preview(GROWS)).plan
+    desk.put(table, "mine", "/more")
+    with pytest.raises(ReplaceTooLargeError):
+        request.undo(plan, "skip", dry_run=True)
+
+
+@pytest.mark.parametrize("by_worker", [False, True])
+def test_an_undo_that_brings_nothing_back_does_not_use_the_undo_up(
+    desk: Desk, *, by_worker: bool
+) -> None:
+    [table] = desk.make(["x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.put(table, ["mine"])
+    if by_worker:
+        desk.enlarge(plan)
+    undone = desk.undo(plan, "skip").plan
+    if by_worker:
+        assert desk.carry_out(undone) == "failed"
+    failed = desk.plan(undone)
+    assert failed.last_error is not None
+    assert (failed.state, failed.last_error["code"]) == ("failed", "REPLACE_STALE")
+    desk.put(table, ["yy"])
+    again = desk.undo(plan, "skip").plan
+    if by_worker:
+        desk.carry_out(again)
+    assert json.loads(desk.text(table)) == ["x"]
+    assert desk.plan(plan).undone_by == again.id
 
 
 @pytest.mark.parametrize("cancelled", [0, 1, 2])

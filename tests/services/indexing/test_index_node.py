@@ -8,7 +8,8 @@ from context_search.domain.errors import (
     EmbeddingDimensionMismatchError,
     EmbeddingUnavailableError,
 )
-from context_search.services.indexing.node_report import RetryLater
+from context_search.services.indexing.indexer import IndexLimits
+from context_search.services.indexing.node_report import MAX_BACKOFF_S, RetryLater
 from tests.services.system import System, prose
 
 
@@ -139,6 +140,18 @@ def test_a_throttled_provider_decides_when_the_message_comes_back() -> None:
     )
     with pytest.raises(RetryLater, match="again in 17 s"):
         system.indexer.index_one(node_id, system.deadline())  # too early
+
+
+def test_a_provider_that_asks_for_an_hour_is_asked_again_within_minutes() -> None:
+    system = System()
+    status = system.tool(system.table({"a": prose(500)}))
+    throttled = EmbeddingUnavailableError("429", retry_after_s=3_600)
+    system.embedder.errors = [throttled] * (IndexLimits().max_attempts + 1)
+    before = system.clock.now()
+    system.work()  # no attempt before its hour counts, so the string is not given up
+    took_s = (system.clock.now() - before).total_seconds()
+    assert took_s / len(system.embedder.calls) <= MAX_BACKOFF_S + 1
+    assert system.read_status(status.tool.id, system.principal).progress.status == "ready"
 
 
 def test_a_wrong_dimension_is_quarantined_and_the_old_version_stays_searchable() -> None:

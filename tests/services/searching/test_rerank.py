@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from context_search.domain.errors import (
     RerankTimeoutError,
     RerankUnavailableError,
 )
+from context_search.domain.limits import DailyLimits
 from context_search.domain.search import Answer
 from context_search.ports.outside import Reranker
 from context_search.services.indexing.use_index import IndexUse
@@ -218,3 +220,34 @@ def test_it_never_has_more_time_than_the_search(
 ) -> None:
     time = SearchTime(system.clock, system.deadline(left_s), Timeouts())
     assert time.for_rerank() == pytest.approx(given_s)
+
+
+def test_over_its_daily_limit_a_project_is_not_reranked_and_searches_as_before(
+    system: Reranking,
+) -> None:
+    hits = system.searches.rerank_hits
+    limited = replace(hits, spending=replace(hits.spending, limits=DailyLimits(reranks=2)))
+    system.searches = replace(system.searches, rerank_hits=limited)
+    plain, reranked = system.tool_with(None), system.tool_with(Rerank(MODEL, blend=1.0))
+    expected = places(system.ask(plain))
+    assert [system.ask(reranked).degraded for _ in range(2)] == [[], []]
+    answer = system.ask(reranked)
+    assert (answer.degraded, places(answer)) == (["rerank_limit"], expected)
+    assert len(system.reranker.asked) == 2
+    with system.store.for_project(1) as work:
+        assert [spent.reranks for spent in work.ledger.days(1, limit=9)] == [2]
+    system.clock.advance(86_400)
+    assert system.ask(reranked).degraded == []
+
+
+def test_a_search_that_finds_one_hit_or_has_an_open_breaker_spends_nothing(
+    system: Reranking,
+) -> None:
+    reranked = system.tool_with(Rerank(MODEL), strategy="keyword")
+    system.ask(reranked, "keeper")
+    system.reranker.failure = RerankUnavailableError("away")
+    for _ in range(FAILURES_TO_OPEN + 3):
+        system.ask(reranked)
+    with system.store.for_project(1) as work:
+        [today] = work.ledger.days(1, limit=9)
+    assert today.reranks == FAILURES_TO_OPEN

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.limits import MANAGEMENT_POOL
 from testing.in_memory.journal import Journaled
 from testing.in_memory.store import MemoryStore
 from testing.in_memory.vectors import DictVectors
@@ -46,8 +47,8 @@ def state_without(parts: LocalParts, project_id: int) -> State:
     if held is None:
         with parts.postgres.database.transaction() as tx:
             held = _of_postgres(tx, project_id)
-    # A permit has no column of its project, its pool names it.
-    own = re.compile(rf"project[ _]{project_id}(?![0-9])")
+    # A permit has no column of its project, its pool names it, or is one for all projects.
+    own = re.compile(rf"project[ _]{project_id}(?![0-9])|{MANAGEMENT_POOL}['\"]?,")
     for name in {"permit", "permits"} & held.keys():
         held[name] = {row for row in held[name] if not own.search(str(row))}
     held["messages"] = {*enumerate(map(repr, parts.queue.messages))}

@@ -112,6 +112,73 @@ def test_a_longer_life_than_its_own_is_refused_and_a_shorter_one_given(
     assert lives.total_seconds() == 60
 
 
+def session_of(api: Api, maker: str) -> dict[str, Any]:
+    status, made = new_key(api, maker, {"kind": "console"})
+    assert status == 201
+    return made
+
+
+@pytest.mark.parametrize("way", [new_mcp, new_mcp_key, rotated_mcp_key], ids=lambda w: w.__name__)
+def test_an_agents_key_outlives_the_session_that_makes_it(
+    stranger: Tenant, way: Callable[[Api, str, dict[str, Any]], Made]
+) -> None:
+    """It belongs to the key behind the session, also behind two, and ends with it."""
+    api = stranger.api
+    maker = api.new_key(expires_in=30 * 86_400)
+    session = session_of(api, session_of(api, maker["api_key"])["api_key"])
+    status, made = way(api, session["api_key"], {})
+    assert status == 201
+    assert made["made_by"] == maker["id"]
+    ends = datetime.fromisoformat(made["expires_at"])
+    assert datetime.fromisoformat(session["expires_at"]) < ends
+    assert ends <= datetime.fromisoformat(maker["expires_at"])
+    keys = f"/api/v1/projects/{api.project_id}/keys"
+    api("DELETE", f"{keys}/{session['id']}")
+    assert _revoked(api, made) == [False]
+    api("DELETE", f"{keys}/{maker['id']}")
+    assert _revoked(api, made) == [True]
+
+
+def _revoked(api: Api, made: dict[str, Any]) -> list[bool]:
+    mcps = answer(api("GET", "/api/v1/mcps"), 200)["mcps"]
+    pages = [answer(api("GET", f"/api/v1/mcps/{mcp['id']}/keys"), 200) for mcp in mcps]
+    keys = [key for page in pages for key in page["keys"]]
+    return [key["revoked_at"] is not None for key in keys if key["id"] == made["id"]]
+
+
+def test_a_session_gives_an_agent_no_more_than_it_has(stranger: Tenant) -> None:
+    api = stranger.api
+    maker = api.new_key()
+    status, session = new_key(
+        api, maker["api_key"], {"kind": "console", "scopes": ["search", "manage"]}
+    )
+    assert status == 201
+    body = {"project_id": api.project_id, "name": "m", "replace": "execute"}
+    problem(
+        api("POST", "/api/v1/mcps", key=session["api_key"], json=body), 403, "PERMISSION_DENIED"
+    )
+
+
+def test_other_keys_of_a_session_end_with_it(stranger: Tenant) -> None:
+    api = stranger.api
+    session = session_of(api, api.new_key()["api_key"])
+    status, made = new_key(api, session["api_key"], {})
+    assert (status, made["made_by"]) == (201, session["id"])
+    assert made["expires_at"] <= session["expires_at"]
+
+
+def test_an_instance_is_made_with_a_key_for_a_while(stranger: Tenant) -> None:
+    api = stranger.api
+    body = {"project_id": api.project_id, "name": "m", "key_expires_in": 60}
+    made = answer(api("POST", "/api/v1/mcps", json=body), 201)
+    [key] = answer(api("GET", f"/api/v1/mcps/{made['id']}/keys"), 200)["keys"]
+    assert key["expires_at"] == made["key_expires_at"]
+    lives = datetime.fromisoformat(key["expires_at"]) - datetime.fromisoformat(key["created_at"])
+    assert lives.total_seconds() == 60
+    short = api.new_key(expires_in=30)["api_key"]
+    problem(api("POST", "/api/v1/mcps", key=short, json=body), 403, "PERMISSION_DENIED")
+
+
 def test_what_was_refused_is_not_there(stranger: Tenant) -> None:
     api = stranger.api
     modest = api.new_key(scopes=["manage"], expires_in=LIFETIME_S)["api_key"]

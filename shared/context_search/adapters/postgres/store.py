@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from context_search.adapters.postgres.upkeep.deletions import PostgresDeletions
     from context_search.adapters.postgres.upkeep.gauges import PostgresGauges
     from context_search.adapters.postgres.upkeep.health import PostgresHealth
+    from context_search.adapters.postgres.upkeep.ledger import PostgresLedger
     from context_search.adapters.postgres.upkeep.removals import PostgresRemovals
     from context_search.adapters.postgres.upkeep.sweeps import PostgresSweeps
     from context_search.ports.searching.live_chunks import Reading
@@ -84,7 +85,16 @@ REPOSITORIES = {
         "rankings",
         "words_backlog",
     ),
-    "upkeep": ("agenda", "cleanup_runs", "deletions", "gauges", "health", "removals", "sweeps"),
+    "upkeep": (
+        "agenda",
+        "cleanup_runs",
+        "deletions",
+        "gauges",
+        "health",
+        "ledger",
+        "removals",
+        "sweeps",
+    ),
 }
 """Names of the repositories by their rooms: ``PostgresKeys`` lies in ``access/keys.py``."""
 
@@ -131,6 +141,7 @@ class PostgresUnitOfWork:
     deletions: PostgresDeletions
     gauges: PostgresGauges
     health: PostgresHealth
+    ledger: PostgresLedger
     removals: PostgresRemovals
     sweeps: PostgresSweeps
 

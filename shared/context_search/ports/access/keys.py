@@ -39,7 +39,8 @@ class Keys(Protocol):
     def add_code(self, maker: Principal, code_hash: bytes, *, lifetime_s: float) -> datetime:
         """Stores a code that signs in once, with what its maker may do; returns when it ends.
 
-        Codes of the project that have ended are forgotten.
+        Codes of the project that have ended are forgotten, and so is the oldest of the same key, or
+        of all tokens, where it has made MAX_OPEN_CODES others.
         """
         ...
 

@@ -26,12 +26,11 @@ class Versions(Protocol):
     is recorded here. Pieces are shared between the versions of one history, and nothing else.
     """
 
-    def overwritten(self, table_id: int, *, project_id: int, max_bytes: int | None) -> Overwritten:
+    def overwritten(self, table_id: int, *, project_id: int, max_bytes: int) -> Overwritten:
         """Returns the document, and keeps others from changing it until the transaction ends.
 
-        Its text if that has at most ``max_bytes`` bytes and history is on; None: its text.
-        Raises NotFoundError where ``Tables.find`` finds none, and DocumentTooLargeError like
-        ``Tables.read``, with None.
+        Its text if that has at most ``max_bytes`` bytes and history is on.
+        Raises NotFoundError where ``Tables.find`` finds none.
         """
         ...
 

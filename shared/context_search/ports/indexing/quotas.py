@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from context_search.domain.limits import ProjectLimits, Usage
+from context_search.domain.limits import Held, ProjectLimits, Usage
 from context_search.domain.model import Claim
 
 
@@ -17,6 +17,13 @@ class Quotas(Protocol):
 
     def used(self, project_id: int) -> Usage:
         """Returns what a project holds."""
+        ...
+
+    def held(self, project_id: int, kind: Held) -> int:
+        """Returns how much of a kind a project holds; keys are those that are good.
+
+        The bytes of uploads that are being imported count as stored.
+        """
         ...
 
     def room(self, index_id: int, limits: ProjectLimits) -> Usage:

@@ -23,7 +23,9 @@ from context_search.domain.access import (
     in_order,
 )
 from context_search.domain.errors import NotFoundError, PermissionDeniedError
+from context_search.domain.limits import ProjectBounds
 from context_search.ports.store import Store, UnitOfWork
+from context_search.services.bounds import check_bound
 from context_search.services.pages import PAGE, Page, page_of
 
 PROJECT_PREFIX = "cs_"
@@ -88,12 +90,13 @@ class ManageKeys:
     """
 
     store: Store
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
     def create(self, caller: Principal, mcp_id: int | None, options: KeyOptions) -> ShownKey:
         """Makes a key that may do no more than the caller's, and ends with it at the latest.
 
-        Raises PermissionDeniedError for more permissions or a longer life, and NotFoundError where
-        there is no such project.
+        Raises PermissionDeniedError for more permissions or a longer life, ProjectFullError, and
+        NotFoundError where there is no such project.
         """
         wanted = caller.permissions if options.permissions is None else options.permissions
         with self.store.for_project(caller.project_id) as work:
@@ -102,9 +105,8 @@ class ManageKeys:
             owner = owner_of(work, caller, mcp_id)
             usual_s = CONSOLE_KEY_S if options.kind == "console" else None
             asked = replace(options, permissions=wanted, lifetime_s=options.lifetime_s or usual_s)
-            made = add_key(work, owner, asked, caller)
-            if (options.lifetime_s or 0) > (made.key.lifetime_s or math.inf):
-                raise PermissionDeniedError("a key cannot make one that lives longer than itself")
+            made = add_key(work, owner, asked, caller, self.bounds)
+            check_lifetime(made, options.lifetime_s)
             return made
 
     def page(
@@ -136,13 +138,15 @@ class ManageKeys:
 
         What the old one made stays when it ends so; the new one is the caller's making. Same name,
         permissions and lifetime, up to the end of the caller's. Raises NotFoundError for a key that
-        is not good any more, and PermissionDeniedError for one that may do more than the caller's.
+        is not good any more, ProjectFullError, and PermissionDeniedError for one that may do more
+        than the caller's.
         """
         with self.store.for_project(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
             old = _live_key(work, owner, key_id)
             options = KeyOptions(old.name, old.lifetime_s, old.permissions, old.kind)
-            made = add_key(work, owner, options, caller)  # a key may rotate itself and end at once
+            # A key may rotate itself and end at once.
+            made = add_key(work, owner, options, caller, self.bounds)
             work.keys.expire_within(old.id, old_expires_in_s)
             return made
 
@@ -159,17 +163,27 @@ def missing_mcp() -> NotFoundError:
     return NotFoundError("there is no such MCP instance")
 
 
-def add_key(work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Caller) -> ShownKey:
+def add_key(
+    work: UnitOfWork,
+    owner: KeyOwner,
+    options: KeyOptions,
+    maker: Caller,
+    bounds: ProjectBounds,
+) -> ShownKey:
     """Stores a new key; one of an MCP instance may search and nothing else.
 
     A key never may do more than its ``maker``, nor open more through its instance. A key that a
-    project key makes ends with that key at the latest, and is revoked with it. Raises
-    PermissionDeniedError, UnauthenticatedError where that key was revoked meanwhile, and
-    NotFoundError where the instance was deleted.
+    project key makes ends with that key at the latest, and is revoked with it. The key of an agent
+    that a session of the console makes belongs to the project key behind the session. Raises
+    PermissionDeniedError, UnauthenticatedError where that key was revoked meanwhile,
+    NotFoundError where the instance was deleted, and ProjectFullError.
     """
+    check_bound(work, owner.project_id, "keys", bounds, more=1)
     made = new_key(PROJECT_PREFIX if owner.mcp_id is None else MCP_PREFIX)
     permissions = MCP_PERMISSIONS if owner.mcp_id else options.permissions or ALL_PERMISSIONS
     check_may_give(maker, permissions | _opened_by(work, owner))
+    if owner.mcp_id is not None and isinstance(maker, ProjectKey):
+        maker = _behind_session(work, maker)
     ends_by = maker.expires_at if isinstance(maker, ProjectKey) else None
     new = NewApiKey(
         options.name,
@@ -182,6 +196,29 @@ def add_key(work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Calle
         _key_of(maker),
     )
     return ShownKey(work.keys.add(owner, new), made.text)
+
+
+def _behind_session(work: UnitOfWork, maker: ProjectKey) -> ProjectKey:
+    """Returns the project key that a session of the console came from; other keys as they are.
+
+    An agent goes on when a person signs out. A session whose project key is revoked, or ends
+    earlier than the session does, answers for itself.
+    """
+    found = _stored(work, maker.project_id, maker.key_id)
+    if found is None or found.kind != "console":
+        return maker
+    while found is not None and found.kind == "console":
+        found = _stored(work, maker.project_id, found.made_by)
+    if found is None or found.revoked_at is not None:
+        return maker
+    ends = found.expires_at
+    if ends is not None and (maker.expires_at is None or ends < maker.expires_at):
+        return maker
+    return replace(maker, key_id=found.id, expires_at=ends)
+
+
+def _stored(work: UnitOfWork, project_id: int, key_id: int | None) -> ApiKey | None:
+    return None if key_id is None else work.keys.find(KeyOwner(project_id), key_id)
 
 
 def _key_of(caller: Caller) -> int | None:
@@ -199,6 +236,12 @@ def _opened_by(work: UnitOfWork, owner: KeyOwner) -> frozenset[Permission]:
     if mcp is None:
         raise missing_mcp()
     return mcp.also_opens
+
+
+def check_lifetime(made: ShownKey, wanted_s: float | None) -> None:
+    """Raises PermissionDeniedError where a key was to live longer than the key that makes it."""
+    if (wanted_s or 0) > (made.key.lifetime_s or math.inf):
+        raise PermissionDeniedError("a key cannot make one that lives longer than itself")
 
 
 def check_may_give(giver: Caller, permissions: frozenset[Permission]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from context_search.domain.access import (
     Binding,
@@ -16,6 +16,7 @@ from context_search.domain.access import (
     Replacing,
 )
 from context_search.domain.errors import ConflictError, NotFoundError, UnauthenticatedError
+from context_search.domain.limits import ProjectBounds
 from context_search.domain.model import SearchTool, ToolRecord
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.authenticate import KeyAuthenticator
@@ -23,6 +24,7 @@ from context_search.services.access.keys import (
     KeyOptions,
     ShownKey,
     add_key,
+    check_lifetime,
     check_may_give,
     missing_mcp,
 )
@@ -45,6 +47,7 @@ class ManageMcps:
 
     store: Store
     keys: KeyAuthenticator
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
     def create(
         self,
@@ -54,13 +57,15 @@ class ManageMcps:
         *,
         replacing: Replacing = "off",
         confirmation: Confirmation = "required",
+        lifetime_s: float | None = None,
     ) -> tuple[McpInstance, ShownKey]:
         """Makes an instance with its first key, which is shown this once.
 
         ``bindings`` are tool ids and whether they are enabled; all of them or nothing is done.
+        ``lifetime_s`` is of the key.
         Raises NotFoundError for a tool that is missing or foreign, ConflictError for one twice,
-        and PermissionDeniedError for a caller who may not search, or may not replace what the
-        instance's agents may.
+        ProjectFullError, and PermissionDeniedError for a caller who may not search, may not replace
+        what the instance's agents may, or makes a key that would outlive its own.
         """
         with self.store.for_project(caller.project_id) as work:
             mcp = work.mcp_instances.add(
@@ -68,7 +73,10 @@ class ManageMcps:
             )
             for tool_id, status in bindings:
                 bind(work, caller, mcp.id, tool_id, status=status)
-            return mcp, add_key(work, KeyOwner(caller.project_id, mcp.id), KeyOptions(name), caller)
+            owner, options = KeyOwner(caller.project_id, mcp.id), KeyOptions(name, lifetime_s)
+            made = add_key(work, owner, options, caller, self.bounds)
+            check_lifetime(made, lifetime_s)
+            return mcp, made
 
     def read(self, caller: Principal, mcp_id: int) -> McpInstance:
         """Raises NotFoundError."""

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from context_search.domain.access import CONSOLE_KEY_S, SIGN_IN_CODE_S, KeyOwner, Principal
 from context_search.domain.errors import UnauthenticatedError
+from context_search.domain.limits import ProjectBounds
 from context_search.ports.store import Store
 from context_search.services.access.keys import KeyOptions, ShownKey, add_key, key_hash
 
@@ -25,6 +26,7 @@ class SignIn:
     """Codes for browsers, and what becomes of them."""
 
     store: Store
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
     def code_for(self, caller: Principal) -> ShownCode:
         """Makes a code that signs in once, within minutes, with what the caller may do."""
@@ -36,11 +38,12 @@ class SignIn:
     def redeem(self, code: str) -> ShownKey:
         """Returns a key of the console in exchange, which ends with the maker's at the latest.
 
-        Raises UnauthenticatedError, the same for a code that is unknown, used or has ended.
+        Raises UnauthenticatedError, the same for a code that is unknown, used or has ended, and
+        ProjectFullError.
         """
         with self.store.for_all("sign in with a code") as work:
             maker = work.keys.use_code(key_hash(code))
             if maker is None:
                 raise UnauthenticatedError("the code is wrong, used or over five minutes old")
             options = KeyOptions("console", CONSOLE_KEY_S, maker.permissions, "console")
-            return add_key(work, KeyOwner(maker.project_id), options, maker)
+            return add_key(work, KeyOwner(maker.project_id), options, maker, self.bounds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from context_search.domain.document_text import document_text
@@ -14,17 +14,25 @@ from context_search.domain.errors import (
     ConflictError,
     ContextSearchError,
     DocumentTooLargeError,
+    ImportBusyError,
     InvalidDocumentError,
     NotFoundError,
 )
+from context_search.domain.limits import ProjectBounds
 from context_search.domain.model import Table
 from context_search.domain.uploads import MAX_UPLOAD_BYTES, Upload, import_memory, longest_document
 from context_search.ports.outside import Objects
 from context_search.ports.store import Store, UnitOfWork
+from context_search.services.alone import alone
+from context_search.services.bounds import check_growth
 from context_search.services.editing.record import RecordVersions
 from context_search.services.editing.versions import find_version, text_of
 
 MAX_RUNS = 3
+LEASE_S = 120.0
+"""So many seconds a worker lives. For as long a killed one keeps others from its import."""
+BUSY_S = 30.0
+"""After so many seconds a worker looks again whether another one is done with an import."""
 LARGE = RecordVersions(longest_document(None))
 """Records documents of any size that an import may have, on one machine."""
 Imported = Literal["done", "failed", "nothing_to_do"]
@@ -48,9 +56,26 @@ class ImportDocument:
     recorder: RecordVersions = LARGE
     max_bytes: int = MAX_UPLOAD_BYTES
     memory_bytes: int | None = None
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
     def run(self, upload_id: int) -> Imported:
-        """Raises what is worth another try: a part that is away."""
+        """Raises what is worth another try: a part that is away, or another worker with the import.
+
+        A second worker would take the first one for dead, and count it so.
+        """
+        with self.store.for_all("import an upload") as work:
+            upload = work.uploads.lock(upload_id)
+        if upload is None or upload.state != "importing":
+            return "nothing_to_do"
+        pool = f"import of {upload_id}"
+        with alone(self.store, upload.project_id, pool, lease_s=LEASE_S) as has_it:
+            if not has_it:
+                raise ImportBusyError(
+                    f"another worker imports upload {upload_id}", retry_after_s=BUSY_S
+                )
+            return self._run(upload_id)
+
+    def _run(self, upload_id: int) -> Imported:
         try:
             upload = self._begin(upload_id)
             if upload is None:
@@ -128,6 +153,7 @@ class ImportDocument:
             work.uploads.save(
                 replace(locked, state="done", revision=changed.revision, runs=0, last_error=None)
             )
+            check_growth(work, table.project_id, self.bounds, text, before.text)
             work.send_waiting(locked.project_id)  # a trigger has ordered the comparisons
         return "done"
 

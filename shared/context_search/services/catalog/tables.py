@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from context_search.domain.access import Internal, KeyOwner, Principal
 from context_search.domain.documents import check_depth, merge_patch, number_padding, parse_exact
@@ -16,12 +16,14 @@ from context_search.domain.errors import (
 from context_search.domain.json_number import MAX_GROWTH
 from context_search.domain.json_pointer import remove_value, replace_value, resolve, split
 from context_search.domain.json_text import fits, to_json
+from context_search.domain.limits import ProjectBounds
 from context_search.domain.model import Project, Table
 from context_search.domain.uploads import MAX_INLINE_BYTES, MAX_UPLOAD_BYTES
 from context_search.domain.versions import Origin, Overwritten
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.keys import KeyOptions, ShownKey, add_key
 from context_search.services.access.lookup import live_table
+from context_search.services.bounds import check_bound, check_growth
 from context_search.services.editing.record import RecordVersions
 
 TABLES_PER_STEP = 1_000
@@ -40,18 +42,22 @@ class ManageTables:
     InvalidPointerError, ConflictError when ``if_revision`` is not the current revision,
     InvalidDocumentError when the document gets too deep, and DocumentTooLargeError when it gets
     larger than an upload may be, or its numbers, written out, over 6,000,000 characters longer
-    than they need be.
+    than they need be, and ProjectFullError. ``max_changed_bytes``: how large a document is of
+    which a part is changed.
     """
 
     store: Store
     max_bytes: int = MAX_UPLOAD_BYTES
+    max_changed_bytes: int = MAX_UPLOAD_BYTES
     recorder: RecordVersions = field(default_factory=RecordVersions)
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
     def create_project(self, name: str) -> tuple[Project, ShownKey]:
         """Makes a tenant. Returns it with its first key: shown this once, it may do everything."""
         with self.store.for_all("create a project") as work:
             project = work.projects.add(name)
-            return project, add_key(work, KeyOwner(project.id), KeyOptions(), Internal())
+            key = add_key(work, KeyOwner(project.id), KeyOptions(), Internal(), self.bounds)
+            return project, key
 
     def delete_project(self, project_id: int) -> None:
         """Notes that a project is deleted; ``cleanup`` removes all that it has.
@@ -75,13 +81,15 @@ class ManageTables:
         """Stores a document. Nothing is indexed until a tool, or project search, wants it.
 
         ``document`` has passed the border (``domain.documents.parse_json``) inside of a body.
-        Raises InvalidDocumentError when it is too deep by itself.
+        Raises InvalidDocumentError when it is too deep by itself, and ProjectFullError.
         """
         check_depth(document)
         with self.store.for_project(principal.project_id) as work:
             origin = Origin("create", principal.actor, request_id)
             text = to_json(document)
+            check_bound(work, principal.project_id, "tables", self.bounds, more=1)
             table = work.tables.add(principal.project_id, name, description, text, origin=origin)
+            check_growth(work, table.project_id, self.bounds, text, before="")
             work.send_waiting(table.project_id)  # a trigger has ordered the comparison
             return table
 
@@ -172,10 +180,17 @@ class ManageTables:
             principal, table_id, if_revision, origin, lambda before: remove_value(before, path)
         )
 
-    def delete(self, principal: Principal, table_id: int) -> None:
-        """Makes a table, its tools and their hits unreachable; ``cleanup`` does the rest."""
+    def delete(
+        self, principal: Principal, table_id: int, *, if_revision: int | None = None
+    ) -> None:
+        """Makes a table, its tools and their hits unreachable; ``cleanup`` does the rest.
+
+        Raises NotFoundError, and ConflictError when ``if_revision`` is not the current revision.
+        """
         with self.store.for_project(principal.project_id) as work:
             live_table(work, principal, table_id)
+            if if_revision is not None and work.tables.lock(table_id) != if_revision:
+                raise ConflictError("the table has another revision by now")
             work.tables.mark_deleted(table_id)
 
     def _change(
@@ -188,8 +203,10 @@ class ManageTables:
     ) -> Table:
         with self.store.for_project(principal.project_id) as work:
             before = work.versions.overwritten(
-                table_id, project_id=principal.project_id, max_bytes=None
+                table_id, project_id=principal.project_id, max_bytes=self.max_changed_bytes
             )
+            if before.text is None:
+                before = replace(before, text=self._not_recorded(work, table_id))
             text = before.text or ""
             try:
                 document = change(parse_exact(text))
@@ -198,6 +215,18 @@ class ManageTables:
             check_depth(document)
             _check_numbers(text, document)
             return self._write(work, table_id, before, document, if_revision, origin)
+
+    def _not_recorded(self, work: UnitOfWork, table_id: int) -> str | None:
+        """Returns the locked document where no history is kept. Refuses one that is too large."""
+        part = work.tables.part(table_id, [], max_bytes=self.max_changed_bytes)
+        if part is None:
+            return None
+        if part.is_too_long:
+            raise DocumentTooLargeError(
+                f"a part can be changed in a document of at most {self.max_changed_bytes} bytes;"
+                f" this one has {part.size}: upload it as a whole"
+            )
+        return part.text
 
     def _write(
         self,
@@ -214,6 +243,7 @@ class ManageTables:
         changed = work.tables.replace(table_id, text, expected_revision=if_revision, origin=origin)
         if changed is None:
             raise ConflictError("the table has another revision by now")
+        check_growth(work, changed.project_id, self.bounds, text, before.text)
         self.recorder.record(work, changed, before)
         work.send_waiting(changed.project_id)  # a trigger has ordered the comparisons
         return changed

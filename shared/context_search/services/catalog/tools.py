@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.config import IndexConfig, SearchConfig
@@ -17,11 +17,13 @@ from context_search.domain.errors import (
     NotFoundError,
 )
 from context_search.domain.json_pointer import split
+from context_search.domain.limits import ProjectBounds
 from context_search.domain.model import Index, Scope, Table, ToolSettings
 from context_search.domain.orders import CompareIndex
 from context_search.ports.catalog.tools import Unowned, UnservedTool
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import index_of, live_tool
+from context_search.services.bounds import check_bound
 from context_search.services.indexing.enumeration import Limits, compare
 from context_search.services.indexing.status import ToolStatus, tool_status, write_summaries
 from context_search.services.indexing.use_index import note_use
@@ -83,6 +85,7 @@ class ManageTools:
     store: Store
     limits: Limits
     silent_s: float
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
     def create(self, wanted: NewSearchTool) -> ToolStatus:
         """Answers once the strings are found; chunking and embedding go on through the queue.
@@ -91,7 +94,8 @@ class ManageTools:
         out in the request. The queue does it for documents over 5 MB or with over 500 strings in
         scope, and when the request fails at it. The same create again makes a second tool, reads
         no document and indexes nothing again.
-        Raises InvalidPointerError, and NotFoundError for a missing or foreign table.
+        Raises InvalidPointerError, ProjectFullError, and NotFoundError for a missing or foreign
+        table.
         """
         split(wanted.scope.json_pointer)
         status, is_done = self._add(wanted)
@@ -103,17 +107,18 @@ class ManageTools:
             )
         return status
 
-    def delete(self, principal: Principal, tool_id: int) -> None:
+    def delete(self, principal: Principal, tool_id: int, *, if_version: int | None = None) -> None:
         """Makes a tool unreachable at once; chunks that no other tool needs follow.
 
-        Raises NotFoundError.
+        Raises NotFoundError, and ConflictError when the settings have another version than
+        ``if_version``.
         """
         with self.store.for_project(principal.project_id) as work:
-            tool = work.tools.find(tool_id, project_id=principal.project_id)
-            if tool is None:
-                raise NotFoundError("there is no such tool")
+            tool = live_tool(work, tool_id, principal)
             # What creates tools and compares indexes takes the same rows, in another order.
             work.tables.lock(tool.scope.table_id)
+            if if_version not in (None, live_tool(work, tool_id, principal).settings.version):
+                raise ConflictError("the tool has other settings by now")
             work.tools.mark_deleted(tool_id)
             work.comparisons.uncover(tool_id)
             work.send(CompareIndex(tool.index_id, tool.scope.table_id))
@@ -177,6 +182,7 @@ class ManageTools:
         """Returns the tool, and whether its index needs no comparison; else that is ordered."""
         with self.store.for_project(wanted.project_id) as work:
             table = _locked_table(work, wanted.scope.table_id, wanted.project_id)
+            check_bound(work, wanted.project_id, "tools", self.bounds, more=1)
             index = work.indexes.find_or_add(
                 project_id=wanted.project_id, table_id=table.id, config=wanted.index
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from context_search.domain.access import Principal
 from context_search.domain.errors import (
@@ -12,11 +12,13 @@ from context_search.domain.errors import (
     TooManyUploadsError,
     UploadMissingError,
 )
+from context_search.domain.limits import ProjectBounds
 from context_search.domain.orders import ImportUpload
 from context_search.domain.uploads import CONTENT_TYPES, MAX_UPLOAD_BYTES, NewUpload, Upload
 from context_search.ports.outside import Objects, SignedPut
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import live_table
+from context_search.services.bounds import check_bound
 
 URL_LIVES_S = 900
 MAX_PENDING = 20
@@ -33,6 +35,7 @@ class ManageUploads:
     store: Store
     objects: Objects
     max_bytes: int = MAX_UPLOAD_BYTES
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
     def create(self, principal: Principal, new: NewUpload) -> tuple[Upload, SignedPut]:
         """Makes a place in S3 for one document, and the request that puts it there.
@@ -74,8 +77,8 @@ class ManageUploads:
 
         Safe to repeat: one that was completed before is returned as it stands.
         Raises NotFoundError, UploadMissingError before the document is there,
-        DocumentTooLargeError and ObjectsUnavailableError; a smaller document may still take the
-        place of one that is too large.
+        DocumentTooLargeError, ProjectFullError and ObjectsUnavailableError; a smaller document may
+        still take the place of one that is too large.
         """
         with self.store.for_project(principal.project_id) as work:
             upload = _found(work, principal, table_id, upload_id)
@@ -90,6 +93,7 @@ class ManageUploads:
             locked = work.uploads.lock(upload.id)
             if locked is None or locked.state != "pending":
                 return locked or upload
+            check_bound(work, upload.project_id, "document_bytes", self.bounds, more=size)
             upload = replace(locked, state="importing", bytes=size)
             work.uploads.save(upload)
             work.send(ImportUpload(upload.id))

@@ -14,6 +14,7 @@ from context_search.domain.versions import MAX_READ_BYTES
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import live_table
 from context_search.services.editing.versions import find_version, text_of
+from context_search.services.shares import managing
 
 DIFFERENCES_A_PAGE = 1_000
 
@@ -39,9 +40,15 @@ class CompareVersions:
     ) -> Compared:
         """Returns what is different in ``to`` (None: the live revision), from number ``after`` on.
 
-        Raises NotFoundError, VersionNotRecordedError for a gap, and DocumentTooLargeError when one
-        of both has over 50,000,000 bytes or is too deep.
+        Raises NotFoundError, VersionNotRecordedError for a gap, DocumentTooLargeError when one of
+        both has over 50,000,000 bytes or is too deep, and ManagementBackpressureError.
         """
+        with managing(self.store, principal.project_id):
+            return self._compared(principal, table_id, revision, to, after)
+
+    def _compared(
+        self, principal: Principal, table_id: int, revision: int, to: int | None, after: int
+    ) -> Compared:
         with self.store.for_project(principal.project_id) as work:
             table = live_table(work, principal, table_id)
             newer = table.revision if to is None else to

@@ -40,6 +40,7 @@ from context_search.services.editing.rewriting import (
 from context_search.services.editing.write_documents import (
     Outcome,
     WriteDocuments,
+    ended,
     undo_until,
 )
 
@@ -232,10 +233,11 @@ def finish(work: UnitOfWork, plan: Plan, outcomes: Sequence[Outcome]) -> Execute
     """Ends a plan all of whose documents are written, in their transaction."""
     tables = [outcome.table for outcome in outcomes]
     is_partial = any(table.state == "skipped" or table.kept for table in tables)
-    ended = replace(plan, state="partial" if is_partial else "done")
-    work.plans.save(ended)
+    is_begun = any(table.replaced for table in tables)
+    plan = ended(plan, is_whole=not is_partial, is_begun=is_begun)
+    work.plans.save(plan)
     work.send_waiting(plan.project_id)  # triggers have ordered the comparisons
-    return ExecutedPlan(ended, tables, [place for each in outcomes for place in each.kept])
+    return ExecutedPlan(plan, tables, [place for each in outcomes for place in each.kept])
 
 
 def _check_choice(work: UnitOfWork, plan: Plan, choice: Choice) -> None:

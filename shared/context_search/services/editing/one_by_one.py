@@ -11,7 +11,6 @@ from context_search.domain.editing.plans import (
     MAX_RUNS,
     Plan,
     PlannedTable,
-    PlanState,
     SkipReason,
 )
 from context_search.domain.errors import (
@@ -19,12 +18,20 @@ from context_search.domain.errors import (
     ContextSearchError,
     DocumentTooLargeError,
 )
+from context_search.domain.json_text import fits
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.editing.rewriting import PlanCause, Refused, Rewriting, Rewritten
+from context_search.services.editing.rewriting import (
+    PlanCause,
+    Refused,
+    Rewriting,
+    Rewritten,
+    refused,
+)
 from context_search.services.editing.write_documents import (
     Outcome,
     WriteDocuments,
+    ended,
     skipped_table,
     stale,
 )
@@ -182,7 +189,10 @@ class OneByOne:
     ) -> Rewritten | Refused:
         with self.patient.for_project(plan.project_id) as work:
             source = task.read(work, planned, max_bytes=self.writer.max_bytes)
-        return task.rewritten(source)
+        result = task.rewritten(source)
+        if isinstance(result, Rewritten) and not fits(result.after or "", self.writer.max_bytes):
+            return refused(result.source, "TOO_LARGE")  # no worker could read it to undo the plan
+        return result
 
     def _write(
         self, plan: Plan, task: Rewriting, ahead: Rewritten | Refused, *, may_compute: bool
@@ -231,12 +241,11 @@ class OneByOne:
             after = page[-1].table_id
             is_whole &= all(each.state == "done" and not each.kept for each in page)
             is_begun |= any(each.replaced for each in page)
-        state: PlanState = "done" if is_whole else "partial"
-        if plan.last_error is not None and not is_begun:
-            state = "failed"
         with self.store.for_project(plan.project_id) as work:
             locked = work.plans.lock(plan.id)
             if locked is None or locked.state != "executing":
                 return "nothing_to_do"
-            work.plans.save(replace(locked, state=state, last_error=plan.last_error))
-        return "failed" if state == "failed" else "done"
+            locked = replace(locked, last_error=plan.last_error)
+            locked = ended(locked, is_whole=is_whole, is_begun=is_begun)
+            work.plans.save(locked)
+        return "failed" if locked.state == "failed" else "done"

@@ -47,6 +47,7 @@ from context_search.services.editing.scan import (
 )
 from context_search.services.editing.show_matches import fitting
 from context_search.services.pages import PAGE, Page, page_of
+from context_search.services.shares import managing
 
 MAX_SAMPLES = 200
 MAX_MCP_MATCHES = 1_000
@@ -146,15 +147,19 @@ class PreviewReplacements:
         """Makes a plan, and looks through documents until it is ``ready`` or the time is up.
 
         Then it is ``previewing`` and the queue goes on. Raises InvalidInputError, NotFoundError for
-        a table or a tool that is not the caller's, ReplaceBusyError, and what
+        a table or a tool that is not the caller's, ReplaceBusyError,
+        ManagementBackpressureError, and what
         ``Replacer.edits_in`` and ``replacer_of`` raise; the plan is ``failed`` then.
         """
         check_request(asked.request)
         _check(asked)
         deadline = Deadline(self.clock, self.clock.monotonic() + self.limits.request_s)
-        with replacer_of(
-            asked.request, self.patterns, text_timeout_s=self.limits.text_s
-        ) as replacer:
+        with (
+            managing(self.store, principal.project_id),
+            replacer_of(
+                asked.request, self.patterns, text_timeout_s=self.limits.text_s
+            ) as replacer,
+        ):
             plan = self._add(principal, asked, request_id)
             scan = ScanTables(
                 self.store,

@@ -30,6 +30,7 @@ from context_search.services.editing.rewriting import ChangedString, string_at
 from context_search.services.editing.scan import ShownMatch
 from context_search.services.editing.write_documents import stale_message
 from context_search.services.pages import Page
+from context_search.services.shares import managing
 
 MAX_MATCHES_SHOWN = 200
 _PAGE_CHARS = 500_000
@@ -62,11 +63,17 @@ class ShowMatches:
         """Returns matches with higher numbers, at most ``limit``; ``table_id``: of one document.
 
         A page is shorter where texts are long, or documents take their time. Raises NotFoundError,
-        PlanNotReadyError, PlanExpiredError when the texts of the plan are forgotten, and
-        ReplaceStaleError with the strings that are not as they were shown. To an agent strings are
-        shown that its tools can return now; otherwise they are ``OUT_OF_REACH``. It is shown none
-        of documents over ``document_bytes``.
+        PlanNotReadyError, PlanExpiredError when the texts of the plan are forgotten,
+        ReplaceStaleError with the strings that are not as they were shown, and
+        ManagementBackpressureError. To an agent strings are shown that its tools can return now;
+        otherwise they are ``OUT_OF_REACH``. It is shown none of documents over ``document_bytes``.
         """
+        with managing(self.store, principal.project_id):
+            return self._page(principal, plan_id, after, table_id, limit)
+
+    def _page(
+        self, principal: Principal, plan_id: int, after: int, table_id: int | None, limit: int
+    ) -> Page[ShownMatch]:
         agent = principal.mcp_id if isinstance(principal, McpKey) else None
         with self.store.for_project(principal.project_id) as work:
             plan = find_plan(work, principal, plan_id)

@@ -50,6 +50,7 @@ from context_search.services.editing.write_documents import (
     skipped_table,
     undo_until,
 )
+from context_search.services.shares import managing
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class UndoPlans:
     """Takes back plans of the caller's project; an MCP key reaches those of its instance only.
 
     As plans are executed: up to 100 documents and 20 MB here and in one transaction, others by a
-    worker.
+    worker. So are documents that the plan, or somebody since, made too large for a request.
     """
 
     store: Store
@@ -78,8 +79,9 @@ class UndoPlans:
         ``dry_run``: counts, writes nothing, and returns the plan itself. Raises NotFoundError,
         PlanNotReadyError while it is executed, ConflictError before, UndoExpiredError,
         ReplaceBusyError, ReplaceStaleError, for an agent also when its tools cannot return one of
-        the strings now, and ReplaceTooLargeError for a dry run of documents of over 50 MB that
-        have to be read.
+        the strings now, and ReplaceTooLargeError for a dry run of documents that changed since and
+        are too large for a request: 20 MB each, 50 MB together. A dry run
+        raises ManagementBackpressureError, too.
         """
         with self.store.for_project(principal.project_id) as work:
             plan = find_plan(work, principal, plan_id)
@@ -88,7 +90,8 @@ class UndoPlans:
         mcp_id = principal.mcp_id if isinstance(principal, McpKey) else None
         task = RevertDocument(plan, bounded_by=None if plan.scope.places is None else mcp_id)
         if dry_run:
-            return self._counted(plan, tables, task)
+            with managing(self.store, principal.project_id):
+                return self._counted(plan, tables, task)
         new = replace(
             _new_plan(plan),
             actor=principal.actor,
@@ -96,10 +99,11 @@ class UndoPlans:
             request_id=request_id,
         )
         asked = _AskedUndo(new, tables, on_conflict)
-        if not asked.counts.is_atomic:
-            return self._committed(plan, asked, _order)
-        ahead = read_ahead(self.store, plan, task, tables, self.writer)
-        return self._write(plan, asked, task, ahead)
+        if asked.counts.is_atomic:
+            ahead = read_ahead(self.store, plan, task, tables, self.writer)
+            if not any(_is_too_large(each) for each in ahead):
+                return self._write(plan, asked, task, ahead)
+        return self._committed(plan, asked, _order)
 
     @contextmanager
     def rewriting(self, plan: Plan) -> Iterator[Rewriting]:
@@ -140,6 +144,8 @@ class UndoPlans:
         ]
         kept: list[KeptPlace] = []
         ahead = read_ahead(self.store, plan, task, changed, self.writer)
+        if any(_is_too_large(each) for each in ahead):
+            raise ReplaceTooLargeError("a document is too large to be counted in a request")
         check_reach(task, ahead)
         for result in ahead:
             planned = result.source.planned
@@ -250,6 +256,11 @@ def _to_undo(work: UnitOfWork, plan: Plan) -> list[PlannedTable]:
         for each in done
         if each.replaced and each.revision_after is not None
     ]
+
+
+def _is_too_large(result: Rewritten | Refused) -> bool:
+    """Says whether a worker may do more with a document than a request, which reads less."""
+    return isinstance(result, Refused) and result.reason == "TOO_LARGE"
 
 
 def _is_as_left(work: UnitOfWork, plan: Plan, planned: PlannedTable) -> bool:

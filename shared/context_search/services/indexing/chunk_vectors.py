@@ -13,6 +13,7 @@ from context_search.domain.model import Claim, EmbeddedChunk, StoredChunk
 from context_search.domain.text.chunking import window_texts
 from context_search.ports.outside import Embedder, VectorStore
 from context_search.ports.store import Store
+from context_search.services.spending import Spending
 
 Vectors = list[Sequence[float]]
 # Providers refuse empty input, and a long run of white space is a chunk like any other.
@@ -40,6 +41,7 @@ class ChunkVectors:
     vectors: VectorStore
     embedder_of: Callable[[IndexConfig], Embedder]
     timeout_s: float
+    spending: Spending
 
     def passage_key(self, config: IndexConfig) -> str:
         """Returns what ``input_hash`` takes of the embedder of an index."""
@@ -50,11 +52,12 @@ class ChunkVectors:
     ) -> tuple[list[Vectors], int]:
         """Returns the vectors in the order of the batch, and how many chunks were embedded.
 
-        Chunks with the same text are one. ``claims``: whose they are, of one generation.
+        Chunks with the same text are one. ``claims``: whose they are, of one generation. Raises
+        EmbeddingLimitError, and what the embedder raises.
         """
         known = self._read_back(claims, batch)
         new = {chunk.input_hash: chunk for chunk in batch if chunk.input_hash not in known}
-        known |= self._embed(claims[0].config, list(new.values()))
+        known |= self._embed(claims[0], list(new.values()))
         return [known[chunk.input_hash] for chunk in batch], len(new)
 
     def _read_back(
@@ -83,12 +86,14 @@ class ChunkVectors:
             if all(name in stored for name in window_ids(twin.doc_id, twin.window_count))
         }
 
-    def _embed(self, config: IndexConfig, chunks: Sequence[StoredChunk]) -> dict[bytes, Vectors]:
+    def _embed(self, claim: Claim, chunks: Sequence[StoredChunk]) -> dict[bytes, Vectors]:
         if not chunks:
             return {}
+        config = claim.config
         windows = [_windows(chunk, config) for chunk in chunks]
         # Each distinct one once, in order: dict.fromkeys.
         texts = list(dict.fromkeys(_input(text) for pieces in windows for text in pieces))
+        self.spending.embed(claim.index_id, texts)
         embedder = self.embedder_of(config)
         vectors = embedder.embed_passages(texts, timeout_s=self.timeout_s)
         of_text = dict(zip(texts, vectors, strict=True))

@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 
-from context_search.domain.errors import AttemptsExhaustedError, ContextSearchError, LeaseLostError
+from context_search.domain.errors import (
+    AttemptsExhaustedError,
+    ContextSearchError,
+    LeaseLostError,
+)
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
 from context_search.domain.orders import SMALL_STRING, IndexNodes
@@ -316,12 +320,14 @@ class Indexer:
         passes = is_passing(error) and attempt < self.limits.max_attempts
         is_final = run.is_alone and may_be_final and not passes
         retry_in_s = pause_s(error, attempt)
+        # Who asks for a longer pause may be asked too early: that is no failure of the strings.
+        is_early = (error.retry_after_s or 0.0) > retry_in_s
         record = error_record(error, self.clock.now(), retryable=not is_final)
         if is_final:
             return self._quarantine(run, error, record)
         with self.store.for_all("carry out an order") as work:
             released = work.nodes.release(
-                run.claims, retry_in_s=retry_in_s, error=record, progressed=False
+                run.claims, retry_in_s=retry_in_s, error=record, progressed=is_early
             )
         if run.is_alone and not released:  # another worker has the node by now, or it is gone
             return run.report()

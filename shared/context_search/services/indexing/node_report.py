@@ -93,6 +93,7 @@ class NodeRun:
 
 
 MAX_BACKOFF_S = 300.0
+"""How long an order rests at most, whatever a failing part asked for: it may be well again soon."""
 
 
 class RetryLater(Exception):  # noqa: N818 - not an error: the queue is asked to come again
@@ -113,8 +114,8 @@ def is_passing(error: ContextSearchError) -> bool:
 
 
 def pause_s(error: ContextSearchError, attempt: int) -> float:
-    """Returns after how many seconds to come again: as asked, else 2, 4, 8 … at most 300."""
-    return error.retry_after_s or min(MAX_BACKOFF_S, 2.0 ** min(attempt, 16))
+    """Returns after how many seconds to come again: as asked, else 2, 4, 8 …; at most 300."""
+    return min(MAX_BACKOFF_S, error.retry_after_s or 2.0 ** min(attempt, 16))
 
 
 def error_record(error: ContextSearchError, at: datetime, *, retryable: bool) -> dict[str, object]:

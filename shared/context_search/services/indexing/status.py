@@ -14,8 +14,11 @@ from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import index_of, live_table, live_tool, opened_for
 from context_search.services.catalog.hints import EmptyScope, empty_scope
 from context_search.services.pages import NAMES_LOOKED_AT, Page, page_of
+from context_search.services.shares import waiting
 
 POLL_S = 0.2
+LONGEST_WAIT_S = 5.0
+"""How long a request waits for an index, in seconds, unless the deployment says otherwise."""
 LISTED_NODES = 200
 """Maximum number of nodes in an answer."""
 LISTED_TOOLS = 20
@@ -46,6 +49,7 @@ class ToolStatus:
 
     ``nodes`` lists at most 200 of its scope, by pointer; ``not_indexed`` at most 200 that are not
     indexed, first those that nobody will take up. ``empty`` says why there is no chunk at all.
+    ``can_roll_back``: an earlier generation is kept.
     """
 
     tool: SearchTool
@@ -56,6 +60,7 @@ class ToolStatus:
     not_indexed: list[NodeProgress] = field(default_factory=list)
     empty: EmptyScope | None = None
     rebuild: Rebuild | None = None
+    can_roll_back: bool = False
 
 
 def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolStatus:
@@ -72,7 +77,8 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     is_settled = progress.status in ("ready", "rebuilding") and not progress.chunks_count
     empty = empty_scope(work, tool.scope, index, measured=True) if is_settled else None
     rebuild = rebuild_of(work, index, scope, silent_s=silent_s)
-    return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty, rebuild)
+    earlier = work.rebuilds.previous(index.id) is not None
+    return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty, rebuild, earlier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +140,24 @@ class ToolStatuses:
     silent_s: float
     clock: Clock
     sleep: Callable[[float], None]
+    longest_wait_s: float = LONGEST_WAIT_S
 
     def read(self, tool_id: int, caller: Caller) -> ToolStatus:
         """Raises NotFoundError."""
         with opened_for(self.store, caller) as work:
             return tool_status(work, live_tool(work, tool_id, caller), silent_s=self.silent_s)
 
-    def wait(self, tool_id: int, caller: Caller, *, timeout_s: float) -> ToolStatus:
-        """Reads the status until the index is not being built any more, or time is up.
+    def wait(self, tool_id: int, caller: Principal, *, timeout_s: float) -> ToolStatus:
+        """Reads the status until the index is no longer being built, or time is up.
 
+        Time is up after ``longest_wait_s``, and at once where others of the project wait already.
         Returns the last status; raises NotFoundError when the tool goes away meanwhile.
         """
-        ends_at = self.clock.monotonic() + timeout_s
+        with waiting(self.store, caller.project_id) as may_wait:
+            waits_s = min(timeout_s, self.longest_wait_s) if may_wait else 0.0
+            return self._waited(tool_id, caller, self.clock.monotonic() + waits_s)
+
+    def _waited(self, tool_id: int, caller: Principal, ends_at: float) -> ToolStatus:
         while True:
             status = self.read(tool_id, caller)
             left_s = ends_at - self.clock.monotonic()

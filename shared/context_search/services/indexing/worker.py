@@ -15,7 +15,7 @@ from context_search.domain.orders import (
 )
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
-from context_search.services.indexing.node_report import NodeReport, RetryLater
+from context_search.services.indexing.node_report import MAX_BACKOFF_S, NodeReport, RetryLater
 from context_search.services.indexing.outgoing import Deliver, OnFailure
 
 
@@ -181,4 +181,6 @@ class Worker:
 
 def _pause_s(error: ContextSearchError) -> float:
     is_refused = isinstance(error, EmbeddingError) and not error.retryable
-    return error.retry_after_s or (REFUSED_S if is_refused else RETRY_S)
+    if error.retry_after_s:
+        return min(MAX_BACKOFF_S, error.retry_after_s)
+    return REFUSED_S if is_refused else RETRY_S

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from context_search.domain.config import Rerank, SearchConfig
+from context_search.domain.config import Rerank
 from context_search.domain.errors import (
+    DatabaseUnavailableError,
     RerankError,
+    RerankLimitError,
     RerankTimeoutError,
     RerankUnavailableError,
 )
+from context_search.domain.model import Index
 from context_search.domain.ranking.blending import blended
 from context_search.domain.ranking.rank import Ranking
-from context_search.domain.search import Degradation, Found
-from context_search.ports.outside import Reranker
+from context_search.domain.search import Degradation, Found, Target
+from context_search.ports.outside import Deadline, Reranker
 from context_search.services.searching.breaker import BreakerOpenError, Breakers
 from context_search.services.searching.timeouts import SearchTime
+from context_search.services.spending import Spending
 
 USUAL_CHARS = 50_000
 """A call with more text may be late with a model that is well, and everybody shares its breaker."""
@@ -37,12 +41,11 @@ class RerankHits:
 
     reranker_of: Callable[[str], Reranker]
     breakers: Breakers
+    spending: Spending
 
-    def rerank(
-        self, search: SearchConfig, query: str, ranking: Ranking, time: SearchTime
-    ) -> Ranking:
-        """Returns the ranking as ``search`` wants it; one hit has no order to ask about."""
-        wanted = search.rerank
+    def rerank(self, target: Target, query: str, ranking: Ranking, time: SearchTime) -> Ranking:
+        """Returns the ranking as the target wants it; one hit has no order to ask about."""
+        wanted = target.search.rerank
         if wanted is None:
             return ranking
         texts = [hit.chunk.chunk_text for hit in ranking.hits[: wanted.candidates]]
@@ -50,18 +53,20 @@ class RerankHits:
             return ranking
         try:
             with time.stage("rerank"):
-                opinions = self._opinions(wanted, query, texts, time)
+                opinions = self._opinions(target.index, wanted, query, texts, time)
         except RerankTimeoutError as error:
             return replace(ranking, found=_noted(ranking.found, "rerank_timeout", error))
+        except RerankLimitError as error:
+            return replace(ranking, found=_noted(ranking.found, "rerank_limit", error))
         except RerankError as error:
             return replace(ranking, found=_noted(ranking.found, "rerank_unavailable", error))
-        is_by_rank = search.fusion == "rrf"
+        is_by_rank = target.search.fusion == "rrf"
         return replace(
             ranking, hits=blended(ranking.hits, opinions, wanted.blend, is_by_rank=is_by_rank)
         )
 
     def _opinions(
-        self, wanted: Rerank, query: str, texts: list[str], time: SearchTime
+        self, index: Index, wanted: Rerank, query: str, texts: list[str], time: SearchTime
     ) -> dict[int, float]:
         timeout_s = time.for_rerank()
         if timeout_s <= 0:  # before the breaker: it says nothing about the model
@@ -71,7 +76,15 @@ class RerankHits:
         is_usual = sum(map(len, texts)) <= USUAL_CHARS
         guarding = self.breakers.of(wanted.model).guarding
         with guarding(RerankUnavailableError, refusal, is_usual=is_usual):
+            self._note(index, Deadline(time.clock, time.clock.monotonic() + timeout_s))
             return reranker.scores(query, texts, timeout_s=timeout_s)
+
+    def _note(self, index: Index, deadline: Deadline) -> None:
+        try:
+            self.spending.rerank(index.project_id, index.id, deadline)
+        except DatabaseUnavailableError:
+            message = "Postgres did not say in time what the project has spent"
+            raise RerankUnavailableError(message) from None
 
 
 def _noted(found: Found, degradation: Degradation, error: RerankError) -> Found:

@@ -52,6 +52,7 @@ from context_search.services.searching.targets import (
     read_target,
 )
 from context_search.services.searching.timeouts import SearchTime, Timeouts
+from context_search.services.spending import Spending
 
 ROUNDS = 3
 """Maximum rounds of a search. It asks again if its index was switched or moved meanwhile, or if
@@ -201,7 +202,7 @@ class Search:
         with self.time.stage("rank"):
             most = self._looked_at(target)
             ranking = rank(target, question, found, read.chunks, most=most, look=read.look)
-        reranked = self.parts.rerank_hits.rerank(target.search, self.query, ranking, self.time)
+        reranked = self.parts.rerank_hits.rerank(target, self.query, ranking, self.time)
         answer = self._found(reranked.target, reranked.found)
         if target.reach.filter and found.is_cut and len(read.chunks) < question.wanted:
             answer = replace(answer, degraded=[*answer.degraded, "filter_incomplete"])
@@ -296,6 +297,6 @@ def searcher(
     admission = Admission(store, clock, sleep)
     embed = EmbedQuestion(embedder_of, QuestionVectors(clock), Breakers(clock))
     find = FindCandidates(store, vectors, embed, admission, Breaker(clock))
-    rerank_hits = RerankHits(reranker_of, Breakers(clock))
+    rerank_hits = RerankHits(reranker_of, Breakers(clock), Spending(store, clock))
     targets = Targets(clock)
     return Searcher(store, find, admission, use_index, targets, rerank_hits, clock, silent_s)

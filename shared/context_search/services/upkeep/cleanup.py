@@ -49,6 +49,8 @@ REPEATS_PER_STEP = PAGES_PER_RUN  # a repeat of the sweep is a page
 RETRY_S = 3_600.0
 CONSOLE_KEY_KEPT_S = 86_400.0
 """Seconds for which a key of the console is listed after its end."""
+LEDGER_DAYS = 366
+"""Days for which it is kept what was spent for a project."""
 SOON_S = 60.0
 MOST_WAITS = 3
 
@@ -251,9 +253,10 @@ class Cleanup:
             most = REQUESTS_PER_STEP
             requests = work.idempotency_keys.forget(older_than_s=KEPT_S, limit=most)
             keys = work.keys.forget_console(older_than_s=CONSOLE_KEY_KEPT_S, limit=most)
+            days = work.ledger.forget(older_than_days=LEDGER_DAYS, limit=most)
         report.requests_forgotten += requests
         report.keys_forgotten += keys
-        return most in (requests, keys)
+        return most in (requests, keys, days)
 
     def _keep_plans(self, report: CleanupReport) -> bool:
         kept = keep_plans(self.store, silent_s=self.limits.silent_s)

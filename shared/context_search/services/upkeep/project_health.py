@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from context_search.domain.access import Principal
-from context_search.domain.limits import ProjectLimits, Usage
+from context_search.domain.limits import (
+    HELD,
+    DailyLimits,
+    ProjectBounds,
+    ProjectLimits,
+    Spent,
+    Usage,
+)
 from context_search.ports.outside import Clock, Deadline
 from context_search.ports.store import Store
 from context_search.ports.upkeep.cleanup_runs import CleanupRun
@@ -21,26 +28,34 @@ from context_search.services.upkeep.part_checks import (
 UNKNOWN_PERIOD_S = 86_400.0
 """What counts as cleanup's period where its schedule does not tell."""
 
+SPENT_DAYS = 31
+"""Number of days whose spending is shown."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProjectHealth:
     """The readings of a project ``at`` a moment, what it holds, and when cleanup worked last.
 
-    ``parts`` are all that the project stands on.
+    ``spent``: on the latest days on which something was, the newest first. ``parts`` are all that
+    the project stands on.
     """
 
     at: datetime
     readings: ProjectReadings
     usage: Usage
+    held: Mapping[str, int]
+    spent: Sequence[Spent]
     cleanup: CleanupRun | None
     parts: Sequence[PartHealth]
 
 
 @dataclass(frozen=True, slots=True)
 class HealthLimits:
-    """What a project may hold, and when silence of a worker or of cleanup is a failure."""
+    """What a project may hold and spend, and when silence of a worker or cleanup is a failure."""
 
     project: ProjectLimits
+    bounds: ProjectBounds
+    daily: DailyLimits
     silent_s: float
     cleanup_every_s: float
 
@@ -62,6 +77,10 @@ class ReadProjectHealth:
         with self.store.for_project(principal.project_id, deadline) as work:
             readings = work.health.of_project(principal.project_id, silent_s=self.limits.silent_s)
             usage = work.quotas.used(principal.project_id)
+            held: dict[str, int] = {
+                kind: work.quotas.held(principal.project_id, kind) for kind in HELD
+            }
+            spent = work.ledger.days(principal.project_id, limit=SPENT_DAYS)
             cleanup = work.cleanup_runs.last()
         outside = [check.result(deadline.ends_at) for check in self.outside]
         at = self.clock.now()
@@ -71,7 +90,7 @@ class ReadProjectHealth:
             _indexes(readings, at),
             _cleanup(cleanup, at, self.limits.cleanup_every_s or UNKNOWN_PERIOD_S),
         ]
-        return ProjectHealth(at, readings, usage, cleanup, parts)
+        return ProjectHealth(at, readings, usage, held, spent, cleanup, parts)
 
 
 def _queue(part: PartHealth, readings: ProjectReadings, silent_s: float) -> PartHealth:

@@ -320,6 +320,8 @@ def _after_undoing(done: ExecutedPlan) -> str:
         return f"Still going on in the background. {again}"
     if done.plan.state == "partial":
         return f"What is listed as kept or skipped stays as it is: somebody changed it. {again}"
+    if done.plan.state == "failed":
+        return "Nothing came back: somebody changed every place. The plan can still be undone."
     return f"Everything is as it was before. {again}"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from context_search.adapters.postgres.catalog.presence import project_is_there
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.access import (
+    MAX_OPEN_CODES,
     ApiKey,
     KeyKind,
     KeyOwner,
@@ -120,9 +121,13 @@ class PostgresKeys:
     def add_code(self, maker: Principal, code_hash: bytes, *, lifetime_s: float) -> datetime:
         [[ends]] = self.tx.run(
             """
-            WITH ended AS (
+            WITH gone AS (
                 DELETE FROM sign_in_code
-                WHERE project_id = :project AND expires_at <= clock_timestamp())
+                WHERE project_id = :project AND (expires_at <= clock_timestamp()
+                    OR code_hash IN (
+                        SELECT code_hash FROM sign_in_code
+                        WHERE project_id = :project AND key_id IS NOT DISTINCT FROM :key
+                        ORDER BY expires_at DESC OFFSET :others)))
             INSERT INTO sign_in_code (code_hash, project_id, key_id, permissions, expires_at)
             VALUES (:hash, :project, :key, :permissions,
                     clock_timestamp() + make_interval(secs => :lifetime))
@@ -133,6 +138,7 @@ class PostgresKeys:
             key=maker.key_id if isinstance(maker, ProjectKey) else None,
             permissions=in_order(maker.permissions),
             lifetime=lifetime_s,
+            others=MAX_OPEN_CODES - 1,
         )
         at: datetime = ends
         return at

@@ -11,7 +11,6 @@ from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.tables import (
     MAX_NUMBERS_BYTES,
     NUMBERS_OF_DATA,
-    text_of,
 )
 from context_search.adapters.postgres.pool import BATCH_BYTES, Transaction
 from context_search.domain.errors import NotFoundError
@@ -54,7 +53,7 @@ class PostgresVersions:
 
     tx: Transaction
 
-    def overwritten(self, table_id: int, *, project_id: int, max_bytes: int | None) -> Overwritten:
+    def overwritten(self, table_id: int, *, project_id: int, max_bytes: int) -> Overwritten:
         # Of a document that is large even when compressed nothing is written out in vain. First
         # the lock: who waited for it must not see the document as it was before. OFFSET 0: the
         # text is written out once, and not to disk as that of a CTE.
@@ -66,18 +65,16 @@ class PostgresVersions:
             SELECT revision, kept.settings,
                 (SELECT CAST(COALESCE(sum(bytes), 0) AS bigint) FROM table_history
                  WHERE project_id = :project),
-                CASE WHEN CAST(:most AS bigint) IS NULL OR octet_length(written.text) <= :most
-                THEN written.text END,
-                data IS NOT NULL
+                CASE WHEN data IS NULL THEN 'null'
+                    WHEN octet_length(written.text) <= :most THEN written.text END
             FROM locked,
                 LATERAL (
                     SELECT COALESCE((SELECT history_settings.settings FROM history_settings
                                      WHERE project_id = :project), '{{}}') AS settings
                     OFFSET 0) AS kept,
                 LATERAL (
-                    SELECT CASE WHEN (CAST(:most AS bigint) IS NULL
-                            OR pg_column_size(data) <= :most
-                            AND kept.settings ->> 'keep_count' IS DISTINCT FROM '0')
+                    SELECT CASE WHEN pg_column_size(data) <= :most
+                        AND kept.settings ->> 'keep_count' IS DISTINCT FROM '0'
                         AND {NUMBERS_OF_DATA} <= {MAX_NUMBERS_BYTES}
                     THEN CAST(data AS text) END AS text
                     OFFSET 0) AS written
@@ -88,9 +85,7 @@ class PostgresVersions:
         )
         if not rows:
             raise NotFoundError("there is no such table")
-        [[revision, settings, used, text, has_document]] = rows
-        if not has_document or max_bytes is None:
-            text = text_of(text, has_document)
+        [[revision, settings, used, text]] = rows
         kept = HistoryLimits.from_mapping(json.loads(settings))
         return Overwritten(revision, text, kept, used)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.catalog.presence import ITS_TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.presence import (
+    ITS_TABLE_IS_THERE,
+    LIVE,
+    TABLE_IS_THERE,
+)
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.limits import ProjectLimits, Usage
+from context_search.domain.limits import Held, ProjectLimits, Usage
 from context_search.domain.model import Claim
 
 _IS_COLD = "used_at < clock_timestamp() - make_interval(secs => :idle)"
@@ -57,6 +61,25 @@ _ROOM_OF_WAITING = f"""
     ORDER BY room.project_id, used_at DESC, room.id
 """
 
+# pg_column_size reads no document: it is what Postgres stores, compressed.
+_HELD: Mapping[Held, str] = {
+    "tables": f"""
+        SELECT count(*) FROM context_table WHERE project_id = :project AND {TABLE_IS_THERE}
+    """,
+    "document_bytes": f"""
+        SELECT CAST(COALESCE(sum(pg_column_size(data)), 0) + (
+            SELECT COALESCE(sum(bytes), 0) FROM upload
+            WHERE project_id = :project AND state = 'importing') AS bigint)
+        FROM context_table WHERE project_id = :project AND {TABLE_IS_THERE}
+    """,
+    "tools": f"SELECT count(*) FROM tool WHERE project_id = :project AND {LIVE}",
+    "keys": """
+        SELECT count(*) FROM api_key
+        WHERE project_id = :project AND revoked_at IS NULL
+          AND (expires_at IS NULL OR expires_at > clock_timestamp())
+    """,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class PostgresQuotas:
@@ -74,6 +97,10 @@ class PostgresQuotas:
             project=project_id,
         )
         return Usage(*row)
+
+    def held(self, project_id: int, kind: Held) -> int:
+        [[held]] = self.tx.run(_HELD[kind], project=project_id)
+        return int(held)
 
     def room(self, index_id: int, limits: ProjectLimits) -> Usage:
         rows = self.tx.run(

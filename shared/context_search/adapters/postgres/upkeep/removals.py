@@ -9,7 +9,7 @@ from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.limits import search_pool
+from context_search.domain.limits import project_pools
 from context_search.ports.upkeep.removals import Removal, RemovalEnd
 
 CHUNKS_PER_DELETE = 20_000
@@ -52,7 +52,7 @@ _BY_INDEX = "SET LOCAL enable_seqscan = off"
 _WITHOUT_FOREIGN_KEY = (
     "DELETE FROM outbox WHERE project_id = :id",
     "DELETE FROM idempotency_key WHERE project_id = :id",
-    "DELETE FROM permit WHERE pool = :pool",
+    "DELETE FROM permit WHERE pool = ANY(CAST(:pools AS text[]))",
 )
 
 
@@ -182,8 +182,9 @@ class PostgresRemovals:
         if not self.tx.run(_DELETE[removal.kind], id=removal.row_id):
             return "kept"
         if removal.kind == "project":
+            pools = project_pools(removal.row_id)
             for statement in _WITHOUT_FOREIGN_KEY:
-                self.tx.run(statement, id=removal.row_id, pool=search_pool(removal.row_id))
+                self.tx.run(statement, id=removal.row_id, pools=pools)
         return "removed"
 
     def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:

@@ -40,7 +40,8 @@ router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["keys"])
 
 _YEAR_S = 31_536_000
 _Scopes = Annotated[list[Permission], Field(min_length=1, max_length=3)]
-_Lifetime = Annotated[int, Field(ge=1, le=10 * _YEAR_S)]
+Lifetime = Annotated[int, Field(ge=1, le=10 * _YEAR_S)]
+"""Seconds that a key is good for."""
 
 
 class CreateMcpKeyBody(Body):
@@ -51,7 +52,7 @@ class CreateMcpKeyBody(Body):
 
     model_config = example(name="desk")
     name: Name | None = None
-    expires_in: Annotated[_Lifetime | LeftOut, NotNull] = None
+    expires_in: Annotated[Lifetime | LeftOut, NotNull] = None
 
     def options(self) -> KeyOptions:
         """Returns what is wanted."""

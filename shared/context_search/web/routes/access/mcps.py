@@ -29,8 +29,10 @@ from context_search.web.fields import (
     Cursor,
     Id,
     KnownId,
+    LeftOut,
     Name,
     NextCursor,
+    NotNull,
     Time,
     example,
     next_cursor,
@@ -41,6 +43,7 @@ from context_search.web.routes.access.keys import (
     CreateMcpKeyBody,
     Keys,
     KeysAnswer,
+    Lifetime,
     NewKeyAnswer,
     RotateKeyBody,
     UseKeys,
@@ -58,7 +61,7 @@ class BindingBody(Body):
 
 
 class CreateMcpBody(Body):
-    """``POST /api/v1/mcps``"""
+    """``POST /api/v1/mcps``. ``key_expires_in``: seconds, of the first key."""
 
     model_config = example(project_id=1, name="support", bindings=[{"tool_id": 1}])
     project_id: Id
@@ -66,6 +69,7 @@ class CreateMcpBody(Body):
     bindings: Annotated[list[BindingBody], Field(max_length=100)] = Field(default_factory=list)
     replace: Replacing = "off"
     confirm: Confirmation = "required"
+    key_expires_in: Annotated[Lifetime | LeftOut, NotNull] = None
 
 
 class ChangeMcpBody(Body):
@@ -118,6 +122,7 @@ class NewMcpAnswer(McpAnswer):
 
     tool_ids: list[KnownId]
     api_key: str
+    key_expires_at: Time | None
 
 
 class McpsAnswer(Answer):
@@ -268,11 +273,21 @@ async def create_mcp(body: CreateMcpBody, caller: MayManage, use: Use, once: Onc
     def create() -> JSONResponse:
         bindings = [(binding.tool_id, binding.status) for binding in body.bindings]
         mcp, key = use.create(
-            caller, body.name, bindings, replacing=body.replace, confirmation=body.confirm
+            caller,
+            body.name,
+            bindings,
+            replacing=body.replace,
+            confirmation=body.confirm,
+            lifetime_s=body.key_expires_in,
         )
         tool_ids = [binding.tool_id for binding in body.bindings]
-        made = NewMcpAnswer(**dict(McpAnswer.of(mcp)), tool_ids=tool_ids, api_key=key.text)
-        return made.response(201)
+        made = NewMcpAnswer(
+            **dict(McpAnswer.of(mcp)),
+            tool_ids=tool_ids,
+            api_key=key.text,
+            key_expires_at=key.key.expires_at,
+        )
+        return made.response(201, {"Location": f"/api/v1/mcps/{mcp.id}"})
 
     return once.answer(caller.project_id, create)
 

@@ -50,7 +50,7 @@ async def make_sign_in_code(caller: MayManage, use: Use) -> Response:
     return SignInCodeAnswer(code=made.text, expires_at=made.expires_at).response(201)
 
 
-@router.post("/sign-in", status_code=201, response_model=NewKeyAnswer, responses=refused(401))
+@router.post("/sign-in", status_code=201, response_model=NewKeyAnswer, responses=refused(401, 409))
 async def sign_in(use: Use, body: SignInBody) -> Response:
     """Gives a key of the console for a code, once. A wrong, used or old code is 401 alike."""
     return NewKeyAnswer.shown(use.redeem(body.code)).response(201)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from aws_lambda_powertools import Logger
 from fastapi import APIRouter, Query, Response
@@ -238,8 +238,10 @@ class UndoneAnswer(Answer):
     @classmethod
     def of(cls, done: ExecutedPlan, undoes: int, *, dry_run: bool) -> UndoneAnswer:
         """Returns what is told of an undo, or of what one would do."""
-        plan, is_whole = done.plan, not done.kept_count
-        counted: Literal["done", "partial"] = "done" if is_whole else "partial"
+        plan = done.plan
+        counted: PlanState = "partial" if done.done_count else "failed"
+        if not done.kept_count:
+            counted = "done"
         return cls(
             plan_id=None if dry_run else plan.id,
             undoes=undoes,

@@ -31,7 +31,7 @@ class MatchesAnswer(Answer):
     cursor: NextCursor | None
 
 
-@router.get("", responses=refused(409, 413))
+@router.get("", responses=refused(409, 413, 429))
 async def list_matches(
     plan_id: PlanId,
     caller: ReplaceOwner,

@@ -252,6 +252,7 @@ class SearchIndexAnswer(Answer):
     weights_from: WeightsFrom
     calibration: CalibrationAnswer | None
     model: IndexModelAnswer
+    can_roll_back: bool
     hint: Absent[EmptyHint] = None
     longest_string: Absent[Count] = None
     rebuild: Absent[RebuildProgressAnswer] = None
@@ -272,6 +273,7 @@ class SearchIndexAnswer(Answer):
             not_indexed=[NotIndexedAnswer.of(node) for node in status.not_indexed],
             **ranking_of(status.tool.search, status.index),
             model=IndexModelAnswer.of(status.index),
+            can_roll_back=status.can_roll_back,
             **emptiness(status),
             rebuild=RebuildProgressAnswer.of(status.rebuild),
         )

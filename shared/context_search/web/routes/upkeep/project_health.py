@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from datetime import date
 from typing import Annotated
 
 from fastapi import APIRouter
@@ -52,10 +54,32 @@ class CleanupRunAnswer(Answer):
 
 
 class StoredAnswer(Answer):
-    """What a project holds, or may hold."""
+    """What a project holds, or may hold. Keys are those that are good.
+
+    Bytes of documents are those that Postgres stores.
+    """
 
     chunks: Count
     vector_bytes: Count
+    tables: Count
+    document_bytes: Count
+    tools: Count
+    keys: Count
+
+
+class SpentAnswer(Answer):
+    """What was spent on models in a day (UTC): by indexing, and by reranked searches."""
+
+    day: date
+    embedding_tokens: Count
+    reranks: Count
+
+
+class DailyLimitsAnswer(Answer):
+    """What may be spent in a day; null: there is no limit."""
+
+    embedding_tokens: Count | None
+    reranks: Count | None
 
 
 class IndexCountsAnswer(Answer):
@@ -88,6 +112,8 @@ class ProjectHealthAnswer(Answer):
     cleanup: CleanupRunAnswer | None
     usage: StoredAnswer
     limits: StoredAnswer
+    spent: list[SpentAnswer]
+    daily_limits: DailyLimitsAnswer
     indexes: IndexCountsAnswer
     integrity: list[IntegrityAnswer]
     errors: list[ErrorCountAnswer]
@@ -112,8 +138,16 @@ async def read_project_health(caller: ReadOwner, use: Use) -> ProjectHealthAnswe
             waiting=readings.orders, oldest_seconds=round(readings.oldest_order_s)
         ),
         cleanup=CleanupRunAnswer.of(health.cleanup),
-        usage=StoredAnswer(chunks=health.usage.chunks, vector_bytes=health.usage.vector_bytes),
-        limits=StoredAnswer(chunks=limits.max_chunks, vector_bytes=limits.max_vector_bytes),
+        usage=StoredAnswer(
+            chunks=health.usage.chunks, vector_bytes=health.usage.vector_bytes, **health.held
+        ),
+        limits=StoredAnswer(
+            chunks=limits.max_chunks,
+            vector_bytes=limits.max_vector_bytes,
+            **asdict(use.limits.bounds),
+        ),
+        spent=[SpentAnswer(**asdict(each)) for each in health.spent],
+        daily_limits=DailyLimitsAnswer(**asdict(use.limits.daily)),
         indexes=IndexCountsAnswer(
             live=readings.indexes,
             building=readings.building,

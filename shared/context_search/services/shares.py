@@ -1,0 +1,45 @@
+"""How much of a deployment's capacity one project's expensive requests may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from context_search.domain.errors import ManagementBackpressureError
+from context_search.domain.limits import MANAGEMENT_POOL, management_pool, wait_pool
+from context_search.ports.store import Store
+from context_search.services.alone import permitted
+
+MANAGED_PER_PROJECT = 2
+MANAGED_IN_ALL = 8
+WAITS_PER_PROJECT = 4
+LEASE_S = 30.0
+"""Lease of a permit in seconds: API Gateway ends every request before that."""
+RETRY_AFTER_S = 1.0
+
+
+@contextmanager
+def managing(store: Store, project_id: int) -> Iterator[None]:
+    """Holds a place among the expensive management requests of a project, and of all projects.
+
+    Each of them parses documents of many megabytes. Raises ManagementBackpressureError at once.
+    """
+    pools = {management_pool(project_id): MANAGED_PER_PROJECT, MANAGEMENT_POOL: MANAGED_IN_ALL}
+    with ExitStack() as held:
+        for pool, size in pools.items():
+            if not held.enter_context(permitted(store, project_id, pool, size, lease_s=LEASE_S)):
+                whose = "all projects together" if pool == MANAGEMENT_POOL else "the project"
+                raise ManagementBackpressureError(
+                    f"{whose} may have {size} previews, pages of matches, comparisons and dry runs"
+                    " in progress: repeat this request when one has ended",
+                    retry_after_s=RETRY_AFTER_S,
+                )
+        yield
+
+
+@contextmanager
+def waiting(store: Store, project_id: int) -> Iterator[bool]:
+    """Yields whether the caller may wait: a few requests of a project wait at a time."""
+    pool = wait_pool(project_id)
+    with permitted(store, project_id, pool, WAITS_PER_PROJECT, lease_s=LEASE_S) as may_wait:
+        yield may_wait

@@ -1,0 +1,51 @@
+"""What is spent on models for a project: noted before it is spent, and refused over a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from context_search.domain.errors import EmbeddingLimitError, RerankLimitError
+from context_search.domain.limits import DailyLimits
+from context_search.domain.text.chunking import estimated_tokens
+from context_search.ports.outside import Clock, Deadline
+from context_search.ports.store import Store
+
+NO_LIMITS = DailyLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Who notes it; ``limits`` are those of every project."""
+
+    store: Store
+    clock: Clock
+    limits: DailyLimits = NO_LIMITS
+
+    def embed(self, index_id: int, texts: Sequence[str]) -> None:
+        """Notes the tokens of texts. Raises EmbeddingLimitError until the next day begins."""
+        tokens = sum(map(estimated_tokens, texts))
+        with self.store.for_all("carry out an order") as work:
+            is_noted = work.ledger.spend(index_id, self.limits, tokens=tokens)
+        if not is_noted:
+            raise EmbeddingLimitError(
+                f"the project may have {self.limits.embedding_tokens} tokens embedded in a day"
+                " (UTC), and today's are spent: indexing goes on tomorrow",
+                retry_after_s=self._until_tomorrow_s(),
+            )
+
+    def rerank(self, project_id: int, index_id: int, deadline: Deadline) -> None:
+        """Notes one request to a reranking model. Raises RerankLimitError."""
+        with self.store.for_project(project_id, deadline) as work:
+            is_noted = work.ledger.spend(index_id, self.limits, reranks=1)
+        if not is_noted:
+            raise RerankLimitError(
+                f"the project may have {self.limits.reranks} requests to a reranking model in a"
+                " day (UTC), and today's are spent"
+            )
+
+    def _until_tomorrow_s(self) -> float:
+        now = self.clock.now()
+        tomorrow = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        return (tomorrow - now).total_seconds()
