@@ -23,9 +23,9 @@ BUILT = ROOT / ".aws-sam" / "build"
 SHARED = BUILT / "SharedLayer" / "python"
 HOST = ROOT / ".build" / "host"
 RUNTIME_CLIENT = ROOT / "requirements" / "runtime.txt"
-LIMIT_MB = 122  # Lambda's own limit is 250, layers and function together
+LIMIT_MB = 123  # Lambda's own limit is 250, layers and function together
 # So that the build says which of them has grown; a function has our own code only.
-LIMITS_MB = {"CoreLayer": 47, "EmbeddingLayer": 72, "SharedLayer": 5}
+LIMITS_MB = {"CoreLayer": 47, "EmbeddingLayer": 72, "SharedLayer": 6}
 FUNCTION_LIMIT_MB = 1
 # What the Lambda runtime itself brings, at the versions the local stack has.
 RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "python-dateutil", "six", "urllib3")

@@ -110,3 +110,17 @@ def test_a_port_is_chosen_before_it_is_bound_by_postgres_alone() -> None:
         if "local.processes.free_port" in set(names_in(path))
     }
     assert choosers == {"local/postgres/server.py"}
+
+
+def test_parameters_of_tests_have_an_order() -> None:
+    # Two workers that list them differently end the whole run.
+    unordered = {
+        f"{relative(path)}:{node.lineno}"
+        for path in python_files("tests")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parametrize")
+        for values in node.args[1:2]
+        if isinstance(values, ast.Set | ast.SetComp | ast.BinOp)
+        and not isinstance(getattr(values, "op", None), ast.Add | ast.Mult)
+    }
+    assert unordered == set()

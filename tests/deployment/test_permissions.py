@@ -39,7 +39,7 @@ def test_the_roles_are_the_known_ones(resources: Resources) -> None:
     assert statement["Principal"] == {"Service": ["codedeploy.amazonaws.com"]}
 
 
-@pytest.mark.parametrize("role", GRANTED.keys() - {"CleanupFunctionScheduleRole"})
+@pytest.mark.parametrize("role", sorted(GRANTED.keys() - {"CleanupFunctionScheduleRole"}))
 @pytest.mark.parametrize(
     ("condition", "more"),
     [
