@@ -168,11 +168,12 @@ endurance: setup-dev ## random edits, kills and restarts, then proof (MINUTES=10
 
 conformance: ## official MCP suite, Inspector and clients, the API's contract and walk (needs npm)
 	@scripts/setup.sh .venv requirements/conformance.txt
+	@scripts/setup.sh .venv-clients requirements/clients.txt
 	@$(python) -m pytest -n $(WORKERS) --dist loadfile tests/conformance -o python_files='check_*.py'
 
 compile: setup-dev ## recompile every requirements file, keeping pins that still fit (UPGRADE=package)
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 
 clean: ## remove everything that was built or installed here
-	@rm -rf .venv .venv-build .venv-console console/node_modules console/made .venv-deploy .venv-eval .venv-templates .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .venv-build .venv-clients .venv-console console/node_modules console/made .venv-deploy .venv-eval .venv-templates .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -15,6 +15,7 @@ from context_search.adapters.secrets import with_values
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS
 from local.emulator import CREDENTIALS, UPLOAD_BUCKET, queue_url
 from local.invocation import REGION
+from local.loopback_only import LOOPBACK_HOSTS
 from local.options import DEFAULT_SCHEDULE_EVERY_S, DEFAULT_WORKERS
 from local.template import Template, TemplateError
 from local.variables import Variables
@@ -65,7 +66,7 @@ _LOCAL_ONLY = {
     "POWERTOOLS_SERVICE_NAME": "context-search",
     # API Gateway answers under its own names only. Here a web page whose name its owner leads to
     # this machine comes with that name.
-    "ALLOWED_HOSTS": "127.0.0.1:* localhost:* [::1]:*",
+    "ALLOWED_HOSTS": " ".join(LOOPBACK_HOSTS),
     # Lambda runs one request at a time; here every handler thread may need a connection.
     "DATABASE_CONNECTIONS": "104",
     # One machine is restarted often and has nobody else's late writes to fear, so what a killed

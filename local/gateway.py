@@ -2,6 +2,8 @@
 
 An integration has 30 seconds, and a request line with its headers 10,240 bytes, as at API Gateway.
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
+API Gateway answers under its own names only. This one answers under those of this machine: a web
+page whose name its owner leads here (DNS rebinding) comes with that name.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial
 
 import uvicorn
+from starlette.datastructures import Headers
 
+from context_search.mcp.transport import is_listed
 from local.fair_threads import FairThreads
 from local.http_events import (
     HttpRequest,
@@ -34,6 +38,7 @@ from local.http_events import (
     response_of,
 )
 from local.invocation import LambdaFunction
+from local.loopback_only import LOOPBACK_HOSTS
 from local.routes import RouteMatch, RouteTable
 
 Send = Callable[[Message], Awaitable[None]]
@@ -58,8 +63,10 @@ class GatewayApp:
         self,
         functions: Iterable[LambdaFunction],
         threads: FairThreads,
+        hosts: Collection[str] = LOOPBACK_HOSTS,
         timeout_s: float = INTEGRATION_TIMEOUT_S,
     ) -> None:
+        self._hosts = hosts
         self._routes = RouteTable(functions)
         self._threads = threads
         self._timeout_s = timeout_s
@@ -76,6 +83,8 @@ class GatewayApp:
             response = _BAD_LENGTH
         elif head_bytes(scope) > MAX_HEAD_BYTES:
             response = _message(431, "Request Header Fields Too Large")
+        elif not is_listed(Headers(scope=scope).get("host", ""), self._hosts):
+            response = _message(421, "Misdirected Request")
         else:
             response = await self._respond(scope, body)
         headers = [
@@ -148,13 +157,14 @@ class Gateway:
         self,
         functions: Iterable[LambdaFunction],
         listener: socket.socket,
+        hosts: Collection[str] = LOOPBACK_HOSTS,
         timeout_s: float = INTEGRATION_TIMEOUT_S,
     ) -> None:
         self._threads = FairThreads(HANDLER_THREADS, CALLER_THREADS)
         self._listener = listener
         self._server = uvicorn.Server(
             uvicorn.Config(
-                GatewayApp(functions, self._threads, timeout_s),
+                GatewayApp(functions, self._threads, hosts, timeout_s),
                 lifespan="off",
                 ws="none",  # an HTTP API serves the request and lets the upgrade be
                 log_config=None,

@@ -13,6 +13,9 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+"""The names of this machine, as ``ALLOWED_HOSTS`` has them."""
+
 
 def loopback_only(app: ASGIApp, *, pages: Collection[str] = (), uploads: str = "") -> ASGIApp:
     """The application for programs of this machine.

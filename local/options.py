@@ -27,11 +27,13 @@ class RunnerOptions:
     """The runner's one argument, as JSON.
 
     ``listener_fd`` is the HTTP socket, ``ready_fd`` the pipe that gets a line when it serves.
-    ``emulator_url`` None: SQS is AWS itself. ``local_model``: load the shipped model.
+    ``hosts`` are the names that requests may come by. ``emulator_url`` None: SQS is AWS itself.
+    ``local_model``: load the shipped model.
     """
 
     template: str
     listener_fd: int
+    hosts: tuple[str, ...]
     ready_fd: int
     queue_url: str
     emulator_url: str | None

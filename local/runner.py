@@ -79,7 +79,7 @@ def _start_parts(
         create_queues(client, template)
         create_bucket(options.emulator_url)
     listener = socket.socket(fileno=options.listener_fd)
-    parts.enter_context(Gateway(functions, listener))
+    parts.enter_context(Gateway(functions, listener, options.hosts))
     for function in functions:
         for mapping in function.spec.queues:
             parts.enter_context(

@@ -27,6 +27,7 @@ from local.environment import (
     queue_urls,
     turbopuffer_url,
 )
+from local.loopback_only import LOOPBACK_HOSTS
 from local.model_check import check_model
 from local.options import ROOT, RunnerOptions, StackOptions
 from local.postgres import PostgresServer
@@ -182,6 +183,7 @@ class Stack:
         options = RunnerOptions(
             template=str(self._options.template),
             listener_fd=listener.fileno(),
+            hosts=(*LOOPBACK_HOSTS, *(read.allowed_hosts or ())),
             ready_fd=says_ready,
             queue_url=self.endpoints.queue_url,
             emulator_url=self.endpoints.emulator_url,

@@ -30,6 +30,7 @@ compile requirements/console --universal --python-version 3.11 -c requirements/c
 compile requirements/local --universal --python-version 3.11 -c requirements/dev.txt
 compile requirements/cli --universal --python-version 3.11 -c requirements/dev.txt
 compile requirements/eval --universal --python-version 3.11 -c requirements/dev.txt
+compile requirements/clients --universal --python-version 3.11
 compile requirements/build --universal --python-version 3.11
 compile requirements/runtime --universal --python-version 3.11
 compile requirements/deploy --universal --python-version 3.11

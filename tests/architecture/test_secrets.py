@@ -45,6 +45,7 @@ def tracked() -> list[Path]:
     hidden = {
         ".venv",
         ".venv-build",
+        ".venv-clients",
         ".venv-deploy",
         ".venv-eval",
         ".venv-templates",

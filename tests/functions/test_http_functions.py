@@ -88,6 +88,15 @@ def test_a_request_is_answered_whatever_its_host(deployed: Deployment, host: str
     problem(deployed.functions["create_tool"].invoke(request), 404, "NOT_FOUND")
 
 
+def test_an_empty_idempotency_key_is_no_key(deployed: Deployment) -> None:
+    request = event("create_tool")
+    request |= {"routeKey": "POST /api/v1/projects", "rawPath": "/api/v1/projects"}
+    request["requestContext"]["http"]["path"] = "/api/v1/projects"
+    request["headers"] |= {"x-internal-secret": SECRET, "idempotency-key": ""}
+    request["body"] = json.dumps({"name": "one"})
+    problem(deployed.functions["create_tool"].invoke(request), 422, "INVALID_INPUT")
+
+
 def test_mcp_judges_the_host_as_it_came(deployed: Deployment) -> None:
     page = "https://[::1]:8443"
     for host, status in (("[::1]:8443", 401), ("[::1]:1", 403), ("a:b:c", 403)):

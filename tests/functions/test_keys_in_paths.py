@@ -34,7 +34,7 @@ def test_a_key_in_a_path_is_in_no_log(
     lines: list[str] = []
     with listening(lines):
         gateway: Any = GatewayApp(deployed.functions.values(), FairThreads(1, 1))
-        response = TestClient(gateway).request(method, path, headers=headers)
+        response = TestClient(gateway, "http://localhost").request(method, path, headers=headers)
     assert response.status_code in {401, 404, 405, 415}
     printed = capfd.readouterr()
     # The test client's own lines name what it asked for; no function has that client.
@@ -45,7 +45,7 @@ def test_a_key_in_a_path_is_in_no_log(
 def asked(deployed: Deployment, method: str, path: str, body: object) -> int:
     """One request through the gateway; the status."""
     gateway: Any = GatewayApp(deployed.functions.values(), FairThreads(1, 1))
-    return TestClient(gateway).request(method, path, json=body).status_code
+    return TestClient(gateway, "http://localhost").request(method, path, json=body).status_code
 
 
 def message(method: str, **params: object) -> dict[str, object]:

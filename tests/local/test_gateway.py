@@ -46,7 +46,7 @@ def _serving(handler: Handler, timeout_s: float = 30) -> Iterator[_Site]:
     )
     listener = listen(0)
     port = listener.getsockname()[1]
-    with Gateway([function], listener, timeout_s):
+    with Gateway([function], listener, timeout_s=timeout_s):
         yield _Site(port)
 
 
@@ -60,6 +60,16 @@ def _response(result: Any) -> dict[str, Any]:
 
 def _echo(event: dict[str, Any], _: Any) -> dict[str, Any]:
     return event
+
+
+@pytest.mark.parametrize(
+    "host", ["rebound.example", "rebound.example:8787", "localhost.example", ""]
+)
+def test_another_name_than_this_machines_reaches_no_handler(host: str) -> None:
+    with _serving(_echo) as site:
+        status, _, body = site.call("GET", "/f/a", Host=host)
+        assert (status, json.loads(body)) == (421, {"message": "Misdirected Request"})
+        assert site.call("GET", "/f/a", Host="localhost")[0] == 200
 
 
 def test_a_request_reaches_the_handler_of_its_route() -> None:
@@ -240,7 +250,7 @@ def test_an_upgrade_to_websocket_is_let_be_as_by_an_http_api(
         reply = _raw(
             site,
             "GET /f HTTP/1.1",
-            "Host: h",
+            "Host: localhost",
             *upgrade,
             "Sec-WebSocket-Key: eA==",
             "Origin: http://a",

@@ -43,6 +43,23 @@ def test_a_missing_or_unsafe_id_is_replaced_by_a_new_one(api: Api, given: str | 
     assert all(re.fullmatch("[0-9a-f]{32}", each) for each in seen)
 
 
+def test_no_answer_is_stored_or_taken_for_another_type(api: Api) -> None:
+    for path in ("/healthz", "/openapi.json", "/api/v1/whoami", "/nowhere", "/mcp"):
+        headers = api("GET", path).headers
+        assert (headers["cache-control"], headers["x-content-type-options"]) == (
+            "no-store",
+            "nosniff",
+        )
+    assert api.http.get("/console").headers["cache-control"] == "no-cache"
+
+
+def test_the_message_of_a_check_is_not_introduced_by_its_library(api: Api) -> None:
+    answer = problem(api("GET", "/api/v1/tables?limit=x"), 422, "INVALID_INPUT")
+    [error] = answer["errors"]
+    assert error["message"].startswith("Input should be")
+    assert answer["detail"] == f"query.limit: {error['message']}"
+
+
 @pytest.fixture
 def faulty(parts: LocalParts) -> Iterator[httpx2.Client]:
     """An application with a route that fails in a way that nobody has thought of."""
@@ -120,6 +137,7 @@ def test_a_body_without_credentials_is_not_even_read(api: Api, operation: tuple[
         ("POST", "/api/v1/tables/1/outline", QUESTION_BYTES),
         ("POST", "/api/v1/projects/1/replace/preview", QUESTION_BYTES),
         ("PUT", "/api/v1/tables/1/data", MAX_INLINE_BYTES),
+        ("PUT", "/api/v1/projects/1/judged-sets/s", MAX_INLINE_BYTES),
         ("POST", "/api/v1/tables/1/data/merge", MAX_INLINE_BYTES),
     ],
 )

@@ -38,6 +38,8 @@ def test_the_page_is_served_to_everybody_as_it_was_built(api: Api) -> None:
     assert response.headers["content-encoding"] == "gzip"
     assert response.headers["x-content-type-options"] == "nosniff"
     assert response.headers["referrer-policy"] == "no-referrer"
+    assert response.headers["strict-transport-security"] == "max-age=31536000"
+    assert "camera=()" in response.headers["permissions-policy"].split(", ")
     plain = api.http.get("/console", headers={"accept-encoding": "identity"})
     assert "content-encoding" not in plain.headers
     assert plain.text == PAGE

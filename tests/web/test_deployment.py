@@ -59,7 +59,7 @@ def test_many_projects_come_in_pages(api: Api) -> None:
 def mine(api: Api, path: str) -> list[dict[str, Any]]:
     """The generations of the project that were ordered, or are under way."""
     found = [each for page in pages(api, "POST", path, 202) for each in page["generations"]]
-    return [each for each in found if each["namespace"].startswith(f"project_{api.project_id}_")]
+    return [each for each in found if f"_project_{api.project_id}_" in each["namespace"]]
 
 
 def total(api: Api, path: str, name: str) -> int:

@@ -87,10 +87,10 @@ def admit(
     if request.method != "POST" and not is_preflight:
         # Neither era needs another method: there are no streams to open and no sessions to end.
         raise RefusedError(McpResponse(405, {"allow": "POST"}))
-    if allowed_hosts is not None and not _listed(request.headers.get("host", ""), allowed_hosts):
+    if allowed_hosts is not None and not is_listed(request.headers.get("host", ""), allowed_hosts):
         raise refused(421, RpcError(INVALID_REQUEST, "this Host is not served here"))
     origin = request.headers.get("origin")
-    is_foreign = origin is not None and not _listed(origin, allowed_origins)
+    is_foreign = origin is not None and not is_listed(origin, allowed_origins)
     if is_foreign and not _is_own(request, judged=allowed_hosts is not None):
         raise refused(403, RpcError(INVALID_REQUEST, "this Origin is not allowed"))
     if is_preflight:
@@ -114,7 +114,7 @@ def shared_with_page(
 ) -> McpResponse:
     """The answer, readable for a web page whose origin is allowed; for others as it was."""
     origin = request.headers.get("origin")
-    if origin is None or not _listed(origin, allowed_origins):
+    if origin is None or not is_listed(origin, allowed_origins):
         return response
     shared = {
         "access-control-allow-origin": origin.strip(),
@@ -124,7 +124,8 @@ def shared_with_page(
     return replace(response, headers={**response.headers, **shared})
 
 
-def _listed(value: str, allowed: Collection[str]) -> bool:
+def is_listed(value: str, allowed: Collection[str]) -> bool:
+    """Returns whether a ``Host`` or an ``Origin`` is allowed; ``:*``: with any port, or none."""
     value = value.strip().lower()
     base, colon, port = value.rpartition(":")
     any_port = f"{base}:*" if colon and port.isdecimal() else f"{value}:*"

@@ -37,6 +37,8 @@ from context_search.web.query_parameters import KnownParameters
 # Mangum logs the path of every request, and a key may travel in it.
 logging.getLogger("mangum").setLevel(logging.CRITICAL)
 
+_OURS = "Value error, "
+"""What pydantic writes before the message of a check of ours."""
 _HOST = "context_search.host"
 LambdaHandler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
@@ -61,6 +63,8 @@ def http_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        servers=[{"url": "/", "description": "the deployment that serves this document"}],
+        generate_unique_id_function=lambda route: route.name,
         default_response_class=JSONResponse,  # numbers as Python writes them, not as pydantic does
         dependencies=[KnownParameters],
     )
@@ -171,7 +175,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
         return _answer(*unrouted(request))
     # Only where and what: the value that was refused may be a secret or a document.
     errors = [
-        {"field": ".".join(str(part) for part in item["loc"]), "message": item["msg"]}
+        {"field": ".".join(map(str, item["loc"])), "message": item["msg"].removeprefix(_OURS)}
         for item in error.errors()[:20]
     ]
     detail = f"{errors[0]['field']}: {errors[0]['message']}"

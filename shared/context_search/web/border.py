@@ -33,15 +33,18 @@ from context_search.web.callers import credential_checks
 BODY_BYTES = 64_000
 """How many bytes a body holds at most, on every route that is not below."""
 QUESTION_BYTES = 1_000_000
-"""The same of a question, a judged set, and what names a string by a pointer of any length."""
+"""The same of a question, and of what names a string by a pointer of any length."""
 SIGN_IN_BYTES = 1_000
 """The same of the one route that parses a body of a caller without credentials."""
-_DOCUMENTS = ("/api/v1/tables", "/data", "/data/replace", "/data/merge")
+# A judged set has lines of 1,000,000 bytes, which are longer as a JSON string.
+_DOCUMENTS = ("/api/v1/tables", "/data", "/data/replace", "/data/merge", "/{set_name}")
 _QUESTIONS = (
-    *("/search", "/explain", "/retrieve", "/preview", "/execute", "/undo", "/{set_name}"),
+    *("/search", "/explain", "/retrieve", "/preview", "/execute", "/undo"),
     *("/data/read", "/data/remove", "/outline", "/text", "/chunks", "/retry", "/tools/{tool_id}"),
 )
 _JSON = re.compile(r"application/([!#$&^_.+a-z0-9-]+\+)?json")  # RFC 6839: +json
+# Answers hold documents and keys. What a route says itself stays.
+_ON_EVERY_ANSWER = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
 
@@ -55,7 +58,8 @@ def with_request_ids(app: ASGIApp) -> ASGIApp:
     """Returns ``app`` with an id for every request: its ``X-Request-Id`` if safe, else a new one.
 
     Safe are 1 to 64 letters, digits, ``.``, ``_`` and ``-``: nothing that could forge a line of a
-    log. The answer carries it, problems and logs name it.
+    log. The answer carries it, problems and logs name it. No answer is stored on its way, or taken
+    for another type than it says, unless its route allows it.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +72,10 @@ def with_request_ids(app: ASGIApp) -> ASGIApp:
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)["X-Request-Id"] = chosen
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = chosen
+                for name, text in _ON_EVERY_ANSWER.items():
+                    headers.setdefault(name, text)
             await send(message)
 
         await app(scope, receive, answer)

@@ -23,7 +23,7 @@ OPERATORS = 0
 """Id that stands for internal callers in the rows of keys. No project has it."""
 _KEY = re.compile(r"[!-~]{1,255}")
 _SCHEMA = {"type": "string", "pattern": "^[!-~]{1,255}$", "examples": ["7c1f1f6e-import-42"]}
-_KEPT_HEADERS = ("etag", "cache-control", "location")
+_KEPT_HEADERS = ("etag", "location")
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ _PROBLEM = {
     "examples": [
         {
             "type": "about:blank",
-            "title": "Not found",
+            "title": "Not Found",
             "status": 404,
             "code": "NOT_FOUND",
             "detail": "there is no such table",
@@ -105,9 +105,20 @@ def contract() -> dict[str, Any]:
             operation["responses"].pop("422", None)
             for status, refusal in refused(*_refusals(operation)).items():
                 operation["responses"][str(status)] = refusal
-            if any(each["name"] == "pointer" for each in operation.get("parameters", [])):
+            parameters = operation.get("parameters", [])
+            if any(each["name"] == "pointer" for each in parameters):
                 operation["responses"]["431"] = _HEAD_TOO_LONG
+            for each in parameters:
+                each["schema"] = _not_null(each["schema"])
     return document
+
+
+def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Returns the schema of a parameter that may be left out: an address has no null."""
+    kinds = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
+    if len(kinds) != 1:
+        return schema
+    return {**kinds[0], **{name: said for name, said in schema.items() if name != "anyOf"}}
 
 
 def every_router() -> list[APIRouter]:

@@ -1,7 +1,7 @@
-"""Answers that clients ask for again and again: one that they have already is not sent twice.
+"""``If-None-Match``: an answer that a client has already is not sent twice.
 
-The tag is of the content: it saves the body and what a client makes of it, and none of our work.
-No counter could stand for these answers, as a status changes with the clock, too.
+It saves the body and what a client makes of it, and none of our work. The tag is the revision of
+what is shown, or one of the content: no counter stands for a status, which changes with the clock.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Response
+from pydantic import WithJsonSchema
 
 from context_search.web.fields import Answer
 
 # RFC 9110, section 13.1.2; a comparison is weak, so W/ does not count.
 _TAG = re.compile(r'\s*(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)')
+_SCHEMA = {"type": "string", "examples": ['"1"', 'W/"0f1e"']}
+_OF_A_BODY = ("content-type", "content-length", "content-encoding")
 NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
     304: {"description": "The client has it: If-None-Match names its tag"}
 }
@@ -33,11 +36,16 @@ class Polled:
         """Returns the answer with its weak tag; 304 without a body where the client has it."""
         whole = answer.response()
         opaque = f'"{hashlib.sha256(whole.body).hexdigest()[:32]}"'
-        tag = {"ETag": f"W/{opaque}"}
-        if self.known.strip() == "*" or opaque in _tags(self.known):
-            return Response(status_code=304, headers=tag)
-        whole.headers.update(tag)
-        return whole
+        whole.headers["ETag"] = f"W/{opaque}"
+        return self.unless_known(whole)
+
+    def unless_known(self, whole: Response) -> Response:
+        """Returns an answer that has a tag; 304 without a body where the client has it."""
+        opaque = whole.headers["ETag"].removeprefix("W/")
+        if self.known.strip() != "*" and opaque not in _tags(self.known):
+            return whole
+        kept = {name: text for name, text in whole.headers.items() if name not in _OF_A_BODY}
+        return Response(status_code=304, headers=kept)
 
 
 def _tags(text: str) -> list[str]:
@@ -49,10 +57,15 @@ def _tags(text: str) -> list[str]:
     return found if at == len(text) else []
 
 
-async def _polled(if_none_match: Annotated[list[str] | None, Header()] = None) -> Polled:
+async def _polled(
     # A list, because FastAPI takes repeated headers for the last.
+    if_none_match: Annotated[list[str] | None, WithJsonSchema(_SCHEMA), Header()] = None,
+) -> Polled:
     return Polled(",".join(if_none_match or ()))
 
 
 IfNoneMatch = Annotated[Polled, Depends(_polled)]
-"""For ``GET`` routes that are polled. A tag of any other form matches nothing."""
+"""For ``GET`` routes whose ETag changes whenever the answer does.
+
+A tag of any other form matches nothing.
+"""

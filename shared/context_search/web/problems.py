@@ -60,20 +60,21 @@ _STATUS: tuple[tuple[type[ContextSearchError], int], ...] = (
     (TokenIssuerUnavailableError, 503),
 )
 TITLES: Mapping[int, str] = {
-    400: "Bad request",
-    401: "Unauthenticated",
+    400: "Bad Request",
+    401: "Unauthorized",
     403: "Forbidden",
-    404: "Not found",
-    405: "Method not allowed",
+    404: "Not Found",
+    405: "Method Not Allowed",
     409: "Conflict",
-    412: "Precondition failed",
-    413: "Payload too large",
-    415: "Unsupported media type",
-    422: "Invalid input",
-    429: "Too many requests",
-    500: "Internal error",
-    503: "Service unavailable",
+    412: "Precondition Failed",
+    413: "Content Too Large",
+    415: "Unsupported Media Type",
+    422: "Unprocessable Content",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
 }
+"""The phrases of RFC 9110, as RFC 9457 wants the title of an ``about:blank`` problem."""
 
 
 def refused(*statuses: int) -> dict[int | str, dict[str, Any]]:

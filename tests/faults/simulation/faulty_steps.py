@@ -186,7 +186,7 @@ class SwapsWithoutHolding(Indexer):
 class DeleteSharedChunks(ManageTools):
     """Deleting a tool takes what other tools still need."""
 
-    def delete(self, principal: Principal, tool_id: int) -> None:
+    def delete(self, principal: Principal, tool_id: int, *, if_version: int | None = None) -> None:
         with self.store.for_all("test") as work:
             tool = work.tools.find(tool_id, project_id=principal.project_id)
             index = work.indexes.find(tool.index_id) if tool else None
@@ -194,7 +194,7 @@ class DeleteSharedChunks(ManageTools):
                 work.nodes.remove(
                     [node.id for node in work.nodes.known(index.generation.id, index.table_id or 0)]
                 )
-        ManageTools.delete(self, principal, tool_id)
+        ManageTools.delete(self, principal, tool_id, if_version=if_version)
 
 
 @dataclass(frozen=True, slots=True)

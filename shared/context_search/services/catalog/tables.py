@@ -180,10 +180,17 @@ class ManageTables:
             principal, table_id, if_revision, origin, lambda before: remove_value(before, path)
         )
 
-    def delete(self, principal: Principal, table_id: int) -> None:
-        """Makes a table, its tools and their hits unreachable; ``cleanup`` does the rest."""
+    def delete(
+        self, principal: Principal, table_id: int, *, if_revision: int | None = None
+    ) -> None:
+        """Makes a table, its tools and their hits unreachable; ``cleanup`` does the rest.
+
+        Raises NotFoundError, and ConflictError when ``if_revision`` is not the current revision.
+        """
         with self.store.for_project(principal.project_id) as work:
             live_table(work, principal, table_id)
+            if if_revision is not None and work.tables.lock(table_id) != if_revision:
+                raise ConflictError("the table has another revision by now")
             work.tables.mark_deleted(table_id)
 
     def _change(

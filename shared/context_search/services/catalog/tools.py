@@ -107,17 +107,18 @@ class ManageTools:
             )
         return status
 
-    def delete(self, principal: Principal, tool_id: int) -> None:
+    def delete(self, principal: Principal, tool_id: int, *, if_version: int | None = None) -> None:
         """Makes a tool unreachable at once; chunks that no other tool needs follow.
 
-        Raises NotFoundError.
+        Raises NotFoundError, and ConflictError when the settings have another version than
+        ``if_version``.
         """
         with self.store.for_project(principal.project_id) as work:
-            tool = work.tools.find(tool_id, project_id=principal.project_id)
-            if tool is None:
-                raise NotFoundError("there is no such tool")
+            tool = live_tool(work, tool_id, principal)
             # What creates tools and compares indexes takes the same rows, in another order.
             work.tables.lock(tool.scope.table_id)
+            if if_version not in (None, live_tool(work, tool_id, principal).settings.version):
+                raise ConflictError("the tool has other settings by now")
             work.tools.mark_deleted(tool_id)
             work.comparisons.uncover(tool_id)
             work.send(CompareIndex(tool.index_id, tool.scope.table_id))

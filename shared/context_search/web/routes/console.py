@@ -22,6 +22,7 @@ from starlette.responses import Response
 from context_search.domain.errors import NotFoundError, ObjectsUnavailableError
 from context_search.ports.outside import Objects
 from context_search.web.callers import part
+from context_search.web.polled import IfNoneMatch
 
 
 async def _check_is_on(is_on: Annotated[bool, part("settings.console")]) -> None:
@@ -36,6 +37,10 @@ router = APIRouter(tags=["console"], dependencies=[ConsoleOnly])
 
 FILE = Path(__file__).resolve().parents[1] / "console.html.gz"
 _SCRIPT = re.compile(rb"<script[^>]*>(.*?)</script>", re.DOTALL)
+_NO_DEVICES = ", ".join(
+    f"{device}=()"
+    for device in ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
+)
 _STYLE = re.compile(rb"<style[^>]*>(.*?)</style>", re.DOTALL)
 
 
@@ -64,6 +69,8 @@ class ConsolePage:
             "Content-Security-Policy": self._policy(),
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer",
+            "Strict-Transport-Security": "max-age=31536000",
+            "Permissions-Policy": _NO_DEVICES,
             "Cross-Origin-Opener-Policy": "same-origin",
             "Cross-Origin-Resource-Policy": "same-origin",
         }
@@ -112,12 +119,10 @@ Use = Annotated[ConsolePage, Depends(_page_of)]
 
 
 @router.get("/console", include_in_schema=False)
-async def console(request: Request, page: Use) -> Response:
+async def console(request: Request, page: Use, polled: IfNoneMatch) -> Response:
     """Answers with the file, or 304 when the browser has it."""
-    known = request.headers.get("if-none-match", "")
-    if page.headers["ETag"] in {tag.strip().removeprefix("W/") for tag in known.split(",")}:
-        return Response(status_code=304, headers=page.headers)
     takes_gzip = "gzip" in request.headers.get("accept-encoding", "").lower()
     body = page.gzipped if takes_gzip else page.content
     coding = {"Content-Encoding": "gzip"} if takes_gzip else {}
-    return Response(body, headers={**page.headers, **coding}, media_type="text/html")
+    whole = Response(body, headers={**page.headers, **coding}, media_type="text/html")
+    return polled.unless_known(whole)

@@ -287,7 +287,7 @@ async def create_mcp(body: CreateMcpBody, caller: MayManage, use: Use, once: Onc
             api_key=key.text,
             key_expires_at=key.key.expires_at,
         )
-        return made.response(201)
+        return made.response(201, {"Location": f"/api/v1/mcps/{mcp.id}"})
 
     return once.answer(caller.project_id, create)
 

@@ -13,6 +13,7 @@ from context_search.services.catalog.judged_sets import ManageJudgedSets
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import Owner, part
 from context_search.web.fields import Answer, Body, Count, KnownId, Time, example
+from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
 from context_search.web.revisions import IfMatch, etag
 
@@ -73,12 +74,18 @@ async def list_judged_sets(owner: Owner, use: Use) -> JudgedSetsAnswer:
     return JudgedSetsAnswer(judged_sets=[JudgedSetAnswer.of(each) for each in use.page(owner)])
 
 
-@router.get("/judged-sets/{set_name}", response_model=WholeJudgedSetAnswer, responses=refused(409))
-async def read_judged_set(set_name: SetName, owner: Owner, use: Use) -> JSONResponse:
+@router.get(
+    "/judged-sets/{set_name}",
+    response_model=WholeJudgedSetAnswer,
+    responses={**NOT_MODIFIED, **refused(409)},
+)
+async def read_judged_set(
+    set_name: SetName, owner: Owner, use: Use, polled: IfNoneMatch
+) -> Response:
     """Returns a judged set; the version is the ETag."""
     found = use.read(owner, set_name)
     told = WholeJudgedSetAnswer(**dict(JudgedSetAnswer.of(found)), lines=found.lines)
-    return told.response(headers=etag(found.version))
+    return polled.unless_known(told.response(headers=etag(found.version)))
 
 
 @router.put(

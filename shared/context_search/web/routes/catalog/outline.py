@@ -193,7 +193,7 @@ async def _in_url(
 
 
 @router.get("/outline", response_model=OutlineAnswer, responses=refused(413))
-async def outline(
+async def read_outline(
     table_id: TableId,
     caller: MayManage,
     use: Use,
@@ -204,7 +204,7 @@ async def outline(
 
 
 @router.post("/outline", response_model=OutlineAnswer)
-async def outline_at(
+async def read_outline_at(
     body: OutlineBody, table_id: TableId, caller: MayManage, use: Use
 ) -> JSONResponse:
     """Like ``GET …/outline``, with a pointer of any length."""

@@ -245,7 +245,8 @@ async def create_table(body: CreateTableBody, caller: MayManage, use: Use, once:
 
     def create() -> JSONResponse:
         table = use.create(caller, body.name, body.description, body.data, request_id=request_id())
-        return TableAnswer.of(table).response(201, etag(table.revision))
+        place = {"Location": f"/api/v1/tables/{table.id}"}
+        return TableAnswer.of(table).response(201, {**etag(table.revision), **place})
 
     return once.answer(caller.project_id, create)
 
@@ -265,29 +266,39 @@ async def list_tables(
     return polled.response(TablesAnswer(tables=tables, cursor=next_cursor(page.next_after)))
 
 
-@router.get("/tables/{table_id}", response_model=TableAnswer)
-async def read_table(table_id: TableId, caller: MayManage, use: Use) -> JSONResponse:
+@router.get("/tables/{table_id}", response_model=TableAnswer, responses=NOT_MODIFIED)
+async def read_table(
+    table_id: TableId, caller: MayManage, use: Use, polled: IfNoneMatch
+) -> Response:
     """Returns a table without its document."""
-    return _shown(use.read(caller, table_id))
+    return polled.unless_known(_shown(use.read(caller, table_id)))
 
 
 @router.delete("/tables/{table_id}", status_code=204, responses=refused(409))
-async def delete_table(table_id: TableId, caller: MayManage, use: Use) -> Response:
+async def delete_table(
+    table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
+) -> Response:
     """Deletes a table; its tools and their hits are gone at once."""
-    use.delete(caller, table_id)
+    use.delete(caller, table_id, if_revision=if_match)
     return Response(status_code=204)
 
 
-@router.get("/tables/{table_id}/data", response_model=DocumentAnswer, responses=refused(413))
+@router.get(
+    "/tables/{table_id}/data",
+    response_model=DocumentAnswer,
+    responses={**NOT_MODIFIED, **refused(413)},
+)
 async def read_document(
-    table_id: TableId, caller: MayManage, use: Use, pointer: PointerInUrl = ""
+    table_id: TableId, caller: MayManage, use: Use, polled: IfNoneMatch, pointer: PointerInUrl = ""
 ) -> Response:
     """Returns the document, or the value at ``pointer``; the revision is the ETag."""
-    return _value(use, caller, table_id, pointer)
+    return polled.unless_known(_value(use, caller, table_id, pointer))
 
 
 @router.post("/tables/{table_id}/data/read", response_model=DocumentAnswer, responses=refused(413))
-async def read_at(body: ReadBody, table_id: TableId, caller: MayManage, use: Use) -> Response:
+async def read_document_at(
+    body: ReadBody, table_id: TableId, caller: MayManage, use: Use
+) -> Response:
     """Like ``GET …/data``, with a pointer of any length."""
     return _value(use, caller, table_id, body.json_pointer)
 
@@ -338,7 +349,7 @@ async def remove_from_document(
 @router.post(
     "/tables/{table_id}/data/replace", response_model=TableAnswer, responses=refused(409, 413)
 )
-async def replace_at(
+async def replace_document_at(
     body: ReplaceBody, table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
 ) -> JSONResponse:
     """Like ``PUT …/data``, with a pointer of any length."""
@@ -349,7 +360,7 @@ async def replace_at(
 @router.post(
     "/tables/{table_id}/data/merge", response_model=TableAnswer, responses=refused(409, 413)
 )
-async def merge_at(
+async def patch_document_at(
     body: MergeBody, table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
 ) -> JSONResponse:
     """Like ``PATCH …/data``, with a pointer of any length."""
@@ -360,7 +371,7 @@ async def merge_at(
 @router.post(
     "/tables/{table_id}/data/remove", response_model=TableAnswer, responses=refused(409, 413)
 )
-async def remove_at(
+async def remove_from_document_at(
     body: RemoveBody, table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
 ) -> JSONResponse:
     """Like ``DELETE …/data``, with a pointer of any length."""

@@ -292,8 +292,9 @@ async def create_search_tool(
         # The tool is there, whatever becomes of the waiting: who asks again would make another.
         with suppress(ContextSearchError):
             status = use.statuses.wait(status.tool.id, caller, timeout_s=wait)
-        tag = etag(status.tool.settings.version)
-        return NewSearchToolAnswer.of(status).response(201, tag)
+        place = {"Location": f"/api/v1/tools/{status.tool.id}"}
+        headers = {**etag(status.tool.settings.version), **place}
+        return NewSearchToolAnswer.of(status).response(201, headers)
 
     return once.answer(caller.project_id, create)
 
@@ -337,7 +338,9 @@ def _shown(status: ToolStatus) -> JSONResponse:
 
 
 @router.delete("/api/v1/tools/{tool_id}", status_code=204, responses=refused(409))
-async def delete_tool(tool_id: ToolId, caller: MayManage, use: Use) -> Response:
+async def delete_tool(
+    tool_id: ToolId, caller: MayManage, use: Use, if_match: IfMatch = None
+) -> Response:
     """Deletes a Search Tool; it answers nothing from now on."""
-    use.tools.delete(caller, tool_id)
+    use.tools.delete(caller, tool_id, if_version=if_match)
     return Response(status_code=204)

@@ -129,6 +129,16 @@ class NewUploadAnswer(UploadAnswer):
         )
 
 
+def going_on(table_id: int, upload: Upload) -> JSONResponse:
+    """Returns the 202 of an upload that a worker imports: where its state is, and when to ask."""
+    headers = {**_place_of(table_id, upload.id), "Retry-After": "1"}
+    return UploadAnswer.of(upload).response(202, headers)
+
+
+def _place_of(table_id: int, upload_id: int) -> dict[str, str]:
+    return {"Location": f"/api/v1/tables/{table_id}/uploads/{upload_id}"}
+
+
 @router.post(
     "/tables/{table_id}/uploads",
     status_code=201,
@@ -157,19 +167,22 @@ async def create_upload(
 
     def create() -> JSONResponse:
         answer = NewUploadAnswer.signed(*use.create(caller, new))
-        return answer.response(201, {"Cache-Control": "no-store"})
+        return answer.response(201, _place_of(table_id, answer.upload_id))
 
     return once.answer(caller.project_id, create)
 
 
 @router.post(
-    "/tables/{table_id}/uploads/{upload_id}/complete", status_code=202, responses=refused(409, 413)
+    "/tables/{table_id}/uploads/{upload_id}/complete",
+    status_code=202,
+    response_model=UploadAnswer,
+    responses=refused(409, 413),
 )
 async def complete_upload(
     table_id: TableId, upload_id: UploadId, caller: MayManage, use: Use
-) -> UploadAnswer:
+) -> JSONResponse:
     """Orders the import of a document that was uploaded."""
-    return UploadAnswer.of(use.complete(caller, table_id, upload_id))
+    return going_on(table_id, use.complete(caller, table_id, upload_id))
 
 
 @router.get("/tables/{table_id}/uploads/{upload_id}")

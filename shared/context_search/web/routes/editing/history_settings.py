@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
@@ -14,6 +14,7 @@ from context_search.services.editing.history_settings import ManageHistorySettin
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import Owner, part
 from context_search.web.fields import Answer, Body, Count, KnownId, example
+from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
 from context_search.web.revisions import IfMatch, etag
 
@@ -58,10 +59,10 @@ class HistorySettingsAnswer(Answer):
 Use = Annotated[ManageHistorySettings, part("editing.history_settings")]
 
 
-@router.get("", response_model=HistorySettingsAnswer)
-async def read_history_settings(caller: Owner, use: Use) -> JSONResponse:
+@router.get("", response_model=HistorySettingsAnswer, responses=NOT_MODIFIED)
+async def read_history_settings(caller: Owner, use: Use, polled: IfNoneMatch) -> Response:
     """Returns how much of the past is kept; the version is the ETag."""
-    return _answer(caller.project_id, use.read(caller))
+    return polled.unless_known(_answer(caller.project_id, use.read(caller)))
 
 
 @router.patch("", response_model=HistorySettingsAnswer, responses=refused(409))

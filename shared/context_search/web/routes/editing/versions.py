@@ -32,7 +32,7 @@ from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal, IdInPath
 from context_search.web.revisions import IfMatch, etag
 from context_search.web.routes.catalog.tables import DocumentAnswer, TableAnswer
-from context_search.web.routes.catalog.uploads import UploadAnswer
+from context_search.web.routes.catalog.uploads import UploadAnswer, going_on
 
 router = APIRouter(
     prefix="/api/v1/tables/{table_id}/versions", route_class=StrictJsonRoute, tags=["versions"]
@@ -91,7 +91,7 @@ class VersionsAnswer(Answer):
     cursor: NextCursor | None
 
 
-class SpanAnswer(Answer):
+class DifferenceSpanAnswer(Answer):
     """What was there and what is now: the first 200 characters, where they begin, how many."""
 
     before_start: Count | None
@@ -102,7 +102,7 @@ class SpanAnswer(Answer):
     after_chars: Count | None
 
     @classmethod
-    def of(cls, difference: Difference) -> SpanAnswer:
+    def of(cls, difference: Difference) -> DifferenceSpanAnswer:
         """Returns both sides of a difference."""
         before, after = difference.before, difference.after
         return cls(
@@ -121,7 +121,7 @@ class DifferenceAnswer(Answer):
     json_pointer: str
     kind: Kind
     in_string: bool
-    spans: list[SpanAnswer]
+    spans: list[DifferenceSpanAnswer]
 
 
 class DiffAnswer(Answer):
@@ -140,7 +140,7 @@ class DiffAnswer(Answer):
                 json_pointer=each.json_pointer,
                 kind=each.kind,
                 in_string=each.in_string,
-                spans=[SpanAnswer.of(each)],
+                spans=[DifferenceSpanAnswer.of(each)],
             )
             for each in compared.differences
         ]
@@ -233,5 +233,4 @@ async def restore_version(
     made = use.restore(caller, table_id, revision, if_revision=if_match, request_id=request_id())
     if isinstance(made, Table):
         return TableAnswer.of(made).response(headers=etag(made.revision))
-    where = f"/api/v1/tables/{table_id}/uploads/{made.id}"
-    return UploadAnswer.of(made).response(202, {"Location": where})
+    return going_on(table_id, made)

@@ -151,7 +151,7 @@ StringsCursor = Annotated[str | None, Query(max_length=MAX_CURSOR, json_schema_e
 
 
 @router.post("/api/v1/projects/{project_id}/search-index", status_code=202, responses=refused(409))
-async def switch_on(
+async def switch_on_project_index(
     owner: Owner, use: Use, body: ProjectIndexBody | None = None
 ) -> ProjectIndexAnswer:
     """Indexes every string of every table, now and later; the same again changes nothing."""
@@ -164,7 +164,7 @@ async def switch_on(
     response_model=ProjectIndexAnswer,
     responses={**NOT_MODIFIED, **refused(409)},
 )
-async def read(owner: ReadOwner, use: Use, polled: IfNoneMatch) -> Response:
+async def read_project_index(owner: ReadOwner, use: Use, polled: IfNoneMatch) -> Response:
     """Returns the state of the index; 409 ``PROJECT_INDEX_OFF`` while there is none."""
     return polled.response(ProjectIndexAnswer.of(use.indexes.read(owner)))
 
@@ -172,14 +172,14 @@ async def read(owner: ReadOwner, use: Use, polled: IfNoneMatch) -> Response:
 @router.delete(
     "/api/v1/projects/{project_id}/search-index", status_code=204, responses=refused(409)
 )
-async def switch_off(owner: Owner, use: Use) -> Response:
+async def switch_off_project_index(owner: Owner, use: Use) -> Response:
     """Removes the index; project search answers nothing from now on."""
     use.indexes.switch_off(owner)
     return Response(status_code=204)
 
 
 @router.get("/api/v1/projects/{project_id}/search-index/nodes", responses=refused(409))
-async def list_strings(
+async def list_project_strings(
     owner: Owner,
     use: Use,
     state: NodeState | None = None,
@@ -197,7 +197,7 @@ async def list_strings(
     response_model=RetriedAnswer,
     responses=refused(409),
 )
-async def retry_strings(
+async def retry_project_strings(
     owner: Owner, use: Use, once: Once, body: ProjectRetryBody | None = None
 ) -> Response:
     """Lets strings in quarantine be tried again: one, or 1,000 of a table or of all."""
@@ -216,7 +216,7 @@ async def retry_strings(
     status_code=202,
     responses=refused(409),
 )
-async def rebuild(project_id: ProjectId, use: Use) -> GenerationAnswer:
+async def rebuild_project_index(project_id: ProjectId, use: Use) -> GenerationAnswer:
     """Builds the index anew beside the one that answers."""
     return GenerationAnswer.of(use.rebuilds.start_of_project(Operator(project_id)))
 
@@ -226,6 +226,6 @@ async def rebuild(project_id: ProjectId, use: Use) -> GenerationAnswer:
     dependencies=[InternalOnly],
     responses=refused(409),
 )
-async def roll_back(project_id: ProjectId, use: Use) -> GenerationAnswer:
+async def roll_back_project_index(project_id: ProjectId, use: Use) -> GenerationAnswer:
     """Lets the generation before the last switch answer again."""
     return GenerationAnswer.of(use.rebuilds.roll_back_of_project(Operator(project_id)))

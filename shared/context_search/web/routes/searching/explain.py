@@ -275,7 +275,7 @@ class ExplainedAnswer(ToolResultAnswer):
 
 
 @router.post("/api/v1/tools/{tool_id}/search/explain", responses=refused(429))
-async def explain(
+async def explain_search(
     tool_id: ToolId, body: ExplainBody, caller: MaySearch, use: Use
 ) -> ExplainedAnswer:
     """Returns a tool's search with its candidates, cuts, scores and timings."""

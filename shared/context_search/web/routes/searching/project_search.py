@@ -213,7 +213,9 @@ Use = Annotated[ProjectSearchUseCases, part("searching.project_search")]
 
 
 @router.post("/api/v1/projects/{project_id}/search", responses=refused(409, 429))
-async def search(body: ProjectSearchBody, owner: SearchOwner, use: Use) -> ProjectSearchAnswer:
+async def search_project(
+    body: ProjectSearchBody, owner: SearchOwner, use: Use
+) -> ProjectSearchAnswer:
     """Returns at most 50 results from every string of every table, and a cursor for the next."""
     page = use.page(owner, body.question(body.cursor))
     return ProjectSearchAnswer.of(page, with_explanation=body.explain)
@@ -224,7 +226,9 @@ async def search(body: ProjectSearchBody, owner: SearchOwner, use: Use) -> Proje
     response_model=ExplainedProjectAnswer,
     responses=refused(409, 429),
 )
-async def explain(body: ProjectExplainBody, owner: SearchOwner, use: Use) -> Response:
+async def explain_project_search(
+    body: ProjectExplainBody, owner: SearchOwner, use: Use
+) -> Response:
     """Returns the first page of a project search with its candidates, cuts, scores and timings."""
     page = use.page(owner, body.question())
     return ProjectSearchAnswer.of(page, with_explanation=True).response()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
@@ -29,6 +29,7 @@ from context_search.web.fields import (
     TopK,
     example,
 )
+from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
 from context_search.web.revisions import IfMatch, etag
 
@@ -132,11 +133,13 @@ Use = Annotated[ManageRetrievalSettings, part("searching.retrieval_settings")]
 @router.get(
     "/projects/{project_id}/retrieval-settings",
     response_model=RetrievalSettingsAnswer,
-    responses=refused(409),
+    responses={**NOT_MODIFIED, **refused(409)},
 )
-async def read_settings(project_id: ProjectId, caller: MayRead, use: Use) -> JSONResponse:
+async def read_retrieval_settings(
+    project_id: ProjectId, caller: MayRead, use: Use, polled: IfNoneMatch
+) -> Response:
     """Returns how the project retrieves; the version is the ETag."""
-    return _answer(project_id, use.read(caller, project_id))
+    return polled.unless_known(_answer(project_id, use.read(caller, project_id)))
 
 
 @router.patch(
@@ -144,7 +147,7 @@ async def read_settings(project_id: ProjectId, caller: MayRead, use: Use) -> JSO
     response_model=RetrievalSettingsAnswer,
     responses=refused(409),
 )
-async def change_settings(
+async def change_retrieval_settings(
     project_id: ProjectId, body: SettingsBody, caller: MayManage, use: Use, if_match: IfMatch
 ) -> JSONResponse:
     """Changes what the body names."""

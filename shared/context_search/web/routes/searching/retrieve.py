@@ -236,7 +236,7 @@ Use = Annotated[RetrieveUseCases, part("searching.retrieve")]
 
 
 @router.post("/api/v1/tools/{tool_id}/retrieve", responses=refused(429))
-async def retrieve(
+async def retrieve_from_tool(
     tool_id: ToolId, body: RetrieveBody, caller: MaySearch, use: Use
 ) -> RetrieveAnswer:
     """Returns the relevant passages of a tool's scope that fit into a budget of tokens."""
@@ -248,7 +248,9 @@ async def retrieve(
 @router.post(
     "/internal/tools/{tool_id}/retrieve", dependencies=[InternalOnly], responses=refused(429)
 )
-async def retrieve_internally(tool_id: ToolId, body: RetrieveBody, use: Use) -> RetrieveAnswer:
+async def retrieve_from_tool_internally(
+    tool_id: ToolId, body: RetrieveBody, use: Use
+) -> RetrieveAnswer:
     """Retrieves with a tool, for trusted services that have checked their user themselves."""
     searched = SearchedTool.by(Internal(), tool_id)
     found = use.from_tool.passages(searched, body.query, body.limits)

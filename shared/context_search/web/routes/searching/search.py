@@ -350,7 +350,9 @@ Use = Annotated[SearchUseCases, part("searching.search")]
 
 
 @router.post("/api/v1/tools/{tool_id}/search", responses=refused(429))
-async def search(tool_id: ToolId, body: SearchBody, caller: MaySearch, use: Use) -> SearchAnswer:
+async def search_tool(
+    tool_id: ToolId, body: SearchBody, caller: MaySearch, use: Use
+) -> SearchAnswer:
     """Returns the best passages of a tool's scope for a question."""
     answer = use.search.search(SearchedTool.by(caller, tool_id), body.query, body.limits)
     return SearchAnswer.hinted(answer, body)
@@ -359,7 +361,7 @@ async def search(tool_id: ToolId, body: SearchBody, caller: MaySearch, use: Use)
 @router.post(
     "/internal/tools/{tool_id}/search", dependencies=[InternalOnly], responses=refused(429)
 )
-async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> SearchAnswer:
+async def search_tool_internally(tool_id: ToolId, body: SearchBody, use: Use) -> SearchAnswer:
     """Searches with a tool, for trusted services that have checked their user themselves."""
     answer = use.search.search(SearchedTool.by(Internal(), tool_id), body.query, body.limits)
     return SearchAnswer.hinted(answer, body)

@@ -262,7 +262,7 @@ async def retry_strings(
     response_model=GenerationAnswer,
     responses=_OF_A_REBUILD,
 )
-async def rebuild(
+async def rebuild_index_internally(
     tool_id: ToolId, actions: OperatorsActions, *, dry_run: DryRun = False
 ) -> Response:
     """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
@@ -275,7 +275,7 @@ async def rebuild(
     response_model=GenerationAnswer,
     responses=refused(409),
 )
-async def roll_back(tool_id: ToolId, actions: OperatorsActions) -> Response:
+async def roll_back_index_internally(tool_id: ToolId, actions: OperatorsActions) -> Response:
     """Lets the generation before the last switch answer again."""
     return actions.roll_back(tool_id)
 
