@@ -20,7 +20,7 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "CreateUploadBody": ("UploadAnswer",),
     "CreateSearchToolBody": ("SearchToolAnswer",),
     "ChangeToolBody": ("SearchToolAnswer",),
-    "CreateMcpBody": ("McpAnswer", "BindingsAnswer"),
+    "CreateMcpBody": ("McpAnswer", "NewMcpAnswer", "BindingsAnswer"),
     "ChangeMcpBody": ("McpAnswer",),
     "BindingBody": ("BindingAnswer",),
     "ChangeBindingBody": ("BindingAnswer",),
