@@ -159,8 +159,9 @@ cost: setup-dev ## what a deployment costs a month (LOAD='small zh, questions_a_
 shape: setup-dev ## figures of the deployed code: modules, importers, lengths
 	@$(python) -m scripts.shape
 
-simulate: setup-dev ## the index under seeded faults, 5,000 histories (SEEDS=100000; SEED=7 tells one)
+simulate: setup-dev ## what make test samples, whole: 5,000 histories, all properties (only histories: SEEDS=100000; SEED=7 tells one)
 	@$(python) -m tests.faults.simulation.run $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))
+	@$(if $(SEED)$(SEEDS),,CONTEXT_SEARCH_TEST_PROFILE=thorough $(pytest) -m "hypothesis or sampled")
 
 endurance: setup-dev ## random edits, kills and restarts, then proof (MINUTES=10, SEED=)
 	@$(python) -m tests.faults.endurance.run --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
 
 from context_search.adapters.postgres.pool import Database
 from tests.stack import DatabaseFactory, server_of_this_run
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
 
     from context_search.adapters.postgres.url import DatabaseUrl
 
-pytest_plugins = ["tests.kinds"]
-settings.register_profile("no deadline", deadline=None)  # no test asserts on time
-settings.load_profile("no deadline")
+pytest_plugins = ["tests.kinds", "tests.profile"]
 _SERVERS = Path(__file__).parent.parent / ".local" / "tests"
 
 

@@ -13,6 +13,7 @@ from context_search.services.access.authenticate import InternalSecrets
 from context_search.settings import Settings, SettingsError, TokenSettings
 
 CANARY = "canary-7d1e"
+OLD, NEW = "old" * 11, "new" * 11
 COMPLETE = {
     "DATABASE_URL": f"postgresql://user:{CANARY}@db/name",
     "QUEUE_URL": "https://sqs/queue",
@@ -21,8 +22,8 @@ COMPLETE = {
     "TURBOPUFFER_REGION": "aws-us-east-1",
     "EMBEDDING_MODEL": "openai/text-embedding-3-small",
     "EMBEDDING_DIMENSIONS": "1536",
-    "INTERNAL_SECRET": CANARY,
-    "QUERY_HASH_KEY": CANARY,
+    "INTERNAL_SECRET": CANARY * 3,
+    "QUERY_HASH_KEY": CANARY * 3,
 }
 
 
@@ -34,19 +35,25 @@ def test_what_is_missing_is_named(name: str) -> None:
     assert CANARY not in told.value.message
 
 
-@pytest.mark.parametrize(
-    ("previous", "good"), [(None, ["new"]), ("", ["new"]), ("old", ["new", "old"])]
-)
+@pytest.mark.parametrize(("previous", "good"), [(None, [NEW]), ("", [NEW]), (OLD, [NEW, OLD])])
 def test_an_empty_secret_of_before_opens_nothing(previous: str | None, good: list[str]) -> None:
-    environ = {**COMPLETE, "INTERNAL_SECRET": "new"}
+    environ = {**COMPLETE, "INTERNAL_SECRET": NEW}
     if previous is not None:
         environ["INTERNAL_SECRET_PREVIOUS"] = previous
     secrets = InternalSecrets(Settings.from_environ(environ).internal_secrets)
     for secret in good:
         secrets.check(secret)
-    for wrong in (None, "", " ", "None", "null", "new,old", "newold"):
+    for wrong in (None, "", " ", "None", "null", f"{NEW},{OLD}", NEW + OLD):
         with pytest.raises(UnauthenticatedError):
             secrets.check(wrong)
+
+
+@pytest.mark.parametrize("name", ["INTERNAL_SECRET", "INTERNAL_SECRET_PREVIOUS", "QUERY_HASH_KEY"])
+def test_a_secret_that_can_be_guessed_is_refused(name: str) -> None:
+    assert Settings.from_environ({**COMPLETE, name: "x" * 32})
+    with pytest.raises(SettingsError, match=f"^{name}: .*32 characters") as told:
+        Settings.from_environ({**COMPLETE, name: CANARY.ljust(31, "x")})
+    assert CANARY not in told.value.message
 
 
 def test_the_precision_of_vectors_is_one_of_two() -> None:

@@ -82,6 +82,8 @@ _USUAL, _BOUNDS = ProjectLimits(), ProjectBounds()
 _RATE = re.compile(r"rate\((\d+) (second|minute|hour|day)s?\)")
 _UNITS_S = {"second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0}
 Secret = Annotated[str, Field(repr=False)]
+# 32 characters of a random text: more than anybody guesses.
+LongSecret = Annotated[str, Field(repr=False, min_length=32)]
 Words = Annotated[tuple[str, ...], BeforeValidator(str.split)]
 Flag = Annotated[bool, BeforeValidator({"true": True, "false": False}.get)]
 Params = Annotated[Json[dict[str, object]], AfterValidator(_without_secrets)]
@@ -137,9 +139,9 @@ class Settings(BaseModel):
     """How long a search waits for them."""
     allow_plain_providers: Flag = False
     """Whether turbopuffer and models may be asked without TLS beyond this machine."""
-    internal_secret: Secret
-    internal_secret_previous: Annotated[str | None, Field(repr=False)] = None
-    query_hash_key: Secret
+    internal_secret: LongSecret
+    internal_secret_previous: Annotated[str | None, Field(repr=False, min_length=32)] = None
+    query_hash_key: LongSecret
     """Key of the hashes that stand for questions in logs."""
     allowed_origins: Words = ()
     """Web origins that may call ``/mcp``."""

@@ -22,6 +22,7 @@ from context_search.domain.errors import TokenIssuerUnavailableError, Unauthenti
 from testing.in_memory.clock import ManualClock
 from tests.adapters.postgres.certificates import self_signed, server_context
 from tests.issuer import AUDIENCE, Issuer, assembled, private_key, public_jwk, running_issuer
+from tests.profile import examples
 
 
 class Setup:
@@ -195,7 +196,7 @@ def test_a_token_of_any_length_is_not_even_read(setup: Setup) -> None:
     assert setup.issuer.asked == []
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     header=st.dictionaries(
         st.sampled_from(["alg", "kid", "typ", "crit", "b64", "jwk", "x5c", "zip"]),

@@ -69,6 +69,16 @@ def workers() -> list[int]:
     return [pid for pid, command in children().items() if "re2_worker" in command]
 
 
+def test_the_process_gets_little_memory_few_files_and_no_processes() -> None:
+    with Re2Patterns().compiled("a", case_sensitive=True, timeout_s=5):
+        [pid] = workers()
+        lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
+    limits = {line[:26].strip(): line[26:].split()[:2] for line in lines}
+    assert limits["Max address space"] == [str(1 << 30)] * 2
+    assert limits["Max open files"] == ["16"] * 2
+    assert limits["Max processes"] == ["0"] * 2
+
+
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
     # pathspec, of mypy's tests, imports it where it is there.

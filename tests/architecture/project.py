@@ -69,6 +69,12 @@ def python_files(*folders: str) -> list[Path]:
     return sorted(path for path in paths if not set(path.parts) & {"__pycache__", "node_modules"})
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The module's syntax tree, for reading only; several rules look at the same files."""
+    return ast.parse(path.read_text())
+
+
 def relative(path: Path) -> str:
     """The path as the documentation writes it."""
     return path.relative_to(ROOT).as_posix()
@@ -76,7 +82,7 @@ def relative(path: Path) -> str:
 
 def functions_in(path: Path) -> Iterator[tuple[str, int]]:
     """(``file:line name``, lines without docstring) of every function of a module."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if ast.get_docstring(node):

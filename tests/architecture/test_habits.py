@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.architecture.project import ROOT, SOURCE_FOLDERS, python_files, relative
+from tests.architecture.project import ROOT, SOURCE_FOLDERS, parsed, python_files, relative
 
 # File → why it reads or sets the environment itself.
 ENVIRONMENT_READERS = {
@@ -24,7 +24,7 @@ ENVIRONMENT_READERS = {
 
 def names_in(path: Path) -> Iterator[str]:
     """Dotted names that a module imports, and ``name.attribute`` where it uses one."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -56,7 +56,7 @@ def test_what_has_no_docstring_in_an_adapter_is_described_by_its_port() -> None:
 def methods_of(folder: str) -> Iterator[tuple[str, str | None]]:
     """Name and docstring of every public method of every class in a folder."""
     for path in python_files(folder):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             for member in node.body if isinstance(node, ast.ClassDef) else ():
                 if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
                     yield member.name, ast.get_docstring(member)
@@ -89,7 +89,7 @@ def test_no_test_sleeps_to_wait_for_another() -> None:
     sleepers = {
         relative(path)
         for path in python_files("tests", "testing")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "sleep"
     }
     assert sleepers - {"tests/faults/simulation/scheduler.py"} == SLEEPERS.keys()

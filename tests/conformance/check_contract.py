@@ -16,7 +16,8 @@ from tests.conformance.node import HERE
 from tests.conformance.things import SPARES, Things, things_of
 from tests.e2e.running import Running, user_environment
 
-pytestmark = pytest.mark.stack
+# Every route with a hundred requests and more: minutes on a busy machine.
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
 
 CONFIGURATION = HERE / "schemathesis.toml"
 

@@ -14,6 +14,7 @@ from tests.deployment.cloudformation import Resources, of_type
 LOGGED = {
     "$context.requestId",
     "$context.requestTime",
+    "$context.identity.sourceIp",
     "$context.routeKey",
     "$context.status",
     "$context.responseLength",

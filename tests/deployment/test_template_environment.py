@@ -35,9 +35,9 @@ SECRET = {
     "turbopuffer_api_key": "tpuf_key",
     "embedding_api_key": "sk-key",
     "rerank_api_key": "rerank-key",
-    "internal_secret": "internal",
+    "internal_secret": "internal" * 4,
     "internal_secret_previous": "",
-    "query_hash_key": "hash",
+    "query_hash_key": "hash" * 8,
 }
 # Where any text will not do.
 FORMS = {

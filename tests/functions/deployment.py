@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 CANARY = "canary-91b7"
 QUEUE_ARN = "arn:aws:sqs:us-east-1:123456789012:queue"
-SECRET = f"{CANARY}-internal"
+SECRET = f"{CANARY}-internal-of-32-characters"
 DIMENSIONS = 64
 PAGE = 10_000
 SECRET_VALUES = {
@@ -36,7 +36,7 @@ SECRET_VALUES = {
     "embedding_api_key": f"{CANARY}-model",
     "internal_secret": SECRET,
     "internal_secret_previous": None,
-    "query_hash_key": f"{CANARY}-hash",
+    "query_hash_key": f"{CANARY}-hash-of-32-characters-or-more",
 }
 VISIBILITY_S = 720  # the template's
 SMALL = {"chunk_threshold": 20, "chunk_size": 100, "chunk_overlap": 10}

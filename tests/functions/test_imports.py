@@ -23,8 +23,8 @@ ENVIRONMENT = {
     "TURBOPUFFER_BASE_URL": "http://127.0.0.1:9",
     "EMBEDDING_MODEL": "m",
     "EMBEDDING_DIMENSIONS": "8",
-    "INTERNAL_SECRET": "s",
-    "QUERY_HASH_KEY": "h",
+    "INTERNAL_SECRET": "s" * 32,
+    "QUERY_HASH_KEY": "h" * 32,
     "AWS_DEFAULT_REGION": "us-east-1",
 }
 PROGRAM = """

@@ -26,7 +26,7 @@ from tests.functions.deployment import SECRET, SECRET_VALUES, Deployment, load_f
 from tests.stack import DatabaseFactory
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words")]
-NEW = "canary-91b7-new"
+NEW = "canary-91b7-new-of-32-characters-or-more"
 
 
 @dataclass

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from context_search.mcp import McpRequest
 from context_search.mcp.eras import SUPPORTED, decode_field
 from tests.mcp.memory import MODERN, ask, echo, raising, toolbox
+from tests.profile import examples
 
 TEXT = st.text(max_size=8)
 JSON = st.recursive(
@@ -78,7 +79,7 @@ def check(sent: McpRequest) -> Any:
     return answered.json
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.sampled_from(["POST", "POST", "POST", "GET"]), HEADERS, BODY)
 def test_any_request_gets_a_proper_answer(
     method: str, headers: dict[str, str], body: bytes
@@ -86,7 +87,7 @@ def test_any_request_gets_a_proper_answer(
     check(McpRequest(method, headers, body))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(MESSAGE, VERSIONS, METHODS)
 def test_any_answer_to_one_message_is_one_envelope(
     message: dict[str, Any], version: str, method: str
@@ -103,7 +104,7 @@ def test_any_answer_to_one_message_is_one_envelope(
         assert ("result" in answer) != ("error" in answer)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.text())
 def test_a_header_value_is_decoded_or_refused(value: str) -> None:
     decoded = decode_field(value)

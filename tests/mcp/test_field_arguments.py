@@ -24,6 +24,7 @@ from context_search.web.agents.field_arguments import (
 )
 from context_search.web.agents.search_tools import parse_search_arguments, search_tool
 from tests.filtering import VALUES, oracle
+from tests.profile import examples
 
 KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 AWKWARD = [
@@ -161,7 +162,7 @@ def test_values_of_other_fields_are_not_shown() -> None:
     assert "theirs" not in shown
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(data=st.data(), names=NAMES, are_all=st.booleans())
 def test_whatever_was_seen_makes_a_flat_schema_of_bounded_length(
     data: st.DataObject, names: list[str], *, are_all: bool
@@ -183,7 +184,7 @@ def test_whatever_was_seen_makes_a_flat_schema_of_bounded_length(
 # ---- What calls give.
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.data(), NAMES, st.lists(LISTS | SCALARS, max_size=6))
 def test_what_the_schema_allows_is_a_filter_that_means_it(
     data: st.DataObject, names: list[str], values: list[object]

@@ -25,8 +25,8 @@ from testing.in_memory.queue import ListQueue
 from testing.in_memory.uploads import DictObjects
 
 CANARY = "canary-5f2c"
-SECRET = f"{CANARY}-internal"
-OLD_SECRET = f"{CANARY}-before-the-rotation"
+SECRET = f"{CANARY}-internal-of-32-characters"
+OLD_SECRET = f"{CANARY}-before-the-last-rotation"
 SMALL = {"chunk_threshold": 20, "chunk_size": 100, "chunk_overlap": 10}
 PROBLEM = "application/problem+json"
 # They log what the test client asks, which no function ever does.
@@ -71,7 +71,7 @@ class LocalParts(Parts):
                 rerank_api_key=f"{CANARY}-reranker",
                 internal_secret=SECRET,
                 internal_secret_previous=OLD_SECRET,
-                query_hash_key=f"{CANARY}-hash",
+                query_hash_key=f"{CANARY}-hash-of-32-characters-or-more",
             )
         )
         self.settings = self.settings.model_copy(update={"rerank_models": ("in-memory/words",)})

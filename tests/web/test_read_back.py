@@ -20,7 +20,7 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "CreateUploadBody": ("UploadAnswer",),
     "CreateSearchToolBody": ("SearchToolAnswer",),
     "ChangeToolBody": ("SearchToolAnswer",),
-    "CreateMcpBody": ("McpAnswer", "BindingsAnswer"),
+    "CreateMcpBody": ("McpAnswer", "NewMcpAnswer", "BindingsAnswer"),
     "ChangeMcpBody": ("McpAnswer",),
     "BindingBody": ("BindingAnswer",),
     "ChangeBindingBody": ("BindingAnswer",),
@@ -39,6 +39,7 @@ ELSEWHERE: dict[tuple[str, str], str | None] = {
     ("CreateSearchToolBody", "search_config.enable_hybrid"): "search_config.strategy",
     ("CreateKeyBody", "expires_in"): "expires_at",
     ("CreateMcpKeyBody", "expires_in"): "expires_at",
+    ("CreateMcpBody", "key_expires_in"): "key_expires_at",
 }
 # A body that sets nothing, or what it is a part of.
 SETS_NOTHING = {

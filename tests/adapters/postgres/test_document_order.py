@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from context_search.adapters.postgres.pool import Database
 from context_search.domain.json_pointer import document_order, join
+from tests.profile import examples
 
 KEYS = st.text("ab/~1 2é中😀", max_size=4)
 VALUES = st.recursive(
@@ -30,7 +31,7 @@ def pointers(value: object, *above: str) -> Iterator[str]:
 
 
 @given(value=VALUES)
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_pointers_sort_as_the_document_is_read(module_database: Database, value: object) -> None:
     with module_database.transaction() as tx:
         [[stored]] = tx.run("SELECT CAST(CAST(:it AS jsonb) AS text)", it=json.dumps(value))

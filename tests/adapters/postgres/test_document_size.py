@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from context_search.adapters.postgres.pool import Database
 from context_search.domain.document_text import document_text
+from tests.profile import examples
 
 VALUES = st.recursive(
     st.none()
@@ -21,7 +22,7 @@ VALUES = st.recursive(
 
 
 @given(value=VALUES)
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_size_is_never_over_the_true_one(module_database: Database, value: object) -> None:
     text = json.dumps(value)
     with module_database.transaction() as tx:

@@ -25,6 +25,7 @@ from context_search.ports.editing.versions import Pruned
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.editing.versions import ManageVersions, find_version, text_of
 from tests.builders import Workbench
+from tests.profile import examples
 from tests.services.system import prose
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ TEXTS = st.recursive(
 
 @given(st.lists(TEXTS, min_size=2, max_size=4))
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_every_version_is_the_canonical_text_and_restores_to_it(

@@ -18,6 +18,7 @@ from context_search.domain.progress import NodeState
 from context_search.ports.indexing.large_strings import LargeString, StringPage, StringPlace
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.profile import examples
 
 TEXTS = st.text(
     st.sampled_from('a"\\/~é林😀') | st.characters(codec="utf-8", exclude_characters="\0")
@@ -39,7 +40,7 @@ def places(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
         yield from places(inner, (*path, key))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(document=VALUES)
 def test_children_and_windows_are_those_of_the_document(bench: Bench, document: object) -> None:
     table = bench.table(document)

@@ -32,6 +32,7 @@ from context_search.services.indexing.wanted import (
     read_ahead,
 )
 from tests.contract.store.bench import Bench
+from tests.profile import examples
 from tests.steps import SMALL, table_of
 
 ROWS = 400
@@ -257,7 +258,7 @@ EDITS: Sequence[Edit] = [
 
 
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(

@@ -19,6 +19,7 @@ from context_search.ports.catalog.projects import ListedProject
 from context_search.ports.catalog.tables import StringsAt
 from context_search.services.editing.find_edits import json_pieces
 from tests.contract.store.bench import Bench
+from tests.profile import examples
 
 # What JSON escapes, and what stands beside it; four bytes; another form of a letter.
 ANY_TEXT = st.text(
@@ -213,7 +214,7 @@ def test_a_part_that_has_none_of_some_pieces_keeps_its_text(bench: Bench) -> Non
     assert (lacking and lacking.size) == (holding[0] and holding[0].size)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ANY_TEXT, min_size=1, max_size=3), ANY_TEXT.filter(bool), st.data())
 def test_no_document_with_a_literal_lacks_its_pieces(
     bench: Bench, strings: list[str], other: str, data: st.DataObject

@@ -21,6 +21,7 @@ from tests.domain.editing.edited_since import (
     rewritten,
     without_marks,
 )
+from tests.profile import examples
 
 RANDOM = st.randoms(use_true_random=False)
 LEFT, RIGHT = "0123456789abcdef", "ABCDEFGHIJKLMNOP"
@@ -30,7 +31,7 @@ def numbers(undo: Undo) -> list[int]:
     return [each.edit for each in undo.kept]
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(RANDOM)
 def test_an_undo_is_what_the_rules_say(random: Random) -> None:
     _, edits, after = random_executed(random)
@@ -38,7 +39,7 @@ def test_an_undo_is_what_the_rules_say(random: Random) -> None:
     assert [*faults(edits, after, present, relocated(edits, after, present))] == []
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(RANDOM)
 def test_what_others_wrote_is_all_there_and_the_rest_is_as_it_was(random: Random) -> None:
     before, edits, after = random_executed(random)
@@ -49,7 +50,7 @@ def test_what_others_wrote_is_all_there_and_the_rest_is_as_it_was(random: Random
     assert without_marks(result) == apply_edits(before, [edits[n] for n in numbers(undo)])
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(RANDOM)
 def test_others_lose_nothing_whatever_they_do(random: Random) -> None:
     _, edits, after = random_executed(random)
@@ -63,7 +64,7 @@ def test_others_lose_nothing_whatever_they_do(random: Random) -> None:
     assert len(result) == len(present) + changed
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(RANDOM)
 def test_an_undo_of_an_edited_text_can_be_redone(random: Random) -> None:
     _, edits, after = random_executed(random)
@@ -76,7 +77,7 @@ def test_an_undo_of_an_edited_text_can_be_redone(random: Random) -> None:
     assert apply_edits(result, redo) == present
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(RANDOM)
 def test_redo_in_a_text_edited_since_is_an_undo_too(random: Random) -> None:
     _, edits, after = random_executed(random)

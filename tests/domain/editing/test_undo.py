@@ -19,6 +19,7 @@ from context_search.domain.editing.undo import (
 )
 from tests.domain.editing.brute_force import random_case
 from tests.domain.editing.edited_since import random_executed, rewritten
+from tests.profile import examples
 
 RANDOM = st.randoms(use_true_random=False)
 
@@ -47,7 +48,7 @@ def chosen(random: Random, edits: list[Edit] | tuple[Edit, ...]) -> list[Edit]:
     return [edit for edit in edits if random.random() < share]
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(RANDOM)
 def test_undo_of_any_choice_is_the_text_before_and_redo_the_text_after(random: Random) -> None:
     before, edits, _ = random_executed(random)
@@ -58,7 +59,7 @@ def test_undo_of_any_choice_is_the_text_before_and_redo_the_text_after(random: R
     assert undo.undo(before) == string.edits
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(RANDOM)
 def test_what_a_request_did_is_undone(random: Random) -> None:
     before, request = random_case(random)
@@ -66,7 +67,7 @@ def test_what_a_request_did_is_undone(random: Random) -> None:
     assert Executed(before, chosen(random, edits)).undone().encode() == before.encode()
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(RANDOM)
 def test_another_text_is_not_undone_exactly(random: Random) -> None:
     before, edits, after = random_executed(random)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_search.domain.text.chunking import CONTEXT, Spacing, find_anchors, local_maxima
+from tests.profile import examples
 
 SPACING = Spacing(radius=60, longest=170, shortest=40)
 SENTENCES = st.lists(st.text("abcdefgh天地玄黄", min_size=3, max_size=20), min_size=30, max_size=90)
@@ -37,7 +38,7 @@ def test_a_maximum_beats_its_left_and_is_not_beaten_on_its_right(
     assert local_maxima(positions, priorities, radius) == expected
 
 
-@settings(max_examples=30)  # for each of the eight marks
+@settings(max_examples=examples(30))  # for each of the eight marks
 @pytest.mark.parametrize("mark", ["\n\n", "\r\n\r\n", "\n", "? ", ". ", "。", "！", " "])
 @given(SENTENCES)
 def test_anchors_follow_marks_and_keep_their_distance(mark: str, sentences: list[str]) -> None:

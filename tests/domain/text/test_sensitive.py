@@ -6,6 +6,7 @@ import pytest
 
 from context_search.domain.retrieval import SENSITIVE_KINDS
 from context_search.domain.text.sensitive import find_sensitive
+from context_search.domain.text.sensitive.spans import ReadText
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 BODY = "\n".join(
@@ -64,6 +65,7 @@ NUMBERS = [
     ("iban", "GB82WEST12345698765432"),
     ("ssn", "401-22-7788"),
 ]
+MAKERS = ["GOCSPX-", "dckr_pat_", "gsk_", "nvapi-", "lin_api_", "sq0csp-", "vercel_blob_rw_"]
 KEYS = [
     "AKIAIOSFODNN7EXAMPLE",
     "ASIAIOSFODNN7EXAMPLE",
@@ -79,6 +81,10 @@ KEYS = [
     "LTAI5tAbCdEfGhIjKlMnOpQr",
     "hf_abcdefghijklmnopqrstuvwxyzABCDEF",
     "tpuf_abcdefghijklmnopqrstuvwxyz",
+    *(f"{maker}{'aB3dE6gH9jK2' * 2}" for maker in MAKERS),
+    "key-" + "0123456789abcdef" * 2,
+    *(f"{account}{'0123456789abcdef' * 2}" for account in ("SK", "AC")),
+    "EAA" + "aB3dE6gH9jK2" * 4,
     "cs_" + "Ab3-_" * 8 + "xyz",
     "cs_mcp_" + "Ab3-_" * 8 + "xyz",
     JWT,
@@ -166,6 +172,24 @@ def test_a_number_of_any_other_country_ends_with_a_group() -> None:
 @pytest.mark.parametrize(("text", "secret"), NAMED)
 def test_a_secret_that_is_called_one_is_found_without_its_name(text: str, secret: str) -> None:
     assert found(text) == [("key", secret)]
+
+
+@pytest.mark.parametrize("hidden", ["\u200b", "\u200d", "\u2060\ufeff", "\ufe0f" * 9])
+def test_hidden_characters_hide_no_secret(hidden: str) -> None:
+    key = f"ghp_16C7e42F29{hidden}2c6912E7710c{hidden}838347Ae178B4a"
+    assert found(f"{hidden}the {key} of{hidden} bob@exa{hidden}mple.com") == [
+        ("key", key),
+        ("email", f"bob@exa{hidden}mple.com"),
+    ]
+    assert found(f"password{hidden}: hunter2{hidden}hunter2, 😀\ufe0f") == [
+        ("key", f"hunter2{hidden}hunter2")
+    ]
+
+
+def test_hidden_characters_are_no_gap_in_a_secret_that_is_cut_off() -> None:
+    text = ("aB3dE6gH" + "\u200b" * 4) * 100
+    read = ReadText(text, 300, 900, is_first=False, is_last=False, has_keys=True)
+    assert (300, 900) in list(read.doubtful())
 
 
 @pytest.mark.parametrize(("address", "secret"), LOGINS)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from context_search.services.editing.execute import ExecutedPlan
     from context_search.services.upkeep.cleanup import Cleanup
 
-KEY = "chaos"
+KEY = "chaos-of-32-characters-or-more!!"
 DIMENSIONS = 16
 CONFIG = IndexConfig(
     "in-memory/words", DIMENSIONS, threshold=20, chunk_size=60, chunk_overlap=6, window_tokens=8

@@ -35,9 +35,10 @@ MUTANTS = [
         "sections of other scopes",
         unit_of_work=work_with(sections=rows.SectionsOfOtherScopes),
         within=1_000,
+        seed=2,
     ),
-    Mutation("vectors before their rows", indexer=steps.VectorsBeforeRows),
-    Mutation("no tombstones", unit_of_work=work_with(chunks=rows.ChunksWithoutTombstones)),
+    Mutation("vectors before their rows", indexer=steps.VectorsBeforeRows, seed=1),
+    Mutation("no tombstones", unit_of_work=work_with(chunks=rows.ChunksWithoutTombstones), seed=6),
     Mutation(
         "acknowledge first, no reconciler", acknowledges_first=True, cleanup=steps.NoReconciler
     ),
@@ -47,13 +48,17 @@ MUTANTS = [
         unit_of_work=work_with(outbox=rows.ForgetfulOutbox),
         cleanup=steps.NoReconciler,
     ),
-    Mutation("deleting a tool takes shared chunks", tools=steps.DeleteSharedChunks),
-    Mutation("search without hydration", unit_of_work=work_with(live_chunks=rows.UnhydratedChunks)),
+    Mutation("deleting a tool takes shared chunks", tools=steps.DeleteSharedChunks, seed=9),
+    Mutation(
+        "search without hydration",
+        unit_of_work=work_with(live_chunks=rows.UnhydratedChunks),
+        seed=6,
+    ),
     Mutation(
         "noted fields are believed",
         unit_of_work=work_with(live_chunks=rows.BelievesNotedFields),
         filters=True,
-        seed=273,
+        seed=95,
     ),
     Mutation(
         "fields are not noted",
@@ -62,10 +67,12 @@ MUTANTS = [
         seed=4,
     ),
     Mutation(
-        "kept under another heading", unit_of_work=work_with(chunks=rows.KeptUnderAnotherHeading)
+        "kept under another heading",
+        unit_of_work=work_with(chunks=rows.KeptUnderAnotherHeading),
+        seed=9,
     ),
-    Mutation("kept where it was", unit_of_work=work_with(chunks=rows.KeptWhereItWas)),
-    Mutation("kept and deleted", unit_of_work=work_with(chunks=rows.KeptAndDeleted)),
+    Mutation("kept where it was", unit_of_work=work_with(chunks=rows.KeptWhereItWas), seed=12),
+    Mutation("kept and deleted", unit_of_work=work_with(chunks=rows.KeptAndDeleted), seed=50),
     Mutation(
         "half a set for a whole one",
         unit_of_work=work_with(chunks=rows.TakenForWhole),
@@ -74,12 +81,16 @@ MUTANTS = [
         seed=5_210,
     ),
     Mutation(
-        "words forgotten in steps", unit_of_work=work_with(words_backlog=rows.WordsForgottenInSteps)
+        "words forgotten in steps",
+        unit_of_work=work_with(words_backlog=rows.WordsForgottenInSteps),
+        seed=6,
     ),
-    Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst)),
+    Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst), seed=6),
     Mutation("present on a timeout", indexer=steps.PresentOnTimeout, seed=12),
-    Mutation("vectors before their rows, together", indexer=steps.VectorsBeforeRowsTogether),
-    Mutation("present on a timeout, together", indexer=steps.PresentOnTimeoutTogether),
+    Mutation(
+        "vectors before their rows, together", indexer=steps.VectorsBeforeRowsTogether, seed=2
+    ),
+    Mutation("present on a timeout, together", indexer=steps.PresentOnTimeoutTogether, seed=12),
     Mutation("swap without a claim", indexer=steps.SwapsWithoutHolding, seed=104),
     Mutation("content ids", unit_of_work=work_with(chunks=rows.ContentIds), seed=64),
     Mutation(

@@ -10,6 +10,7 @@ from tests.faults.simulation.mutation import Mutation
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # one whose recorded seed is stale looks at many histories
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_faulty_variant_is_caught(mutant: Mutation) -> None:
     assert first_violation([mutant.seed, *range(mutant.within)], mutant)

@@ -11,6 +11,7 @@ from context_search.domain.config import SearchConfig
 from context_search.domain.model import Scope
 from context_search.services.catalog.list_tools import ListTools
 from context_search.services.catalog.tools import NewSearchTool
+from tests.profile import examples
 from tests.services.system import System
 
 VALID = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the models behind MCP clients take
@@ -36,7 +37,7 @@ def shown(system: System) -> dict[int, str]:
     return {each.tool.id: each.name for each in page}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(NAMES | TEXT, min_size=1, max_size=8))
 def test_every_tool_has_one_valid_name_that_leads_to_it(names: list[str]) -> None:
     system = System()
@@ -51,7 +52,7 @@ def test_every_tool_has_one_valid_name_that_leads_to_it(names: list[str]) -> Non
         assert tool.id == tool_id
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(NAMES | TEXT, min_size=2, max_size=6), st.data())
 def test_a_name_stays_when_younger_tools_come_and_go(names: list[str], data: st.DataObject) -> None:
     system = System()
@@ -83,7 +84,7 @@ def test_names_are_those_that_models_take_and_differ_in_more_than_case() -> None
     ] * 4
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(NAMES | TEXT, min_size=1, max_size=8))
 def test_no_two_names_differ_in_case_only(names: list[str]) -> None:
     system = System()

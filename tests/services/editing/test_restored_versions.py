@@ -10,6 +10,7 @@ from context_search.domain.errors import ConflictError, DocumentTooLargeError
 from context_search.domain.json_text import to_json
 from context_search.domain.model import Table
 from context_search.domain.uploads import MAX_INLINE_BYTES, Upload
+from tests.profile import examples
 from tests.services.editing.history import Editing, told
 from tests.services.system import prose
 
@@ -106,7 +107,7 @@ VALUES = st.recursive(
 
 
 @given(st.lists(VALUES, min_size=2, max_size=6))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 def test_every_recorded_version_comes_back_whatever_was_written(documents: list[object]) -> None:
     system = Editing()
     table = system.make(documents[0])

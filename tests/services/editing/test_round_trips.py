@@ -14,12 +14,13 @@ from context_search.adapters.system_clock import SystemClock
 from context_search.domain.editing.plans import Choice, Plan
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.model import Table
+from tests.profile import examples
 from tests.services.editing.replacing import Desk
 from tests.services.editing.trees import TEXTS, WORDS, spliced
 
 FINDS = ["a", "ab", "b", "X", "林小雨", "😀", "$1", "\\", '"', " "]
 many = settings(
-    max_examples=60,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

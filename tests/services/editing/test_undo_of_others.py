@@ -14,6 +14,7 @@ from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.versions import HistoryLimits
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
+from tests.profile import examples
 from tests.services.editing.replacing import WAREHOUSE, Desk
 
 DOOR, DOOR_AFTER = "废弃仓库的门", "荒废工厂的门"
@@ -215,7 +216,7 @@ def test_what_the_plan_made_may_be_written_into_another_string() -> None:
     check_others_stay(["门门", "门Q", "门"], now, keyed=False)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(histories(THEIRS), st.booleans())
 def test_no_new_string_is_taken_for_one_of_the_plan(
     history: tuple[list[str], list[Written]],
@@ -224,7 +225,7 @@ def test_no_new_string_is_taken_for_one_of_the_plan(
     check_others_stay(*history, keyed=keyed)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(histories(PLAIN), st.booleans())
 def test_no_string_is_taken_for_one_of_the_plan_that_is_still_there(
     history: tuple[list[str], list[Written]],

@@ -16,6 +16,7 @@ from context_search.services.searching.retrieve import EXTENT_CHARS, read_source
 from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.rows import ChunkRow, Rows, SetRow
 from tests.builders import english
+from tests.profile import examples
 
 SEEN = 8
 """So many characters of a secret in a row would give it away."""
@@ -121,7 +122,7 @@ PLACES = st.tuples(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @pytest.mark.parametrize("form", FORMS)
 @given(
     st.integers(12, 20_000),
@@ -146,7 +147,7 @@ def test_no_end_of_a_passage_shows_a_part_of_a_long_secret(
     assert longest_part(shown(text, size, overlap, hit, neighbours)[0], secret) == ""
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @pytest.mark.parametrize(
     "secret", [secret for kind in SENSITIVE_KINDS for secret in SHORT.get(kind, [])]
 )

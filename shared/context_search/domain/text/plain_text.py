@@ -31,6 +31,7 @@ TEXT_PATTERN = f"^(?:[^{_HIDDEN_IN_TEXT}]|{_SHOWN})*$"
 LINE_PATTERN = f"^(?:[^{_HIDDEN_IN_LINE}]|{_SHOWN})*$"
 """Regular expression of texts of one line without hidden characters."""
 _IN_LINE = re.compile(f"{_SHOWN}|([{_HIDDEN_IN_LINE}])")
+_IN_TEXT_OR_JOINING = re.compile(f"{_SHOWN}|([\u200c\u200d{_HIDDEN_IN_TEXT}])")
 _IN_TEXT = re.compile(f"{_SHOWN}|([{_HIDDEN_IN_TEXT}])")
 
 
@@ -43,6 +44,12 @@ def hidden_character(text: str, *, may_have_lines: bool = False) -> str | None:
 def without_hidden_characters(text: str) -> str:
     """Returns ``text`` without them; lines stay lines."""
     return _IN_TEXT.sub(lambda found: "" if found[1] else found[0], text)
+
+
+def places_of_hidden_characters(text: str) -> list[int]:
+    """Returns where they are, and where those are that join letters without being seen."""
+    found = _IN_TEXT_OR_JOINING.finditer(text)
+    return [each.start() for each in found if each[1]]
 
 
 def with_hidden_characters_named(text: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.retrieval import SENSITIVE_KINDS, SensitiveKind
+from context_search.domain.text.plain_text import places_of_hidden_characters
 from context_search.domain.text.sensitive.known_forms import (
     address_secrets,
     known_keys,
@@ -42,7 +43,30 @@ class Sensitive:
 
 
 def find_sensitive(text: str, kinds: Collection[SensitiveKind]) -> tuple[Sensitive, ...]:
-    """Returns the sensitive parts of ``text`` by position; none of them overlap."""
+    """Returns the sensitive parts of ``text`` by position; none of them overlap.
+
+    A text is looked at as it is, and as it is seen: hidden characters may cut a secret in pieces.
+    """
+    found = _find(text, kinds)
+    hidden = places_of_hidden_characters(text)
+    if not hidden:
+        return united(found)
+    begins = [0, *(place + 1 for place in hidden)]
+    seen = "".join(text[at:to] for at, to in zip(begins, [*hidden, len(text)], strict=True))
+    # How many characters are shown before each hidden one.
+    shown = [place - before for before, place in enumerate(hidden)]
+    found += [
+        Sensitive(
+            part.kind,
+            part.start + bisect_right(shown, part.start),
+            part.end + bisect_right(shown, part.end - 1),
+        )
+        for part in _find(seen, kinds)
+    ]
+    return united(found)
+
+
+def _find(text: str, kinds: Collection[SensitiveKind]) -> list[Sensitive]:
     half_width = folded(text)
     found = [
         Sensitive(kind, start, end)
@@ -52,7 +76,7 @@ def find_sensitive(text: str, kinds: Collection[SensitiveKind]) -> tuple[Sensiti
     ]
     if any(kind in _NUMBER_KINDS for kind in kinds):
         found += [number for number in _numbers(half_width) if number.kind in kinds]
-    return united(found)
+    return found
 
 
 def united(found: Collection[Sensitive]) -> tuple[Sensitive, ...]:

@@ -24,11 +24,17 @@ _PATTERNS = tuple(
         ("cs_", r"(?<![A-Za-z])cs_(?:mcp_)?[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])"),
         (
             "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox xapp- npm_ pypi- hf_ tpuf_ whsec_"
-            " _live_ _test_ _v1_ shpat_ shpca_ shppa_ shpss_ ATATT PMAK- r8_ rubygems_",
+            " _live_ _test_ _v1_ shpat_ shpca_ shppa_ shpss_ ATATT PMAK- r8_ rubygems_"
+            " GOCSPX- dckr_pat_ gsk_ nvapi- lin_api_ sq0csp- vercel_blob_rw_",
             r"(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|npm_|pypi-|hf_|tpuf_|whsec_"
-            r"|(?:sk|rk|pk)_(?:live|test)_|do[opr]_v1_|shp(?:at|ca|pa|ss)_|ATATT|PMAK-|r8_|rubygems_)"
+            r"|(?:sk|rk|pk)_(?:live|test)_|do[opr]_v1_|shp(?:at|ca|pa|ss)_|ATATT|PMAK-|r8_|rubygems_"
+            r"|GOCSPX-|dckr_pat_|gsk_|nvapi-|lin_api_|sq0csp-|vercel_blob_rw_)"
             r"[A-Za-z0-9_=-]{20,}+",
         ),
+        # Mailgun, Twilio, Facebook
+        ("key-", r"(?<![A-Za-z0-9-])key-[0-9a-z]{32}(?![0-9A-Za-z])"),
+        ("SK AC", r"(?<![A-Za-z0-9])(?:SK|AC)[0-9a-f]{32}(?![0-9A-Za-z])"),
+        ("EAA", r"(?<![A-Za-z0-9+/=])EAA[A-Za-z0-9]{40,}+"),
         ("AIza", r"AIza[A-Za-z0-9_-]{30,}+"),
         ("LTAI AKID", r"(?:LTAI|AKID)[A-Za-z0-9]{12,}+"),
         ("ya29.", r"ya29\.[A-Za-z0-9_-]{20,}+"),

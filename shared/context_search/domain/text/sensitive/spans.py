@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from context_search.domain.text.plain_text import places_of_hidden_characters
+
 Spans = Iterator[tuple[int, int]]
 """Spans of a text: start (inclusive) and end (exclusive), in code points."""
 
@@ -77,6 +79,14 @@ _BREAK = re.compile(
 )
 
 
+def _without_gaps(text: str) -> str:
+    """Returns the text folded, of the same length: hidden characters are no gaps in a secret."""
+    characters = list(folded(text))
+    for place in places_of_hidden_characters(text):
+        characters[place] = "="
+    return "".join(characters)
+
+
 @dataclass(frozen=True, slots=True)
 class ReadText:
     """A part of a text that was read, and what of it, ``start`` to ``end``, is to be shown.
@@ -99,7 +109,7 @@ class ReadText:
             return False
         if not self.has_keys:
             return self.start < REACH_CHARS
-        found = _BREAK.search(folded(self.text), REACH_CHARS)
+        found = _BREAK.search(_without_gaps(self.text), REACH_CHARS)
         return found is None or found.end() > self.start
 
     @property
@@ -110,12 +120,12 @@ class ReadText:
         last = len(self.text) - REACH_CHARS
         if not self.has_keys:
             return self.end > last
-        found = _BREAK.search(folded(self.text), self.end)
+        found = _BREAK.search(_without_gaps(self.text), self.end)
         return found is None or found.end() > last
 
     def doubtful(self) -> Spans:
         """Returns what at open ends may belong to such a secret: all up to the next gap."""
-        text = folded(self.text)
+        text = _without_gaps(self.text)
         if self.is_open_before:
             found = _BREAK.search(text, self.start, self.end)
             yield self.start, found.end() if found else self.end

@@ -18,6 +18,7 @@ from context_search.domain.access import (
     in_order,
 )
 from context_search.services.access.keys import KeyOptions, ManageKeys, ShownKey
+from context_search.web.audit import tell_done
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import KeyId, Owner, OwnerOrOperator, part
 from context_search.web.fields import (
@@ -150,6 +151,7 @@ class Keys:
 
         def create() -> JSONResponse:
             made = self.use.create(self.caller, self.mcp_id, options)
+            self._tell("key made", made.key.id)
             return NewKeyAnswer.shown(made).response(201)
 
         return once.answer(self.caller.project_id, create)
@@ -164,6 +166,7 @@ class Keys:
     def revoke(self, key_id: int) -> Response:
         """Revokes one of them."""
         self.use.revoke(self.caller, self.mcp_id, key_id)
+        self._tell("key revoked", key_id)
         return Response(status_code=204)
 
     def rotate(self, once: Once, key_id: int, body: RotateKeyBody | None) -> Response:
@@ -174,9 +177,13 @@ class Keys:
             made = self.use.rotate(
                 self.caller, self.mcp_id, key_id, old_expires_in_s=old_expires_in_s
             )
+            self._tell("key rotated", key_id)
             return NewKeyAnswer.shown(made).response(201)
 
         return once.answer(self.caller.project_id, rotate)
+
+    def _tell(self, action: str, key_id: int) -> None:
+        tell_done(action, self.caller.project_id, self.caller.actor, key_id)
 
 
 async def _of_project(owner: Owner, use: UseKeys) -> Keys:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import RootModel
 
-from context_search.domain.access import Principal
+from context_search.domain.access import Operator, Principal
 from context_search.domain.documents import parse_json
 from context_search.domain.model import Table
 from context_search.domain.progress import IndexStatus
@@ -19,6 +19,7 @@ from context_search.services.catalog.list_tables import (
     TableOverview,
 )
 from context_search.services.catalog.tables import ManageTables
+from context_search.web.audit import tell_done
 from context_search.web.border import StrictJsonRoute, request_id
 from context_search.web.callers import (
     InternalOnly,
@@ -235,6 +236,7 @@ async def create_project(body: CreateProjectBody, use: Use, once: Once) -> Respo
 async def delete_project(project_id: ProjectId, use: Use) -> Response:
     """Deletes a project with all that it has; its keys are refused at once."""
     use.delete_project(project_id)
+    tell_done("project deleted", project_id, Operator.actor, project_id)
     return Response(status_code=204)
 
 
@@ -280,6 +282,7 @@ async def delete_table(
 ) -> Response:
     """Deletes a table; its tools and their hits are gone at once."""
     use.delete(caller, table_id, if_revision=if_match)
+    tell_done("table deleted", caller.project_id, caller.actor, table_id)
     return Response(status_code=204)
 
 
