@@ -64,7 +64,7 @@ def test_strings_that_are_too_short_for_a_tool_are_counted(cli: CommandLine) -> 
         return None
 
     cli.network.before.append(too_large)
-    assert "strings under the tool's --chunk-threshold" in cli.done(*small).err
+    assert "strings under 20 characters are not indexed" in cli.done(*small).err
 
 
 def test_a_tool_changes_what_it_is_called_and_how_it_ranks(cli: CommandLine, tool: int) -> None:
