@@ -47,6 +47,7 @@ def test_an_instance_is_made_with_its_tools_and_a_key(api: Api) -> None:
     assert made["tool_ids"] == [one["tool_id"], other["tool_id"]]
     assert made.pop("api_key").startswith("cs_mcp_")
     del made["tool_ids"]
+    assert made.pop("key_expires_at") is None
     path = f"/api/v1/mcps/{made['id']}"
     assert answer(api("GET", path), 200) == made
     assert answer(api("GET", "/api/v1/mcps"), 200) == {"mcps": [made], "cursor": None}
