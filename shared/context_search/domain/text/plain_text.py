@@ -14,6 +14,7 @@ _HIDDEN_IN_TEXT = (
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # turn the direction of what follows
     "\u00ad\u200b\u2060-\u2065\u206a-\u206f\ufeff\ufff0-\ufffb"  # take no room
     "\u034f\u17b4\u17b5\U0001d173-\U0001d17a"  # join, sound and beam, and take no room
+    "\U0001bca0-\U0001bca3\U00013430-\U0001343f\U00016fe4"  # order signs of old scripts
     "\u115f\u1160\u3164\uffa0\u2800"  # letters of Hangul that are blank, a Braille pattern
     "\ufe00-\ufe0f\u180b-\u180f\U000e0100-\U000e01ef"  # choose a variant, or carry a byte each
     "\u2028\u2029\ufffe\uffff"  # line separators, noncharacters
