@@ -22,7 +22,7 @@ PUT_UPLOAD = {"s3:PutObject", "s3:GetObject"}
 IMPORT_UPLOAD = {"s3:GetObject", "s3:DeleteObject"}
 FORGET_UPLOAD = {"s3:DeleteObject"}
 GRANTED = {
-    "CreateToolRole": BASICS | SEND | REDRIVE | PUT_UPLOAD,
+    "CreateToolRole": BASICS | SEND | COUNT | REDRIVE | PUT_UPLOAD,  # COUNT: for health
     "SearchRole": BASICS | SEND,
     "IndexNodeRole": BASICS | SEND | RECEIVE | IMPORT_UPLOAD,
     "CleanupRole": BASICS | SEND | COUNT | FORGET_UPLOAD,
