@@ -154,8 +154,17 @@ class Rows:
             tuple[int, int],
             tuple[tuple[int, tuple[str, ...]] | None, Mapping[bytes, ComparedSection]],
         ] = Journaled(journal)
+        self.short_strings: Journaled[tuple[int, int], Mapping[str, int]] = Journaled(journal)
         self.refused: Journaled[tuple[int, int], Mapping[str, object]] = Journaled(journal)
         self.ordered: Journaled[tuple[int, int], datetime] = Journaled(journal)
+        self.of_comparisons: tuple[Journaled[tuple[int, int], Any], ...] = (
+            self.compared,
+            self.fielded,
+            self.sections,
+            self.short_strings,
+            self.refused,
+            self.ordered,
+        )
         self.coverage: Journaled[int, CoverageRow] = Journaled(journal)
         self.nodes: Journaled[int, NodeRow] = Journaled(journal)
         self.sets: Journaled[int, SetRow] = Journaled(journal)

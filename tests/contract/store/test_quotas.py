@@ -170,7 +170,9 @@ def test_a_skipped_node_keeps_its_text_and_loses_what_was_being_built(bench: Ben
     with bench.store.for_all("test") as work:
         work.nodes.skip(claim, {"code": "PROJECT_FULL", "chunks": 3, "vector_bytes": 1})
         progress = work.node_counts.progress(index, "", silent_s=1e9)
-        assert work.node_counts.status(index, silent_s=1e9) == progress.status == "degraded"
+        assert (
+            work.node_counts.state(index, "", silent_s=1e9).status == progress.status == "degraded"
+        )
     assert progress.states == {"skipped": 1}
     assert progress.last_error is not None
     assert progress.last_error["code"] == "PROJECT_FULL"
@@ -284,7 +286,7 @@ def test_an_evicted_index_is_there_and_empty(bench: Bench) -> None:
     assert used(bench, project) == Usage(0, 0)
     with bench.store.for_all("test") as work:
         progress = work.node_counts.progress(now, "", silent_s=180)
-        assert work.node_counts.status(now, silent_s=180) == progress.status == "evicted"
+        assert work.node_counts.state(now, "", silent_s=180).status == progress.status == "evicted"
         assert work.indexes.with_unsettled_tools(limit=10) == [index.id]
         [tool] = work.tools.of_index(index.id)
         work.tools.write_summary(tool.id, {"status": "evicted"})

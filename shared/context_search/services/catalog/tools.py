@@ -196,9 +196,11 @@ class ManageTools:
             note_use(work, index)
             work.comparisons.cover(index.id, tool_id=tool_id, scope=wanted.scope.json_pointer)
             _name_fields(work, index)
-            is_done = work.comparisons.follows(index.id, table.id)
+            is_done = work.comparisons.is_compared(index)
             if not is_done:  # it does not leave: the request carries it out
                 work.outbox.add([CompareIndex(index.id, table.id).to_json()])
+            elif not work.comparisons.follows(index.id, table.id):
+                work.send(CompareIndex(index.id, table.id))
             tool = live_tool(work, tool_id, ProjectKey(wanted.project_id))
             return tool_status(work, tool, silent_s=self.silent_s), is_done
 
