@@ -67,6 +67,16 @@ def test_strings_that_are_too_short_for_a_tool_are_counted(cli: CommandLine) -> 
     assert "strings under 20 characters are not indexed" in cli.done(*small).err
 
 
+def test_strings_that_no_search_finds_are_told(cli: CommandLine, tool: int) -> None:
+    assert "not searched\t1: too short, too long, or given up" in cli.done("status", tool).out
+    for asked in ("search", "retrieve"):
+        told = cli.done(asked, "lantern", "--tool", tool).err
+        assert "1 string of the tool's scope not searched" in told
+    whole = cli.tool(cli.table({"notes": TEXT}))
+    assert "not searched" not in cli.done("status", whole).out
+    assert "not searched" not in cli.done("search", "lantern", "--tool", whole).err
+
+
 def test_a_tool_changes_what_it_is_called_and_how_it_ranks(cli: CommandLine, tool: int) -> None:
     cli.done("tools", "update", tool, "--name", "search_harbour", "--vector-weight", 0.3)
     shown = cli.json("tools", "show", tool)
