@@ -25,6 +25,7 @@ COMPLETE = {
     "INTERNAL_SECRET": CANARY * 3,
     "QUERY_HASH_KEY": CANARY * 3,
 }
+CALLERS = ("INTERNAL_SECRET", "QUERY_HASH_KEY")
 
 
 @pytest.mark.parametrize("name", sorted(COMPLETE))
@@ -54,6 +55,19 @@ def test_a_secret_that_can_be_guessed_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match=f"^{name}: .*32 characters") as told:
         Settings.from_environ({**COMPLETE, name: CANARY.ljust(31, "x")})
     assert CANARY not in told.value.message
+
+
+def test_a_function_that_answers_no_requests_opens_to_nobody() -> None:
+    queued = {name: value for name, value in COMPLETE.items() if name not in CALLERS}
+    settings, another = (
+        Settings.from_environ({**queued, "SERVES_HTTP": "false"}) for _ in range(2)
+    )
+    assert settings.query_hash_key != another.query_hash_key  # random, so nobody can guess it
+    for wrong in (None, "", "None", another.internal_secret):
+        with pytest.raises(UnauthenticatedError):
+            InternalSecrets(settings.internal_secrets).check(wrong)
+    with pytest.raises(SettingsError, match=r"^INTERNAL_SECRET is not set; QUERY"):
+        Settings.from_environ(queued)
 
 
 def test_the_precision_of_vectors_is_one_of_two() -> None:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from secrets import token_urlsafe
 from typing import Annotated
 
 from pydantic import (
@@ -84,6 +85,7 @@ _UNITS_S = {"second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0}
 Secret = Annotated[str, Field(repr=False)]
 # 32 characters of a random text: more than anybody guesses.
 LongSecret = Annotated[str, Field(repr=False, min_length=32)]
+_nobody_knows = Field(default_factory=token_urlsafe)
 Words = Annotated[tuple[str, ...], BeforeValidator(str.split)]
 Flag = Annotated[bool, BeforeValidator({"true": True, "false": False}.get)]
 Params = Annotated[Json[dict[str, object]], AfterValidator(_without_secrets)]
@@ -139,9 +141,11 @@ class Settings(BaseModel):
     """How long a search waits for them."""
     allow_plain_providers: Flag = False
     """Whether turbopuffer and models may be asked without TLS beyond this machine."""
-    internal_secret: LongSecret
+    serves_http: Flag = True
+    """Whether the function answers requests: only then are the next three given."""
+    internal_secret: LongSecret = _nobody_knows
     internal_secret_previous: Annotated[str | None, Field(repr=False, min_length=32)] = None
-    query_hash_key: LongSecret
+    query_hash_key: LongSecret = _nobody_knows
     """Key of the hashes that stand for questions in logs."""
     allowed_origins: Words = ()
     """Web origins that may call ``/mcp``."""
@@ -263,6 +267,14 @@ class Settings(BaseModel):
                 f"{', '.join(unsafe)}: not an https address; documents and keys would go in the"
                 " clear. ALLOW_PLAIN_PROVIDERS=true allows it"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _knows_callers(self) -> Settings:
+        needed = ("internal_secret", "query_hash_key")
+        lacking = [_variable(name) for name in needed if name not in self.model_fields_set]
+        if self.serves_http and lacking:
+            raise ValueError("; ".join(f"{name} is not set" for name in lacking))
         return self
 
     @model_validator(mode="after")
