@@ -16,7 +16,7 @@ import yaml
 Node = dict[str, Any]
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """YAML plus CloudFormation's short forms: ``!Ref x`` becomes ``{"Ref": "x"}``."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +16,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from context_search.adapters.postgres.url import DatabaseUrl
+    from tests.contract.turbopuffer.targets import LocalServer
 
 pytest_plugins = ["tests.kinds", "tests.profile"]
 _SERVERS = Path(__file__).parent.parent / ".local" / "tests"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collects without the collector of garbage, which would look at every test again and again.
+
+    Nor does it look at them later.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +51,22 @@ def postgres_url() -> Iterator[str]:
 def databases(postgres_url: str) -> DatabaseFactory:
     """Makes as many databases as a test needs."""
     return DatabaseFactory(postgres_url)
+
+
+@pytest.fixture(scope="session")
+def turbopuffer_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+    """The local turbopuffer server, as a process of its own."""
+    from tests.contract.turbopuffer.targets import running  # the SDK, which unit tests do without
+
+    with running(tmp_path_factory.mktemp("turbopuffer")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def turbopuffer_url(turbopuffer_server: LocalServer) -> Iterator[str]:
+    """That server, emptied after each file: names of namespaces begin anew with each database."""
+    yield turbopuffer_server.url
+    turbopuffer_server.empty()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.project import ROOT, dependencies, python_files, relative
+from tests.architecture.project import ROOT, dependencies, python_files, relative, statements_in
 
 LAYERS = ["layers/core/requirements.in", "layers/embedding/requirements.in"]
 LOCAL = [*LAYERS, "requirements/local.in"]
@@ -82,7 +82,7 @@ def test_what_the_code_imports_is_asked_for_by_name(
 def foreign_imports(path: Path) -> set[str]:
     """The top-level names that a module imports from other projects."""
     modules = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements_in(path):
         if isinstance(node, ast.Import):
             modules |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

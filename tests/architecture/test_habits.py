@@ -7,7 +7,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.architecture.project import ROOT, SOURCE_FOLDERS, parsed, python_files, relative
+from tests.architecture.project import (
+    ROOT,
+    SOURCE_FOLDERS,
+    files_with,
+    parsed,
+    python_files,
+    relative,
+    statements_in,
+)
 
 # File → why it reads or sets the environment itself.
 ENVIRONMENT_READERS = {
@@ -36,7 +44,7 @@ def names_in(path: Path) -> Iterator[str]:
 def test_the_environment_is_read_in_few_places() -> None:
     readers = {
         relative(path)
-        for path in python_files(*SOURCE_FOLDERS, "scripts")
+        for path in files_with("env", *SOURCE_FOLDERS, "scripts")
         if {"os.environ", "os.getenv"} & set(names_in(path))
     }
     assert readers == ENVIRONMENT_READERS.keys()
@@ -56,7 +64,7 @@ def test_what_has_no_docstring_in_an_adapter_is_described_by_its_port() -> None:
 def methods_of(folder: str) -> Iterator[tuple[str, str | None]]:
     """Name and docstring of every public method of every class in a folder."""
     for path in python_files(folder):
-        for node in ast.walk(parsed(path)):
+        for node in statements_in(path):
             for member in node.body if isinstance(node, ast.ClassDef) else ():
                 if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
                     yield member.name, ast.get_docstring(member)
@@ -85,12 +93,17 @@ SLEEPERS = {
 }
 
 
+def name_of(called: ast.expr) -> str:
+    """The last name of what is called."""
+    return getattr(called, "attr", getattr(called, "id", ""))
+
+
 def test_no_test_sleeps_to_wait_for_another() -> None:
     sleepers = {
         relative(path)
-        for path in python_files("tests", "testing")
+        for path in files_with("sleep", "tests", "testing")
         for node in ast.walk(parsed(path))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "sleep"
+        if isinstance(node, ast.Call) and name_of(node.func) == "sleep"
     }
     assert sleepers - {"tests/faults/simulation/scheduler.py"} == SLEEPERS.keys()
 
@@ -107,7 +120,7 @@ def test_a_port_is_chosen_before_it_is_bound_by_postgres_alone() -> None:
     # (Paths that two clones would share are ruff's rule S108.)
     choosers = {
         relative(path)
-        for path in python_files(*SOURCE_FOLDERS, "tests")
+        for path in files_with("free_port", *SOURCE_FOLDERS, "tests")
         if "local.processes.free_port" in set(names_in(path))
     }
     assert choosers == {"local/postgres/server.py"}
@@ -117,9 +130,9 @@ def test_parameters_of_tests_have_an_order() -> None:
     # Two workers that list them differently end the whole run.
     unordered = {
         f"{relative(path)}:{node.lineno}"
-        for path in python_files("tests")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parametrize")
+        for path in files_with("parametrize", "tests")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call) and name_of(node.func) == "parametrize"
         for values in node.args[1:2]
         if isinstance(values, ast.Set | ast.SetComp | ast.BinOp)
         and not isinstance(getattr(values, "op", None), ast.Add | ast.Mult)

@@ -19,7 +19,7 @@ FORMS = {
     "a GitHub token": r"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{40,})",
     "a private key": r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----",
     "a JSON web token": r"\beyJ[A-Za-z0-9_-]{15,}\.eyJ[A-Za-z0-9_-]{15,}\.[A-Za-z0-9_-]{10,}",
-    "a password in an address": r"\b[a-z]+://[\w.-]+:(?!password@|secret@|canary)[^@\s/{}$<>…\"']{8,}@[\w.-]+",
+    "a password in an address": r"://[\w.-]+:(?!password@|secret@|canary)[^@\s/{}$<>…\"']{8,}@[\w.-]+",
 }
 # File → why what looks like a secret there is none.
 ALLOWED = {

@@ -12,7 +12,7 @@ from functools import cache
 
 import pytest
 
-from tests.architecture.project import python_files, relative
+from tests.architecture.project import parsed, python_files, relative
 
 Rule = Callable[[ast.AST], bool]
 
@@ -154,7 +154,7 @@ def breaches() -> dict[str, set[str]]:
     """Name of a rule → ``file:line`` of what breaks it, each deployed module read once."""
     found: dict[str, set[str]] = {name: set() for name in RULES}
     for path in python_files("shared", "functions"):
-        nodes = list(ast.walk(ast.parse(path.read_text())))
+        nodes = list(ast.walk(parsed(path)))
         for name, (rule, *_) in RULES.items():
             found[name] |= {f"{relative(path)}:{line}" for line in broken(rule, nodes)}
     return found

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.architecture.project import python_files, relative
+from tests.architecture.project import parsed, python_files, relative
 
 _LIMITED = re.compile(r"\b(LIMIT|OFFSET)\b.*\bSKIP LOCKED\b", re.DOTALL)
 # What PostgreSQL computes once: a WITH query that locks, and the elements of an array. LATERAL is
@@ -19,7 +19,7 @@ _ONCE = {"AS", "MATERIALIZED", "ARRAY", "LATERAL"}
 def statements() -> Iterator[tuple[str, str]]:
     """(file:line, text) of every string of the adapter; what is put in later is ``?``."""
     for path in python_files("shared/context_search/adapters/postgres"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.JoinedStr):
                 parts = [
                     each.value if isinstance(each, ast.Constant) else "?" for each in node.values

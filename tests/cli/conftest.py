@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 
 from context_search.adapters.postgres.pool import Database
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from tests.cli.running import CliParts, CommandLine, Network
 from tests.web.api import Api
-from tests.web.conftest import turbopuffer_url
 from tests.web.in_process import InProcess, client_of
-
-__all__ = ["turbopuffer_url"]
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +21,15 @@ def parts(application_database: Database, turbopuffer_url: str) -> CliParts:
     return CliParts(application_database, turbopuffer_url)
 
 
+@pytest.fixture(scope="module")
+def app(parts: CliParts) -> FastAPI:
+    """The whole API."""
+    return http_app(every_router(), parts, contract=contract)
+
+
 @pytest.fixture
-def cli(parts: CliParts, tmp_path: Path) -> CommandLine:
+def cli(parts: CliParts, app: FastAPI, tmp_path: Path) -> CommandLine:
     """A user of a new project."""
-    app = http_app(every_router(), parts, contract=contract)
     network = Network(InProcess(app), parts.objects)
     with client_of(app) as http:
         project = Api.of_new_project(http, parts)

@@ -21,10 +21,6 @@ from tests.e2e.library import COMETS, QUESTIONS
 from tests.e2e.running import Running, Tenant, state_folder, user_environment
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow]
-ENGLISH = [english(70_000, seed) for seed in range(42, 50)]
-CHINESE = [chinese(40_000, seed) for seed in range(4)]
-FIRST = planted(english(120_000, 41), COMETS, 70_000)
-DOCUMENT = {"comets": FIRST, "english": ENGLISH, "chinese": CHINESE}  # 1.2 MB
 CONVERGES_WITHIN_S = 90.0
 
 
@@ -58,11 +54,16 @@ def serving(state: State) -> Iterator[tuple[subprocess.Popen[str], Running]]:
 
 
 def test_a_stack_that_is_killed_while_it_indexes_finishes_after_the_next_start() -> None:
-    total = sum(len(chunk_spans(text)) for text in [FIRST, *ENGLISH, *CHINESE])
+    document = {
+        "comets": planted(english(120_000, 41), COMETS, 70_000),
+        **{f"english {seed}": english(70_000, seed) for seed in range(42, 50)},
+        **{f"chinese {seed}": chinese(40_000, seed) for seed in range(4)},
+    }  # 1.2 MB
+    total = sum(len(chunk_spans(text)) for text in document.values())
     with state_folder() as state:
         with serving(state) as (process, stack):
             tenant = stack.project()
-            tool = tenant.tool(tenant.table(DOCUMENT))
+            tool = tenant.tool(tenant.table(document))
 
             def is_in_the_middle() -> bool:
                 done = tenant.state(tool)["indexed_chunks_count"]

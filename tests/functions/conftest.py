@@ -13,16 +13,8 @@ import pytest
 
 from context_search.bootstrap import parts
 from tests.builders import aws_server
-from tests.contract.turbopuffer.targets import running
 from tests.functions.deployment import CANARY, Deployment, listening, register_words
 from tests.stack import DatabaseFactory
-
-
-@pytest.fixture(scope="module")
-def turbopuffer_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server for each database: the names of namespaces begin anew with its ids."""
-    with running(tmp_path_factory.mktemp("turbopuffer")) as server:
-        yield server.url
 
 
 @pytest.fixture(scope="session")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.functions.conftest import aws, deployed, log, turbopuffer_url, words
+from tests.functions.conftest import aws, deployed, log, words
 from tests.functions.deployment import Deployment
 from tests.hostile.stranger import Stranger
 
-__all__ = ["aws", "deployed", "log", "stranger", "turbopuffer_url", "words"]
+__all__ = ["aws", "deployed", "log", "stranger", "words"]
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import hashlib
 import random
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from context_search.domain.access import Caller, ProjectKey
 from context_search.domain.config import IndexConfig, Model, SearchConfig
@@ -253,6 +254,7 @@ def search(
     return searches.search(searched, query, QuestionLimits(top_k=top_k))
 
 
+@lru_cache(maxsize=100)
 def prose(characters: int, seed: int = 1) -> str:
     """Returns sentences in paragraphs, different for each seed."""
     choose = random.Random(seed)

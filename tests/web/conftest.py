@@ -12,16 +12,8 @@ from fastapi import FastAPI
 from context_search.adapters.postgres.pool import Database
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
-from tests.contract.turbopuffer.targets import running
 from tests.web.api import CANARY, Api, LocalParts, exposed
 from tests.web.in_process import client_of
-
-
-@pytest.fixture(scope="module")
-def turbopuffer_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server for each database: the names of namespaces begin anew with its ids."""
-    with running(tmp_path_factory.mktemp("turbopuffer")) as server:
-        yield server.url
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,9 @@ import pytest
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.uploads import FUNCTION_BYTES, MEMORY_A_BYTE
 from local.options import ROOT
+from tests.profile import THOROUGH
 
-BYTES = 30_000_000
+BYTES = 30_000_000 if THOROUGH else 10_000_000
 RECORD = b'{"id":12345,"name":"parrot","ok":true,"price":12.5}'
 TEXT = b'{"text":"' + b"The parrot clinic is closed. " * 10_000 + b'"}'
 CHINESE = b'{"text":"' + "鹦鹉诊所每周三关门。".encode() * 10_000 + b'"}'
@@ -56,6 +57,7 @@ print(json.dumps([done, before, most()]))
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("form", "piece", "at_most"),
     [

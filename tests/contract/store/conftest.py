@@ -17,7 +17,7 @@ from testing.in_memory.uploads import DictObjects
 from testing.in_memory.vectors import DictVectors
 from tests.builders import aws_server
 from tests.contract.store.bench import Bench, MemoryBench, PostgresBench
-from tests.contract.turbopuffer.targets import KEY, running
+from tests.contract.turbopuffer.targets import KEY
 
 
 @pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.stack)])
@@ -26,13 +26,6 @@ def bench(request: pytest.FixtureRequest) -> Bench:
     if request.param == "memory":
         return MemoryBench()
     return PostgresBench(request.getfixturevalue("module_database"))
-
-
-@pytest.fixture(scope="session")
-def turbopuffer_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The local server, as a process of its own."""
-    with running(tmp_path_factory.mktemp("turbopuffer")) as server:
-        yield server.url
 
 
 @pytest.fixture(params=["memory", pytest.param("turbopuffer", marks=pytest.mark.stack)])

@@ -90,6 +90,16 @@ class LocalServer:
         self.url = line.split()[-1]
         self.address = self.url.removeprefix("http://")
 
+    def empty(self) -> None:
+        """Delete every namespace and disarm every fault."""
+        with (
+            Turbopuffer(api_key=KEY, base_url=LOCAL_URL, region=self.address) as client,
+            httpx2.Client(base_url=self.url) as http,
+        ):
+            assert http.delete("/_admin/faults").status_code == 200
+            for each in list(client.namespaces()):
+                client.namespace(each.id).delete_all()
+
     def stop(self) -> None:
         """Ask the process to end, and wait until it has."""
         self._child.terminate()

@@ -12,26 +12,31 @@ from context_search.domain.editing.borders import Borders
 from context_search.domain.editing.literals import Literal, Place, fold
 from context_search.domain.editing.words import is_edge
 
-EVERY = [chr(code) for code in range(sys.maxunicode + 1) if category(chr(code)) not in {"Cn", "Cs"}]
+
+@pytest.fixture(scope="module")
+def every() -> list[str]:
+    """Every character that has a meaning."""
+    characters = map(chr, range(sys.maxunicode + 1))
+    return [character for character in characters if category(character) not in {"Cn", "Cs"}]
 
 
-def test_folding_keeps_every_place() -> None:
-    longer = [character for character in EVERY if len(character.lower()) != 1]
+def test_folding_keeps_every_place(every: list[str]) -> None:
+    longer = [character for character in every if len(character.lower()) != 1]
     assert longer == ["İ"]
-    assert all(len(fold(character)) == 1 for character in EVERY)
+    assert all(len(fold(character)) == 1 for character in every)
 
 
-def test_folding_a_text_folds_its_characters() -> None:
+def test_folding_a_text_folds_its_characters(every: list[str]) -> None:
     random = Random(7)
     alphabet = "ΑΣΣΣσς iİIıßẞKk.'\u0301AÅ\u212a"
     for _ in range(2_000):
-        text = "".join(random.choices(alphabet, k=9)) + random.choice(EVERY)
+        text = "".join(random.choices(alphabet, k=9)) + random.choice(every)
         assert fold(text) == "".join(map(fold, text))
 
 
-def test_folding_leaves_edges_where_they_are() -> None:
+def test_folding_leaves_edges_where_they_are(every: list[str]) -> None:
     """What is known of the edges inside of a literal holds for every text that it stands in."""
-    changed = [character for character in EVERY if fold(character) != character]
+    changed = [character for character in every if fold(character) != character]
     for neighbour in ("a", "林", " ", "\u0301"):
         for character in changed:
             pairs = (character + neighbour, fold(character) + neighbour)

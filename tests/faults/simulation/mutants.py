@@ -30,7 +30,7 @@ MUTANTS = [
         within=3_000,
         seed=426,
     ),
-    Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, within=3_000, seed=25),
+    Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, within=3_000, seed=912),
     Mutation(
         "sections of other scopes",
         unit_of_work=work_with(sections=rows.SectionsOfOtherScopes),
@@ -78,7 +78,7 @@ MUTANTS = [
         unit_of_work=work_with(chunks=rows.TakenForWhole),
         is_seen_in_small=True,
         within=3_000,
-        seed=5_210,
+        seed=1_577,
     ),
     Mutation(
         "words forgotten in steps",
@@ -98,123 +98,141 @@ MUTANTS = [
         unit_of_work=work_with(chunks=rows.ContentIdsThatCancelTombstones),
         is_seen_in_small=True,
         within=3_000,
-        seed=115,
+        seed=558,
     ),
     Mutation(
         "quarantine takes all",
         unit_of_work=work_with(nodes=nodes.QuarantineTakesAll),
         within=3_000,
-        seed=372,
+        seed=1_013,
     ),
     Mutation(
         "orphans while built",
         unit_of_work=work_with(chunks=rows.OrphansWhileBuilt),
         within=3_000,
-        seed=65,
+        seed=527,
     ),
     Mutation(
-        "the sweep believes an old list", sweep=steps.BelievesAnOldList, within=3_000, seed=198
+        "the sweep believes an old list", sweep=steps.BelievesAnOldList, within=3_000, seed=1_316
     ),
-    Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst),
-    Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=3_000),
-    Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly)),
+    Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst, seed=9),
     Mutation(
-        "tools deleted unseen", unit_of_work=work_with(comparisons=rows.ToolsUnseen), seed=1242
+        "namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=3_000, seed=6
     ),
-    Mutation("switch without a look", settler=steps.SwitchesUnseen),
+    Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly), seed=1),
+    Mutation("tools deleted unseen", unit_of_work=work_with(comparisons=rows.ToolsUnseen), seed=22),
+    Mutation("switch without a look", settler=steps.SwitchesUnseen, seed=9),
     Mutation(
         "evicts what is in use",
         unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse),
         within=1_000,
-        seed=461,
+        seed=216,
     ),
-    Mutation("evicts without need", unit_of_work=limited_by(evictions=limits.EvictsWithoutNeed)),
+    Mutation(
+        "evicts without need", unit_of_work=limited_by(evictions=limits.EvictsWithoutNeed), seed=6
+    ),
     Mutation(
         "revived unordered, no comparison",
         unit_of_work=limited_by(evictions=limits.RevivesUnordered),
         cleanup=steps.NoComparison,
+        seed=6,
     ),
-    Mutation("no comparison", cleanup=steps.NoComparison, within=3_000, seed=408),
-    Mutation("windows forgotten", unit_of_work=work_with(deletions=rows.ForgetsWindows)),
+    Mutation("no comparison", cleanup=steps.NoComparison, within=3_000, seed=22),
+    Mutation("windows forgotten", unit_of_work=work_with(deletions=rows.ForgetsWindows), seed=7),
     Mutation(
-        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=30
+        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=116
     ),
     Mutation(
         "evicted, yet indexed",
         unit_of_work=limited_by(indexes=limits.EvictedFollows),
         within=3_000,
-        seed=101,
+        seed=78,
     ),
-    Mutation("rests over what is due", scheduled_cleanup=steps.RestsOverWhatIsDue),
-    Mutation("rests after work", scheduled_cleanup=steps.RestsAfterWork),
-    Mutation("no window", unit_of_work=work_with(outbox=orders.NoWindow)),
-    Mutation("each write its order", unit_of_work=work_with(outbox=orders.EachWriteItsOrder)),
-    Mutation("sent again while in the queue", cleanup=orders.SendsAgain),
+    Mutation("rests over what is due", scheduled_cleanup=steps.RestsOverWhatIsDue, seed=13),
+    Mutation("rests after work", scheduled_cleanup=steps.RestsAfterWork, seed=1),
+    Mutation("no window", unit_of_work=work_with(outbox=orders.NoWindow), seed=2),
+    Mutation(
+        "each write its order", unit_of_work=work_with(outbox=orders.EachWriteItsOrder), seed=1
+    ),
+    Mutation("sent again while in the queue", cleanup=orders.SendsAgain, seed=1),
     Mutation(
         "begun late, nothing withdrawn",
         unit_of_work=work_with(outbox=orders.NeverWithdraws),
         book=orders.BeginsLate,
-        seed=8,
+        seed=1,
     ),
-    Mutation("forgotten first", book=orders.ForgetsFirst),
+    Mutation("forgotten first", book=orders.ForgetsFirst, seed=6),
     Mutation(
         "waits for ever",
         unit_of_work=limited_by(quotas=limits.WaitsForEver),
         within=3_000,
-        seed=743,
+        seed=793,
     ),
     Mutation(
         "nothing is recorded",
         unit_of_work=kept_by(versions=versions.ForgetsToRecord),
         edits=True,
+        seed=2,
     ),
     Mutation(
-        "pieces are believed", unit_of_work=kept_by(versions=versions.RecordsNoPieces), edits=True
+        "pieces are believed",
+        unit_of_work=kept_by(versions=versions.RecordsNoPieces),
+        edits=True,
+        seed=2,
     ),
     Mutation(
         "another text is recorded",
         unit_of_work=kept_by(versions=versions.RecordsAnotherText),
         edits=True,
+        seed=2,
     ),
     Mutation(
-        "erased, yet there", unit_of_work=kept_by(versions=versions.ErasesNothing), edits=True
+        "erased, yet there",
+        unit_of_work=kept_by(versions=versions.ErasesNothing),
+        edits=True,
+        seed=6,
     ),
     Mutation(
-        "an origin is borrowed", unit_of_work=kept_by(tables=versions.BorrowsOurOrigin), edits=True
+        "an origin is borrowed",
+        unit_of_work=kept_by(tables=versions.BorrowsOurOrigin),
+        edits=True,
+        seed=1,
     ),
     Mutation(
         "named pieces are collected",
         unit_of_work=kept_by(histories=versions.CollectsWhatIsNamed),
         edits=True,
+        seed=3,
     ),
     Mutation(
         "unused pieces are kept",
         unit_of_work=kept_by(histories=versions.CollectsNothing),
         edits=True,
+        seed=5,
     ),
     Mutation("no hash at execute", executes=plans.ExecutesWithoutLooking, replaces=True, seed=8),
     Mutation("any engine executes", executes=plans.ExecutesWithAnyEngine, replaces=True, seed=909),
-    Mutation("the next match", executes=plans.ExecutesTheNextOne, replaces=True, seed=2),
-    Mutation("executed too late", executes=plans.ExecutesTooLate, replaces=True, seed=40),
+    Mutation("the next match", executes=plans.ExecutesTheNextOne, replaces=True, seed=1),
+    Mutation("executed too late", executes=plans.ExecutesTooLate, replaces=True, seed=14),
     Mutation("executed for anyone", executes=plans.ExecutesForAnyone, replaces=True, seed=10),
-    Mutation("plan ends later", executes=plans.EndsThePlanLater, replaces=True, seed=2),
-    Mutation("written as it was read", writer=plans.WritesWhatItRead, replaces=True, seed=29),
-    Mutation("replaced, not recorded", writer=plans.RecordsNothing, replaces=True, seed=2),
+    Mutation("plan ends later", executes=plans.EndsThePlanLater, replaces=True, seed=1),
+    Mutation("written as it was read", writer=plans.WritesWhatItRead, replaces=True, seed=254),
+    Mutation("replaced, not recorded", writer=plans.RecordsNothing, replaces=True, seed=1),
     Mutation(
-        "replaced, recorded afterwards", executes=plans.RecordsAfterwards, replaces=True, seed=2
+        "replaced, recorded afterwards", executes=plans.RecordsAfterwards, replaces=True, seed=1
     ),
     Mutation(
         "done before it is written",
         one_by_one=plans.DoneBeforeItIs,
         replaces=True,
-        seed=2,
+        seed=1,
         leaves_to_worker=True,
     ),
     Mutation(
         "many plans at once",
         unit_of_work=planned_by(plans.ManyAtOnce),
         replaces=True,
-        seed=0,
+        seed=10,
         leaves_to_worker=True,
     ),
     Mutation(
@@ -222,8 +240,8 @@ MUTANTS = [
         unit_of_work=kept_by(histories=plans.PrunesWhatUndosNeed),
         edits=True,
         replaces=True,
-        seed=75,
+        seed=317,
     ),
-    Mutation("undone blindly", undos=plans.UndoesWithoutLooking, replaces=True, seed=16),
+    Mutation("undone blindly", undos=plans.UndoesWithoutLooking, replaces=True, seed=23),
     Mutation("a plan is left for good", cleanup=plans.NeverRevived, replaces=True),
 ]

@@ -14,7 +14,7 @@ from tests.profile import examples
 from tests.services.editing.history import Editing, told
 from tests.services.system import prose
 
-LARGE = {"a": [prose(9_000, seed) for seed in range(800)]}
+LARGE = {"a": [f"{number}. {prose(9_000)}" for number in range(800)]}
 """Too large for a request."""
 
 

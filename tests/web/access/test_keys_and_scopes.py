@@ -53,6 +53,7 @@ def state_of(parts: LocalParts) -> State:
     return state_without(parts, NOBODY)
 
 
+@pytest.mark.sampled
 @every_public_route
 def test_a_public_route_wants_a_good_key(
     parts: LocalParts, victim: Tenant, no_keys: dict[str, Headers], operation: Operation
@@ -73,6 +74,7 @@ def test_a_public_route_wants_a_good_key(
     assert state_of(parts) == before
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("operation", BOTH, ids=" ".join)
 def test_a_route_for_keys_and_the_secret_takes_no_other_secret(
     parts: LocalParts, victim: Tenant, no_secrets: dict[str, Headers], operation: Operation
@@ -90,6 +92,7 @@ def test_a_route_for_keys_and_the_secret_takes_no_other_secret(
     assert state_of(parts) == before
 
 
+@pytest.mark.sampled
 @every_internal_route
 def test_an_internal_route_wants_the_secret_and_takes_no_key(
     parts: LocalParts, victim: Tenant, no_secrets: dict[str, Headers], operation: Operation
@@ -111,6 +114,7 @@ def test_both_secrets_of_a_rotation_are_good(api: Api, secret: str) -> None:
     assert response.status_code == 201
 
 
+@pytest.mark.sampled
 @every_scoped_route
 def test_a_route_wants_a_key_with_its_scope(
     parts: LocalParts, victim: Tenant, operation: Operation
@@ -135,6 +139,7 @@ def test_a_key_with_the_one_scope_is_enough(stranger: Tenant, operation: Operati
         assert stranger.api(key=key, **request).status_code in {200, 201, 404}
 
 
+@pytest.mark.sampled
 @every_public_route
 def test_the_key_of_an_mcp_instance_opens_no_route_but_mcp(
     parts: LocalParts, victim: Tenant, operation: Operation

@@ -47,6 +47,7 @@ def send(tenant: Tenant, operation: Operation, query: str = "", path: str = "") 
     return call(**request)
 
 
+@pytest.mark.sampled
 @every_route
 def test_a_parameter_that_a_route_does_not_know_is_refused(
     parts: LocalParts, victim: Tenant, operation: Operation
@@ -61,6 +62,7 @@ def test_a_parameter_that_a_route_does_not_know_is_refused(
     assert _rows(state_of(parts)) == _rows(before)
 
 
+@pytest.mark.sampled
 @every_route
 def test_a_parameter_that_comes_twice_is_refused(
     parts: LocalParts, victim: Tenant, operation: Operation
@@ -92,6 +94,7 @@ def test_mcp_takes_no_query_parameter(victim: Tenant, method: str, path: str) ->
         problem(refused, 422, "INVALID_INPUT")
 
 
+@pytest.mark.sampled
 @every_route
 def test_an_id_in_a_path_has_one_spelling(
     parts: LocalParts, victim: Tenant, operation: Operation

@@ -119,6 +119,7 @@ def bad_tokens(tenant: Tenant, issuer: Issuer) -> dict[str, str]:
     }
 
 
+@pytest.mark.sampled
 @every_public_route
 def test_a_token_that_is_not_good_opens_nothing(
     parts: LocalParts, victim: Tenant, issuer: Issuer, operation: Operation
@@ -132,6 +133,7 @@ def test_a_token_that_is_not_good_opens_nothing(
     assert state_without(parts, 0) == before
 
 
+@pytest.mark.sampled
 @every_public_route
 def test_a_token_with_another_scope_is_403_like_a_key(
     parts: LocalParts, victim: Tenant, issuer: Issuer, operation: Operation
@@ -173,6 +175,7 @@ def test_a_token_of_one_project_does_not_reach_another(
     assert state_without(parts, stranger.api.project_id) == before
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("operation", INTERNAL, ids=" ".join)
 def test_an_internal_route_takes_no_token(
     victim: Tenant, issuer: Issuer, operation: Operation
