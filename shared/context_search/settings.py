@@ -157,6 +157,8 @@ class Settings(BaseModel):
     jwt_audience: str | None = None
     """Both or neither: see ``tokens``."""
     jwt_project_claim: str = "project_id"
+    jwt_max_key_days: Count = 90
+    """Days that a key made with a token lives at most; 0: for ever."""
     index_lease_s: Seconds = 90.0
     """How long a worker owns a node without a sign of life."""
     silent_after_s: Seconds = 180.0
@@ -230,12 +232,13 @@ class Settings(BaseModel):
 
     @property
     def project_bounds(self) -> ProjectBounds:
-        """How many tables, bytes of documents, tools and keys one project may have."""
+        """What one project may have, and how long keys made with a token live."""
         return ProjectBounds(
             self.project_max_tables,
             self.project_max_document_bytes,
             self.project_max_tools,
             self.project_max_keys,
+            self.jwt_max_key_days * 86_400.0 or None,
         )
 
     @property

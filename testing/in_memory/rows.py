@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Literal
 
-from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance, ProjectKey
+from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance, Principal
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
 from context_search.domain.filters import Fields
@@ -274,7 +274,7 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class SignInCodeRow:
-    maker: ProjectKey
+    maker: Principal
     expires_at: datetime
 
 

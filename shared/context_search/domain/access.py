@@ -124,7 +124,9 @@ class NewApiKey:
     """A key before it is stored.
 
     ``lifetime_s`` None: it does not expire by itself. ``ends_by``: it ends then at the latest.
-    ``made_by``: the key that asks for it; None: an operator or a token does.
+    ``made_by``: the key that asks for it; None: an operator or a token does. ``actor``: who asks
+    with a token, as in the versions of documents; None: that of the key that asks.
+    ``else_actor``: where nobody is found so.
     """
 
     name: str | None
@@ -135,6 +137,8 @@ class NewApiKey:
     ends_by: datetime | None = None
     kind: KeyKind = "standard"
     made_by: int | None = None
+    actor: str | None = None
+    else_actor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,7 @@ class ApiKey:
     """A stored key, of which only the first characters are known.
 
     ``made_by``: the key that it was made with; None: an operator's, a token's, or nobody noted it.
+    ``actor``: who made it with a token, or with a key that was made so.
     """
 
     id: int
@@ -154,6 +159,7 @@ class ApiKey:
     revoked_at: datetime | None = None
     kind: KeyKind = "standard"
     made_by: int | None = None
+    actor: str | None = None
 
     @property
     def lifetime_s(self) -> float | None:

@@ -9,8 +9,11 @@ from context_search.web.border import request_id
 _log = Logger(service="create_tool", child=True)
 
 
-def tell_done(action: str, project_id: int, actor: str | None, target_id: int) -> None:
-    """Writes what was done to which id. ``actor``: as in the versions of documents."""
+def tell_done(action: str, project_id: int, actor: str | None, target_id: int | str) -> None:
+    """Writes what was done to which id. ``actor``: as in the versions of documents.
+
+    ``target_id`` may be an actor, too.
+    """
     _log.info(
         "audited",
         extra={

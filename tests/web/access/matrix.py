@@ -200,6 +200,7 @@ ROWS: Mapping[Operation, Row] = {
     ("DELETE", _PLAN): Row(REPLACE, 204),
     ("POST", f"{_PROJECTS}/keys"): Row(MANAGE | TRUSTED, 201, {}),
     ("GET", f"{_PROJECTS}/keys"): Row(MANAGE, 200, query=_KEYS, looks=_OWN_PAGE),
+    ("DELETE", f"{_PROJECTS}/keys"): Row(MANAGE, 200, query={"actor": "token"}),
     ("DELETE", f"{_PROJECTS}/keys/{{key_id}}"): Row(MANAGE, 204),
     ("POST", f"{_PROJECTS}/keys/{{key_id}}/rotate"): Row(MANAGE, 201, {}),
     ("POST", "/api/v1/console/codes"): Row(MANAGE, 201),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
@@ -87,12 +87,16 @@ class RotateKeyBody(Body):
 
 
 class KeyAnswer(Answer):
-    """A key without its text. ``made_by``: the key that it was made with, if that is known."""
+    """A key without its text. ``made_by``: the key that it was made with, if that is known.
+
+    ``actor``: who made it with a token, or with a key that was made so.
+    """
 
     id: KnownId
     name: str | None
     kind: KeyKind
     made_by: KnownId | None
+    actor: str | None
     prefix: str
     scopes: list[Permission]
     created_at: Time
@@ -108,6 +112,7 @@ class KeyAnswer(Answer):
             name=key.name,
             kind=key.kind,
             made_by=key.made_by,
+            actor=key.actor,
             prefix=key.prefix,
             scopes=in_order(key.permissions),
             created_at=key.created_at,
@@ -128,6 +133,12 @@ class NewKeyAnswer(KeyAnswer):
         return cls(**dict(KeyAnswer.of(made.key)), api_key=made.text)
 
 
+class RevokedKeysAnswer(Answer):
+    """How many keys were revoked."""
+
+    revoked: Annotated[int, Field(ge=0)]
+
+
 class KeysAnswer(Answer):
     """A page of keys."""
 
@@ -135,6 +146,8 @@ class KeysAnswer(Answer):
     cursor: NextCursor | None
 
 
+Actor = Annotated[str, Query(pattern="^token(:[0-9a-f]{16})?$")]
+"""Who presents tokens, as in versions of documents; ``token``: all whose tokens name nobody."""
 UseKeys = Annotated[ManageKeys, part("access.keys")]
 
 
@@ -156,9 +169,11 @@ class Keys:
 
         return once.answer(self.caller.project_id, create)
 
-    def page(self, cursor: int, kind: KeyKind | None = None) -> KeysAnswer:
-        """Lists those of a kind, or all, without their texts."""
-        page = self.use.page(self.caller, self.mcp_id, after=cursor, kind=kind)
+    def page(
+        self, cursor: int, kind: KeyKind | None = None, actor: str | None = None
+    ) -> KeysAnswer:
+        """Lists those of a kind and an actor, or all, without their texts."""
+        page = self.use.page(self.caller, self.mcp_id, after=cursor, kind=kind, actor=actor)
         return KeysAnswer(
             keys=[KeyAnswer.of(key) for key in page.rows], cursor=next_cursor(page.next_after)
         )
@@ -208,13 +223,27 @@ async def create_key(
 
 @router.get("/projects/{project_id}/keys", responses=refused(409))
 async def list_keys(
-    keys: ProjectKeys, cursor: Cursor = 0, kind: KeyKind | Literal["all"] = "standard"
+    keys: ProjectKeys,
+    cursor: Cursor = 0,
+    kind: KeyKind | Literal["all"] = "standard",
+    actor: Actor | None = None,
 ) -> KeysAnswer:
     """Returns the project's keys without their texts, revoked and expired ones too.
 
-    Those of the console only if they are asked for.
+    Those of the console only if they are asked for. ``actor``: what somebody made with tokens.
     """
-    return keys.page(cursor, None if kind == "all" else kind)
+    return keys.page(cursor, None if kind == "all" else kind, actor)
+
+
+@router.delete("/projects/{project_id}/keys", responses=refused(409))
+async def revoke_keys_of_actor(owner: Owner, use: UseKeys, actor: Actor) -> RevokedKeysAnswer:
+    """Revokes all that somebody made with tokens, and with keys made so.
+
+    Keys of the project, of the console and of MCP instances.
+    """
+    revoked = use.revoke_actor(owner, actor)
+    tell_done("keys of an actor revoked", owner.project_id, owner.actor, actor)
+    return RevokedKeysAnswer(revoked=revoked)
 
 
 @router.delete("/projects/{project_id}/keys/{key_id}", status_code=204, responses=refused(409))
