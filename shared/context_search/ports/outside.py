@@ -165,10 +165,8 @@ class SignedPut:
 class Objects(Protocol):
     """S3. Raises ObjectsUnavailableError when it does not answer."""
 
-    def sign_put(
-        self, key: str, *, content_type: str, size: int | None, expires_s: int
-    ) -> SignedPut:
-        """Returns a request that stores an object; with ``size``, one of exactly so many bytes."""
+    def sign_put(self, key: str, *, content_type: str, size: int, expires_s: int) -> SignedPut:
+        """Returns a request that stores an object of exactly ``size`` bytes."""
         ...
 
     def size(self, key: str) -> int | None:
