@@ -49,7 +49,7 @@ class TokenCounter(Protocol):
 
 
 class AccessTokens(Protocol):
-    """The tokens of one issuer for one audience."""
+    """The tokens of one issuer for audiences of ours."""
 
     def claims_of(self, token: str) -> Mapping[str, object]:
         """Returns the claims of a token that is genuine, for us, and has not expired.
