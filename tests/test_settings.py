@@ -144,11 +144,15 @@ def test_no_tokens_are_taken_unless_an_issuer_and_an_audience_are_set() -> None:
     assert Settings.from_environ(COMPLETE).tokens is None
     empty = {"JWT_ISSUER": "", "JWT_AUDIENCE": "", "JWT_PROJECT_CLAIM": "project_id"}
     assert Settings.from_environ({**COMPLETE, **empty}).tokens is None
-    known = TokenSettings("https://issuer.example/a/", "https://search.example/mcp", "project_id")
+    known = TokenSettings(
+        "https://issuer.example/a/", ("https://search.example/mcp",), "project_id"
+    )
     assert Settings.from_environ({**COMPLETE, **TOKENS}).tokens == known
     told = {**COMPLETE, **TOKENS, "JWT_PROJECT_CLAIM": "https://search.example/project"}
+    told["JWT_AUDIENCE"] = "https://search.example https://search.example/mcp"
     tokens = Settings.from_environ(told).tokens
     assert tokens is not None
+    assert tokens.audiences == ("https://search.example", "https://search.example/mcp")
     assert tokens.project_claim == "https://search.example/project"
 
 

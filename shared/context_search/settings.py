@@ -38,7 +38,7 @@ class TokenSettings:
     """Whose JSON web tokens are taken, for whom they must be, and where they name the project."""
 
     issuer: str
-    audience: str
+    audiences: tuple[str, ...]
     project_claim: str = "project_id"
 
 
@@ -154,7 +154,7 @@ class Settings(BaseModel):
     allowed_hosts: Annotated[Words | None, AfterValidator(_or_none)] = None
     """Names that ``/mcp`` is asked for by; None: any."""
     jwt_issuer: str | None = None
-    jwt_audience: str | None = None
+    jwt_audience: Words = ()
     """Both or neither: see ``tokens``."""
     jwt_project_claim: str = "project_id"
     jwt_max_key_days: Count = 90
@@ -219,7 +219,7 @@ class Settings(BaseModel):
     @property
     def tokens(self) -> TokenSettings | None:
         """Returns whose tokens are taken; None: keys only."""
-        if self.jwt_issuer is None or self.jwt_audience is None:
+        if self.jwt_issuer is None:
             return None
         return TokenSettings(self.jwt_issuer, self.jwt_audience, self.jwt_project_claim)
 
@@ -286,7 +286,7 @@ class Settings(BaseModel):
             raise ValueError("neither TURBOPUFFER_REGION nor TURBOPUFFER_BASE_URL is set")
         if len({model.partition("/")[0] for model in self.rerank_models}) > 1:
             raise ValueError("RERANK_MODELS are of several providers, and there is one key")
-        if (self.jwt_issuer is None) != (self.jwt_audience is None):
+        if (self.jwt_issuer is None) == bool(self.jwt_audience):
             raise ValueError("of JWT_ISSUER and JWT_AUDIENCE one is set without the other")
         if self.jwt_issuer and (not is_safe_address(self.jwt_issuer) or "?" in self.jwt_issuer):
             raise ValueError("JWT_ISSUER is not an https address without a query")

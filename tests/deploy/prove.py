@@ -31,6 +31,7 @@ FUNCTIONS = ("create_tool", "search", "index_node", "cleanup")
 _TEXT = " ".join(
     f"Record {n}: the tide gauge at Esbjerg stood at {n} centimetres." for n in range(120)
 )
+_UPLOADED = json.dumps({"log": _TEXT}).encode()
 _WAIT_S = 150.0
 
 
@@ -253,13 +254,13 @@ class Walk:
 
     def _signed(self) -> dict[str, Any]:
         path = f"/api/v1/tables/{self._table}/uploads"
-        return dict(self._ask("POST", path, {"format": "json"}, expect=201))
+        said = {"format": "json", "size": len(_UPLOADED)}
+        return dict(self._ask("POST", path, said, expect=201))
 
     def _put(self, upload: dict[str, Any], **more: str) -> int:
-        content = json.dumps({"log": _TEXT})
         headers = {**upload["headers"], **more}
         with httpx2.Client(trust_env=False) as http:
-            return http.put(upload["url"], content=content, headers=headers).status_code
+            return http.put(upload["url"], content=_UPLOADED, headers=headers).status_code
 
     def _upload(self) -> None:
         upload = self._signed()

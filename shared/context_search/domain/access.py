@@ -248,15 +248,22 @@ def caller_of_claims(claims: Mapping[str, object], project_claim: str) -> Token:
 
     ``project_claim`` names the claim that holds the project's id, a positive integer or its
     decimal text. Scopes are those of ours in ``scope`` (RFC 9068, 2.2.3) or ``scp``, separated by
-    spaces or in a list; others mean nothing here. Without any, nothing is permitted.
+    spaces or in a list; others mean nothing here. Without any, nothing is permitted. A token that
+    an agent had made for ``/mcp`` permits on every route what an agent may: providers put scopes
+    into tokens by rule, whatever was asked for.
     Raises UnauthenticatedError for a token of no project.
     """
     project_id = _project_id(claims.get(project_claim))
     if project_id is None:
         raise UnauthenticatedError("the token names no project")
     granted = _words(claims["scope"] if "scope" in claims else claims.get("scp"))
-    every: tuple[Permission, ...] = get_args(Permission)
-    return Token(project_id, frozenset(p for p in every if p in granted))
+    allowed = MCP_PERMISSIONS if _is_for_agents(claims) else ALL_PERMISSIONS
+    return Token(project_id, frozenset(p for p in allowed if p in granted))
+
+
+def _is_for_agents(claims: Mapping[str, object]) -> bool:
+    """Says whether one of the audiences is an MCP endpoint, also where another one is not."""
+    return any(str(each).rstrip("/").endswith("/mcp") for each in _words(claims.get("aud")))
 
 
 def _project_id(claim: object) -> int | None:

@@ -122,7 +122,7 @@ def put_away(bench: Bench) -> None:
 def importing(bench: Bench) -> None:
     table = bench.table({})
     with bench.store.for_all("test") as work:
-        upload = work.uploads.add(NewUpload(table.project_id, table.id, "json"))
+        upload = work.uploads.add(NewUpload(table.project_id, table.id, "json", size=1))
         work.uploads.save(replace(upload, state="importing"))
 
 

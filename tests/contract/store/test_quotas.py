@@ -478,7 +478,7 @@ def test_bytes_of_documents_are_those_stored_and_those_that_are_imported(bench: 
     assert empty == 0
     assert 1_000 < stored < 20_000
     with bench.store.for_all("test") as work:
-        upload = work.uploads.add(NewUpload(project.id, table.id, "json"))
+        upload = work.uploads.add(NewUpload(project.id, table.id, "json", size=70_000))
         work.uploads.save(replace(upload, state="importing", bytes=70_000))
     assert held(bench, project, "document_bytes") == stored + 70_000
     with bench.store.for_all("test") as work:

@@ -94,7 +94,7 @@ ROWS: Mapping[Operation, Row] = {
     ("POST", f"{_TABLES}/data/replace"): Row(MANAGE, 200, {"value": {"strings": ["harbour"]}}),
     ("POST", f"{_TABLES}/data/merge"): Row(MANAGE, 200, {"patch": {"strings": ["harbour"]}}),
     ("POST", f"{_TABLES}/data/remove"): Row(MANAGE, 200, {"json_pointer": "/strings/0"}),
-    ("POST", _UPLOADS): Row(MANAGE, 201, {"format": "json"}),
+    ("POST", _UPLOADS): Row(MANAGE, 201, {"format": "json", "size": 1}),
     ("GET", f"{_UPLOADS}/{{upload_id}}"): Row(MANAGE, 200),
     ("POST", f"{_UPLOADS}/{{upload_id}}/complete"): Row(MANAGE, 202),
     ("GET", _VERSIONS): Row(

@@ -18,7 +18,7 @@ from context_search.domain.access import (
     in_order,
 )
 from context_search.services.access.keys import KeyOptions, ManageKeys, ShownKey
-from context_search.web.audit import tell_done
+from context_search.web.audit import Audit, Audited
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import KeyId, Owner, OwnerOrOperator, part
 from context_search.web.fields import (
@@ -158,13 +158,14 @@ class Keys:
     use: ManageKeys
     caller: Principal
     mcp_id: int | None
+    audit: Audit
 
     def create(self, once: Once, options: KeyOptions) -> Response:
         """Makes one; it is shown this once."""
 
         def create() -> JSONResponse:
             made = self.use.create(self.caller, self.mcp_id, options)
-            self._tell("key made", made.key.id)
+            self.audit.tell("key made", self.caller, made.key.id)
             return NewKeyAnswer.shown(made).response(201)
 
         return once.answer(self.caller.project_id, create)
@@ -181,7 +182,7 @@ class Keys:
     def revoke(self, key_id: int) -> Response:
         """Revokes one of them."""
         self.use.revoke(self.caller, self.mcp_id, key_id)
-        self._tell("key revoked", key_id)
+        self.audit.tell("key revoked", self.caller, key_id)
         return Response(status_code=204)
 
     def rotate(self, once: Once, key_id: int, body: RotateKeyBody | None) -> Response:
@@ -192,17 +193,14 @@ class Keys:
             made = self.use.rotate(
                 self.caller, self.mcp_id, key_id, old_expires_in_s=old_expires_in_s
             )
-            self._tell("key rotated", key_id)
+            self.audit.tell("key rotated", self.caller, key_id)
             return NewKeyAnswer.shown(made).response(201)
 
         return once.answer(self.caller.project_id, rotate)
 
-    def _tell(self, action: str, key_id: int) -> None:
-        tell_done(action, self.caller.project_id, self.caller.actor, key_id)
 
-
-async def _of_project(owner: Owner, use: UseKeys) -> Keys:
-    return Keys(use, owner, None)
+async def _of_project(owner: Owner, use: UseKeys, audit: Audited) -> Keys:
+    return Keys(use, owner, None, audit)
 
 
 ProjectKeys = Annotated[Keys, Depends(_of_project)]
@@ -215,10 +213,10 @@ ProjectKeys = Annotated[Keys, Depends(_of_project)]
     responses=refused(409),
 )
 async def create_key(
-    caller: OwnerOrOperator, use: UseKeys, body: CreateKeyBody, once: Once
+    caller: OwnerOrOperator, use: UseKeys, body: CreateKeyBody, once: Once, audit: Audited
 ) -> Response:
     """Makes a key for the project, which is shown this once; with the internal secret the first."""
-    return Keys(use, caller, None).create(once, body.options())
+    return Keys(use, caller, None, audit).create(once, body.options())
 
 
 @router.get("/projects/{project_id}/keys", responses=refused(409))
@@ -236,13 +234,15 @@ async def list_keys(
 
 
 @router.delete("/projects/{project_id}/keys", responses=refused(409))
-async def revoke_keys_of_actor(owner: Owner, use: UseKeys, actor: Actor) -> RevokedKeysAnswer:
+async def revoke_keys_of_actor(
+    owner: Owner, use: UseKeys, actor: Actor, audit: Audited
+) -> RevokedKeysAnswer:
     """Revokes all that somebody made with tokens, and with keys made so.
 
     Keys of the project, of the console and of MCP instances.
     """
     revoked = use.revoke_actor(owner, actor)
-    tell_done("keys of an actor revoked", owner.project_id, owner.actor, actor)
+    audit.tell("keys of an actor revoked", owner, actor)
     return RevokedKeysAnswer(revoked=revoked)
 
 
