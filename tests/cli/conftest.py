@@ -26,8 +26,13 @@ def parts(application_database: Database, turbopuffer_url: str) -> CliParts:
 @pytest.fixture
 def cli(parts: CliParts, tmp_path: Path) -> CommandLine:
     """A user of a new project."""
+    return command_line(parts, tmp_path)
+
+
+def command_line(parts: CliParts, folder: Path) -> CommandLine:
+    """A user of a new project, with a folder of his own."""
     app = http_app(every_router(), parts, contract=contract)
     network = Network(InProcess(app), parts.objects)
     with client_of(app) as http:
         project = Api.of_new_project(http, parts)
-    return CommandLine(parts, network, tmp_path, project.project_id, project.key)
+    return CommandLine(parts, network, folder, project.project_id, project.key)
