@@ -328,7 +328,7 @@ class PostgresLiveChunks:
         """Returns the hash of each string; None without one that the filter lets through."""
         # Read whole: Postgres would unpack the document anew for each pointer (74 ms at 5 MB).
         sql = f"SELECT {READABLE} FROM context_table WHERE id = :table AND {TABLE_OF_CALLER}"
-        [row] = self.tx.run(sql, table=table_id) or [(None, False)]
+        [row] = self.tx.run(sql, table=table_id) or [[None, False]]
         try:
             document = (parse_stored if wanted is None else parse_fielded)(text_of(*row))
         except InvalidDocumentError:  # the comparison says so; until then none of it is there
