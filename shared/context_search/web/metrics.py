@@ -222,6 +222,7 @@ def emit_cleanup(report: CleanupReport) -> None:
         values["nodes_in_quarantine"] = report.readings.quarantined_nodes
         values["indexes_evicted"] = report.readings.evicted_indexes
         values["outbox_age_seconds"] = report.readings.outbox_age_s
+        values["row_security_off"] = int(not report.readings.row_security)
     _emit(CLEANUP, values)
 
 

@@ -193,8 +193,10 @@ class ManageTables:
         """
         with self.store.for_project(principal.project_id) as work:
             live_table(work, principal, table_id)
-            if if_revision is not None and work.tables.lock(table_id) != if_revision:
-                raise ConflictError("the table has another revision by now")
+            if if_revision is not None:
+                work.tables.lock(table_id)  # whoever held it may have deleted the table
+                if live_table(work, principal, table_id).revision != if_revision:
+                    raise ConflictError("the table has another revision by now")
             work.tables.mark_deleted(table_id)
 
     def _change(

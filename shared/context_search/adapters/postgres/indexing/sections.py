@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import sub
 
+from context_search.adapters.postgres.catalog.presence import TABLE_OF_CALLER
 from context_search.adapters.postgres.catalog.tables import (
     MAX_NUMBERS_BYTES,
     NUMBERS_OF_DATA,
@@ -44,7 +45,8 @@ _BUCKETS = f"1 << CAST(ceil(ln(CAST(pg_column_size(value) AS float8) / {_BYTES})
 _SECTIONS = f"""
     document AS MATERIALIZED (
         SELECT revision, data FROM context_table
-        WHERE id = :table AND {NUMBERS_OF_DATA} <= {MAX_NUMBERS_BYTES}),
+        WHERE id = :table AND {TABLE_OF_CALLER}
+          AND {NUMBERS_OF_DATA} <= {MAX_NUMBERS_BYTES}),
     item (pointer, first, level, value) AS (
         SELECT '', 0, 0, data #> '{{}}' FROM document
         UNION ALL
@@ -110,7 +112,8 @@ class PostgresSections:
         rows = self.tx.run(
             f"""
             SELECT {READABLE}, revision FROM context_table
-            WHERE id = :table AND COALESCE(pg_column_size(data), 0) <= {SMALL_BYTES}
+            WHERE id = :table AND {TABLE_OF_CALLER}
+              AND COALESCE(pg_column_size(data), 0) <= {SMALL_BYTES}
             """,
             table=table_id,
         )
