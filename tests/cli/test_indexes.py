@@ -90,6 +90,20 @@ def test_a_tool_changes_what_it_is_called_and_how_it_ranks(cli: CommandLine, too
     assert (fixed.code, fixed.document["error"]["code"]) == (1, "INDEX_SETTING_FIXED")
 
 
+def test_who_changes_where_is_told_whose_agents_replace_in_what_it_lets_through(
+    cli: CommandLine, tool: int
+) -> None:
+    for name, replace in (("editor", "execute"), ("helper", "propose"), ("reader", "off")):
+        path = cli.folder / f"{name}.key"
+        more = () if replace == "off" else ("--replace", replace)
+        cli.done("mcp", "create", name, "--tool", tool, *more, "--output", path)
+    told = cli.done("tools", "update", tool, "--config", '{"where": null}').err
+    assert f"(editor) replaces in every string that tool {tool} returns with this where" in told
+    assert "(helper) proposes to replace in every string" in told
+    assert "(reader)" not in told
+    assert "replace" not in cli.done("tools", "update", tool, "--top-k", 4).err
+
+
 def test_who_deletes_a_tool_is_told_which_instances_have_it(cli: CommandLine, tool: int) -> None:
     other = cli.tool(cli.json("tools", "show", tool)["table_id"])
     for name, has in (("support", tool), ("sales", tool), ("none", other)):

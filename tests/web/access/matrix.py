@@ -314,3 +314,44 @@ def expected(row: Row, swapped: frozenset[str]) -> int:
     return next((404 for name in swapped if name not in row.looks), 0) or max(
         row.looks[name] for name in swapped
     )
+
+
+SEARCHES = "search"
+"""The row of every Search Tool: an agent calls it by a name of its own."""
+
+
+@dataclass(frozen=True)
+class AgentRow:
+    """A tool of agents: with which ``replace`` of their MCP instance they have it, and calls of it.
+
+    Each call reaches for strings that no Search Tool of the agent returns any more. Those of
+    ``bounded`` are done with what the agent still sees, those of ``stale`` are refused.
+    """
+
+    opened_by: frozenset[str]
+    bounded: tuple[Mapping[str, Any], ...] = ()
+    stale: tuple[Mapping[str, Any], ...] = ()
+
+
+EXECUTE = frozenset({"execute"})
+PROPOSE = EXECUTE | {"propose"}
+_LETTER = {"find": "a", "replace_with": "x", "case_sensitive": False}
+_WORD = {"find": "harbour", "replace_with": "haven"}
+AGENT_ROWS: Mapping[str, AgentRow] = {
+    SEARCHES: AgentRow(
+        PROPOSE | {"off"},
+        ({"query": "harbour salary pin", "top_k": 20}, {"query": "harbour", "status": "draft"}),
+    ),
+    "replace_preview": AgentRow(
+        PROPOSE,
+        (
+            _LETTER,
+            {**_LETTER, "search_tool": "{search_tool}"},
+            {"find": "draft", "replace_with": "public"},
+            {"find": "public", "replace_with": "draft"},
+        ),
+        ({**_WORD, "plan_id": "{plan_id}"},),
+    ),
+    "replace_execute": AgentRow(EXECUTE, stale=({"plan_id": "{plan_id}", "digest": "{digest}"},)),
+    "replace_undo": AgentRow(EXECUTE, stale=({"plan_id": "{executed_id}"},)),
+}
