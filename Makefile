@@ -15,7 +15,7 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code console setup-console console-test pictures check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy test-turbopuffer-sdk smoke prove-upgrade bom audit docs decisions migrate bench cost shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build setup-conformance setup-clients setup-templates demo serve reset unit test check check-code console setup-console console-test pictures check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy test-turbopuffer-sdk smoke prove-upgrade bom audit docs decisions migrate bench cost shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -42,24 +42,31 @@ reset: setup ## delete .local: documents, indexes and keys of demo and serve
 unit: setup-dev ## the tests that need no running parts, in about a minute (WORKERS=2)
 	@$(pytest) -m "not stack and not slow"
 
-test: unit setup-build ## all tests: those of make unit, then those with running parts and slow ones
-	@$(pytest) -m "stack or slow" --durations=25
+test: setup-dev setup-build ## all tests: those of make unit, those with running parts and slow ones
+	@$(pytest) --durations=25
 
 check: check-code check-security check-template check-locks ## lint, types, import rules; security; templates; locks
 
-check-code: setup-dev
+check-code: setup-conformance
 	@$(python) -m ruff check .
 	@$(python) -m ruff format --check .
 	@$(python) -m mypy
 	@.venv/bin/lint-imports
 	@$(python) -m bandit --quiet --recursive --configfile pyproject.toml \
 		shared functions local scripts cli
-	@scripts/setup.sh .venv requirements/conformance.txt
 	@$(python) -m console.build --check
 
-console: ## build the web console's one file from console/src (needs npm's registry once)
-	@scripts/setup.sh .venv requirements/conformance.txt
+console: setup-conformance ## build the web console's one file from console/src (needs npm's registry once)
 	@$(python) -m console.build
+
+setup-conformance:
+	@scripts/setup.sh .venv requirements/conformance.txt
+
+setup-clients: setup-conformance
+	@scripts/setup.sh .venv-clients requirements/clients.txt
+
+setup-templates: setup-conformance
+	@scripts/setup.sh .venv-templates requirements/templates.txt
 
 setup-console:
 	@scripts/setup.sh .venv-console requirements/console.txt
@@ -75,8 +82,7 @@ pictures: setup-console ## take the pictures of docs/ anew, of the console and o
 check-security: setup-dev
 	@$(python) -m pytest tests/architecture -k "security or secrets or dependencies"
 
-check-template: setup-build
-	@scripts/setup.sh .venv-templates requirements/templates.txt
+check-template: setup-build setup-templates
 	@mkdir -p .build
 	@$(sam) validate --lint
 	@.venv-build/bin/python -m scripts.translate_template > .build/template.json
@@ -169,9 +175,7 @@ simulate: setup-dev ## what make test samples, whole: 5,000 histories, all prope
 endurance: setup-dev ## random edits, kills and restarts, then proof (MINUTES=10, SEED=)
 	@$(python) -m tests.faults.endurance.run --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
-conformance: ## official MCP suite, Inspector and clients, the API's contract and walk (needs npm)
-	@scripts/setup.sh .venv requirements/conformance.txt
-	@scripts/setup.sh .venv-clients requirements/clients.txt
+conformance: setup-clients ## official MCP suite, Inspector and clients, the API's contract and walk (needs npm)
 	@$(python) -m pytest -n $(WORKERS) --dist loadfile tests/conformance -o python_files='check_*.py'
 
 compile: setup-dev ## recompile every requirements file, keeping pins that still fit (UPGRADE=package)

@@ -34,6 +34,10 @@ MODELS = {
     "cohere/embed-m": "/v1/embed",
     "gemini/m": "/v1",
 }
+TIMEOUT_S = 60.0
+SILENT = "silent"
+SILENT_S = 2.0
+"""Seconds for a provider that does not answer."""
 # What the provider does → the embedder's message.
 FAILURES = {
     "400": "BadRequestError with status 400",
@@ -41,9 +45,8 @@ FAILURES = {
     "429": "RateLimitError with status 429",
     "500": "InternalServerError with status 500",
     "503": "ServiceUnavailableError with status 503",
-    "silent": "Timeout with status 408",
+    SILENT: "Timeout with status 408",
 }
-TIMEOUT_S = 2.0
 
 
 class MissingModules(MetaPathFinder):
@@ -88,7 +91,7 @@ class Provider(BaseHTTPRequestHandler):
         """Reads one JSON request and answers it."""
         question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         model = str(question.get("model", ""))
-        if model == "silent":
+        if model == SILENT:
             self.stopping.wait()
             return
         status = int(model) if model.isdigit() else 200
@@ -113,7 +116,8 @@ def embed(model: str, address: str) -> list[list[float]]:
         model, len(VECTOR), api_key="none", api_base=address, passage_params=extra
     )
     embedder.warm_up()
-    return embedder.embed_passages(TEXTS, timeout_s=TIMEOUT_S)
+    timeout_s = SILENT_S if model.endswith(SILENT) else TIMEOUT_S
+    return embedder.embed_passages(TEXTS, timeout_s=timeout_s)
 
 
 def check_tokens() -> None:

@@ -26,15 +26,18 @@ _PROGRAMS = {Path(sys.executable).name, "initdb", "postgres"}
 _unit_test: list[str] = []
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests by their fixtures."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Marks tests by their fixtures. Files with slow ones come first, so that none ends late."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & RUNNING_PARTS:
             item.add_marker(pytest.mark.stack)
         if fixtures & SLOW:
             item.add_marker(pytest.mark.slow)
+    yield
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.hookimpl(wrapper=True)

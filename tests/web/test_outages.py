@@ -33,7 +33,6 @@ from context_search.services.indexing.node_report import RetryLater
 from context_search.services.indexing.outgoing import RelayOutbox
 from context_search.services.searching.targets import SearchedTool
 from context_search.services.searching.timeouts import Timeouts
-from context_search.services.upkeep import part_checks
 from context_search.web.agents.search_tools import SEARCH_OUTPUT_SCHEMA
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
@@ -297,10 +296,10 @@ def silent() -> Iterator[tuple[str, int]]:
 
 
 def test_parts_that_accept_and_never_answer_are_told_within_seconds(
-    application_database: Database, silent: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+    application_database: Database, silent: tuple[str, int]
 ) -> None:
-    monkeypatch.setattr(part_checks, "ANSWERS_WITHIN_S", 0.5)
     parts = LocalParts(application_database, f"http://{silent[0]}:{silent[1]}")
+    parts.answers_within_s = 0.5
     with client_of(http_app(every_router(), parts)) as http:
         api, began = Api.of_new_project(http, parts), time.monotonic()
         for told in (

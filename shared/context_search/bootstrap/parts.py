@@ -56,6 +56,9 @@ EMBED_TIMEOUT_S = 30.0
 class Parts(LiveSettings):
     """The outside parts of a process, and the use cases over them."""
 
+    answers_within_s = 5.0
+    """Seconds that a part has to say that it is well; all are asked at once."""
+
     def __init__(
         self, settings: Settings, read_again: Callable[[], Settings] | None = None
     ) -> None:
@@ -347,7 +350,12 @@ class Parts(LiveSettings):
         from context_search.services.upkeep.part_checks import PartCheck  # noqa: PLC0415
         from context_search.services.upkeep.readiness import Readiness, ask_database  # noqa: PLC0415
 
-        database = PartCheck("database", lambda: ask_database(self.store, self.clock), self.clock)
+        database = PartCheck(
+            "database",
+            lambda: ask_database(self.store, self.clock),
+            self.clock,
+            self.answers_within_s,
+        )
         vectors, _, queue = self._outside_checks
         return Readiness(database, (vectors, queue))
 
@@ -355,25 +363,30 @@ class Parts(LiveSettings):
     def _outside_checks(self) -> tuple[PartCheck, PartCheck, PartCheck]:
         """The vector store, the model and the queue."""
         from context_search.services.indexing.project_index import project_config  # noqa: PLC0415
-        from context_search.services.upkeep.part_checks import (  # noqa: PLC0415
-            ANSWERS_WITHIN_S,
-            PartCheck,
-        )
+        from context_search.services.upkeep.part_checks import PartCheck  # noqa: PLC0415
 
+        within_s = self.answers_within_s
         config = project_config(self.model)
         return (
             PartCheck(
                 "vector_store",
-                lambda: self.vectors.ping(timeout_s=ANSWERS_WITHIN_S),
+                lambda: self.vectors.ping(timeout_s=within_s),
                 self.clock,
+                within_s,
             ),
             PartCheck(
                 "embedder",
-                lambda: self.embedder_of(config).embed_query("ping", timeout_s=ANSWERS_WITHIN_S),
+                lambda: self.embedder_of(config).embed_query("ping", timeout_s=within_s),
                 self.clock,
+                within_s,
                 prepare=lambda: self.embedder_of(config).warm_up(),
             ),
-            PartCheck("queue", lambda: self.queue.is_empty(), self.clock),  # noqa: PLW0108 - lazily
+            PartCheck(
+                "queue",
+                lambda: self.queue.is_empty(),  # noqa: PLW0108 - lazily
+                self.clock,
+                within_s,
+            ),
         )
 
     @cached_property

@@ -18,8 +18,8 @@ from context_search.domain.limits import DailyLimits
 from context_search.domain.search import Answer
 from context_search.ports.outside import Reranker
 from context_search.services.indexing.use_index import IndexUse
-from context_search.services.searching import rerank_hits
 from context_search.services.searching.breaker import FAILURES_TO_OPEN, OPEN_S
+from context_search.services.searching.rerank_hits import USUAL_CHARS
 from context_search.services.searching.search import searcher
 from context_search.services.searching.timeouts import SearchTime, Timeouts
 from testing.in_memory.reranker import WordReranker
@@ -175,10 +175,11 @@ def test_refused_questions_do_not_open_the_breaker(system: Reranking) -> None:
     assert system.ask(tool_id).degraded == []
 
 
-def test_late_calls_with_much_text_do_not_keep_others_from_the_model(
-    system: Reranking, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rerank_hits, "USUAL_CHARS", 200)
+def test_late_calls_with_much_text_do_not_keep_others_from_the_model(system: Reranking) -> None:
+    system.config = replace(system.config, chunk_size=4_000)
+    texts = {str(n): f"Keeper {n} counted comets. {FILL * 45}" for n in range(18)}
+    assert sum(map(len, texts.values())) > USUAL_CHARS
+    system.table_id = system.table(texts)
     slow = system.tool_with(Rerank(MODEL))
     system.table_id = system.table({"a": "One keeper counted comets.", "b": "He saw comets again."})
     usual = system.tool_with(Rerank(MODEL))

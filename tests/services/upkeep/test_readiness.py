@@ -11,8 +11,12 @@ import pytest
 
 from context_search.adapters.system_clock import SystemClock
 from context_search.domain.errors import DatabaseUnavailableError, QueueUnavailableError
-from context_search.services.upkeep import part_checks
-from context_search.services.upkeep.part_checks import KNOWN_FOR_S, PartCheck, PartHealth
+from context_search.services.upkeep.part_checks import (
+    KNOWN_FOR_S,
+    PartCheck,
+    PartHealth,
+    PartName,
+)
 from context_search.services.upkeep.readiness import Readiness
 from testing.in_memory.clock import ManualClock
 
@@ -49,7 +53,7 @@ def hang() -> Iterator[Callable[[], None]]:
 
 def test_a_good_answer_holds_for_a_while_and_a_bad_one_does_not() -> None:
     clock, part = ManualClock(), Part()
-    readiness = Readiness(PartCheck("database", part, clock), ())
+    readiness = Readiness(PartCheck("database", part, clock, 5.0), ())
     for _ in range(9):
         readiness.check()
     assert part.asked == 1
@@ -66,7 +70,7 @@ def test_a_good_answer_holds_for_a_while_and_a_bad_one_does_not() -> None:
 
 def test_since_is_when_the_state_began() -> None:
     clock, part = ManualClock(), Part()
-    check = PartCheck("queue", part, clock)
+    check = PartCheck("queue", part, clock, 5.0)
     began = clock.now()
     clock.advance(KNOWN_FOR_S)
     assert read(check).since == clock.now() != began
@@ -80,13 +84,14 @@ def test_since_is_when_the_state_began() -> None:
     assert (found.since, found.checked_at) == (failed_at, clock.now())
 
 
-def test_parts_that_hang_are_told_within_one_deadline(
-    hang: Callable[[], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(part_checks, "ANSWERS_WITHIN_S", 0.2)
-    clock = SystemClock()
-    hanging = [PartCheck("vector_store", hang, clock), PartCheck("queue", hang, clock)]
-    readiness = Readiness(PartCheck("database", lambda: None, clock), hanging)
+def hasty(name: PartName, ask: Callable[[], None]) -> PartCheck:
+    """A check of a part that has little time."""
+    return PartCheck(name, ask, SystemClock(), 0.2)
+
+
+def test_parts_that_hang_are_told_within_one_deadline(hang: Callable[[], None]) -> None:
+    hanging = [hasty("vector_store", hang), hasty("queue", hang)]
+    readiness = Readiness(hasty("database", lambda: None), hanging)
     began = time.monotonic()
     first, second = readiness.check(), readiness.check()
     took_s = time.monotonic() - began
@@ -99,15 +104,12 @@ def test_parts_that_hang_are_told_within_one_deadline(
     assert took_s < 5  # both hang, and each is waited for once
 
 
-def test_a_database_that_hangs_is_unavailable(
-    hang: Callable[[], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(part_checks, "ANSWERS_WITHIN_S", 0.2)
+def test_a_database_that_hangs_is_unavailable(hang: Callable[[], None]) -> None:
     with pytest.raises(DatabaseUnavailableError):
-        Readiness(PartCheck("database", hang, SystemClock()), ()).check()
+        Readiness(hasty("database", hang), ()).check()
 
 
 def test_what_is_still_loading_is_unknown(hang: Callable[[], None]) -> None:
-    check = PartCheck("embedder", lambda: None, SystemClock(), prepare=hang)
+    check = PartCheck("embedder", lambda: None, SystemClock(), 5.0, prepare=hang)
     found = read(check, 0.05)
     assert (found.state, found.code) == ("unknown", "NOT_CHECKED")

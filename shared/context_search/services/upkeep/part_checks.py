@@ -17,8 +17,6 @@ from context_search.ports.outside import Clock
 
 KNOWN_FOR_S = 5.0
 """Seconds for which a good answer holds."""
-ANSWERS_WITHIN_S = 5.0
-"""Seconds that all parts have together."""
 NO_ANSWER = "NO_ANSWER"
 NOT_CHECKED = "NOT_CHECKED"
 
@@ -51,13 +49,14 @@ def verdict(parts: Sequence[PartHealth]) -> PartState:
 class PartCheck:
     """Asks one part, one question at a time, and keeps what came.
 
-    ``ask`` raises where the part is not well. ``prepare`` comes before it, and its time does not
-    count against the part: a library that loads.
+    ``ask`` raises where the part is not well, or does not answer within ``within_s``. ``prepare``
+    comes before it, and its time does not count against the part: a library that loads.
     """
 
     name: PartName
     ask: Callable[[], object]
     clock: Clock
+    within_s: float
     prepare: Callable[[], object] = lambda: None
     _last: PartHealth = field(init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
@@ -82,7 +81,7 @@ class PartCheck:
         """Returns how the part is; waits for its answer until a moment of the monotonic clock."""
         now = self.clock.monotonic()
         if self._asked_at is not None:
-            until = min(until, self._asked_at + ANSWERS_WITHIN_S)
+            until = min(until, self._asked_at + self.within_s)
         is_done = self._done.wait(max(0.0, until - now))
         if not is_done and self._asked_at is not None:
             self._note(NO_ANSWER)

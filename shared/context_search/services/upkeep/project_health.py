@@ -20,7 +20,6 @@ from context_search.ports.store import Store
 from context_search.ports.upkeep.cleanup_runs import CleanupRun
 from context_search.ports.upkeep.health import ProjectReadings
 from context_search.services.upkeep.part_checks import (
-    ANSWERS_WITHIN_S,
     PartCheck,
     PartHealth,
 )
@@ -73,7 +72,8 @@ class ReadProjectHealth:
         """Returns how the caller's project is; what hangs holds it up for seconds only."""
         for check in self.outside:
             check.begin()
-        deadline = Deadline(self.clock, self.clock.monotonic() + ANSWERS_WITHIN_S)
+        within_s = max(check.within_s for check in self.outside)
+        deadline = Deadline(self.clock, self.clock.monotonic() + within_s)
         with self.store.for_project(principal.project_id, deadline) as work:
             readings = work.health.of_project(principal.project_id, silent_s=self.limits.silent_s)
             usage = work.quotas.used(principal.project_id)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.ports.outside import Clock, Deadline
 from context_search.ports.store import Store
-from context_search.services.upkeep.part_checks import ANSWERS_WITHIN_S, PartCheck, PartHealth
+from context_search.services.upkeep.part_checks import PartCheck, PartHealth
 
 DATABASE_WITHIN_S = 2.0
 """Seconds that Postgres has to answer."""
@@ -33,7 +33,7 @@ class Readiness:
         checks = [self.database, *self.others]
         for check in checks:
             check.begin()
-        until = self.database.clock.monotonic() + ANSWERS_WITHIN_S
+        until = self.database.clock.monotonic() + max(check.within_s for check in checks)
         parts = [check.result(until) for check in checks]
         if parts[0].state != "ok":
             raise DatabaseUnavailableError(f"Postgres does not answer: {parts[0].code}")

@@ -48,6 +48,23 @@ CREATE EVENT TRIGGER strike ON ddl_command_end EXECUTE FUNCTION interruptions.st
 """
 
 
+# Each try to take a turn spends most of its time in its statement, so that the index always meets
+# one: this database finds a slow lock before PostgreSQL's own.
+SLOW_LOCKS = (
+    "CREATE SCHEMA slow",
+    """
+    CREATE FUNCTION slow.pg_try_advisory_xact_lock(key bigint) RETURNS boolean LANGUAGE sql
+        RETURN (SELECT pg_catalog.pg_try_advisory_xact_lock(key) FROM pg_sleep(0.3))
+    """,
+    """
+    DO $$ BEGIN
+        EXECUTE format('ALTER DATABASE %I SET search_path = public, slow, pg_catalog',
+                       current_database());
+    END $$
+    """,
+)
+
+
 class _InterruptedError(Exception):
     pass
 
@@ -148,11 +165,10 @@ def test_two_releases_at_once_end_with_the_schema_of_the_newer(
 
 
 def test_a_run_that_waits_never_holds_up_the_index_that_the_other_makes(
-    empty_database_url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch
+    empty_database_url: DatabaseUrl,
 ) -> None:
-    # Each try spends most of its time in its statement, so that the index always meets one.
-    monkeypatch.setattr(migrations, "_TAKE_TURN", f"{migrations._TAKE_TURN} FROM pg_sleep(0.3)")
     url = empty_database_url
+    run(url, *SLOW_LOCKS)
     with ThreadPoolExecutor(3) as threads:
         runs = [threads.submit(migrations.apply, url) for _ in range(3)]
         done, late = wait(runs, timeout=60)
