@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -16,6 +17,7 @@ from testing.postgres_cost import measured
 from tests.builders import Workbench, waits
 from tests.stack import DatabaseFactory, eventually
 
+ACTOR = "token:0123456789abcdef"
 _LINE, _OTHERS = 200, 20_000
 _MADE = """
     INSERT INTO api_key (id, project_id, prefix, key_hash, permissions, created_at, made_by)
@@ -34,12 +36,19 @@ def bench(module_database: Database) -> Workbench:
 def add(work: UnitOfWork, bench: Workbench, made_by: ApiKey | None = None) -> ApiKey:
     owner, name = KeyOwner(bench.project.id), f"{bench.project.id}-{made_by and made_by.id}"
     maker = made_by.id if made_by else None
-    return work.keys.add(owner, NewApiKey(None, "cs_", name.encode(), made_by=maker))
+    actor = None if made_by else ACTOR
+    new = NewApiKey(None, "cs_", name.encode(), made_by=maker, actor=actor)
+    return work.keys.add(owner, new)
 
 
 def revoke(bench: Workbench, key_id: int) -> None:
     with bench.store.for_all("test") as work:
         work.keys.revoke(key_id)
+
+
+def revoke_actor(bench: Workbench, _: int) -> None:
+    with bench.store.for_project(bench.project.id) as work:
+        assert work.keys.revoke_actor(bench.project.id, ACTOR) == 3
 
 
 def revoked_keys(bench: Workbench) -> list[int]:
@@ -48,7 +57,10 @@ def revoked_keys(bench: Workbench) -> list[int]:
     return [key.id for key in keys if key.revoked_at]
 
 
-def test_a_key_that_a_descendant_makes_meanwhile_is_revoked_too(bench: Workbench) -> None:
+@pytest.mark.parametrize("way", [revoke, revoke_actor])
+def test_a_key_that_a_descendant_makes_meanwhile_is_revoked_too(
+    bench: Workbench, way: Callable[[Workbench, int], None]
+) -> None:
     with bench.store.for_all("test") as work:
         first = add(work, bench)
         child = add(work, bench, first)
@@ -56,7 +68,7 @@ def test_a_key_that_a_descendant_makes_meanwhile_is_revoked_too(bench: Workbench
     with ThreadPoolExecutor(2) as threads:
         with bench.store.for_all("test") as work:
             grandchild = add(work, bench, child)
-            revoked = threads.submit(revoke, bench, first.id)
+            revoked = threads.submit(way, bench, first.id)
             waiting = threads.submit(eventually, lambda: waits(bench, "UPDATE api_key SET rev"))
             assert waiting.result()
         revoked.result()

@@ -153,7 +153,10 @@ def test_all_keys_of_an_actor_end_together_and_no_others(api: Api, issuer: Issue
     assert revoked == {"revoked": 4}
     assert [opens(api, key) for key in (first, child, successor)] == [False] * 3
     assert [opens(api, key) for key in (others, own)] == [True] * 2
-    [of_mcp] = answer(api("GET", f"/api/v1/mcps/{instance['id']}/keys"), 200)["keys"]
+    mcp_keys = f"/api/v1/mcps/{instance['id']}/keys"
+    [of_mcp] = answer(api("GET", mcp_keys, params=actor), 200)["keys"]
+    bobs = {"actor": others["actor"]}
+    assert answer(api("GET", mcp_keys, params=bobs), 200)["keys"] == []
     assert of_mcp["revoked_at"] is not None
     problem(use(api, code), 401, "UNAUTHENTICATED")
     assert answer(api("DELETE", path, params=actor), 200) == {"revoked": 0}

@@ -41,6 +41,7 @@ from context_search.web.fields import (
 from context_search.web.idempotency import Once
 from context_search.web.problems import refused
 from context_search.web.routes.access.keys import (
+    Actor,
     CreateMcpKeyBody,
     Keys,
     KeysAnswer,
@@ -395,9 +396,11 @@ async def create_mcp_key(keys: McpKeys, body: CreateMcpKeyBody, once: Once) -> R
 
 
 @router.get("/api/v1/mcps/{mcp_id}/keys")
-async def list_mcp_keys(keys: McpKeys, cursor: Cursor = 0) -> KeysAnswer:
-    """Returns the keys of an MCP instance without their texts."""
-    return keys.page(cursor)
+async def list_mcp_keys(
+    keys: McpKeys, cursor: Cursor = 0, actor: Actor | None = None
+) -> KeysAnswer:
+    """Returns the keys of an MCP instance without their texts, or those of an actor."""
+    return keys.page(cursor, actor=actor)
 
 
 @router.delete("/api/v1/mcps/{mcp_id}/keys/{key_id}", status_code=204, responses=refused(409))
