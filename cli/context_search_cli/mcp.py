@@ -38,6 +38,9 @@ def create(
     confirm: Annotated[
         Literal["client", "required"], typer.Option(help="Who asks before it is done.")
     ] = "required",
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Hide keys and personal data from its agents.")
+    ] = False,
     output: Output = None,
 ) -> None:
     """Make an instance; its key, which opens nothing but MCP, is shown this once."""
@@ -47,6 +50,7 @@ def create(
         "bindings": [{"tool_id": each} for each in tool or []],
         "replace": replace,
         "confirm": confirm,
+        "redact": redact,
     }
     hand_over(session, session.client.create("/api/v1/mcps", body), output, "instance")
 
@@ -54,7 +58,7 @@ def create(
 @command(app, "list")
 def list_(session: Session, *, limit: Limit = 100) -> None:
     """List the instances of the project."""
-    columns = ("id", "name", "status", "replace", "confirm", "created_at")
+    columns = ("id", "name", "status", "replace", "confirm", "redact", "created_at")
     found = session.client.pages("/api/v1/mcps", "mcps", limit=limit)
     session.out.listed("mcps", found, columns, "no instance yet: context-search mcp create NAME")
 

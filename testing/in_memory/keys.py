@@ -64,7 +64,8 @@ class MemoryKeys:
         if key.last_used_at is None or key.last_used_at < now - timedelta(seconds=noted_every_s):
             self._change(key.id, replace(key, last_used_at=now))
         if owner.mcp_id is not None:
-            return McpKey(owner.project_id, owner.mcp_id, key.permissions)
+            redacts = self.rows.mcps[owner.mcp_id].redacts
+            return McpKey(owner.project_id, owner.mcp_id, key.permissions, redacts)
         return ProjectKey(owner.project_id, key.permissions, key.expires_at, key.id)
 
     def add_code(self, maker: Principal, code_hash: bytes, *, lifetime_s: float) -> datetime:

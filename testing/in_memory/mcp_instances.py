@@ -31,9 +31,10 @@ class MemoryMcpInstances:
         *,
         replacing: Replacing = "off",
         confirmation: Confirmation = "client",
+        redacts: bool = False,
     ) -> McpInstance:
-        now = self.clock.now()
-        mcp = McpInstance(self.rows.new_id(), project_id, name, True, now, replacing, confirmation)
+        made = (self.rows.new_id(), project_id, name, True, self.clock.now())
+        mcp = McpInstance(*made, replacing, confirmation, redacts)
         self.rows.mcps[mcp.id] = mcp
         return mcp
 

@@ -77,7 +77,12 @@ def test_an_instance_is_made_bound_and_tried(cli: CommandLine) -> None:
     tool = cli.tool(cli.table({"a": "x" * 40}), "--name", "search_x")
     path = cli.folder / "agent.key"
     made = cli.json("mcp", "create", "support", "-o", path)
-    assert cli.json("mcp", "list")["mcps"][0]["name"] == "support"
+    cli.done("mcp", "create", "careful", "--redact", "-o", cli.folder / "careful.key")
+    listed = cli.json("mcp", "list")["mcps"]
+    assert [(each["name"], each["redact"]) for each in listed] == [
+        ("support", False),
+        ("careful", True),
+    ]
     assert "search_x" not in cli.done("mcp", "try", "--agent-key", path).out
     cli.done("mcp", "bind", made["id"], tool)
     told = cli.done("mcp", "try", "--agent-key", path)

@@ -116,10 +116,13 @@ def test_management_prints_requests_by_route_and_never_a_path(
     assert sum(printed["requests_total"]) == len(printed["request_duration_seconds"]) == 3
     path = f"/api/v1/tools/{tool['tool_id']}"
     deployed.http("GET", path, key="nobody's", routeKey="GET /api/v1/tools/{tool_id}")
-    [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines() if "_aws" in text]
+    printed_lines = capsys.readouterr().out.splitlines()
+    refusal, line = [json.loads(text) for text in printed_lines if "_aws" in text]
+    assert (refusal["service"], refusal["credentials_refused_total"]) == ("access", [1])
     assert (line["route"], line["service"]) == ("GET /api/v1/tools/{tool_id}", "create-tool")
+    assert refusal["route"] == line["route"]
     assert (line["requests_refused_total"], line["requests_failed_total"]) == ([1], [0])
     assert (line["status"], line["code"]) == (401, "UNAUTHENTICATED")
     assert 0 < line["request_duration_seconds"][0] < 60
-    assert path not in json.dumps(line)
+    assert path not in json.dumps([refusal, line])
     deployed.drain()

@@ -8,7 +8,10 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from context_search.domain.text.redaction import Excerpt
+from context_search.domain.text.sensitive import find_sensitive
 from context_search.mcp.jsonrpc import to_bytes
+from context_search.web.agents.redacting import fitted_and_redacted
 from context_search.web.agents.results import MAX_RESULT_BYTES, fitted, trimmed
 from context_search.web.agents.search_tools import SEARCH_OUTPUT_SCHEMA
 from tests.mcp.test_search_schema import ANSWER
@@ -20,6 +23,23 @@ def answer_of(*texts: str) -> dict[str, Any]:
     (hit,) = answer["results"]
     answer["results"] = [{**hit, "chunk": {**hit["chunk"], "chunk_text": text}} for text in texts]
     return answer
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_a_passage_is_cut_in_the_source_and_then_redacted(count: int) -> None:
+    source = "mail a@b.co " * 5_500
+    answer = answer_of(*[source] * count)
+    for number, hit in enumerate(answer["results"]):
+        place = {"id": number, "char_start": 0, "char_end": len(source)}
+        hit["chunk"] = {**hit["chunk"], **place}
+    excerpt = Excerpt(source, 0, tuple(find_sensitive(source, ["email"])))
+    cut = fitted_and_redacted(answer, dict.fromkeys(range(count), excerpt))
+    jsonschema.Draft202012Validator(SEARCH_OUTPUT_SCHEMA).validate(cut)
+    assert len(to_bytes(cut)) <= MAX_RESULT_BYTES
+    [shown] = [hit["chunk"] for hit in cut["results"]]
+    assert shown["chunk_text"] == excerpt.show(0, shown["char_end"]).text
+    assert "a@b.co" not in shown["chunk_text"]
+    assert len(shown["chunk_text"]) > MAX_RESULT_BYTES * 0.9
 
 
 def test_what_fits_is_left_alone() -> None:

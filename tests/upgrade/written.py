@@ -9,6 +9,7 @@ from tests.upgrade.versions import UpgradeError
 UNWRITTEN: dict[str, str] = {
     "history_settings": "the walk keeps the defaults",
     "mcp.confirmation": "the walk lets no agent replace",
+    "mcp.redacts": "the walk's agents search as they did",
     "mcp.replacing": "the walk lets no agent replace",
     "node.fields": "the walk filters nothing: an index with fields waits for a worker of today's",
     "search_index.filterable": "as node.fields",

@@ -117,6 +117,7 @@ function One({ id, made, keep, forget }: OneProps): VNode {
             <section class="panel stack">
               <Choice label={t().replace} value={mcp.replace} of={{ off: t().replace_off, propose: t().replace_propose, execute: t().replace_execute }} onChoose={(replace) => change({ replace })} />
               {mcp.replace === "execute" ? <Choice label={t().confirm} value={mcp.confirm} of={{ client: t().confirm_client, required: t().confirm_required }} onChoose={(confirm) => change({ confirm })} /> : null}
+              <label class="check"><input type="checkbox" checked={mcp.redact} onChange={(event) => change({ redact: event.currentTarget.checked })} />{t().redact}</label>
             </section>
           </div>
           <section class="stack">

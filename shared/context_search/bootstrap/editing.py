@@ -120,6 +120,7 @@ class EditingParts:
         """What agents replace with, over MCP."""
         from context_search.services.catalog.list_tools import ListTools  # noqa: PLC0415
         from context_search.services.editing.confirmations import Confirmations  # noqa: PLC0415
+        from context_search.services.searching.redact_hits import RedactHits  # noqa: PLC0415
         from context_search.web.agents.replacing import ReplaceUseCases  # noqa: PLC0415
 
         # One secret for two purposes, as for the subjects of tokens.
@@ -131,6 +132,7 @@ class EditingParts:
             undo=self.undo,
             confirmations=Confirmations(key, self.live.clock),
             tools=ListTools(self.store),
+            redaction=RedactHits(self.store),
         )
 
     @property

@@ -20,6 +20,7 @@ from context_search.ports.store import Store
 if TYPE_CHECKING:
     from context_search.domain.model import HydratedChunk
     from context_search.domain.search import Target
+    from context_search.services.searching.redact_hits import RedactHits
     from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
     from context_search.services.searching.search import Searcher
     from context_search.web.agents.replacing import ReplaceUseCases
@@ -112,9 +113,16 @@ class SearchingParts:
             list_tools=ListTools(self.store),
             mcps=self.access.mcps,
             replacing=self.replacing,
+            redaction=self.redaction,
             allowed_origins=self.live.settings.allowed_origins,
             allowed_hosts=self.live.settings.allowed_hosts,
         )
+
+    def redaction(self) -> RedactHits:
+        """What hides keys and personal data from agents."""
+        from context_search.services.searching.redact_hits import RedactHits  # noqa: PLC0415
+
+        return RedactHits(self.store)
 
     def _titles(self, target: Target, chunks: Sequence[HydratedChunk]) -> Mapping[int, str]:
         from context_search.services.searching.titles import titles_of  # noqa: PLC0415

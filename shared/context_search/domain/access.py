@@ -61,11 +61,15 @@ class ProjectKey:
 
 @dataclass(frozen=True, slots=True)
 class McpKey:
-    """A caller with a key of one MCP instance. The key opens MCP and nothing else."""
+    """A caller with a key of one MCP instance. The key opens MCP and nothing else.
+
+    ``redacts``: keys and personal data are hidden in the texts that the caller gets.
+    """
 
     project_id: int
     mcp_id: int
     permissions: frozenset[Permission] = MCP_PERMISSIONS
+    redacts: bool = False
 
     @property
     def actor(self) -> str:
@@ -182,6 +186,7 @@ class McpInstance:
     created_at: datetime
     replacing: Replacing = "off"
     confirmation: Confirmation = "client"
+    redacts: bool = False
 
     @property
     def also_opens(self) -> frozenset[Permission]:
@@ -189,12 +194,13 @@ class McpInstance:
         return frozenset() if self.replacing == "off" else frozenset({"replace"})
 
     def gives_more_than(self, before: McpInstance) -> bool:
-        """Says whether agents may do more than before, or may do it more easily."""
+        """Says whether agents may do or see more than before, or may do it more easily."""
         steps: Sequence[Replacing] = ("off", "propose", "execute")
         return (
             steps.index(self.replacing) > steps.index(before.replacing)
             or (self.confirmation, before.confirmation) == ("client", "required")
             or self.status > before.status
+            or self.redacts < before.redacts
         )
 
 
@@ -206,6 +212,7 @@ class McpChanges:
     status: bool | None = None
     replacing: Replacing | None = None
     confirmation: Confirmation | None = None
+    redacts: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,9 +52,14 @@ def test_an_instance_replaces_nothing_unless_somebody_said_so(bench: Bench) -> N
     assert (mcp.replacing, mcp.confirmation) == ("off", "client")
     with bench.store.for_all("test") as work:
         made = work.mcp_instances.add(
-            table.project_id, "editors", replacing="propose", confirmation="required"
+            table.project_id,
+            "editors",
+            replacing="propose",
+            confirmation="required",
+            redacts=True,
         )
         assert (made.replacing, made.confirmation) == ("propose", "required")
+        assert (mcp.redacts, made.redacts) == (False, True)
         assert work.mcp_instances.page(table.project_id, after=mcp.id, limit=9) == [made]
 
 
@@ -64,13 +69,14 @@ def test_what_is_not_changed_stays(bench: Bench) -> None:
         McpChanges(replacing="execute"),
         McpChanges(confirmation="required"),
         McpChanges(status=False),
+        McpChanges(redacts=True),
         McpChanges(name="other"),
     )
     for step in steps:
         with bench.store.for_all("test") as work:
             mcp = work.mcp_instances.change(mcp.id, step)
-    shown = (mcp.name, mcp.status, mcp.replacing, mcp.confirmation)
-    assert shown == ("other", False, "execute", "required")
+    shown = (mcp.name, mcp.status, mcp.replacing, mcp.confirmation, mcp.redacts)
+    assert shown == ("other", False, "execute", "required", True)
 
 
 def test_an_instance_sees_what_is_bound_and_enabled(bench: Bench) -> None:

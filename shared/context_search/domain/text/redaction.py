@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.retrieval import SensitiveKind
-from context_search.domain.text.sensitive import Sensitive
+from context_search.domain.text.sensitive import Sensitive, find_sensitive, united
+from context_search.domain.text.sensitive.spans import ReadText
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,17 @@ class Excerpt:
             if found.start >= end:
                 return
             yield found
+
+
+def excerpt_of(read: ReadText, char_start: int, kinds: Sequence[SensitiveKind]) -> Excerpt:
+    """Returns what was read of a source from ``char_start`` on, and what of it is of these kinds.
+
+    Where a secret may go on beyond what was read, all that may belong to it is sensitive.
+    """
+    found = list(find_sensitive(read.text, kinds))
+    if kinds:
+        found += [Sensitive(kinds[0], start, end) for start, end in read.doubtful()]
+    return Excerpt(read.text, char_start, united(found))
 
 
 def placeholder(kind: SensitiveKind) -> str:

@@ -19,6 +19,7 @@ class McpInstances(Protocol):
         *,
         replacing: Replacing = "off",
         confirmation: Confirmation = "client",
+        redacts: bool = False,
     ) -> McpInstance:
         """Creates an enabled instance without any tool."""
         ...

@@ -57,6 +57,7 @@ class ManageMcps:
         *,
         replacing: Replacing = "off",
         confirmation: Confirmation = "required",
+        redacts: bool = False,
         lifetime_s: float | None = None,
     ) -> tuple[McpInstance, ShownKey]:
         """Makes an instance with its first key, which is shown this once.
@@ -70,7 +71,11 @@ class ManageMcps:
         """
         with self.store.for_project(caller.project_id) as work:
             mcp = work.mcp_instances.add(
-                caller.project_id, name, replacing=replacing, confirmation=confirmation
+                caller.project_id,
+                name,
+                replacing=replacing,
+                confirmation=confirmation,
+                redacts=redacts,
             )
             for tool_id, status in bindings:
                 bind(work, caller, mcp.id, tool_id, status=status)

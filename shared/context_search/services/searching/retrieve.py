@@ -13,8 +13,7 @@ from context_search.domain.ranking.duplicates import collapsed
 from context_search.domain.retrieval import ChunkText, RetrievalSettings
 from context_search.domain.search import Answer, Hint, Hit, QuestionLimits
 from context_search.domain.text.packing import Dropped, Packing, Piece, Wanted, pack
-from context_search.domain.text.redaction import Excerpt, Replacement
-from context_search.domain.text.sensitive import Sensitive, find_sensitive, united
+from context_search.domain.text.redaction import Excerpt, Replacement, excerpt_of
 from context_search.domain.text.sensitive.spans import ReadText
 from context_search.ports.outside import TokenCounter
 from context_search.ports.searching.live_chunks import LiveChunks
@@ -131,11 +130,8 @@ def _open_ends(source: Source, settings: RetrievalSettings) -> Iterator[ChunkTex
 
 
 def _excerpt(source: Source, settings: RetrievalSettings) -> Excerpt:
-    read, kinds = _read_text(source, settings), settings.hidden_kinds
-    found = list(find_sensitive(read.text, kinds))
-    if kinds:
-        found += [Sensitive(kinds[0], start, end) for start, end in read.doubtful()]
-    return Excerpt(read.text, source.chunks[0].start, united(found))
+    read = _read_text(source, settings)
+    return excerpt_of(read, source.chunks[0].start, settings.hidden_kinds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from context_search.domain.access import McpInstance, McpKey
 from context_search.domain.editing.plans import Choice, Plan
+from context_search.domain.editing.redacted_edits import redacted
 from context_search.domain.errors import (
     ConflictError,
     DigestMismatchError,
@@ -40,6 +41,7 @@ from context_search.services.editing.preview import (
 from context_search.services.editing.scan import ShownMatch
 from context_search.services.editing.show_matches import ShowMatches
 from context_search.services.editing.undo import UndoPlans
+from context_search.services.searching.redact_hits import RedactHits
 from context_search.web.agents.asking import Asking, for_a_person, question, question_of_undo
 from context_search.web.agents.replace_answers import (
     ExecuteArguments,
@@ -73,6 +75,7 @@ class ReplaceUseCases:
     undo: UndoPlans
     confirmations: Confirmations
     tools: ListTools
+    redaction: RedactHits
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +154,17 @@ class AgentReplacing:
 
     def _samples(self, shown: ShownPlan) -> Sequence[ShownMatch]:
         if shown.matches or shown.plan.state != "ready":
-            return shown.matches
+            return self._redacted(shown.matches)
         return self._samples_of(shown.plan)
 
     def _samples_of(self, plan: Plan) -> Sequence[ShownMatch]:
-        return self.use.matches.page(self.principal, plan.id, limit=SAMPLES).rows
+        return self._redacted(self.use.matches.page(self.principal, plan.id, limit=SAMPLES).rows)
+
+    def _redacted(self, matches: Sequence[ShownMatch]) -> Sequence[ShownMatch]:
+        if not self.principal.redacts:
+            return matches
+        kinds = self.use.redaction.kinds(self.principal.project_id)
+        return [replace(match, edit=redacted(match.edit, kinds)) for match in matches]
 
     def _after_preview(self, plan: Plan) -> str:
         if plan.state == "previewing":

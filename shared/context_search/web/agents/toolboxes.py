@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from context_search.domain.access import McpInstance, McpKey, Principal
 from context_search.domain.errors import ContextSearchError, InvalidInputError
-from context_search.domain.search import QuestionLimits
+from context_search.domain.search import Answer, QuestionLimits
 from context_search.mcp.contract import (
     ClientInput,
     InputRequired,
@@ -27,6 +27,7 @@ from context_search.web.problems import http_status, public_message
 from context_search.web.routes.searching.search import ToolResultAnswer
 
 if TYPE_CHECKING:
+    from context_search.services.searching.redact_hits import RedactHits
     from context_search.web.agents.replacing import ReplaceUseCases
 
 P = ParamSpec("P")
@@ -55,11 +56,15 @@ def in_words_of_mcp(call: Callable[P, T]) -> Callable[P, T]:
 
 @dataclass(frozen=True, slots=True)
 class SearchToolbox:
-    """The port ``Toolbox`` for one authenticated caller."""
+    """The port ``Toolbox`` for one authenticated caller.
+
+    What redacts is loaded for callers whose instance does: most do not.
+    """
 
     principal: Principal
     tools: ListTools
     search: Searches
+    redaction: Callable[[], RedactHits]
 
     @in_words_of_mcp
     def list_tools(self, *, cursor: str | None) -> ToolPage:
@@ -86,7 +91,17 @@ class SearchToolbox:
         searched = SearchedTool.by(self.principal, tool.id)
         limits = QuestionLimits(top_k=top_k, filter=wanted)
         answer = self.search.search(searched, query, limits)
-        return ToolResult(fitted(ToolResultAnswer.of(answer).model_dump(mode="json")))
+        return ToolResult(self._shown(answer))
+
+    def _shown(self, answer: Answer) -> dict[str, Any]:
+        shown = ToolResultAnswer.of(answer).model_dump(mode="json")
+        if not isinstance(self.principal, McpKey) or not self.principal.redacts:
+            return fitted(shown)
+        from context_search.web.agents.redacting import fitted_and_redacted  # noqa: PLC0415
+
+        chunks = [hit.chunk for hit in answer.hits]
+        excerpts = self.redaction().excerpts(self.principal.project_id, chunks)
+        return fitted_and_redacted(shown, excerpts)
 
 
 @dataclass(frozen=True, slots=True)

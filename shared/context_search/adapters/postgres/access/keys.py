@@ -35,7 +35,8 @@ _LIVE = """
 # SKIP LOCKED: of many requests with one key at the same moment, one writes and none waits.
 _PRINCIPAL = f"""
     WITH found AS (
-        SELECT api_key.id, api_key.project_id, mcp_id, permissions, last_used_at, expires_at
+        SELECT api_key.id, api_key.project_id, mcp_id, permissions, last_used_at, expires_at,
+               redacts
         FROM api_key LEFT JOIN mcp ON mcp.id = mcp_id
         WHERE key_hash = :hash AND {_LIVE} AND mcp.status IS NOT FALSE
           AND {project_is_there("api_key.project_id")}),
@@ -45,7 +46,7 @@ _PRINCIPAL = f"""
             WHERE found.last_used_at IS NULL
                OR found.last_used_at < clock_timestamp() - make_interval(secs => :every)
             FOR NO KEY UPDATE OF api_key SKIP LOCKED))
-    SELECT id, project_id, mcp_id, permissions, expires_at FROM found
+    SELECT id, project_id, mcp_id, permissions, expires_at, redacts FROM found
 """
 KEYS_TURN = "pg_advisory_xact_lock(hashtextextended('context_search.keys', project_id))"
 """Who locks several keys of a project does so alone: two could wait for each other for ever."""
@@ -128,9 +129,9 @@ class PostgresKeys:
         rows = self.tx.run_and_commit(_PRINCIPAL, hash=key_hash, every=noted_every_s)
         if not rows:
             return None
-        [[key_id, project_id, mcp_id, permissions, expires_at]] = rows
+        [[key_id, project_id, mcp_id, permissions, expires_at, redacts]] = rows
         if mcp_id is not None:
-            return McpKey(project_id, mcp_id, frozenset(permissions))
+            return McpKey(project_id, mcp_id, frozenset(permissions), redacts)
         return ProjectKey(project_id, frozenset(permissions), expires_at, key_id)
 
     def add_code(self, maker: Principal, code_hash: bytes, *, lifetime_s: float) -> datetime:

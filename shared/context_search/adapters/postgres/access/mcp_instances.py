@@ -17,7 +17,7 @@ from context_search.domain.access import (
 )
 from context_search.domain.model import SearchTool
 
-_MCP = "id, project_id, name, status, created_at, replacing, confirmation"
+_MCP = "id, project_id, name, status, created_at, replacing, confirmation, redacts"
 _BINDING = "id, mcp_id, tool_id, status"
 
 
@@ -34,16 +34,18 @@ class PostgresMcpInstances:
         *,
         replacing: Replacing = "off",
         confirmation: Confirmation = "client",
+        redacts: bool = False,
     ) -> McpInstance:
         [row] = self.tx.run(
             f"""
-            INSERT INTO mcp (project_id, name, replacing, confirmation)
-            VALUES (:project, :name, :replacing, :confirmation) RETURNING {_MCP}
+            INSERT INTO mcp (project_id, name, replacing, confirmation, redacts)
+            VALUES (:project, :name, :replacing, :confirmation, :redacts) RETURNING {_MCP}
             """,
             project=project_id,
             name=name,
             replacing=replacing,
             confirmation=confirmation,
+            redacts=redacts,
         )
         return McpInstance(*row)
 
@@ -97,7 +99,8 @@ class PostgresMcpInstances:
                 name = COALESCE(CAST(:name AS text), name),
                 status = COALESCE(CAST(:status AS boolean), status),
                 replacing = COALESCE(CAST(:replacing AS text), replacing),
-                confirmation = COALESCE(CAST(:confirmation AS text), confirmation)
+                confirmation = COALESCE(CAST(:confirmation AS text), confirmation),
+                redacts = COALESCE(CAST(:redacts AS boolean), redacts)
             WHERE id = :id RETURNING {_MCP}
             """,
             id=mcp_id,

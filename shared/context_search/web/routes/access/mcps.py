@@ -71,6 +71,7 @@ class CreateMcpBody(Body):
     bindings: Annotated[list[BindingBody], Field(max_length=100)] = Field(default_factory=list)
     replace: Replacing = "off"
     confirm: Confirmation = "required"
+    redact: bool = False
     key_expires_in: Annotated[Lifetime | LeftOut, NotNull] = None
 
 
@@ -85,6 +86,7 @@ class ChangeMcpBody(Body):
     status: bool | None = None
     replace: Replacing | None = None
     confirm: Confirmation | None = None
+    redact: bool | None = None
 
 
 class ChangeBindingBody(Body):
@@ -103,6 +105,7 @@ class McpAnswer(Answer):
     status: bool
     replace: Replacing
     confirm: Confirmation
+    redact: bool
     created_at: Time
 
     @classmethod
@@ -115,6 +118,7 @@ class McpAnswer(Answer):
             status=mcp.status,
             replace=mcp.replacing,
             confirm=mcp.confirmation,
+            redact=mcp.redacts,
             created_at=mcp.created_at,
         )
 
@@ -282,6 +286,7 @@ async def create_mcp(
             bindings,
             replacing=body.replace,
             confirmation=body.confirm,
+            redacts=body.redact,
             lifetime_s=body.key_expires_in,
         )
         audit.tell("mcp made", caller, mcp.id)
@@ -317,7 +322,7 @@ async def change_mcp(
     mcp_id: McpId, body: ChangeMcpBody, caller: MayManage, use: Use, audit: Audited
 ) -> McpAnswer:
     """Changes an MCP instance; while it is disabled its keys open nothing."""
-    changes = McpChanges(body.name, body.status, body.replace, body.confirm)
+    changes = McpChanges(body.name, body.status, body.replace, body.confirm, body.redact)
     changed = use.change(caller, mcp_id, changes)
     audit.tell("mcp changed", caller, mcp_id)
     return McpAnswer.of(changed)

@@ -57,7 +57,7 @@ async def _mcp(
             principal = caller_of(shown)
             if "search" not in principal.permissions:
                 raise PermissionDeniedError("the key has not the scope search")
-        search = SearchToolbox(principal, use.list_tools, use.search)
+        search = SearchToolbox(principal, use.list_tools, use.search, use.redaction)
         if not isinstance(principal, McpKey):
             return search
         return AgentToolbox(principal, search, use.mcps, use.replacing)

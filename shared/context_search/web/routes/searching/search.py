@@ -48,6 +48,7 @@ from context_search.web.fields import (
 from context_search.web.problems import refused
 
 if TYPE_CHECKING:
+    from context_search.services.searching.redact_hits import RedactHits
     from context_search.web.agents.replacing import ReplaceUseCases
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
@@ -84,7 +85,7 @@ class ChunkAnswer(Answer):
     ]
     chunk_index: Count
     total_chunks: Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1})]
-    chunk_text: Annotated[str, Field(description="The passage, unchanged.")]
+    chunk_text: Annotated[str, Field(description="The passage, unchanged unless redacted.")]
     char_start: Annotated[
         Count, Field(description="First code point of the passage in the string.")
     ]
@@ -352,6 +353,7 @@ class SearchUseCases:
     list_tools: ListTools
     mcps: ManageMcps
     replacing: Callable[[], ReplaceUseCases]
+    redaction: Callable[[], RedactHits]
     allowed_origins: tuple[str, ...]
     allowed_hosts: tuple[str, ...] | None
 
