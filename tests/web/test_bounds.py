@@ -131,3 +131,31 @@ def test_a_project_that_has_spent_its_day_waits_and_says_why(api: Api) -> None:
     assert told["daily_limits"] == {"embedding_tokens": 1, "reranks": None}
     assert told["spent"][0]["embedding_tokens"] > 1
     assert api.search(tool, "harbour winter")["results"]  # what is indexed goes on answering
+
+
+def test_what_would_be_indexed_is_refused_until_the_day_ends(api: Api) -> None:
+    table = api.table({"a": english(300, 1)})
+    tool = api.tool(table)  # spends the day
+    project, path = f"/api/v1/projects/{api.project_id}", f"/api/v1/tools/{tool['tool_id']}"
+    other = {
+        "project_id": api.project_id,
+        "table_id": table["id"],
+        "name": "search_other",
+        "search_config": {**SMALL, "chunk_size": 120},
+    }
+    is_spent(api("POST", f"{path}/search-index/rebuild"))
+    is_spent(api("POST", f"{project}/reindex"))
+    is_spent(api("POST", f"{project}/search-index"))
+    assert answer(api("GET", f"{path}/search-index"), 200).get("rebuild") is None
+    assert api("DELETE", path).status_code == 204
+    is_spent(api("POST", "/api/v1/tools/search", json=other))
+    assert answer(api("GET", "/api/v1/tools"), 200)["tools"] == []
+    neighbour = api.stranger()
+    neighbour.tool(neighbour.table({"a": english(300, 1)}))
+
+
+def is_spent(response: Any) -> None:
+    refused = problem(response, 429, "SPENDING_CEILING")
+    assert refused["retryable"] is True
+    assert 0 < refused["retryAfterMs"] <= 86_400_000
+    assert int(response.headers["retry-after"]) <= 86_400
