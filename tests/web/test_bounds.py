@@ -95,6 +95,30 @@ def test_documents_take_so_many_bytes_and_a_shorter_one_is_always_taken(api: Api
     answer(api("PUT", data, json={"a": random_text(150_000, 7)}), 200)
 
 
+def test_a_replacement_an_undo_and_a_restored_version_keep_to_the_bytes(api: Api) -> None:
+    table = api.table(["A mark.", random_text(120_000, 1)])
+    replace = f"/api/v1/projects/{api.project_id}/replace"
+
+    def executed(find: str, replace_with: str) -> Any:
+        request = {"find": find, "replace_with": replace_with}
+        plan = answer(api("POST", f"{replace}/preview", json=request), 200)
+        asked = {"plan_id": plan["plan_id"], "digest": plan["digest"]}
+        return api("POST", f"{replace}/execute", json=asked)
+
+    done = answer(executed("mark", "m"), 200)
+    with api.parts.store.for_all("test") as work:  # another program fills the project
+        work.tables.add(api.project_id, "other", None, to_json(random_text(140_000, 2)))
+    before = answer(api("GET", f"/api/v1/tables/{table['id']}/data"), 200)
+    for refused in (
+        executed("A m", "A long mark"),
+        api("POST", f"{replace}/{done['plan_id']}/undo"),
+        api("POST", f"/api/v1/tables/{table['id']}/versions/1/restore"),
+    ):
+        assert problem(refused, 409, "PROJECT_FULL")["limit"] == "document_bytes"
+    assert answer(api("GET", f"/api/v1/tables/{table['id']}/data"), 200) == before
+    answer(executed("A m", "m"), 200)  # a shorter one is always taken
+
+
 def test_an_upload_counts_from_its_completion_on(api: Api) -> None:
     table = api.table(random_text(50_000, 1))
     large, small = begin(api, table), begin(api, table)
