@@ -93,10 +93,11 @@ def test_what_a_project_may_hold_and_spend_is_read_and_nothing_is_no_ceiling() -
         "PROJECT_MAX_DOCUMENT_BYTES": "2.0E10",
         "PROJECT_MAX_TOOLS": "3",
         "PROJECT_MAX_KEYS": "4",
+        "PROJECT_MAX_MCPS": "6",
         "PROJECT_DAILY_TOKENS": "5",
     }
     settings = Settings.from_environ({**COMPLETE, **given})
-    assert settings.project_bounds == ProjectBounds(1, 20_000_000_000, 3, 4)
+    assert settings.project_bounds == ProjectBounds(1, 20_000_000_000, 3, 4, 6)
     assert settings.daily_limits == DailyLimits(5, None)
     assert Settings.from_environ(COMPLETE).project_bounds == ProjectBounds()
     unlimited = Settings.from_environ({**COMPLETE, "PROJECT_DAILY_RERANKS": "0"})

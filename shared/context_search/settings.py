@@ -179,6 +179,7 @@ class Settings(BaseModel):
     """Maximum bytes of one project's documents, as Postgres stores them."""
     project_max_tools: Count = _BOUNDS.tools
     project_max_keys: Positive = _BOUNDS.keys
+    project_max_mcps: Count = _BOUNDS.mcps
     project_daily_tokens: Annotated[Count | None, AfterValidator(_or_none)] = None
     project_daily_reranks: Annotated[Count | None, AfterValidator(_or_none)] = None
     """What may be spent for one project in a day (UTC); 0 and none: no limit."""
@@ -226,12 +227,13 @@ class Settings(BaseModel):
 
     @property
     def project_bounds(self) -> ProjectBounds:
-        """How many tables, bytes of documents, tools and keys one project may have."""
+        """How much of each kind one project may hold."""
         return ProjectBounds(
             self.project_max_tables,
             self.project_max_document_bytes,
             self.project_max_tools,
             self.project_max_keys,
+            self.project_max_mcps,
         )
 
     @property

@@ -15,7 +15,7 @@ from tests.builders import english
 from tests.web.api import SMALL, Api, LocalParts, answer, problem
 from tests.web.test_uploads import begin, complete, put, state, uploads
 
-TABLES, TOOLS, KEYS = 2, 1, 3
+TABLES, TOOLS, KEYS, MCPS = 2, 1, 3, 2
 BYTES = 200_000
 
 
@@ -27,6 +27,7 @@ def parts(module_database: Database, turbopuffer_url: str) -> LocalParts:
         "project_max_document_bytes": BYTES,
         "project_max_tools": TOOLS,
         "project_max_keys": KEYS,
+        "project_max_mcps": MCPS,
         "project_daily_tokens": 1,
     }
     made.settings = made.settings.model_copy(update=narrow)
@@ -72,6 +73,17 @@ def test_a_project_has_so_many_keys_those_of_agents_and_consoles_among_them(api:
     is_full(api("POST", signed_in, json={"code": code}), "keys", KEYS, KEYS)
     assert api("DELETE", f"{keys}/{made['id']}").status_code == 204
     answer(api("POST", signed_in, json={"code": code}), 201)
+
+
+def test_a_project_has_so_many_mcp_instances_with_keys_or_without(api: Api) -> None:
+    for _ in range(MCPS):
+        mcp = api.mcp()
+        [key] = answer(api("GET", f"/api/v1/mcps/{mcp['id']}/keys"), 200)["keys"]
+        assert api("DELETE", f"/api/v1/mcps/{mcp['id']}/keys/{key['id']}").status_code == 204
+    body = {"project_id": api.project_id, "name": "one too many"}
+    is_full(api("POST", "/api/v1/mcps", json=body), "mcps", MCPS, MCPS)
+    assert api("DELETE", f"/api/v1/mcps/{mcp['id']}").status_code == 204
+    answer(api("POST", "/api/v1/mcps", json=body), 201)
 
 
 def random_text(length: int, seed: int) -> str:

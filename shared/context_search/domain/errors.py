@@ -239,7 +239,7 @@ class TooManyJudgedSetsError(ConflictError):
 
 
 class ProjectFullError(ConflictError):
-    """The project holds as many tables, tools, keys or bytes of documents as it may."""
+    """The project holds as many tables, tools, keys, ... or bytes of documents as it may."""
 
     code = "PROJECT_FULL"
 

@@ -28,6 +28,7 @@ from context_search.services.access.keys import (
     check_may_give,
     missing_mcp,
 )
+from context_search.services.bounds import check_bound
 from context_search.services.catalog.list_tools import unique_names
 from context_search.services.pages import PAGE, Page, page_of
 
@@ -68,6 +69,7 @@ class ManageMcps:
         what the instance's agents may, or makes a key that would outlive its own.
         """
         with self.store.for_project(caller.project_id) as work:
+            check_bound(work, caller.project_id, "mcps", self.bounds, more=1)
             mcp = work.mcp_instances.add(
                 caller.project_id, name, replacing=replacing, confirmation=confirmation
             )

@@ -65,6 +65,7 @@ class StoredAnswer(Answer):
     document_bytes: Count
     tools: Count
     keys: Count
+    mcps: Count
 
 
 class SpentAnswer(Answer):
