@@ -107,11 +107,12 @@ def test_what_a_project_may_hold_and_spend_is_read_and_nothing_is_no_ceiling() -
         "PROJECT_MAX_DOCUMENT_BYTES": "2.0E10",
         "PROJECT_MAX_TOOLS": "3",
         "PROJECT_MAX_KEYS": "4",
+        "PROJECT_MAX_MCPS": "6",
         "PROJECT_DAILY_TOKENS": "5",
         "JWT_MAX_KEY_DAYS": "2",
     }
     settings = Settings.from_environ({**COMPLETE, **given})
-    assert settings.project_bounds == ProjectBounds(1, 20_000_000_000, 3, 4, 172_800)
+    assert settings.project_bounds == ProjectBounds(1, 20_000_000_000, 3, 4, 6, 172_800)
     assert settings.daily_limits == DailyLimits(5, None)
     assert Settings.from_environ(COMPLETE).project_bounds == ProjectBounds()
     none = {"PROJECT_DAILY_RERANKS": "0", "JWT_MAX_KEY_DAYS": "0"}

@@ -185,6 +185,7 @@ class Settings(BaseModel):
     """Maximum bytes of one project's documents, as Postgres stores them."""
     project_max_tools: Count = _BOUNDS.tools
     project_max_keys: Positive = _BOUNDS.keys
+    project_max_mcps: Count = _BOUNDS.mcps
     project_daily_tokens: Annotated[Count | None, AfterValidator(_or_none)] = None
     project_daily_reranks: Annotated[Count | None, AfterValidator(_or_none)] = None
     """What may be spent for one project in a day (UTC); 0 and none: no limit."""
@@ -238,6 +239,7 @@ class Settings(BaseModel):
             self.project_max_document_bytes,
             self.project_max_tools,
             self.project_max_keys,
+            self.project_max_mcps,
             self.jwt_max_key_days * 86_400.0 or None,
         )
 

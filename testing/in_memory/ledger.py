@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from context_search.domain.limits import DailyLimits, Spent
 from context_search.ports.outside import Clock
+from context_search.services.spending import seconds_left_of_day
 from testing.in_memory.rows import Rows
 
 
@@ -34,6 +35,14 @@ class MemoryLedger:
                 day, before.embedding_tokens + tokens, before.reranks + reranks
             )
         return not is_over
+
+    def spent_for_s(self, project_id: int, limits: DailyLimits) -> float | None:
+        now = self.clock.now()
+        spent = self.rows.ledger.get((project_id, now.date()))
+        most = limits.embedding_tokens
+        if spent is None or most is None or spent.embedding_tokens < most:
+            return None
+        return seconds_left_of_day(now)
 
     def days(self, project_id: int, *, limit: int) -> list[Spent]:
         spent = [row for (owner, _), row in self.rows.ledger.items() if owner == project_id]

@@ -30,6 +30,8 @@ class MemoryQuotas:
             return len(tables)
         if kind == "tools":
             return sum(t.project_id == project_id and t.is_there for t in rows.tools.values())
+        if kind == "mcps":
+            return sum(mcp.project_id == project_id for mcp in rows.mcps.values())
         if kind == "keys":
             keys = [row.key for row in rows.keys.values() if row.owner.project_id == project_id]
             live = [key for key in keys if key.revoked_at is None]

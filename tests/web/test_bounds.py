@@ -15,7 +15,7 @@ from tests.builders import english
 from tests.web.api import SMALL, Api, LocalParts, answer, problem
 from tests.web.test_uploads import begin, complete, put, state, uploads
 
-TABLES, TOOLS, KEYS = 2, 1, 3
+TABLES, TOOLS, KEYS, MCPS = 2, 1, 3, 2
 BYTES = 200_000
 
 
@@ -27,6 +27,7 @@ def parts(module_database: Database, turbopuffer_url: str) -> LocalParts:
         "project_max_document_bytes": BYTES,
         "project_max_tools": TOOLS,
         "project_max_keys": KEYS,
+        "project_max_mcps": MCPS,
         "project_daily_tokens": 1,
     }
     made.settings = made.settings.model_copy(update=narrow)
@@ -74,6 +75,17 @@ def test_a_project_has_so_many_keys_those_of_agents_and_consoles_among_them(api:
     answer(api("POST", signed_in, json={"code": code}), 201)
 
 
+def test_a_project_has_so_many_mcp_instances_with_keys_or_without(api: Api) -> None:
+    for _ in range(MCPS):
+        mcp = api.mcp()
+        [key] = answer(api("GET", f"/api/v1/mcps/{mcp['id']}/keys"), 200)["keys"]
+        assert api("DELETE", f"/api/v1/mcps/{mcp['id']}/keys/{key['id']}").status_code == 204
+    body = {"project_id": api.project_id, "name": "one too many"}
+    is_full(api("POST", "/api/v1/mcps", json=body), "mcps", MCPS, MCPS)
+    assert api("DELETE", f"/api/v1/mcps/{mcp['id']}").status_code == 204
+    answer(api("POST", "/api/v1/mcps", json=body), 201)
+
+
 def random_text(length: int, seed: int) -> str:
     """Text that Postgres cannot compress."""
     choose = Random(seed)
@@ -93,6 +105,30 @@ def test_documents_take_so_many_bytes_and_a_shorter_one_is_always_taken(api: Api
     with api.parts.store.for_all("test") as work:  # another program fills the project
         work.tables.add(api.project_id, "other", None, to_json(random_text(90_000, 6)))
     answer(api("PUT", data, json={"a": random_text(150_000, 7)}), 200)
+
+
+def test_a_replacement_an_undo_and_a_restored_version_keep_to_the_bytes(api: Api) -> None:
+    table = api.table(["A mark.", random_text(120_000, 1)])
+    replace = f"/api/v1/projects/{api.project_id}/replace"
+
+    def executed(find: str, replace_with: str) -> Any:
+        request = {"find": find, "replace_with": replace_with}
+        plan = answer(api("POST", f"{replace}/preview", json=request), 200)
+        asked = {"plan_id": plan["plan_id"], "digest": plan["digest"]}
+        return api("POST", f"{replace}/execute", json=asked)
+
+    done = answer(executed("mark", "m"), 200)
+    with api.parts.store.for_all("test") as work:  # another program fills the project
+        work.tables.add(api.project_id, "other", None, to_json(random_text(140_000, 2)))
+    before = answer(api("GET", f"/api/v1/tables/{table['id']}/data"), 200)
+    for refused in (
+        executed("A m", "A long mark"),
+        api("POST", f"{replace}/{done['plan_id']}/undo"),
+        api("POST", f"/api/v1/tables/{table['id']}/versions/1/restore"),
+    ):
+        assert problem(refused, 409, "PROJECT_FULL")["limit"] == "document_bytes"
+    assert answer(api("GET", f"/api/v1/tables/{table['id']}/data"), 200) == before
+    answer(executed("A m", "m"), 200)  # a shorter one is always taken
 
 
 def test_an_upload_counts_from_its_completion_on(api: Api) -> None:
@@ -132,3 +168,31 @@ def test_a_project_that_has_spent_its_day_waits_and_says_why(api: Api) -> None:
     assert told["daily_limits"] == {"embedding_tokens": 1, "reranks": None}
     assert told["spent"][0]["embedding_tokens"] > 1
     assert api.search(tool, "harbour winter")["results"]  # what is indexed goes on answering
+
+
+def test_what_would_be_indexed_is_refused_until_the_day_ends(api: Api) -> None:
+    table = api.table({"a": english(300, 1)})
+    tool = api.tool(table)  # spends the day
+    project, path = f"/api/v1/projects/{api.project_id}", f"/api/v1/tools/{tool['tool_id']}"
+    other = {
+        "project_id": api.project_id,
+        "table_id": table["id"],
+        "name": "search_other",
+        "search_config": {**SMALL, "chunk_size": 120},
+    }
+    is_spent(api("POST", f"{path}/search-index/rebuild"))
+    is_spent(api("POST", f"{project}/reindex"))
+    is_spent(api("POST", f"{project}/search-index"))
+    assert answer(api("GET", f"{path}/search-index"), 200).get("rebuild") is None
+    assert api("DELETE", path).status_code == 204
+    is_spent(api("POST", "/api/v1/tools/search", json=other))
+    assert answer(api("GET", "/api/v1/tools"), 200)["tools"] == []
+    neighbour = api.stranger()
+    neighbour.tool(neighbour.table({"a": english(300, 1)}))
+
+
+def is_spent(response: Any) -> None:
+    refused = problem(response, 429, "SPENDING_CEILING")
+    assert refused["retryable"] is True
+    assert 0 < refused["retryAfterMs"] <= 86_400_000
+    assert int(response.headers["retry-after"]) <= 86_400

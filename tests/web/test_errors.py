@@ -83,6 +83,7 @@ STATUS = {
     errors.UndoExpiredError: 409,
     errors.ReplaceBusyError: 429,
     errors.ManagementBackpressureError: 429,
+    errors.SpendingCeilingError: 429,
     errors.ImportBusyError: 429,
 }
 

@@ -32,7 +32,7 @@ def test_a_new_project_has_nothing(api: Api) -> None:
     assert (told["nodes"], told["oldest_wait_seconds"], told["errors"]) == ({}, 0, [])
     assert told["outbox"] == {"waiting": 0, "oldest_seconds": 0}
     nothing = {"chunks": 0, "vector_bytes": 0, "tables": 0, "document_bytes": 0, "tools": 0}
-    assert told["usage"] == {**nothing, "keys": 1}
+    assert told["usage"] == {**nothing, "keys": 1, "mcps": 0}
     assert told["limits"] == {
         "chunks": 5_000_000,
         "vector_bytes": 20_000_000_000,
@@ -40,6 +40,7 @@ def test_a_new_project_has_nothing(api: Api) -> None:
         "document_bytes": 20_000_000_000,
         "tools": 20_000,
         "keys": 1_000,
+        "mcps": 1_000,
     }
     assert (told["spent"], told["daily_limits"]) == (
         [],

@@ -15,6 +15,7 @@ const CHINESE: Readonly<Record<string, string>> = {
   PROJECT_FULL: "项目已达到管理员设定的上限。请先删除一些内容。",
   MANAGEMENT_BACKPRESSURE: "同时进行的预览、比较等操作过多，请稍后再试。",
   IMPORT_BUSY: "此文件正在导入中，请稍候。",
+  SPENDING_CEILING: "本项目今天的向量化用量已用完，明天再试。",
   EMBEDDING_LIMIT_REACHED: "本项目今天的向量化用量已用完，明天继续。",
   RERANK_LIMIT_REACHED: "本项目今天的重排次数已用完。",
   PROJECT_INDEX_OFF: "尚未启用项目搜索。",

@@ -87,6 +87,7 @@ function All({ data: { health, apiMs } }: { data: Read }): VNode {
           <dt>{t().documents}</dt><dd class="num"><Limit used={health.usage.document_bytes} all={health.limits.document_bytes} shown={bytes} name={t().documents} /></dd>
           <dt>{t().tools}</dt><dd class="num"><Limit used={health.usage.tools} all={health.limits.tools} shown={num} name={t().tools} /></dd>
           <dt>{t().keys}</dt><dd class="num"><Limit used={health.usage.keys} all={health.limits.keys} shown={num} name={t().keys} /></dd>
+          <dt>{t().mcps}</dt><dd class="num"><Limit used={health.usage.mcps} all={health.limits.mcps} shown={num} name={t().mcps} /></dd>
           <dt>{t().spent}</dt><dd class="num">{t().spentText(spent(health, "embedding_tokens"), spent(health, "reranks"))}</dd>
         </dl>
       </div>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from context_search.services.editing.execute import ExecutePlans
     from context_search.services.editing.history_settings import ManageHistorySettings
     from context_search.services.editing.preview import PreviewReplacements
+    from context_search.services.editing.record import RecordVersions
     from context_search.services.editing.show_matches import ShowMatches
     from context_search.services.editing.undo import UndoPlans
     from context_search.services.editing.versions import ManageVersions
+    from context_search.services.editing.write_documents import WriteDocuments
     from context_search.web.agents.replacing import ReplaceUseCases
 
 
@@ -40,7 +42,7 @@ class EditingParts:
         """The use cases of versions."""
         from context_search.services.editing.versions import ManageVersions  # noqa: PLC0415
 
-        return ManageVersions(self.store)
+        return ManageVersions(self.store, bounds=self.live.settings.project_bounds)
 
     @cached_property
     def compare_versions(self) -> CompareVersions:
@@ -94,14 +96,14 @@ class EditingParts:
         """Executed plans."""
         from context_search.services.editing.execute import ExecutePlans  # noqa: PLC0415
 
-        return ExecutePlans(self.store, self.patterns, self.live.clock)
+        return ExecutePlans(self.store, self.patterns, self.live.clock, self._writer())
 
     @cached_property
     def undo(self) -> UndoPlans:
         """Undo, and redo."""
         from context_search.services.editing.undo import UndoPlans  # noqa: PLC0415
 
-        return UndoPlans(self.store, self.live.clock)
+        return UndoPlans(self.store, self.live.clock, self._writer())
 
     @cached_property
     def carry_out(self) -> CarryOutPlans:
@@ -109,11 +111,16 @@ class EditingParts:
         from context_search.services.editing.carry_out import CarryOutPlans  # noqa: PLC0415
         from context_search.services.editing.one_by_one import OneByOne  # noqa: PLC0415
         from context_search.services.editing.record import RecordVersions  # noqa: PLC0415
-        from context_search.services.editing.write_documents import WriteDocuments  # noqa: PLC0415
 
-        writer = WriteDocuments(RecordVersions(self.longest_document))
+        writer = self._writer(RecordVersions(self.longest_document))
         documents = OneByOne(self.store, self.patient, writer)
         return CarryOutPlans(self.store, self.preview.run, self.execute, self.undo, documents)
+
+    def _writer(self, recorder: RecordVersions | None = None) -> WriteDocuments:
+        from context_search.services.editing.write_documents import WriteDocuments  # noqa: PLC0415
+
+        usual = WriteDocuments(bounds=self.live.settings.project_bounds)
+        return replace(usual, recorder=recorder) if recorder else usual
 
     @property
     def agents(self) -> ReplaceUseCases:

@@ -291,7 +291,9 @@ class Parts(LiveSettings):
         from context_search.services.indexing.project_index import ProjectIndexes  # noqa: PLC0415
         from context_search.web.routes.indexing.project_index import ProjectIndexUseCases  # noqa: PLC0415
 
-        indexes = ProjectIndexes(self.store, self.model, self.settings.silent_after_s)
+        indexes = ProjectIndexes(
+            self.store, self.model, self.settings.silent_after_s, self.settings.daily_limits
+        )
         return ProjectIndexUseCases(
             indexes, self._rebuilds, self.reading.strings, self.operations.operate
         )
@@ -300,7 +302,7 @@ class Parts(LiveSettings):
     def _rebuilds(self) -> Rebuilds:
         from context_search.services.indexing.rebuilds import Rebuilds  # noqa: PLC0415
 
-        return Rebuilds(self.store, self.model)
+        return Rebuilds(self.store, self.model, self.settings.daily_limits)
 
     # The rooms
 
@@ -410,7 +412,13 @@ class Parts(LiveSettings):
 
         silent_s = self.settings.silent_after_s
         return ToolUseCases(
-            tools=ManageTools(self.store, self.limits, silent_s, self.settings.project_bounds),
+            tools=ManageTools(
+                self.store,
+                self.limits,
+                silent_s,
+                self.settings.project_bounds,
+                self.settings.daily_limits,
+            ),
             statuses=ToolStatuses(
                 self.store, silent_s, self.clock, time.sleep, self.settings.create_wait_s
             ),

@@ -40,6 +40,7 @@ ContextSearchError
 │   └── UndoExpiredError
 ├── BackpressureError           retryable: too much at once
 │   ├── TooManyIdempotencyKeysError
+│   ├── SpendingCeilingError              until the next day
 │   ├── ManagementBackpressureError
 │   └── ReplaceBusyError
 ├── SearchUnavailableError      retryable: no part could answer
@@ -238,7 +239,7 @@ class TooManyJudgedSetsError(ConflictError):
 
 
 class ProjectFullError(ConflictError):
-    """The project holds as many tables, tools, keys or bytes of documents as it may."""
+    """The project holds as many tables, tools, keys, ... or bytes of documents as it may."""
 
     code = "PROJECT_FULL"
 
@@ -309,6 +310,12 @@ class ImportBusyError(BackpressureError):
     """Another worker imports the upload. Only the log of workers shows it."""
 
     code = "IMPORT_BUSY"
+
+
+class SpendingCeilingError(BackpressureError):
+    """The project has spent today's tokens, and what is asked for would take more."""
+
+    code = "SPENDING_CEILING"
 
 
 class ReplaceBusyError(BackpressureError):

@@ -68,9 +68,9 @@ class ProjectLimits:
     idle_s: float = 3600.0
 
 
-Held = Literal["tables", "document_bytes", "tools", "keys"]
+Held = Literal["tables", "document_bytes", "tools", "keys", "mcps"]
 """What a project holds beside its indexes. ``document_bytes`` are those that Postgres stores."""
-HELD: tuple[Held, ...] = ("tables", "document_bytes", "tools", "keys")
+HELD: tuple[Held, ...] = ("tables", "document_bytes", "tools", "keys", "mcps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,7 @@ class ProjectBounds:
     document_bytes: int = 20 * 10**9
     tools: int = 20_000
     keys: int = 1_000
+    mcps: int = 1_000
     token_key_s: float | None = 90 * 86_400.0
 
 

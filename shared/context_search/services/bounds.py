@@ -11,6 +11,7 @@ _NAMES: dict[Held, str] = {
     "document_bytes": "bytes of documents",
     "tools": "Search Tools",
     "keys": "keys that are good",
+    "mcps": "MCP instances",
 }
 UNCOUNTED_CHARS = 100_000
 """Maximum length of a new document whose project is not looked through. The number of tables

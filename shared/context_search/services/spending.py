@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from context_search.domain.errors import EmbeddingLimitError, RerankLimitError
+from context_search.domain.errors import (
+    EmbeddingLimitError,
+    RerankLimitError,
+    SpendingCeilingError,
+)
 from context_search.domain.limits import DailyLimits
 from context_search.domain.text.chunking import estimated_tokens
 from context_search.ports.outside import Clock, Deadline
-from context_search.ports.store import Store
+from context_search.ports.store import Store, UnitOfWork
 
 NO_LIMITS = DailyLimits()
 
@@ -32,7 +36,7 @@ class Spending:
             raise EmbeddingLimitError(
                 f"the project may have {self.limits.embedding_tokens} tokens embedded in a day"
                 " (UTC), and today's are spent: indexing goes on tomorrow",
-                retry_after_s=self._until_tomorrow_s(),
+                retry_after_s=seconds_left_of_day(self.clock.now()),
             )
 
     def rerank(self, project_id: int, index_id: int, deadline: Deadline) -> None:
@@ -45,7 +49,22 @@ class Spending:
                 " day (UTC), and today's are spent"
             )
 
-    def _until_tomorrow_s(self) -> float:
-        now = self.clock.now()
-        tomorrow = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
-        return (tomorrow - now).total_seconds()
+
+def check_ceiling(work: UnitOfWork, project_id: int, limits: DailyLimits) -> None:
+    """Raises SpendingCeilingError where a project has spent today's tokens.
+
+    For what a caller asks to have indexed. What changes in documents is indexed the next day.
+    """
+    left_s = work.ledger.spent_for_s(project_id, limits)
+    if left_s is not None:
+        raise SpendingCeilingError(
+            f"the project may have {limits.embedding_tokens} tokens embedded in a day (UTC), and"
+            " today's are spent: ask again tomorrow",
+            retry_after_s=left_s,
+        )
+
+
+def seconds_left_of_day(now: datetime) -> float:
+    """Returns how long the day goes on."""
+    tomorrow = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    return (tomorrow - now).total_seconds()

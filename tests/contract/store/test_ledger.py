@@ -54,6 +54,26 @@ def test_who_has_reached_a_limit_spends_no_more_of_that_and_nothing_is_noted(ben
     assert spend(bench, index, DailyLimits(embedding_tokens=150), tokens=1)
 
 
+def test_a_project_that_has_spent_its_tokens_has_none_until_the_day_ends(bench: Bench) -> None:
+    index, other, most = index_of(bench), index_of(bench), DailyLimits(embedding_tokens=100)
+
+    def spent_for_s(index: Index, limits: DailyLimits) -> float | None:
+        with bench.store.for_project(index.project_id) as work:
+            return work.ledger.spent_for_s(index.project_id, limits)
+
+    assert spend(bench, index, tokens=99)
+    assert spent_for_s(index, most) is None
+    assert spend(bench, index, tokens=1)
+    left_s = spent_for_s(index, most)
+    assert left_s is not None
+    assert 0 < left_s <= DAY_S
+    assert spent_for_s(index, DailyLimits(embedding_tokens=101)) is None
+    assert spent_for_s(index, FREE) is None
+    assert spent_for_s(other, most) is None
+    bench.pass_time(DAY_S)
+    assert spent_for_s(index, most) is None
+
+
 def test_an_index_that_is_gone_is_charged_to_nobody(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         assert work.ledger.spend(2**60, DailyLimits(1, 1), tokens=9)

@@ -451,7 +451,9 @@ def held(bench: Bench, project: Project, kind: Held) -> int:
         return work.quotas.held(project.id, kind)
 
 
-def test_tables_tools_and_keys_of_a_project_are_counted_while_they_are_there(bench: Bench) -> None:
+def test_tables_tools_keys_and_instances_of_a_project_are_counted_while_they_are_there(
+    bench: Bench,
+) -> None:
     project, other = bench.project(), bench.project()
     table, _ = bench.table({"a": TEXT}, project), bench.table({}, project)
     bench.tool(table)
@@ -460,14 +462,16 @@ def test_tables_tools_and_keys_of_a_project_are_counted_while_they_are_there(ben
     with bench.store.for_all("test") as work:
         for_ever, _ = [work.keys.add(owner, NewApiKey(None, "cs_", b)) for b in (b"a", b"b")]
         work.keys.add(owner, NewApiKey(None, "cs_", b"c", lifetime_s=60))
-    counted: list[Held] = ["tables", "tools", "keys"]
-    assert [held(bench, project, kind) for kind in counted] == [2, 1, 3]
+        mcp, _ = (work.mcp_instances.add(project.id, name) for name in ("a", "b"))
+    counted: list[Held] = ["tables", "tools", "keys", "mcps"]
+    assert [held(bench, project, kind) for kind in counted] == [2, 1, 3, 2]
     with bench.store.for_all("test") as work:
         work.tables.mark_deleted(table.id)
         work.keys.revoke(for_ever.id)
+        work.mcp_instances.remove(mcp.id)
     bench.pass_time(61)
-    assert [held(bench, project, kind) for kind in counted] == [1, 0, 1]
-    assert [held(bench, other, kind) for kind in counted] == [1, 1, 0]
+    assert [held(bench, project, kind) for kind in counted] == [1, 0, 1, 1]
+    assert [held(bench, other, kind) for kind in counted] == [1, 1, 0, 0]
 
 
 def test_bytes_of_documents_are_those_stored_and_those_that_are_imported(bench: Bench) -> None:

@@ -25,6 +25,7 @@ from context_search.domain.errors import (
     DatabaseUnavailableError,
 )
 from context_search.domain.filters import stored_filter
+from context_search.domain.limits import ProjectBounds
 from context_search.domain.model import Table
 from context_search.domain.versions import HistoryLimits, Version
 from context_search.ports.outside import Clock, Deadline
@@ -79,6 +80,7 @@ class Desk(Steps):
     recorder: RecordVersions = field(default_factory=RecordVersions)
     held_chars: int = MAX_HELD_CHARS
     limits: PreviewLimits = field(default_factory=PreviewLimits)
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
     @cached_property
     def principal(self) -> ProjectKey:
@@ -98,7 +100,7 @@ class Desk(Steps):
 
     @property
     def writer(self) -> WriteDocuments:
-        return WriteDocuments(self.recorder, self.held_chars)
+        return WriteDocuments(self.recorder, self.held_chars, self.bounds)
 
     @property
     def matches(self) -> ShowMatches:

@@ -20,8 +20,10 @@ from context_search.domain.errors import (
     PlanUsedError,
     ReplaceBusyError,
 )
+from context_search.domain.limits import ProjectBounds
 from context_search.domain.model import Table
 from context_search.ports.store import UnitOfWork
+from context_search.services.bounds import UNCOUNTED_CHARS
 from context_search.services.editing.carry_out import BUSY_WORKER_S
 from context_search.services.editing.one_by_one import LEASE_S
 from context_search.services.editing.record import RecordVersions
@@ -539,6 +541,18 @@ def test_a_string_does_not_become_longer_than_it_may(desk: Desk) -> None:
     assert desk.carry_out(plan) == "done"
     assert [row.reason for row in desk.rows(plan)] == ["TOO_LARGE", None]
     assert json.loads(desk.text(tables[1])) == ["yy"]
+
+
+def test_a_plan_that_fills_its_project_ends_and_says_so(desk: Desk) -> None:
+    tables = desk.make(["x", "o" * UNCOUNTED_CHARS], ["x"])
+    before = texts(desk, tables)
+    plan = ordered(desk, SKIP)
+    full = desk.having(bounds=ProjectBounds(document_bytes=UNCOUNTED_CHARS))
+    assert full.carry_out(plan) == "failed"
+    ended = desk.plan(plan)
+    assert ended.last_error is not None
+    assert (ended.state, ended.last_error["code"]) == ("failed", "PROJECT_FULL")
+    assert texts(desk, tables) == before
 
 
 def test_a_plan_whose_texts_were_forgotten_ends(desk: Desk) -> None:

@@ -21,6 +21,10 @@ class Ledger(Protocol):
         """
         ...
 
+    def spent_for_s(self, project_id: int, limits: DailyLimits) -> float | None:
+        """Returns for how many seconds a project has no tokens more; None where it has some."""
+        ...
+
     def days(self, project_id: int, *, limit: int) -> list[Spent]:
         """Returns the latest days on which something was spent, the newest first."""
         ...

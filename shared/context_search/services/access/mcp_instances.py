@@ -28,6 +28,7 @@ from context_search.services.access.keys import (
     check_may_give,
     missing_mcp,
 )
+from context_search.services.bounds import check_bound
 from context_search.services.catalog.list_tools import unique_names
 from context_search.services.pages import PAGE, Page, page_of
 
@@ -70,6 +71,7 @@ class ManageMcps:
         where it would live longer than one made with a token may.
         """
         with self.store.for_project(caller.project_id) as work:
+            check_bound(work, caller.project_id, "mcps", self.bounds, more=1)
             mcp = work.mcp_instances.add(
                 caller.project_id,
                 name,

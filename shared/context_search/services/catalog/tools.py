@@ -17,7 +17,7 @@ from context_search.domain.errors import (
     NotFoundError,
 )
 from context_search.domain.json_pointer import split
-from context_search.domain.limits import ProjectBounds
+from context_search.domain.limits import DailyLimits, ProjectBounds
 from context_search.domain.model import Index, Scope, Table, ToolSettings
 from context_search.domain.orders import CompareIndex
 from context_search.ports.catalog.tools import Unowned, UnservedTool
@@ -29,6 +29,7 @@ from context_search.services.indexing.status import ToolStatus, tool_status, wri
 from context_search.services.indexing.use_index import note_use
 from context_search.services.indexing.wanted import Ahead, read_ahead
 from context_search.services.pages import PAGE, page_of
+from context_search.services.spending import NO_LIMITS, check_ceiling
 
 INLINE_DOCUMENT_BYTES = 5_000_000
 FEW_STRINGS = 500
@@ -86,6 +87,7 @@ class ManageTools:
     limits: Limits
     silent_s: float
     bounds: ProjectBounds = field(default_factory=ProjectBounds)
+    daily: DailyLimits = NO_LIMITS
 
     def create(self, wanted: NewSearchTool) -> ToolStatus:
         """Answers once the strings are found; chunking and embedding go on through the queue.
@@ -94,8 +96,8 @@ class ManageTools:
         out in the request. The queue does it for documents over 5 MB or with over 500 strings in
         scope, and when the request fails at it. The same create again makes a second tool, reads
         no document and indexes nothing again.
-        Raises InvalidPointerError, ProjectFullError, and NotFoundError for a missing or foreign
-        table.
+        Raises InvalidPointerError, ProjectFullError, SpendingCeilingError where something would
+        have to be indexed, and NotFoundError for a missing or foreign table.
         """
         split(wanted.scope.json_pointer)
         status, is_done = self._add(wanted)
@@ -203,6 +205,7 @@ class ManageTools:
             _name_fields(work, index)
             is_done = work.comparisons.is_compared(index)
             if not is_done:  # it does not leave: the request carries it out
+                check_ceiling(work, wanted.project_id, self.daily)
                 work.outbox.add([CompareIndex(index.id, table.id).to_json()])
             elif not work.comparisons.follows(index.id, table.id):
                 work.send(CompareIndex(index.id, table.id))

@@ -17,6 +17,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.json_text import fits, to_json
+from context_search.domain.limits import ProjectBounds
 from context_search.domain.model import Table
 from context_search.domain.orders import ImportUpload
 from context_search.domain.uploads import MAX_INLINE_BYTES, NewUpload, Upload
@@ -28,6 +29,7 @@ from context_search.domain.versions import (
 )
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import live_table
+from context_search.services.bounds import check_growth
 from context_search.services.editing.record import RecordVersions
 from context_search.services.pages import PAGE, Page, page_of
 
@@ -45,6 +47,7 @@ class ManageVersions:
 
     store: Store
     recorder: RecordVersions = field(default_factory=RecordVersions)
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
     def page(self, principal: Principal, table_id: int, *, below: int | None) -> Page[Version]:
         """Returns versions with lower revisions, the newest first, at most 100."""
@@ -133,7 +136,7 @@ class ManageVersions:
 
         A document that is too large for a request, now or then, becomes an upload whose document
         is the version: a worker imports it. Raises ConflictError when ``if_revision`` is not the
-        current revision.
+        current revision, and ProjectFullError.
         """
         with self.store.for_project(principal.project_id) as work:
             table = live_table(work, principal, table_id)
@@ -184,6 +187,7 @@ class ManageVersions:
         if changed is None:
             raise ConflictError("the table has another revision by now")
         self.recorder.record(work, changed, before)
+        check_growth(work, changed.project_id, self.bounds, text, before.text)
         work.send_waiting(changed.project_id)  # a trigger has ordered the comparisons
         return changed
 

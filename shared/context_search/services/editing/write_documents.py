@@ -8,8 +8,10 @@ from datetime import datetime, timedelta
 
 from context_search.domain.editing.plans import Plan, PlannedTable, SkipReason
 from context_search.domain.errors import NotFoundError, ReplaceStaleError
+from context_search.domain.limits import ProjectBounds
 from context_search.domain.versions import HistoryLimits, Origin, Overwritten
 from context_search.ports.store import UnitOfWork
+from context_search.services.bounds import check_growth
 from context_search.services.editing.record import RecordVersions
 from context_search.services.editing.rewriting import (
     ChangedString,
@@ -54,11 +56,14 @@ class WriteDocuments:
     """Writes documents inside of transactions of its callers.
 
     Strict where history is on: a document whose content cannot be recorded stays as it is.
-    ``recorder`` says how large one may be, ``max_held_chars`` all that are written at once.
+    ``recorder`` says how large one may be, ``max_held_chars`` all that are written at once,
+    ``bounds`` what a project may hold: ProjectFullError is raised for a document that is longer
+    afterwards and one too many.
     """
 
     recorder: RecordVersions = field(default_factory=RecordVersions)
     max_held_chars: int = MAX_HELD_CHARS
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
 
     @property
     def max_bytes(self) -> int:
@@ -166,6 +171,7 @@ class WriteDocuments:
         if changed is None:
             return "GONE"
         self.recorder.record(work, changed, before)
+        check_growth(work, plan.project_id, self.bounds, done.after, before.text)
         return replace(planned, revision_before=before.revision, revision_after=changed.revision)
 
 

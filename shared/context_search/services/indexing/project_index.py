@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from context_search.domain.access import Principal
 from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import NotFoundError, ProjectIndexOffError
+from context_search.domain.limits import DailyLimits
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
 from context_search.domain.progress import Progress
@@ -15,6 +16,7 @@ from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import project_index
 from context_search.services.indexing.status import Rebuild, rebuild_of
 from context_search.services.indexing.use_index import note_use
+from context_search.services.spending import NO_LIMITS, check_ceiling
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class ProjectIndexes:
     store: Store
     model: Model
     silent_s: float
+    daily: DailyLimits = NO_LIMITS
 
     def switch_on(
         self, principal: Principal, fields: Sequence[str] | None = None
@@ -53,7 +56,7 @@ class ProjectIndexes:
 
         Tables that come later are followed by themselves. Switching on what is on changes nothing
         but the ``fields`` to filter by, if there are any given.
-        Raises NotFoundError when the project is gone.
+        Raises NotFoundError when the project is gone, and SpendingCeilingError.
         """
         with self.store.for_project(principal.project_id) as work:
             if not work.projects.lock(principal.project_id):
@@ -61,6 +64,7 @@ class ProjectIndexes:
             index = work.indexes.of_project(principal.project_id)
             is_new = index is None
             if index is None:
+                check_ceiling(work, principal.project_id, self.daily)
                 config = project_config(self.model)
                 index = work.indexes.add_to_project(principal.project_id, config)
             has_other_fields = fields is not None and tuple(fields) != index.fields

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from context_search.domain.access import Caller, Principal
 from context_search.domain.config import ANALYSIS_VERSION, CHUNKER_VERSION, IndexConfig, Model
 from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
+from context_search.domain.limits import DailyLimits
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
 from context_search.ports.indexing.rebuilds import Size
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import index_of, live_tool, opened_for, project_index
 from context_search.services.indexing.calibrate import estimated_cost
+from context_search.services.spending import NO_LIMITS, check_ceiling
 
 REBUILDS_AT_ONCE = 2
 TOOLS_PER_PAGE = 500
@@ -41,25 +43,36 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Rebuilds:
-    """Orders generations: new ones on today's ``model``, and the one before the last switch."""
+    """Orders generations: new ones on today's ``model``, and the one before the last switch.
+
+    ``daily``: what may be spent for a project.
+    """
 
     store: Store
     model: Model
+    daily: DailyLimits = NO_LIMITS
 
     def start(self, tool_id: int, caller: Caller) -> Index:
         """Returns the new generation, ``building`` or ``queued``; the pending one if there is one.
 
-        Raises NotFoundError, and ConflictError when the table already has such an index.
+        Raises NotFoundError, SpendingCeilingError, and ConflictError when the table already has
+        such an index.
         """
-        return self._start(lambda work: index_of(work, live_tool(work, tool_id, caller)))
+        return self._start(
+            lambda work: self._affordable(work, index_of(work, live_tool(work, tool_id, caller)))
+        )
 
     def start_of_project(self, principal: Principal) -> Index:
         """Does what ``start`` does, for the index of a project. Raises ProjectIndexOffError."""
-        return self._start(lambda work: project_index(work, principal))
+        return self._start(lambda work: self._affordable(work, project_index(work, principal)))
 
     def start_of_index(self, index_id: int) -> Index:
-        """Does what ``start`` does, for an index of any project."""
+        """Does what ``start`` does, for an index of any project, also of one that has spent all."""
         return self._start(lambda work: _found(work.indexes.find(index_id)))
+
+    def _affordable(self, work: UnitOfWork, index: Index) -> Index:
+        check_ceiling(work, index.project_id, self.daily)
+        return index
 
     def _start(self, find: Callable[[UnitOfWork], Index]) -> Index:
         with self.store.for_all("change a generation") as work:

@@ -78,6 +78,7 @@ _HELD: Mapping[Held, str] = {
         WHERE project_id = :project AND revoked_at IS NULL
           AND (expires_at IS NULL OR expires_at > clock_timestamp())
     """,
+    "mcps": "SELECT count(*) FROM mcp WHERE project_id = :project",
 }
 
 

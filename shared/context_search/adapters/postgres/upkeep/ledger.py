@@ -46,6 +46,19 @@ class PostgresLedger:
         )
         return bool(is_noted)
 
+    def spent_for_s(self, project_id: int, limits: DailyLimits) -> float | None:
+        rows = self.tx.run(
+            f"""
+            SELECT CAST(extract(epoch FROM (day + 1) - clock_timestamp() AT TIME ZONE 'UTC')
+                        AS float8)
+            FROM ledger WHERE project_id = :project AND day = {_TODAY}
+              AND embedding_tokens >= CAST(:most AS bigint)
+            """,
+            project=project_id,
+            most=limits.embedding_tokens,
+        )
+        return rows[0][0] if rows else None
+
     def days(self, project_id: int, *, limit: int) -> list[Spent]:
         rows = self.tx.run(
             """

@@ -66,6 +66,7 @@ class StoredAnswer(Answer):
     document_bytes: Count
     tools: Count
     keys: Count
+    mcps: Count
 
 
 class SpentAnswer(Answer):
