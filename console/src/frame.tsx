@@ -5,18 +5,22 @@ import { said } from "./announce";
 import { mayDrop } from "./drafts";
 import { useEffect, useMemo, useRef } from "./hooks";
 import { t } from "./i18n/common";
+import { documentTexts } from "./i18n/documents";
 import { healthTexts } from "./i18n/health";
 import { ago, language, setLanguage } from "./i18n/language";
 import { titles } from "./i18n/pages";
 import { mayDropSet } from "./judgedsets";
+import { refreshLists } from "./lists";
 import type { Page } from "./page";
 import { Confirm, Dialog } from "./parts/dialog";
 import { Palette } from "./parts/palette";
+import { DropZone, UploadState } from "./parts/upload";
 import { go, href, pageId, route } from "./router";
 import { endingWith, may, session, signOut } from "./session";
 import { lettersOn, setLetters, shortcuts, useShortcut } from "./shortcuts";
 import { effect, signal } from "./signals";
 import { SignIn } from "./signin";
+import { newTable } from "./uploads";
 import { verdict } from "./verdict";
 
 type Theme = "auto" | "light" | "dark";
@@ -66,6 +70,7 @@ export function Frame(): VNode {
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); content.current?.focus(); }}>{t().skip}</a>
       <Top />
       <main id="content" ref={content} tabIndex={-1}>
+        <Dropped />
         <Content />
       </main>
       <div class={said.value ? "said on" : "said"} role="status">{said.value}</div>
@@ -81,6 +86,19 @@ function Content(): VNode | null {
   const page = shown();
   if (session.value === null && pageId.value !== "states") return <SignIn />;
   return page ? <page.View key={page.id} /> : pageId.value === "" ? null : <NotFound />;
+}
+
+/** A file that is dropped on any page becomes a table; a page of one document asks before it takes it. */
+function Dropped(): VNode | null {
+  const page = shown();
+  if (session.value === null || !may("manage")) return null;
+  const isOfDocument = pageId.value === "documents" && route.value.path[1] !== undefined;
+  return (
+    <>
+      {isOfDocument ? null : <DropZone label={documentTexts().drop} onFile={(file) => void newTable(file).then(() => refreshLists())} />}
+      {page?.uploads ? null : <UploadState key={pageId.value} />}
+    </>
+  );
 }
 
 function Top(): VNode {

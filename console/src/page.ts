@@ -9,6 +9,8 @@ export interface Page {
   readonly order?: number;
   /** A key with any of these sees the page; everybody does without. */
   readonly scopes?: readonly Scope[];
+  /** Says itself how far an upload is. */
+  readonly uploads?: true;
   /** In the language of the page; read while rendering. */
   readonly title: () => string;
   readonly View: ComponentType;

@@ -248,9 +248,13 @@ def test_what_stands_says_so_in_the_place_of_the_bar(signed_in: Watched, tenant:
     assert "%" not in page.locator("main").inner_text()
     error = {"code": "EMBEDDING_UNAVAILABLE", "message": "it throttles", "retryable": True}
     told |= {"status": "stalled", "last_error": {**error, "at": "2026-11-22T10:14:02Z"}}
-    expect(page.get_by_role("alert")).to_contain_text("Nothing has moved since")
+    expect(page.get_by_role("alert")).to_have_text("Strings wait, and nothing moves.")
     expect(page.locator(".progress")).to_have_count(0)
     expect(page.locator("main")).to_contain_text("EMBEDDING_UNAVAILABLE")
+    told["last_error"] = None
+    expect(page.get_by_role("alert")).to_have_text(
+        "Strings wait, and nothing moves. No error is known."
+    )
 
 
 def fill(page: Page) -> float:

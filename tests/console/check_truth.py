@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -20,6 +21,22 @@ from tests.console.conftest import Watched, api
 from tests.console.documents import ARTICLE
 from tests.e2e.running import Tenant
 
+FIELDS = [
+    ("project_id", "x"),
+    ("project_id", 0),
+    ("project_id", 1.5),
+    ("table_id", 2**70),
+    ("name", 5),
+    ("name", ""),
+    ("name", "n" * 200),
+    ("json_path", []),
+    ("type", "other"),
+    ("unknown", 1),
+    ("search_config", 1),
+    ("search_config", {"strategy": "x", "include_metadata": "x", "vector_weight": "x"}),
+    ("search_config", {"vector_weight": 2, "bm25_weight": -1, "filterable": "x"}),
+    ("search_config", {"filterable": ["f"] * 99}),
+]
 DROP = """([kind, where]) => {
     const given = new DataTransfer();
     given.items.add(new File(['{"a": 1}'], "dropped.json"));
@@ -223,6 +240,102 @@ def test_a_file_is_dropped_anywhere_and_the_page_says_so(
     assert drag(page, "drop", "header nav")
     expect(page.locator(".bar.good")).to_contain_text("dropped.json is imported, revision 1")
     expect(page.locator(".dropzone")).to_have_count(0)
+
+
+@pytest.mark.parametrize("where", ["search", "agents", "keys", "health", "replace"])
+def test_a_file_is_dropped_on_a_page_of_other_things(
+    visitor: Watched, own_tenant: Tenant, where: str
+) -> None:
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open(f"/{where}")
+    assert drag(page, "dragover", "header nav")
+    expect(page.locator(".dropzone")).to_contain_text("Drop the file")
+    assert drag(page, "drop", "header nav")
+    told = page.locator(".bar.good", has_text="dropped.json is imported, revision 1")
+    expect(told).to_be_visible()
+    assert f"#/{where}" in page.url
+    told.get_by_role("link").click()
+    expect(page.get_by_role("treeitem").first).to_be_visible()
+    expect(told).to_have_count(0)
+
+
+def test_a_file_that_is_dropped_on_a_document_asks_before_it_replaces(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    table = own_tenant.table({"kept": 1})
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open(f"/documents/{table}")
+    expect(page.get_by_role("button", name="Versions")).to_be_visible()
+    expect(page.get_by_text("revision 1")).to_be_visible()
+    assert drag(page, "drop", "header nav")
+    dialog = page.locator("dialog[open]")
+    expect(dialog).to_contain_text("dropped.json")
+    assert api(own_tenant, "GET", f"/api/v1/tables/{table}/data") == {"kept": 1}
+    assert len(api(own_tenant, "GET", "/api/v1/tables")["tables"]) == 1
+    dialog.get_by_role("button", name="Replace").click()
+    expect(page.locator(".bar.good")).to_contain_text("revision 2")
+    assert api(own_tenant, "GET", f"/api/v1/tables/{table}/data") == {"a": 1}
+
+
+def test_a_tool_says_beforehand_how_many_strings_it_would_index(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    texts = ["😀" * 100, "x" * 199, "x" * 200, " " * 300, "x"]
+    table = own_tenant.table({"a": texts, "b": {"c": "y" * 150}})
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/overview")
+    page.get_by_role("button", name="Make a Search Tool…").first.click()
+    dialog = page.locator("dialog[open]")
+    expect(dialog).to_contain_text("0 of 5 strings there would be indexed.")
+    threshold = dialog.locator("input[type=number]").first
+    for count, shown in ((200, 1), (150, 3), (101, 3), (100, 4), (1, 5)):
+        threshold.fill(str(count))
+        expect(dialog).to_contain_text(f"{shown} of 5 strings there would be indexed.")
+    scope = dialog.locator("input[name=scope]")
+    scope.fill("/b")
+    scope.press("Tab")
+    expect(dialog).to_contain_text("1 of 1 string there would be indexed.")
+    scope.fill("/nowhere")
+    scope.press("Tab")
+    expect(dialog).not_to_contain_text("would be indexed")
+    expect(dialog.get_by_role("status")).to_be_visible()
+    told = api(own_tenant, "GET", "/api/v1/tables")
+    told["tables"][0]["stored_bytes"] = 1_000_001
+    page.route("**/api/v1/tables?*", lambda route: route.fulfill(json=told))
+    page.reload()
+    visitor.requests.clear()
+    page.get_by_role("button", name="Make a Search Tool…").first.click()
+    expect(dialog).to_contain_text("its strings are not counted beforehand")
+    assert not any("/data/read" in url for url in visitor.requests)
+    assert table
+
+
+def test_a_refused_field_says_why_in_chinese(visitor: Watched, own_tenant: Tenant) -> None:
+    own_tenant.table({"a": "x"})
+    page = visitor.sign_in(own_tenant.key)
+    visitor.set("zh", "light")
+    visitor.open("/overview")
+    page.get_by_role("button", name="创建搜索工具").first.click()
+    dialog = page.locator("dialog[open]")
+    dialog.locator("input[name=name]").fill("search_a")
+    dialog.locator("input[type=number]").first.fill("60000000")
+    dialog.locator("button.primary").click()
+    refused = dialog.get_by_role("alert").locator("li")
+    expect(refused).to_have_text("body.search_config.chunk_threshold 不得大于 50000000")
+
+
+def test_each_form_of_a_refusal_is_known_in_chinese(own_tenant: Tenant) -> None:
+    """By what the API says of bodies that are wrong in one way each."""
+    path = "/api/v1/tools/search"
+    bodies: list[dict[str, Any]] = [{}, *({name: value} for name, value in FIELDS)]
+    answers = [own_tenant("POST", path, json=body).json() for body in bodies]
+    told = sorted({error["message"] for answer in answers for error in answer["errors"]})
+    found = in_typescript(
+        f'import {{ fieldInChinese }} from "{HERE}/src/rules/fields.ts";'
+        f"console.log(JSON.stringify({json.dumps(told)}.map(fieldInChinese)));"
+    )
+    assert len(told) > 10
+    assert [message for message, known in zip(told, found, strict=True) if not known] == []
 
 
 def test_new_content_asks_before_it_replaces(visitor: Watched, own_tenant: Tenant) -> None:

@@ -1,5 +1,5 @@
 import { codeText } from "./common";
-import { dictionary, num } from "./language";
+import { dictionary, num, plural } from "./language";
 
 export const makeToolTexts = dictionary(
   {
@@ -10,6 +10,8 @@ export const makeToolTexts = dictionary(
     threshold: "Index strings from so many characters on",
     size: "Characters of a chunk",
     overlap: "Overlap",
+    counted: (fit: number, all: number) => `${num(fit)} of ${plural(all, "string")} there would be indexed.`,
+    notCounted: "The document is large: its strings are not counted beforehand.",
     make: "Make",
     made: "The Search Tool is there",
     no_long_strings: (longest: number) => `No string there is long enough: the longest has ${num(longest)} characters.`,
@@ -23,6 +25,8 @@ export const makeToolTexts = dictionary(
     threshold: "只收录不少于这么多字的文本",
     size: "分块字符数",
     overlap: "重叠",
+    counted: (fit, all) => `该处 ${num(all)} 个字符串中将收录 ${num(fit)} 个。`,
+    notCounted: "文档较大，事先不统计字符串数。",
     make: "创建",
     made: "搜索工具已创建",
     no_long_strings: (longest) => `没有足够长的字符串，最长为 ${num(longest)} 个字符。`,

@@ -1,4 +1,5 @@
 /** What a refusal means, in Chinese, by its code: the API's own sentences are English. */
+import { fieldInChinese } from "../rules/fields";
 import { language } from "./language";
 
 const CHINESE: Readonly<Record<string, string>> = {
@@ -81,3 +82,6 @@ const CHINESE: Readonly<Record<string, string>> = {
 
 /** The sentence for a code on a Chinese page; null on an English one, and for a code without one. */
 export const refusal = (code: string): string | null => (language.value === "zh" ? (CHINESE[code] ?? null) : null);
+
+/** What is wrong with a field, on a Chinese page; null on an English one, and for what has no form. */
+export const fieldRefusal = (message: string): string | null => (language.value === "zh" ? fieldInChinese(message) : null);

@@ -47,7 +47,6 @@ function Tables(): VNode {
   };
   return (
     <div class="stack wide">
-      <DropZone label={t().drop} onFile={(file) => void made(file)} />
       <div class="row">
         <h1 class="grow" tabIndex={-1}>{titles().documents}</h1>
         <input type="search" aria-label={t().filter} placeholder={t().filter} onInput={(event) => (wanted.value = event.currentTarget.value.trim())} />
@@ -232,4 +231,4 @@ function Found({ table, pointer, tool, onSaved, onRead, at }: ValueProps & { at:
   );
 }
 
-export const page: Page = { id: "documents", order: 40, scopes: ["manage"], title: () => titles().documents, View: Documents };
+export const page: Page = { id: "documents", order: 40, scopes: ["manage"], uploads: true, title: () => titles().documents, View: Documents };

@@ -137,7 +137,7 @@ function State({ index }: { index: AnyIndex }): VNode {
         <Status value={standing(index)} /> <span class="num">{statusTexts().strings(indexed, all)} · {statusTexts().chunks(done)}</span>
         {rate ? <span class="dim num">{t().rate(rate.perSecond, rate.seconds)}</span> : null}
       </p>
-      {status === "stalled" ? <p class="bar bad" role="alert"><span>{t().stalled(error ? moment(error.at) : "–")}</span></p> : <Progress of={index.nodes} status={status} long />}
+      {status === "stalled" ? <p class="bar bad" role="alert"><span>{t().stalled} {error ? null : t().noError}</span></p> : <Progress of={index.nodes} status={status} long />}
       <p><Counts of={index.nodes} />{"next_attempt_at" in index && index.next_attempt_at ? <span class="dim"> · {t().next} {due(index.next_attempt_at)}</span> : null}</p>
       {"not_searched" in index && index.not_searched ? <p class="dim num">{statusTexts().notSearched(index.not_searched)}</p> : null}
       {error ? <p class={status === "error" ? "bar bad" : "bar warn"}><span><code class="code">{error.code}</code> <bdi>{error.message}</bdi> <span class="dim">{moment(error.at)}</span></span></p> : null}

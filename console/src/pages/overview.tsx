@@ -17,7 +17,7 @@ import { MakeTool } from "../parts/maketool";
 import { ProjectIndexRow } from "../parts/projectindex";
 import { Empty, Shown } from "../parts/states";
 import { Counts, moves, Progress, standing, Status } from "../parts/status";
-import { DropZone, FileButton, UploadState } from "../parts/upload";
+import { FileButton, UploadState } from "../parts/upload";
 import { type ProjectIndex, projectIndex, switched } from "../projectindex";
 import { useResource } from "../resource";
 import { type JsonError, jsonError } from "../rules/json";
@@ -58,7 +58,6 @@ function Overview(): VNode {
   };
   return (
     <div class="stack wide">
-      {may("manage") ? <DropZone label={documentTexts().drop} onFile={(file) => void newTable(file)} /> : null}
       <div class="row">
         <h1 class="grow" tabIndex={-1}>{titles().overview}</h1>
         <input type="search" value={filter} aria-label={t().filter} placeholder={t().filter} onInput={(event) => choose(event.currentTarget.value)} />
@@ -172,4 +171,4 @@ function ToolRow({ tool }: { tool: ToolSummary }): VNode {
   );
 }
 
-export const page: Page = { id: "overview", order: 10, scopes: ["search", "manage"], title: () => titles().overview, View: Overview };
+export const page: Page = { id: "overview", order: 10, scopes: ["search", "manage"], uploads: true, title: () => titles().overview, View: Overview };

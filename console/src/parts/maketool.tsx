@@ -4,9 +4,12 @@ import { useActing } from "../acting";
 import { announce } from "../announce";
 import { type Id, post, request, type Schema } from "../api";
 import { useEffect } from "../hooks";
+import { codeText } from "../i18n/common";
 import { documentTexts } from "../i18n/documents";
 import { hintText, makeToolTexts as t } from "../i18n/maketool";
 import { ensureLists, refreshLists, tables } from "../lists";
+import { useResource } from "../resource";
+import { lengthsOf } from "../rules/lengths";
 import { session } from "../session";
 import { useSignal } from "../signals";
 import { FormDialog } from "./form";
@@ -18,6 +21,8 @@ interface MakeToolProps {
   readonly onClose: () => void;
   readonly onMade: (tool: Id) => void;
 }
+/** A document that is stored in more bytes is not read to count its strings. */
+const MOST_COUNTED = 1_000_000;
 /** Where nothing was long enough: what a short document's strings have, and no headline. */
 const SHORT = 200;
 
@@ -25,6 +30,8 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
   const acting = useActing();
   const hinted = useSignal<Made | null>(null);
   const threshold = useSignal("10000");
+  const chosen = useSignal(table === undefined ? "" : String(table));
+  const scope = useSignal(pointer);
   useEffect(() => void acting.run(ensureLists), []);
   const send = async (fields: FormData): Promise<void> => {
     const field = (name: string): string => (fields.get(name) as string).trim();
@@ -60,11 +67,11 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
   return (
     <FormDialog title={t().title} act={short ? t().lower(lower) : t().make} acting={acting} onSend={send} onClose={() => void close()}>
         <label class="stack">{documentTexts().table}
-          <select name="table" key={String(tables.value?.length)} defaultValue={table === undefined ? "" : String(table)}>
-            {(tables.value ?? []).map((one) => <option key={String(one.id)} value={String(one.id)} selected={String(one.id) === String(table)}>{one.name ?? one.id}</option>)}
+          <select name="table" key={String(tables.value?.length)} defaultValue={chosen.value} onChange={(event) => (chosen.value = event.currentTarget.value)}>
+            {(tables.value ?? []).map((one) => <option key={String(one.id)} value={String(one.id)} selected={String(one.id) === chosen.value}>{one.name ?? one.id}</option>)}
           </select>
         </label>
-        <label class="stack">{t().scope}<input class="mono" name="scope" defaultValue={pointer} placeholder="/articles" /></label>
+        <label class="stack">{t().scope}<input class="mono" name="scope" defaultValue={pointer} placeholder="/articles" onChange={(event) => (scope.value = event.currentTarget.value.trim())} /></label>
         <label class="stack">{t().name}<input name="name" required maxLength={128} placeholder="search_articles" /></label>
         <label class="stack">{t().description}<textarea name="description" rows={2} maxLength={4000} /></label>
         <div class="row">
@@ -72,9 +79,24 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
           <label class="stack">{t().size}<input name="size" type="number" min="100" max="8000" defaultValue="1000" /></label>
           <label class="stack">{t().overlap}<input name="overlap" type="number" min="0" max="4000" defaultValue="100" /></label>
         </div>
+        <Counted table={chosen.value || String(tables.value?.[0]?.id ?? "")} scope={scope.value} threshold={Number(threshold.value)} />
         {hinted.value?.hint ? (
           <p class="bar warn" role="alert"><span>{hintText(hinted.value.hint, longest)} <code class="code">{hinted.value.hint}</code></span></p>
         ) : null}
     </FormDialog>
   );
+}
+
+/** How many strings would be indexed; a count is of the whole scope, or there is none. */
+function Counted({ table, scope, threshold }: { table: string; scope: string; threshold: number }): VNode | null {
+  const stored = tables.value?.find((one) => String(one.id) === table)?.stored_bytes;
+  const isLarge = stored !== undefined && stored > MOST_COUNTED;
+  const lengths = useResource(stored === undefined || isLarge ? null : `${table} ${scope}`, async (signal) =>
+    lengthsOf(await post(`/api/v1/tables/${table}/data/read`, { json_pointer: scope }, { signal })),
+  );
+  const [found, refused] = [lengths.data.value, lengths.problem.value?.fields.status];
+  if (isLarge || refused === 413) return <p class="small dim" role="status">{t().notCounted}</p>;
+  if (refused === 404) return <p class="small dim" role="status">{codeText("scope_missing")}</p>;
+  if (found === null || refused || lengths.loading.value || !(threshold >= 1)) return null;
+  return <p class="small dim num" role="status">{t().counted(found.filter((length) => length >= threshold).length, found.length)}</p>;
 }

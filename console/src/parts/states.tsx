@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { isStale, type Problem, type ProblemFields } from "../api";
 import { useEffect } from "../hooks";
 import { codeText, t } from "../i18n/common";
-import { refusal } from "../i18n/refusals";
+import { fieldRefusal, refusal } from "../i18n/refusals";
 import type { Resource } from "../resource";
 import { useSignal } from "../signals";
 import { Copy } from "./copy";
@@ -106,7 +106,7 @@ export function ProblemBox({ problem, retry }: { problem: Problem | null; retry?
           <ul>
             {fields.errors.map((error, at) => (
               <li key={at}>
-                <code>{error.field}</code> {error.message}
+                <code>{error.field}</code> <FieldTold message={error.message} />
               </li>
             ))}
           </ul>
@@ -127,6 +127,11 @@ function Told({ fields: { code, detail } }: { fields: ProblemFields }): VNode {
   const told = refusal(code);
   if (!told) return <p dir="auto">{code === "OFFLINE" ? t().offlineText : detail}</p>;
   return <><p>{told}</p>{detail ? <details class="small"><summary>{t().original}</summary><span lang="en">{detail}</span></details> : null}</>;
+}
+
+function FieldTold({ message }: { message: string }): VNode {
+  const told = fieldRefusal(message);
+  return told ? <span title={message}>{told}</span> : <span lang="en">{message}</span>;
 }
 
 function Retry({ retry, afterMs }: { retry: () => void; afterMs: number }): VNode {
