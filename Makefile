@@ -42,7 +42,7 @@ reset: setup ## delete .local: documents, indexes and keys of demo and serve
 unit: setup-dev ## the tests that need no running parts, in about a minute (WORKERS=2)
 	@$(pytest) -m "not stack and not slow"
 
-test: setup-dev setup-build ## all tests: those of make unit, those with running parts and slow ones
+test: setup-dev setup-build ## all tests, in about ten minutes: those of make unit, those with running parts, slow ones
 	@$(pytest) --durations=25
 
 check: check-code check-security check-template check-locks ## lint, types, import rules; security; templates; locks
