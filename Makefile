@@ -167,6 +167,7 @@ shape: setup-dev ## figures of the deployed code: modules, importers, lengths
 
 simulate: setup-dev ## what make test samples, whole: 5,000 histories, all properties (only histories: SEEDS=100000; SEED=7 tells one)
 	@$(python) -m tests.faults.simulation.run $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))
+	@$(if $(SEED)$(SEEDS),,$(python) -m tests.faults.simulation.record)
 	@$(if $(SEED)$(SEEDS),,CONTEXT_SEARCH_TEST_PROFILE=thorough $(pytest) -m "hypothesis or sampled")
 
 endurance: setup-dev ## random edits, kills and restarts, then proof (MINUTES=10, SEED=)
