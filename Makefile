@@ -15,7 +15,7 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build setup-conformance setup-clients setup-templates demo serve reset unit test check check-code console setup-console console-test pictures check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy test-turbopuffer-sdk smoke prove-upgrade bom docs decisions migrate bench cost shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build setup-conformance setup-clients setup-templates demo serve reset unit test check check-code console setup-console console-test pictures check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy test-turbopuffer-sdk smoke prove-upgrade bom audit docs decisions migrate bench cost shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -138,6 +138,9 @@ smoke: ## walk a deployment from outside and delete what that made (URL=https://
 bom: setup-dev ## the bill of materials of what is deployed, CycloneDX, in .build/bom.json
 	@mkdir -p .build
 	@$(python) -m scripts.bom > .build/bom.json
+
+audit: setup-dev ## which pinned packages have known advisories, asked of OSV (api.osv.dev)
+	@$(python) -m scripts.audit
 
 decisions: setup-dev ## make new pages of docs/decisions final (decision 0011)
 	@$(python) -m scripts.final_decisions

@@ -117,6 +117,23 @@ def _with_numbers(make: Callable[..., Any]) -> Callable[..., Any]:
     return make_with_numbers
 
 
+def _without_metric_math(make: Callable[..., Any]) -> Callable[..., Any]:
+    """An alarm's create or update, which know no expressions: the first metric stands for one."""
+
+    def make_of_one_metric(*arguments: Any, **named: Any) -> Any:
+        return make(*map(_of_one_metric, arguments), **named)
+
+    return make_of_one_metric
+
+
+def _of_one_metric(argument: Any) -> Any:
+    if not (isinstance(argument, dict) and "Metrics" in argument):
+        return argument
+    stats = [each["MetricStat"] for each in argument["Metrics"] if "MetricStat" in each]
+    metric = {**stats[0]["Metric"], "Statistic": stats[0]["Stat"], "Period": stats[0]["Period"]}
+    return {name: value for name, value in argument.items() if name != "Metrics"} | metric
+
+
 def _name_only(logical_id: str, _: Properties, stack: str) -> tuple[str, Properties]:
     return f"{stack}-{logical_id}", {}
 
@@ -140,6 +157,7 @@ def correct_resources(handlers: MutableMapping[str, dict[str, Any]]) -> None:
     for kind, corrected in (
         ("AWS::ApiGatewayV2::Api", _with_routes),
         ("AWS::Lambda::EventSourceMapping", _with_numbers),
+        ("AWS::CloudWatch::Alarm", _without_metric_math),
     ):
         for operation in ("create", "update"):
             handlers[kind][operation] = corrected(handlers[kind][operation])

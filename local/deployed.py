@@ -97,18 +97,19 @@ class EmulatedAccount:
         emulator.wait_for_http(f"{self.endpoint}/_ministack/health", _PART_DEADLINE_S)
         vectors.wait_for_http(f"{self._vectors_url}/_admin/health", _PART_DEADLINE_S)
         model.wait_for_http(f"{self._model_url}/health", _PART_DEADLINE_S)
-        self._secret_arn = self.client("secretsmanager").create_secret(
-            Name="context-search",
-            SecretString=json.dumps(
-                {
-                    **secrets,
-                    "database_url": application_url,
-                    "turbopuffer_api_key": "local",
-                    "embedding_api_key": "local",
-                    "internal_secret_previous": "",
-                }
+        for_all = {"database_url": application_url, "turbopuffer_api_key": "local"}
+        self._secret_arns = {
+            "SecretsArn": self._secret("context-search", for_all),
+            "ModelSecretsArn": self._secret("models", {"embedding_api_key": "local"}),
+            "InternalSecretsArn": self._secret(
+                "internal", {**secrets, "internal_secret_previous": ""}
             ),
-        )["ARN"]
+        }
+
+    def _secret(self, name: str, values: Mapping[str, str]) -> str:
+        client = self.client("secretsmanager")
+        made = client.create_secret(Name=name, SecretString=json.dumps(values))
+        return str(made["ARN"])
 
     def _child(
         self,
@@ -165,7 +166,7 @@ class EmulatedAccount:
     def parameters(self) -> dict[str, str]:
         """What the template must be told to use the parts of this machine."""
         return {
-            "SecretsArn": self._secret_arn,
+            **self._secret_arns,
             "TurbopufferBaseUrl": self._vectors_url,
             "EmbeddingModel": "openai/use-multilingual-v3",
             "EmbeddingDimensions": str(DIMENSIONS),

@@ -77,6 +77,10 @@ _LOCAL_ONLY = {
 }
 
 
+# One process stands for all functions, and its environment holds the secrets.
+_ALL_FUNCTIONS = {"SERVES_HTTP": "true", "MODEL_SECRETS_ARN": "", "INTERNAL_SECRETS_ARN": ""}
+
+
 def function_environment(
     user: Mapping[str, str],
     choice: Choice,
@@ -93,13 +97,13 @@ def function_environment(
     environment = {name: value for name, value in user.items() if name != "PYTHONPATH"}
     chosen = {name: value for name, value in environment.items() if value}
     references = {
-        "SecretsArn": "",  # the environment holds the secrets itself
+        "SecretsArn": "",
         **variables.parameters_of({**chosen, **_local_variables(choice, endpoints)}),
         "Queue": endpoints.queue_url,
         "DeadLetterQueue": endpoints.dead_letter_queue_url,
         "UploadBucket": UPLOAD_BUCKET if choice.queue else user.get("UPLOAD_BUCKET", ""),
     }
-    environment = {**_LOCAL_ONLY, **environment, **variables.shared(references)}
+    environment = {**_LOCAL_ONLY, **environment, **variables.shared(references), **_ALL_FUNCTIONS}
     environment = with_values(environment, _secret(user, choice, endpoints, secrets))
     environment |= _direct_loopback(user)
     if endpoints.emulator_url:

@@ -97,7 +97,7 @@ class _Operations:
     def is_at_rest(self) -> None:
         """Asks whether the index is at rest, as each search does."""
         with self.work() as work:
-            work.node_counts.status(self.grown.index, silent_s=SILENT_S)
+            work.node_counts.state(self.grown.index, "", silent_s=SILENT_S)
 
     def hydrate(self) -> None:
         """Reads chunks that a search has found."""

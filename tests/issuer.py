@@ -17,7 +17,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-AUDIENCE = "https://search.example/mcp"
+AUDIENCE = "https://search.example"
+MCP_AUDIENCE = f"{AUDIENCE}/mcp"
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
 

@@ -25,6 +25,7 @@ COMPLETE = {
     "INTERNAL_SECRET": CANARY * 3,
     "QUERY_HASH_KEY": CANARY * 3,
 }
+CALLERS = ("INTERNAL_SECRET", "QUERY_HASH_KEY")
 
 
 @pytest.mark.parametrize("name", sorted(COMPLETE))
@@ -54,6 +55,19 @@ def test_a_secret_that_can_be_guessed_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match=f"^{name}: .*32 characters") as told:
         Settings.from_environ({**COMPLETE, name: CANARY.ljust(31, "x")})
     assert CANARY not in told.value.message
+
+
+def test_a_function_that_answers_no_requests_opens_to_nobody() -> None:
+    queued = {name: value for name, value in COMPLETE.items() if name not in CALLERS}
+    settings, another = (
+        Settings.from_environ({**queued, "SERVES_HTTP": "false"}) for _ in range(2)
+    )
+    assert settings.query_hash_key != another.query_hash_key  # random, so nobody can guess it
+    for wrong in (None, "", "None", another.internal_secret):
+        with pytest.raises(UnauthenticatedError):
+            InternalSecrets(settings.internal_secrets).check(wrong)
+    with pytest.raises(SettingsError, match=r"^INTERNAL_SECRET is not set; QUERY"):
+        Settings.from_environ(queued)
 
 
 def test_the_precision_of_vectors_is_one_of_two() -> None:
@@ -94,13 +108,16 @@ def test_what_a_project_may_hold_and_spend_is_read_and_nothing_is_no_ceiling() -
         "PROJECT_MAX_TOOLS": "3",
         "PROJECT_MAX_KEYS": "4",
         "PROJECT_DAILY_TOKENS": "5",
+        "JWT_MAX_KEY_DAYS": "2",
     }
     settings = Settings.from_environ({**COMPLETE, **given})
-    assert settings.project_bounds == ProjectBounds(1, 20_000_000_000, 3, 4)
+    assert settings.project_bounds == ProjectBounds(1, 20_000_000_000, 3, 4, 172_800)
     assert settings.daily_limits == DailyLimits(5, None)
     assert Settings.from_environ(COMPLETE).project_bounds == ProjectBounds()
-    unlimited = Settings.from_environ({**COMPLETE, "PROJECT_DAILY_RERANKS": "0"})
+    none = {"PROJECT_DAILY_RERANKS": "0", "JWT_MAX_KEY_DAYS": "0"}
+    unlimited = Settings.from_environ({**COMPLETE, **none})
     assert unlimited.daily_limits == DailyLimits()
+    assert unlimited.project_bounds == ProjectBounds(token_key_s=None)
 
 
 def test_the_longest_string_that_is_indexed_is_a_setting() -> None:
@@ -127,11 +144,15 @@ def test_no_tokens_are_taken_unless_an_issuer_and_an_audience_are_set() -> None:
     assert Settings.from_environ(COMPLETE).tokens is None
     empty = {"JWT_ISSUER": "", "JWT_AUDIENCE": "", "JWT_PROJECT_CLAIM": "project_id"}
     assert Settings.from_environ({**COMPLETE, **empty}).tokens is None
-    known = TokenSettings("https://issuer.example/a/", "https://search.example/mcp", "project_id")
+    known = TokenSettings(
+        "https://issuer.example/a/", ("https://search.example/mcp",), "project_id"
+    )
     assert Settings.from_environ({**COMPLETE, **TOKENS}).tokens == known
     told = {**COMPLETE, **TOKENS, "JWT_PROJECT_CLAIM": "https://search.example/project"}
+    told["JWT_AUDIENCE"] = "https://search.example https://search.example/mcp"
     tokens = Settings.from_environ(told).tokens
     assert tokens is not None
+    assert tokens.audiences == ("https://search.example", "https://search.example/mcp")
     assert tokens.project_claim == "https://search.example/project"
 
 

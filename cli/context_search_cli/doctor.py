@@ -142,6 +142,7 @@ class Examination:
                 "docs/mcp.md says what each refusal means; the key needs the scope search",
             )
         yield Check("cleanup", self._cleanup, "docs/operations.md: cleanup")
+        yield Check("row security", self._row_security, "")
         yield Check("limits", self._limits, "")
         yield Check("tools", self._tools, "docs/operations.md: nothing moves")
         yield Check("search", self._search, "docs/operations.md: the model, turbopuffer")
@@ -234,6 +235,12 @@ class Examination:
         if quarantined:
             return Finding("look", f"{counted(quarantined, 'string')} in quarantine", "tools retry")
         return Finding("ok", f"last ran {number(int(age))} s ago")
+
+    def _row_security(self) -> Finding:
+        if self.session.client.get(f"{self.session.project}/health")["row_security"]:
+            return Finding("ok", "the database keeps projects apart, too")
+        todo = "docs/deploy.md: a role that owns nothing"
+        return Finding("look", "off: the functions' role owns the tables or bypasses it", todo)
 
     def _limits(self) -> Finding:
         near = near_limits(self.session.client.get(f"{self.session.project}/health").body)

@@ -22,6 +22,7 @@ from context_search_cli.command import (
 )
 from context_search_cli.config import write_private
 from context_search_cli.failures import UsageError
+from context_search_cli.output import counted
 
 app = group("keys", "Keys of the project.")
 
@@ -35,6 +36,10 @@ class Scope(StrEnum):
 
 
 KeyId = Annotated[int, typer.Argument(metavar="KEY", min=1, help="Id of a key.")]
+Actor = Annotated[
+    str | None,
+    typer.Option(metavar="ACTOR", callback=filled, help="Who made them with tokens: token:…"),
+]
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -55,13 +60,17 @@ def list_(
         Literal["standard", "console", "all"],
         typer.Option(help="console: of people who have signed in there."),
     ] = "standard",
+    actor: Actor = None,
     limit: Limit = 100,
 ) -> None:
     """List the keys of the project; their texts are not stored anywhere."""
     columns = ["id", "name", "prefix", "scopes", "last_used_at", "expires_at", "revoked_at"]
     if kind == "all":
         columns.insert(2, "kind")
-    found = session.client.pages(f"{session.project}/keys", "keys", limit=limit, kind=kind)
+    path = f"{session.project}/keys"
+    found = session.client.pages(path, "keys", limit=limit, kind=kind, actor=actor)
+    if any(key["actor"] for key in found[0]):
+        columns.insert(4, "actor")
     session.out.listed("keys", found, columns, "no key")
 
 
@@ -101,12 +110,31 @@ def rotate(
 
 
 @command(app, "revoke")
-def revoke(session: Session, *, key: KeyId, yes: Yes = False) -> None:
-    """End a key at once, with the keys that were made with it."""
+def revoke(
+    session: Session,
+    *,
+    key: Annotated[int | None, typer.Argument(metavar="KEY", min=1, help="Id of a key.")] = None,
+    actor: Actor = None,
+    yes: Yes = False,
+) -> None:
+    """End a key at once, with the keys that were made with it, or all keys of an actor."""
+    if (key is None) == (actor is None):
+        raise UsageError("name a key, or an actor with --actor")
+    if actor is not None:
+        _revoke_all_of(session, actor, yes=yes)
+        return
     question = f"Revoke key {key}, and those made with it? Who uses one is refused from now on."
     confirmed(session, question, yes=yes)
     session.client.delete(f"{session.project}/keys/{key}")
     session.out.result({"revoked": key}, lambda: session.out.made(key, f"key {key} is revoked"))
+
+
+def _revoke_all_of(session: Session, actor: str, *, yes: bool) -> None:
+    question = f"Revoke every key that {actor} made? Who uses one is refused from now on."
+    confirmed(session, question, yes=yes)
+    done = session.client.delete(f"{session.project}/keys", actor=actor)
+    told = f"{counted(done['revoked'], 'key')} of {actor} revoked"
+    session.out.result(done, lambda: session.out.line(told))
 
 
 def hand_over(session: Session, made: Answer, output: Path | None, what: str) -> None:

@@ -11,6 +11,7 @@ from context_search_cli.command import Session, command, filled, json_object
 from context_search_cli.failures import Code, CommandError, UsageError
 from context_search_cli.output import Output, counted, number, one_line, visible
 from context_search_cli.ranking import Draft, Strategy, draft_of
+from context_search_cli.status import NOT_SEARCHED
 
 app = typer.Typer()
 _NAMED = 8
@@ -244,3 +245,5 @@ def _warn(out: Output, answer: dict[str, Any]) -> None:
     if degraded := answer["retrieval"]["degraded"]:
         mode = answer["retrieval"]["mode_used"]
         out.warn(f"degraded: {', '.join(degraded)} (answered by {mode})")
+    if short := answer["index"].get("not_searched"):
+        out.note(f"{counted(short, 'string')} of the tool's scope not searched: {NOT_SEARCHED}")

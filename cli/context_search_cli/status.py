@@ -17,6 +17,7 @@ app = typer.Typer()
 project_index = group("project-index", "The index over all tables of the project.")
 SETTLED = {"ready", "degraded", "evicted", "error", "stalled"}
 """States in which nothing goes on that would end by itself."""
+NOT_SEARCHED = "too short, too long, or given up"
 STALLED = "strings wait, and no worker moves one: docs/operations.md, nothing moves"
 NODE_COLUMNS = ("string", "characters", "state", "tries", "reason", "next attempt")
 
@@ -162,13 +163,14 @@ def _rebuild(state: dict[str, Any]) -> str | None:
 
 def show_state(out: Output, state: dict[str, Any]) -> None:
     """Prints an index, and why strings are not in it; those on their way are only counted."""
-    error = state["last_error"]
+    error, left_out = state["last_error"], state.get("not_searched")
     out.fields(
         {
             "tool": state.get("tool_id"),
             "status": state["status"],
             "chunks": _chunks(state),
             "strings": _strings(state),
+            "not searched": f"{number(left_out)}: {NOT_SEARCHED}" if left_out else None,
             "rebuild": _rebuild(state),
             "indexed at": state["indexed_at"],
             "next attempt": _next_attempt(state),

@@ -193,6 +193,13 @@ def update(
         is_safe=True,
     )
     session.out.result(changed, lambda: session.out.made(tool, f"tool {tool} is changed"))
+    if "where" in settings:
+        for mcp in changed.body.get("replacing_mcps", ()):
+            may = "replaces" if mcp["replace"] == "execute" else "proposes to replace"
+            session.out.warn(
+                f"MCP instance {mcp['id']} ({mcp['name']}) {may} in every string that tool {tool} "
+                "returns with this where"
+            )
 
 
 @command(app, "delete")

@@ -32,7 +32,7 @@ def bill(load: Load, state: State) -> Mapping[str, float]:
         "embedding": used.tokens / MILLION * load.model_price,
         "CloudWatch": _metrics(load, state) + _logs(load, used),
         "Postgres": price(load.postgres) + _postgres_bytes(load) / GB * price("Postgres storage"),
-        "HTTP API, SQS, secret": _requests(load, used),
+        "HTTP API, SQS, secrets": _requests(load, used),
         "NAT gateway": price("NAT gateway") if load.in_vpc else 0.0,
     }
     return {**lines, "total": sum(lines.values())}
@@ -114,4 +114,4 @@ def _requests(load: Load, used: Usage) -> float:
     queue = ORDER_REQUESTS * used.index_runs + IDLE_REQUESTS * load.days
     edits = used.index_runs / 2
     api = (load.questions + edits) / MILLION * price("HTTP API")
-    return api + queue / MILLION * price("SQS") + price("secret")
+    return api + queue / MILLION * price("SQS") + 3 * price("secret")

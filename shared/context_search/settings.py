@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from secrets import token_urlsafe
 from typing import Annotated
 
 from pydantic import (
@@ -37,7 +38,7 @@ class TokenSettings:
     """Whose JSON web tokens are taken, for whom they must be, and where they name the project."""
 
     issuer: str
-    audience: str
+    audiences: tuple[str, ...]
     project_claim: str = "project_id"
 
 
@@ -84,6 +85,7 @@ _UNITS_S = {"second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0}
 Secret = Annotated[str, Field(repr=False)]
 # 32 characters of a random text: more than anybody guesses.
 LongSecret = Annotated[str, Field(repr=False, min_length=32)]
+_nobody_knows = Field(default_factory=token_urlsafe)
 Words = Annotated[tuple[str, ...], BeforeValidator(str.split)]
 Flag = Annotated[bool, BeforeValidator({"true": True, "false": False}.get)]
 Params = Annotated[Json[dict[str, object]], AfterValidator(_without_secrets)]
@@ -139,9 +141,11 @@ class Settings(BaseModel):
     """How long a search waits for them."""
     allow_plain_providers: Flag = False
     """Whether turbopuffer and models may be asked without TLS beyond this machine."""
-    internal_secret: LongSecret
+    serves_http: Flag = True
+    """Whether the function answers requests: only then are the next three given."""
+    internal_secret: LongSecret = _nobody_knows
     internal_secret_previous: Annotated[str | None, Field(repr=False, min_length=32)] = None
-    query_hash_key: LongSecret
+    query_hash_key: LongSecret = _nobody_knows
     """Key of the hashes that stand for questions in logs."""
     allowed_origins: Words = ()
     """Web origins that may call ``/mcp``."""
@@ -150,9 +154,11 @@ class Settings(BaseModel):
     allowed_hosts: Annotated[Words | None, AfterValidator(_or_none)] = None
     """Names that ``/mcp`` is asked for by; None: any."""
     jwt_issuer: str | None = None
-    jwt_audience: str | None = None
+    jwt_audience: Words = ()
     """Both or neither: see ``tokens``."""
     jwt_project_claim: str = "project_id"
+    jwt_max_key_days: Count = 90
+    """Days that a key made with a token lives at most; 0: for ever."""
     index_lease_s: Seconds = 90.0
     """How long a worker owns a node without a sign of life."""
     silent_after_s: Seconds = 180.0
@@ -213,7 +219,7 @@ class Settings(BaseModel):
     @property
     def tokens(self) -> TokenSettings | None:
         """Returns whose tokens are taken; None: keys only."""
-        if self.jwt_issuer is None or self.jwt_audience is None:
+        if self.jwt_issuer is None:
             return None
         return TokenSettings(self.jwt_issuer, self.jwt_audience, self.jwt_project_claim)
 
@@ -226,12 +232,13 @@ class Settings(BaseModel):
 
     @property
     def project_bounds(self) -> ProjectBounds:
-        """How many tables, bytes of documents, tools and keys one project may have."""
+        """What one project may have, and how long keys made with a token live."""
         return ProjectBounds(
             self.project_max_tables,
             self.project_max_document_bytes,
             self.project_max_tools,
             self.project_max_keys,
+            self.jwt_max_key_days * 86_400.0 or None,
         )
 
     @property
@@ -266,12 +273,20 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _knows_callers(self) -> Settings:
+        needed = ("internal_secret", "query_hash_key")
+        lacking = [_variable(name) for name in needed if name not in self.model_fields_set]
+        if self.serves_http and lacking:
+            raise ValueError("; ".join(f"{name} is not set" for name in lacking))
+        return self
+
+    @model_validator(mode="after")
     def _fit_together(self) -> Settings:
         if self.turbopuffer_region is None and self.turbopuffer_base_url is None:
             raise ValueError("neither TURBOPUFFER_REGION nor TURBOPUFFER_BASE_URL is set")
         if len({model.partition("/")[0] for model in self.rerank_models}) > 1:
             raise ValueError("RERANK_MODELS are of several providers, and there is one key")
-        if (self.jwt_issuer is None) != (self.jwt_audience is None):
+        if (self.jwt_issuer is None) == bool(self.jwt_audience):
             raise ValueError("of JWT_ISSUER and JWT_AUDIENCE one is set without the other")
         if self.jwt_issuer and (not is_safe_address(self.jwt_issuer) or "?" in self.jwt_issuer):
             raise ValueError("JWT_ISSUER is not an https address without a query")

@@ -60,10 +60,19 @@ class MemoryComparisons:
             self.rows.refused[generation_id, table_id] = record
 
     def note_compared(
-        self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
+        self,
+        index: Index,
+        table_id: int,
+        revision: int,
+        scopes: Sequence[str],
+        short_strings: Sequence[int] = (),
     ) -> None:
         key = index.generation.id, table_id
         self.rows.compared[key] = (revision, tuple(scopes))
+        if short_strings:
+            self.rows.short_strings[key] = dict(zip(scopes, short_strings, strict=True))
+        else:
+            self.rows.short_strings.pop(key, None)
         if key in self.rows.sections:
             self.rows.sections[key] = (None, self.rows.sections[key][1])
         self.rows.fielded[index.generation.id, table_id] = (revision, index.fields)
@@ -82,7 +91,8 @@ class MemoryComparisons:
             self.rows.ordered[key] = self.clock.now()
 
     def follows(self, index_id: int, table_id: int | None = None) -> bool:
-        lacking = self.uncompared(index_id)
+        pairs = (*self._behind(), *self._uncounted())
+        lacking = {table.id for generation, table in pairs if generation.index_id == index_id}
         follows = not lacking if table_id is None else table_id not in lacking
         index = self.rows.indexes.get(index_id)
         if follows and index:
@@ -103,9 +113,8 @@ class MemoryComparisons:
         known = {row.key for row in self.rows.outbox.values()}
         found = [
             (generation, table)
-            for generation, table in self._behind()
-            if self._is_due(self._index_of(generation))
-            and self._is_silent(generation, table, since)
+            for generation, table in self._due()
+            if self._is_silent(generation, table, since)
             and f"enumerate:{generation.index_id}:{table.id}" not in known
         ][:limit]
         for generation, table in found:
@@ -114,11 +123,16 @@ class MemoryComparisons:
 
     def is_lagging(self) -> bool:
         """Whether an index has to be compared with a table, ordered or not."""
-        return any(self._is_due(self._index_of(generation)) for generation, _ in self._behind())
+        return any(self._due())
 
-    def _is_due(self, index: IndexRow) -> bool:
-        """Whether it is to be filled, or nobody needs it any more and it has to go."""
-        return index.evicted_at is None or is_left(self.rows, index)
+    def _due(self) -> Iterator[tuple[GenerationRow, TableRow]]:
+        """Yields those that are to be filled, or that nobody needs any more and have to go."""
+        pairs = {(each.id, table.id): (each, table) for each, table in self._behind()}
+        pairs |= {(each.id, table.id): (each, table) for each, table in self._uncounted()}
+        for _, (generation, table) in sorted(pairs.items()):
+            index = self._index_of(generation)
+            if index.evicted_at is None or is_left(self.rows, index):
+                yield generation, table
 
     def _is_silent(self, generation: GenerationRow, table: TableRow, since: datetime) -> bool:
         last = max(generation.created_at, table.updated_at)
@@ -126,17 +140,29 @@ class MemoryComparisons:
 
     def _behind(self) -> Iterator[tuple[GenerationRow, TableRow]]:
         """Yields generations that should follow their tables, each with each that it does not."""
+        for generation, index, table in self._pairs():
+            revision, scopes = self.rows.compared.get((generation.id, table.id), (None, ()))
+            is_other = _differ(needed_scopes(self.rows, index), scopes) or not (
+                has_fields(self.rows, generation.id, table.id, index.fields)
+            )
+            if revision != table.revision or is_other or is_left(self.rows, index):
+                yield generation, table
+
+    def _uncounted(self) -> Iterator[tuple[GenerationRow, TableRow]]:
+        """Yields those where nobody has counted the short strings of a scope that is needed."""
+        for generation, index, table in self._pairs():
+            key = generation.id, table.id
+            counted = self.rows.short_strings.get(key, {}) if key in self.rows.compared else {}
+            is_whole = set(needed_scopes(self.rows, index)) <= counted.keys()
+            if index.table_id is not None and key not in self.rows.refused and not is_whole:
+                yield generation, table
+
+    def _pairs(self) -> Iterator[tuple[GenerationRow, IndexRow, TableRow]]:
         for _, generation in sorted(self.rows.generations.items()):
-            if generation.state not in ("active", "building") or generation.index_id is None:
-                continue
-            index = self._index_of(generation)
-            for table in tables_of(self.rows, index):
-                revision, scopes = self.rows.compared.get((generation.id, table.id), (None, ()))
-                is_other = _differ(needed_scopes(self.rows, index), scopes) or not (
-                    has_fields(self.rows, generation.id, table.id, index.fields)
-                )
-                if revision != table.revision or is_other or is_left(self.rows, index):
-                    yield generation, table
+            if generation.state in ("active", "building") and generation.index_id is not None:
+                index = self._index_of(generation)
+                for table in tables_of(self.rows, index):
+                    yield generation, index, table
 
     def _index_of(self, generation: GenerationRow) -> IndexRow:
         return self.rows.indexes[generation.index_id or 0]

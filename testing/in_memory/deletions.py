@@ -64,7 +64,7 @@ class MemoryDeletions:
     def forget_generation(self, generation_id: int) -> None:
         row = self.rows.generations.pop(generation_id, None)
         rows = self.rows
-        for noted in (rows.compared, rows.fielded, rows.ordered, rows.refused, rows.sections):
+        for noted in rows.of_comparisons:
             for of_generation in [key for key in noted if key[0] == generation_id]:
                 noted.pop(of_generation)
         for key in list(self.rows.tombstones):

@@ -53,7 +53,8 @@ class MemoryHealth:
         counts = MemoryNodeCounts(self.rows, self.clock)
         every = MemoryIndexes(self.rows, self.clock).page(after=0, limit=len(self.rows.indexes))
         return sum(
-            index.project_id == project_id and counts.status(index, silent_s=silent_s) == "stalled"
+            index.project_id == project_id
+            and counts.state(index, "", silent_s=silent_s).status == "stalled"
             for index in every
         )
 

@@ -15,6 +15,7 @@ from context_search.domain.access import (
     NewApiKey,
     Principal,
     ProjectKey,
+    Token,
 )
 from context_search.domain.errors import UnauthenticatedError
 from context_search.ports.outside import Clock
@@ -44,6 +45,7 @@ class MemoryKeys:
             expires_at=expires_at,
             kind=new.kind,
             made_by=new.made_by,
+            actor=new.actor or (maker and maker.key.actor) or new.else_actor,
         )
         self.rows.keys[key.id] = KeyRow(owner, new.key_hash, key)
         return key
@@ -70,36 +72,45 @@ class MemoryKeys:
         for known, row in list(codes.items()):
             if row.maker.project_id == maker.project_id and row.expires_at <= now:
                 del codes[known]
-        key_id = maker.key_id if isinstance(maker, ProjectKey) else None
-        by = ProjectKey(maker.project_id, maker.permissions, key_id=key_id)
+        key_id = _key_id(maker)
         own = [
             known
             for known, row in codes.items()
-            if (row.maker.project_id, row.maker.key_id) == (maker.project_id, key_id)
+            if (row.maker.project_id, _key_id(row.maker)) == (maker.project_id, key_id)
         ]
         for known in own[: max(0, len(own) - MAX_OPEN_CODES + 1)]:
             del codes[known]
-        codes[code_hash] = SignInCodeRow(by, now + timedelta(seconds=lifetime_s))
+        codes[code_hash] = SignInCodeRow(maker, now + timedelta(seconds=lifetime_s))
         return codes[code_hash].expires_at
 
-    def use_code(self, code_hash: bytes) -> ProjectKey | None:
+    def use_code(self, code_hash: bytes) -> ProjectKey | Token | None:
         row = self.rows.sign_in_codes.get(code_hash)
         if row is None or row.expires_at <= self.clock.now():
             return None
-        maker = row.maker
-        key = None if maker.key_id is None else self.rows.keys.get(maker.key_id)
-        is_dead = maker.key_id is not None and not (key and self._is_live(key.key))
+        maker, key_id = row.maker, _key_id(row.maker)
+        key = None if key_id is None else self.rows.keys.get(key_id)
+        is_dead = key_id is not None and not (key and self._is_live(key.key))
         if is_dead or maker.project_id in self.rows.project_removals:
             return None
         del self.rows.sign_in_codes[code_hash]
-        return replace(maker, expires_at=key.key.expires_at if key else None)
+        if isinstance(maker, Token):
+            return Token(maker.project_id, maker.permissions, maker.subject)
+        ends = key.key.expires_at if key else None
+        return ProjectKey(maker.project_id, maker.permissions, ends, key_id)
 
     def page(
-        self, owner: KeyOwner, *, after: int, limit: int, kind: KeyKind | None = None
+        self,
+        owner: KeyOwner,
+        *,
+        after: int,
+        limit: int,
+        kind: KeyKind | None = None,
+        actor: str | None = None,
     ) -> list[ApiKey]:
         rows = [row for _, row in sorted(self.rows.keys.items()) if row.owner == owner]
         keys = [row.key for row in rows if row.key.id > after]
-        return [key for key in keys if kind in (None, key.kind)][:limit]
+        keys = [key for key in keys if kind in (None, key.kind) and actor in (None, key.actor)]
+        return keys[:limit]
 
     def forget_console(self, *, older_than_s: float, limit: int) -> int:
         ended = self.clock.now() - timedelta(seconds=older_than_s)
@@ -126,6 +137,20 @@ class MemoryKeys:
             if row.key.made_by == key_id and row.key.id not in asking:
                 self.revoke(row.key.id, asked_by=asked_by)
 
+    def revoke_actor(self, project_id: int, actor: str) -> int:
+        for code_hash, row in [*self.rows.sign_in_codes.items()]:
+            if row.maker.project_id == project_id and row.maker.actor == actor:
+                del self.rows.sign_in_codes[code_hash]
+        found = [
+            row.key
+            for row in self.rows.keys.values()
+            if (row.owner.project_id, row.key.actor) == (project_id, actor)
+            and row.key.revoked_at is None
+        ]
+        for key in found:
+            self._change(key.id, replace(key, revoked_at=self.clock.now()))
+        return len(found)
+
     def expire_within(self, key_id: int, seconds: float) -> None:
         key, then = self.rows.keys[key_id].key, self.clock.now() + timedelta(seconds=seconds)
         self._change(key_id, replace(key, expires_at=min(key.expires_at or then, then)))
@@ -145,3 +170,7 @@ class MemoryKeys:
 
     def _change(self, key_id: int, key: ApiKey) -> None:
         self.rows.change(self.rows.keys, key_id, key=key)
+
+
+def _key_id(maker: Principal) -> int | None:
+    return maker.key_id if isinstance(maker, ProjectKey) else None

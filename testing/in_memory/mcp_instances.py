@@ -48,6 +48,15 @@ class MemoryMcpInstances:
         rows = [mcp for _, mcp in sorted(self.rows.mcps.items()) if mcp.project_id == project_id]
         return [mcp for mcp in rows if mcp.id > after][:limit]
 
+    def replacing_in(self, tool_id: int, *, limit: int) -> list[McpInstance]:
+        seeing = {
+            row.mcp_id
+            for row in self.rows.bindings.values()
+            if row.tool_id == tool_id and row.status
+        }
+        rows = [mcp for _, mcp in sorted(self.rows.mcps.items()) if mcp.id in seeing and mcp.status]
+        return [mcp for mcp in rows if mcp.replacing != "off"][:limit]
+
     def change(self, mcp_id: int, changes: McpChanges) -> McpInstance:
         changed = {name: value for name, value in asdict(changes).items() if value is not None}
         self.rows.change(self.rows.mcps, mcp_id, **changed)

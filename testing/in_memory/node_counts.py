@@ -11,10 +11,12 @@ from context_search.domain.model import Index
 from context_search.domain.progress import (
     MOST_REFUSED,
     PROJECT_FULL,
+    IndexState,
     IndexStatus,
     NodeProgress,
     Progress,
     eviction_reason,
+    given_up,
     index_status,
 )
 from context_search.ports.outside import Clock
@@ -30,8 +32,18 @@ class MemoryNodeCounts:
     rows: Rows
     clock: Clock
 
-    def status(self, index: Index, *, silent_s: float) -> IndexStatus:
-        return self._status(index, of_generation(self.rows, index.generation.id), silent_s)
+    def state(self, index: Index, scope: str, *, silent_s: float) -> IndexState:
+        nodes = of_generation(self.rows, index.generation.id)
+        within = of_generation(self.rows, index.generation.id, scope)
+        return IndexState(
+            self._status(index, nodes, silent_s), self._not_searched(index, scope, within)
+        )
+
+    def _not_searched(self, index: Index, scope: str, nodes: Sequence[NodeRow]) -> int | None:
+        key = index.generation.id, index.table_id or 0
+        counted = self.rows.short_strings if key in self.rows.compared else {}
+        short = counted.get(key, {}).get(scope)
+        return None if short is None else short + given_up(Counter(row.state for row in nodes))
 
     def _is_stalled(self, index: Index, silent_s: float) -> bool:
         now = self.clock.now()
@@ -85,6 +97,7 @@ class MemoryNodeCounts:
             or self._order_error(index)
             or max(errors, key=lambda error: str(error.get("at", "")), default=None),
             refused=self._refused(index),
+            not_searched=self._not_searched(index, scope, nodes),
         )
 
     def _order_error(self, index: Index) -> dict[str, object] | None:

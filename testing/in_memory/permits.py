@@ -31,6 +31,15 @@ class MemoryPermits:
             self.rows.permits[pool, number] = PermitRow(holder, until)
         return holder
 
+    def renew(self, pool: str, holder: str, *, lease_s: float) -> bool:
+        until = self.clock.now() + timedelta(seconds=lease_s)
+        held = [
+            key for key, row in self.rows.permits.items() if key[0] == pool and row.holder == holder
+        ]
+        for key in held:
+            self.rows.permits[key] = PermitRow(holder, until)
+        return bool(held)
+
     def give_back(self, pool: str, holder: str) -> None:
         for key, row in list(self.rows.permits.items()):
             if key[0] == pool and row.holder == holder:

@@ -152,18 +152,19 @@ class MemoryPlans:
     def lock_table(self, plan_id: int, table_id: int) -> PlannedTable | None:
         return self.rows.planned_tables.get((plan_id, table_id))
 
-    def save_table(self, plan_id: int, table: PlannedTable) -> None:
-        self.rows.change(
-            self.rows.planned_tables,
-            (plan_id, table.table_id),
-            state=table.state,
-            reason=table.reason,
-            revision_before=table.revision_before,
-            revision_after=table.revision_after,
-            replaced=table.replaced,
-            kept=table.kept,
-            runs=table.runs,
-        )
+    def save_tables(self, plan_id: int, tables: Sequence[PlannedTable]) -> None:
+        for table in tables:
+            self.rows.change(
+                self.rows.planned_tables,
+                (plan_id, table.table_id),
+                state=table.state,
+                reason=table.reason,
+                revision_before=table.revision_before,
+                revision_after=table.revision_after,
+                replaced=table.replaced,
+                kept=table.kept,
+                runs=table.runs,
+            )
         self.rows.change(self.rows.plans, plan_id, saved_at=self.clock.now())
 
     def strings(self, plan_id: int, table_id: int) -> list[PlannedString]:

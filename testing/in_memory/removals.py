@@ -54,7 +54,7 @@ def remove_table(rows: Rows, clock: Clock, table_id: int) -> None:
         del rows.indexes[index_id]
     for tool in [row for row in rows.tools.values() if row.scope.table_id == table_id]:
         remove_tool(rows, tool.id)
-    for noted in (rows.compared, rows.fielded, rows.ordered, rows.refused, rows.sections):
+    for noted in rows.of_comparisons:
         for key in [key for key in noted if key[1] == table_id]:
             noted.pop(key)
     past: tuple[Journaled[Any, Any], ...] = (rows.versions, rows.pieces, rows.histories)

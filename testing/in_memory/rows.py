@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Literal
 
-from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance, ProjectKey
+from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance, Principal
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
 from context_search.domain.filters import Fields
@@ -154,8 +154,17 @@ class Rows:
             tuple[int, int],
             tuple[tuple[int, tuple[str, ...]] | None, Mapping[bytes, ComparedSection]],
         ] = Journaled(journal)
+        self.short_strings: Journaled[tuple[int, int], Mapping[str, int]] = Journaled(journal)
         self.refused: Journaled[tuple[int, int], Mapping[str, object]] = Journaled(journal)
         self.ordered: Journaled[tuple[int, int], datetime] = Journaled(journal)
+        self.of_comparisons: tuple[Journaled[tuple[int, int], Any], ...] = (
+            self.compared,
+            self.fielded,
+            self.sections,
+            self.short_strings,
+            self.refused,
+            self.ordered,
+        )
         self.coverage: Journaled[int, CoverageRow] = Journaled(journal)
         self.nodes: Journaled[int, NodeRow] = Journaled(journal)
         self.sets: Journaled[int, SetRow] = Journaled(journal)
@@ -265,7 +274,7 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class SignInCodeRow:
-    maker: ProjectKey
+    maker: Principal
     expires_at: datetime
 
 

@@ -51,8 +51,10 @@ class MemorySections:
         found = {section.digest: section for section in _cut("", parse_exact(row.data_json))}
         new = [section for digest, section in found.items() if digest not in kept]
         gone = [section for digest, section in kept.items() if digest not in found]
-        staying = sum(kept[digest].pointer_chars for digest in kept.keys() & found.keys())
-        return SectionChanges(row.revision, tuple(scopes), basis, new, gone, staying)
+        staying = [kept[digest] for digest in kept.keys() & found.keys()]
+        chars = sum(section.pointer_chars for section in staying)
+        short = [sum(section.short_strings[at] for section in staying) for at in range(len(scopes))]
+        return SectionChanges(row.revision, tuple(scopes), basis, new, gone, chars, short)
 
     def note_compared(
         self, index: Index, table_id: int, changes: SectionChanges, new: Sequence[ComparedSection]

@@ -94,9 +94,7 @@ class DictObjects:
 
     contents: dict[str, bytes] = field(default_factory=dict)
 
-    def sign_put(
-        self, key: str, *, content_type: str, size: int | None, expires_s: int
-    ) -> SignedPut:
+    def sign_put(self, key: str, *, content_type: str, size: int, expires_s: int) -> SignedPut:
         """The URL is the key, and nothing expires."""
         del size, expires_s
         return SignedPut(key, {"Content-Type": content_type})

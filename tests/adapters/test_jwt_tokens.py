@@ -21,7 +21,15 @@ from context_search.adapters.jwt_tokens import FRESH_S, KEPT_S, PAUSE_S, RETRY_S
 from context_search.domain.errors import TokenIssuerUnavailableError, UnauthenticatedError
 from testing.in_memory.clock import ManualClock
 from tests.adapters.postgres.certificates import self_signed, server_context
-from tests.issuer import AUDIENCE, Issuer, assembled, private_key, public_jwk, running_issuer
+from tests.issuer import (
+    AUDIENCE,
+    MCP_AUDIENCE,
+    Issuer,
+    assembled,
+    private_key,
+    public_jwk,
+    running_issuer,
+)
 from tests.profile import examples
 
 
@@ -31,7 +39,7 @@ class Setup:
     def __init__(self, issuer: Issuer) -> None:
         self.issuer = issuer
         self.clock = ManualClock()
-        self.tokens = JwtTokens(issuer.url, AUDIENCE, self.clock)
+        self.tokens = JwtTokens(issuer.url, (AUDIENCE, MCP_AUDIENCE), self.clock)
 
     def refused(self, token: str) -> str:
         """The reason why a token is not taken."""
@@ -70,6 +78,11 @@ def test_the_audience_may_be_one_of_several(setup: Setup) -> None:
     assert setup.tokens.claims_of(token)["aud"] == ["https://other.example", AUDIENCE]
 
 
+def test_each_of_our_audiences_is_taken(setup: Setup) -> None:
+    for audience in (AUDIENCE, MCP_AUDIENCE):
+        assert setup.tokens.claims_of(setup.issuer.token(aud=audience))["aud"] == audience
+
+
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
@@ -82,7 +95,7 @@ def test_the_audience_may_be_one_of_several(setup: Setup) -> None:
         ({"iat": int(time.time()) + 3600}, "the token is not valid yet"),
         ({"iss": "https://issuer.example"}, "the token is another issuer's"),
         ({"iss": None}, "the token lacks iss, aud or exp"),
-        ({"aud": "https://search.example"}, "the token is for another audience"),
+        ({"aud": f"{AUDIENCE}/api"}, "the token is for another audience"),
         ({"aud": [f"{AUDIENCE}/"]}, "the token is for another audience"),
         ({"aud": []}, "the token lacks iss, aud or exp"),
         ({"aud": {AUDIENCE: True}}, "the token is for another audience"),

@@ -79,6 +79,38 @@ def test_the_process_gets_little_memory_few_files_and_no_processes() -> None:
     assert limits["Max processes"] == ["0"] * 2
 
 
+# The user of the tests may be root, which reads everything by one of these capabilities.
+WITHOUT_POWERS = """
+import ctypes, os, sys
+
+for each in (SYS_PTRACE := 19, SYS_ADMIN := 21, PERFMON := 38):
+    ctypes.CDLL(None).prctl(24, each, 0, 0, 0)  # PR_CAPBSET_DROP
+os.execv(sys.executable, [sys.executable, "-c", sys.argv[1]])
+"""
+PARENT = """
+import os, subprocess, sys
+from context_search.adapters.re2_patterns import Re2Patterns
+
+def read():
+    program = f"open('/proc/{os.getpid()}/environ').read()"
+    told = subprocess.run([sys.executable, "-c", program])
+    return ["read", "refused"][told.returncode]
+
+before = read()
+with Re2Patterns().compiled("a", case_sensitive=True, timeout_s=20):
+    print(before, read())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_the_process_cannot_read_the_environment_of_the_one_that_starts_it() -> None:
+    told = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", WITHOUT_POWERS, PARENT], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.split() == ["read", "refused"]
+    assert "PermissionError" in told.stderr
+
+
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
     # pathspec, of mypy's tests, imports it where it is there.

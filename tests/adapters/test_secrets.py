@@ -1,4 +1,4 @@
-"""One Secrets Manager secret becomes the environment, through the real client against moto."""
+"""Secrets Manager secrets become the environment, through the real client against moto."""
 
 from __future__ import annotations
 
@@ -82,6 +82,18 @@ def test_a_secrets_manager_that_is_away_says_so(arn: str, monkeypatch: pytest.Mo
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(SettingsError, match="EndpointConnectionError"):
         with_secrets({"SECRETS_ARN": arn})
+
+
+def test_a_second_secret_is_laid_over_the_first(arn: str) -> None:
+    client = boto3.client("secretsmanager")
+    later = json.dumps({"internal_secret": "of the second", "turbopuffer_api_key": "tpuf_y"})
+    made = client.create_secret(Name="second", SecretString=later)
+    merged = with_secrets({"SECRETS_ARN": arn, "INTERNAL_SECRETS_ARN": made["ARN"]})
+    assert (merged["INTERNAL_SECRET"], merged["TURBOPUFFER_API_KEY"]) == ("of the second", "tpuf_y")
+    assert merged["DATABASE_URL"] == VALUES["database_url"]
+    client.put_secret_value(SecretId=made["ARN"], SecretString="[]")
+    with pytest.raises(SettingsError, match="secret of INTERNAL_SECRETS_ARN is not a JSON object"):
+        with_secrets({"SECRETS_ARN": arn, "INTERNAL_SECRETS_ARN": made["ARN"]})
 
 
 def test_a_secret_that_is_missing_stops_the_function(arn: str) -> None:

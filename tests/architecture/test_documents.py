@@ -26,7 +26,8 @@ README_WORDS = 1_000
 # Of other programs, of one machine, or examples.
 ELSEWHERE = {
     *(".in", ".txt", ".mcp.json", "config.toml", "claude_desktop_config.json", "openapi.json"),
-    *(".cursor/mcp.json", ".vscode/mcp.json", "docs/decisions/NNNN-name.md", "secrets.json"),
+    *(".cursor/mcp.json", ".vscode/mcp.json", "docs/decisions/NNNN-name.md"),
+    *("context-search.json", "context-search-models.json", "context-search-internal.json"),
     *(
         "iam:PassRole",
         "0027_long_orders.sql",

@@ -77,3 +77,36 @@ def test_a_subquery_that_may_be_read_again_is_found(sql: str) -> None:
 )
 def test_what_is_computed_once_is_let_through(sql: str) -> None:
     assert read_again(sql) == []
+
+
+_BY_ID = re.compile(
+    r"(?:FROM|UPDATE) (?:context_table|tool)\b[^;]*?\bWHERE (?:\w+\.)?id = :(?:table|tool)\b"
+)
+# What names the project itself, or is a part of a statement that does.
+_NAMES_PROJECT = ("TABLE_OF_CALLER", "TOOL_OF_CALLER", "project_id = :project")
+
+
+def test_what_is_looked_up_by_its_id_alone_names_the_project_of_the_transaction() -> None:
+    """Of tables that may be an adopter's: they have no row-level security."""
+    trees = {
+        path: ast.parse(path.read_text())
+        for path in python_files("shared/context_search/adapters/postgres")
+    }
+    parts = {
+        id(part)
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in node.values
+    }
+    texts = [
+        (f"{relative(path)}:{node.lineno}", ast.unparse(node))
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr | ast.Constant) and id(node) not in parts
+    ]
+    looked_up = {place: text for place, text in texts if _BY_ID.search(text.replace("\\n", " "))}
+    assert len(looked_up) > 10
+    assert [
+        place for place, text in looked_up.items() if not any(n in text for n in _NAMES_PROJECT)
+    ] == []

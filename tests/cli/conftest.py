@@ -24,13 +24,23 @@ def parts(application_database: Database, turbopuffer_url: str) -> CliParts:
 @pytest.fixture(scope="module")
 def app(parts: CliParts) -> FastAPI:
     """The whole API."""
-    return http_app(every_router(), parts, contract=contract)
+    return app_of(parts)
 
 
 @pytest.fixture
 def cli(parts: CliParts, app: FastAPI, tmp_path: Path) -> CommandLine:
     """A user of a new project."""
+    return command_line(parts, app, tmp_path)
+
+
+def app_of(parts: CliParts) -> FastAPI:
+    """The whole API over other parts."""
+    return http_app(every_router(), parts, contract=contract)
+
+
+def command_line(parts: CliParts, app: FastAPI, folder: Path) -> CommandLine:
+    """A user of a new project, with a folder of his own."""
     network = Network(InProcess(app), parts.objects)
     with client_of(app) as http:
         project = Api.of_new_project(http, parts)
-    return CommandLine(parts, network, tmp_path, project.project_id, project.key)
+    return CommandLine(parts, network, folder, project.project_id, project.key)

@@ -30,9 +30,7 @@ Before = Callable[[httpx2.Request], httpx2.Response | None]
 class HttpObjects(DictObjects):
     """The objects in memory at an address of their own."""
 
-    def sign_put(
-        self, key: str, *, content_type: str, size: int | None, expires_s: int
-    ) -> SignedPut:
+    def sign_put(self, key: str, *, content_type: str, size: int, expires_s: int) -> SignedPut:
         """A URL below the bucket, with a signature that nobody may print."""
         signed = super().sign_put(key, content_type=content_type, size=size, expires_s=expires_s)
         return replace(signed, url=f"{BUCKET}{key}?signature=canary-signature")

@@ -12,6 +12,8 @@ from typing import get_args
 import httpx2
 import pytest
 
+from context_search.domain.access import KeyOwner, NewApiKey
+from context_search.services.access.keys import new_key
 from context_search_cli.mcp_clients import CLIENTS, ClientName, Connection
 from tests.cli.running import URL, Before, CommandLine
 from tests.web.api import SECRET
@@ -50,6 +52,25 @@ def test_a_key_is_made_shown_once_rotated_and_revoked(cli: CommandLine) -> None:
     assert cli("whoami").code == 6
     assert cli("keys", "create", "--scope", "search", "--expires-in", "soon").code == 2
     assert "--scope" in cli("keys", "create").err
+
+
+def test_keys_that_somebody_made_with_tokens_are_listed_and_revoked(cli: CommandLine) -> None:
+    alices, bobs = "token:0123456789abcdef", "token:fedcba9876543210"
+    owner = KeyOwner(int(cli.json("whoami")["project"]["id"]))
+    made = []
+    for actor in (alices, alices, bobs):
+        with cli.parts.store.for_project(owner.project_id) as work:
+            key = new_key()
+            made.append(work.keys.add(owner, NewApiKey(None, key.prefix, key.hash, actor=actor)))
+    listed = cli.json("keys", "list", "--actor", alices)["keys"]
+    assert [key["id"] for key in listed] == [key.id for key in made[:2]]
+    assert bobs in cli.done("keys", "list").out
+    assert cli("keys", "revoke", "--actor", alices).code == 2
+    assert "2 keys" in cli.done("keys", "revoke", "--actor", alices, "--yes").out
+    assert cli.json("keys", "revoke", "--actor", alices, "--yes") == {"revoked": 0}
+    assert cli.json("keys", "list", "--actor", bobs)["keys"][0]["revoked_at"] is None
+    assert cli("keys", "revoke", "--yes").code == 2
+    assert cli("keys", "revoke", made[2].id, "--actor", bobs, "--yes").code == 2
 
 
 def test_an_instance_is_made_bound_and_tried(cli: CommandLine) -> None:

@@ -22,7 +22,8 @@ from context_search.web.app import http_app
 from context_search.web.openapi import every_router
 from context_search_cli.doctor import certificate
 from tests.builders import english
-from tests.cli.running import URL, CommandLine, Result
+from tests.cli.conftest import app_of, command_line
+from tests.cli.running import URL, CliParts, CommandLine, Result
 from tests.web.api import LocalParts
 from tests.web.in_process import InProcess
 
@@ -39,10 +40,22 @@ def test_a_doctor_finds_what_is_not_well(cli: CommandLine, tool: int) -> None:
     checks = {each["check"]: each for each in result.document["checks"]}
     assert "wrong" not in {each["state"] for each in checks.values()}
     assert (result.code, checks["cleanup"]["detail"]) == (0, "has not run yet")
-    assert checks["upload"]["state"] == "ok"
+    assert [checks[name]["state"] for name in ("upload", "row security")] == ["ok", "ok"]
     assert checks["mcp 2026-07-28"]["detail"] == "tools/list has 1 tool"
     assert [each["name"] for each in cli.json("tables", "list")["tables"]] == ["harbour"]
     assert "is its schedule on?" in cli.done("doctor").out
+
+
+def test_a_doctor_says_that_the_functions_own_the_tables(
+    module_database: Database, turbopuffer_url: str, tmp_path: Path
+) -> None:
+    parts = CliParts(module_database, turbopuffer_url)
+    cli = command_line(parts, app_of(parts), tmp_path)
+    checks = {each["check"]: each for each in cli("doctor", "--json").document["checks"]}
+    assert (checks["row security"]["state"], checks["row security"]["todo"]) == (
+        "look",
+        "docs/deploy.md: a role that owns nothing",
+    )
 
 
 def test_a_doctor_names_every_tool_that_finds_nothing(cli: CommandLine, tool: int) -> None:

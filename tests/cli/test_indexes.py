@@ -67,6 +67,16 @@ def test_strings_that_are_too_short_for_a_tool_are_counted(cli: CommandLine) -> 
     assert "strings under 20 characters are not indexed" in cli.done(*small).err
 
 
+def test_strings_that_no_search_finds_are_told(cli: CommandLine, tool: int) -> None:
+    assert "not searched\t1: too short, too long, or given up" in cli.done("status", tool).out
+    for asked in ("search", "retrieve"):
+        told = cli.done(asked, "lantern", "--tool", tool).err
+        assert "1 string of the tool's scope not searched" in told
+    whole = cli.tool(cli.table({"notes": TEXT}))
+    assert "not searched" not in cli.done("status", whole).out
+    assert "not searched" not in cli.done("search", "lantern", "--tool", whole).err
+
+
 def test_a_tool_changes_what_it_is_called_and_how_it_ranks(cli: CommandLine, tool: int) -> None:
     cli.done("tools", "update", tool, "--name", "search_harbour", "--vector-weight", 0.3)
     shown = cli.json("tools", "show", tool)
@@ -78,6 +88,20 @@ def test_a_tool_changes_what_it_is_called_and_how_it_ranks(cli: CommandLine, too
     assert cli("tools", "update", tool).code == 2
     fixed = cli("tools", "update", tool, "--config", '{"chunk_size": 500}', "--json")
     assert (fixed.code, fixed.document["error"]["code"]) == (1, "INDEX_SETTING_FIXED")
+
+
+def test_who_changes_where_is_told_whose_agents_replace_in_what_it_lets_through(
+    cli: CommandLine, tool: int
+) -> None:
+    for name, replace in (("editor", "execute"), ("helper", "propose"), ("reader", "off")):
+        path = cli.folder / f"{name}.key"
+        more = () if replace == "off" else ("--replace", replace)
+        cli.done("mcp", "create", name, "--tool", tool, *more, "--output", path)
+    told = cli.done("tools", "update", tool, "--config", '{"where": null}').err
+    assert f"(editor) replaces in every string that tool {tool} returns with this where" in told
+    assert "(helper) proposes to replace in every string" in told
+    assert "(reader)" not in told
+    assert "replace" not in cli.done("tools", "update", tool, "--top-k", 4).err
 
 
 def test_who_deletes_a_tool_is_told_which_instances_have_it(cli: CommandLine, tool: int) -> None:

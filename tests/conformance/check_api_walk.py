@@ -21,7 +21,7 @@ from tests.builders import until
 from tests.conformance.shown import Block, blocks, rewritten
 from tests.e2e.running import state_folder, user_environment
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(400)]  # a page has up to 100 commands
 
 # What needs something that is made in the background is asked again; every other problem is the
 # end of the walk.

@@ -170,9 +170,11 @@ def _rebuilt(tenant: Tenant) -> int:
 def _uploads(maker: _Maker) -> Mapping[str, Ids]:
     """Some to be completed, some of which the document is not there."""
     table = maker.tenant.table({})
-    made = [maker.made(f"tables/{table}/uploads", format="json") for _ in range(SPARES)]
+    content = b'{"letters": []}'
+    said = {"format": "json", "size": len(content)}
+    made = [maker.made(f"tables/{table}/uploads", **said) for _ in range(SPARES)]
     for upload in made[::2]:
-        put = httpx2.put(upload["url"], content=b'{"letters": []}', headers=upload["headers"])
+        put = httpx2.put(upload["url"], content=content, headers=upload["headers"])
         assert put.status_code == 200, put.text
     ids: Ids = {"table_id": [table], "upload_id": [upload["upload_id"] for upload in made]}
     at = "/api/v1/tables/{table_id}/uploads/{upload_id}"

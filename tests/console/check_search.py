@@ -50,6 +50,16 @@ def test_every_hit_is_marked_exactly_where_it_is(
     signed_in.look(f"search-{len(query)}")
 
 
+def test_strings_that_were_not_searched_are_counted(visitor: Watched, own_tenant: Tenant) -> None:
+    table = own_tenant.table(
+        {"text": english(5_500, 3) + " A zither.", "notes": ["zither", "lute"]}
+    )
+    own_tenant.ready(own_tenant.tool(table, search_config={"chunk_threshold": 100}))
+    visitor.sign_in(own_tenant.key)
+    asked(visitor, "zither")
+    expect(visitor.page.get_by_role("status").first).to_contain_text("2 strings not searched")
+
+
 # Whether the first marked word of the hit stands in the upper half of what is seen of its text.
 _SEEN = """() => {
   const box = document.querySelector('.scroller').getBoundingClientRect();

@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 import httpx2
+from botocore.exceptions import ClientError
 
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.url import DatabaseUrl
@@ -30,6 +31,7 @@ FUNCTIONS = ("create_tool", "search", "index_node", "cleanup")
 _TEXT = " ".join(
     f"Record {n}: the tide gauge at Esbjerg stood at {n} centimetres." for n in range(120)
 )
+_UPLOADED = json.dumps({"log": _TEXT}).encode()
 _WAIT_S = 150.0
 
 
@@ -80,6 +82,8 @@ class Walk:
             self._upload()
         with step("an upload over plain http is refused"):
             self._plain_upload()
+        with step("a queue that is asked over plain http refuses"):
+            self._plain_queue()
         with step("a forgotten index is made again by a search"):
             self._forget_index()
         with step("an order of a later release waits"):
@@ -250,13 +254,13 @@ class Walk:
 
     def _signed(self) -> dict[str, Any]:
         path = f"/api/v1/tables/{self._table}/uploads"
-        return dict(self._ask("POST", path, {"format": "json"}, expect=201))
+        said = {"format": "json", "size": len(_UPLOADED)}
+        return dict(self._ask("POST", path, said, expect=201))
 
     def _put(self, upload: dict[str, Any], **more: str) -> int:
-        content = json.dumps({"log": _TEXT})
         headers = {**upload["headers"], **more}
         with httpx2.Client(trust_env=False) as http:
-            return http.put(upload["url"], content=content, headers=headers).status_code
+            return http.put(upload["url"], content=_UPLOADED, headers=headers).status_code
 
     def _upload(self) -> None:
         upload = self._signed()
@@ -276,6 +280,25 @@ class Walk:
         # Two days old, so that cleanup has an object to delete.
         age = "UPDATE context_search.upload SET created_at = created_at - interval '2 days'"
         self._sql(f"{age} WHERE id = :id", id=upload["upload_id"])
+
+    def _plain_queue(self) -> None:
+        sqs = self._account.client("sqs")
+
+        def in_the_clear(request: Any, **_: object) -> None:
+            request.headers["X-Forwarded-Proto"] = "http"
+
+        queues = [self._account.output(name) for name in ("QueueUrl", "DlqUrl")]
+        for url in queues:
+            sqs.get_queue_attributes(QueueUrl=url)
+        sqs.meta.events.register("before-send.sqs", in_the_clear)
+        for url in queues:
+            try:
+                sqs.get_queue_attributes(QueueUrl=url)
+            except ClientError as error:
+                code = error.response["Error"]["Code"]
+                require("AccessDenied" in code, f"{url}: {code}")
+            else:
+                require(False, f"{url} answers")
 
     def _sql(self, statement: str, **values: object) -> list[Any]:
         """Rows, as the owner of the tables sees them."""

@@ -90,8 +90,11 @@ def test_a_function_is_told_all_that_it_cannot_do_without(functions: Resources) 
     template = (ROOT / "template.yaml").read_text()
     fields = Settings.model_fields.values()
     needed = {str(field.validation_alias) for field in fields if field.is_required()}
-    description = template.split("Parameters:\n  SecretsArn:")[1].split("AllowedPattern")[0]
-    secrets = {name.upper() for name in re.findall(r"\b[a-z]+_[a-z_]+\b", description)}
+    secrets = set()
+    for parameter in ("SecretsArn", "ModelSecretsArn", "InternalSecretsArn"):
+        description = template.split(f"\n  {parameter}:\n")[1].split("AllowedPattern")[0]
+        named = re.findall(r"\b[a-z]+_[a-z_]+\b", description)
+        secrets |= {name.upper() for name in named if name != "index_node"}
     assert needed
     for properties in functions.values():
         assert needed <= variables(properties) | secrets

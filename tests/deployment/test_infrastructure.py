@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import Any
 
 import pytest
 
-from local.cloudformation import load
+from local.cloudformation import load, read
 from local.options import ROOT
 
 DATABASES = ["aurora", "rds"]
@@ -78,3 +79,53 @@ def test_what_a_sleeping_database_asks_of_the_functions_are_parameters_of_theirs
     named = {"CleanupIdleMinutes", "DatabaseConnectSeconds"}
     assert all(name in told for name in named)
     assert named <= load(ROOT / "template.yaml")["Parameters"].keys()
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_the_log_of_the_database_is_kept_outside_of_it(name: str) -> None:
+    found = template(name)
+    [instance] = properties(found, "AWS::RDS::DBInstance")
+    [store] = properties(found, "AWS::RDS::DBCluster") or [instance]
+    assert store["EnableCloudwatchLogsExports"] == ["postgresql"]
+
+
+@pytest.mark.parametrize(("name", "role"), [("rds", "ProxyRole"), ("network", "FlowLogRole")])
+def test_a_service_takes_a_role_for_this_account_only(name: str, role: str) -> None:
+    document = template(name)["Resources"][role]["Properties"]["AssumeRolePolicyDocument"]
+    [statement] = document["Statement"]
+    account = {"Ref": "AWS::AccountId"}
+    assert statement["Condition"] == {"StringEquals": {"aws:SourceAccount": account}}
+
+
+def test_the_way_to_s3_around_the_gateway_leads_to_uploads_of_this_account() -> None:
+    [endpoint] = properties(template("network"), "AWS::EC2::VPCEndpoint")
+    [statement] = endpoint["PolicyDocument"]["Statement"]
+    arns = {each["Fn::Sub"].split(":::")[1] for each in statement["Resource"]}
+    assert arns == {"${UploadBuckets}", "${UploadBuckets}/*"}
+    account = {"Ref": "AWS::AccountId"}
+    assert statement["Condition"] == {"StringEquals": {"aws:ResourceAccount": account}}
+
+
+def test_the_bucket_of_a_stack_with_the_usual_name_is_on_that_way() -> None:
+    usual = read(ROOT / "infrastructure/network.yaml")["Parameters"]["UploadBuckets"]["Default"]
+    stack = tomllib.loads((ROOT / "samconfig.toml").read_text("utf-8"))
+    name = stack["default"]["global"]["parameters"]["stack_name"]
+    [bucket] = [
+        logical_id
+        for logical_id, each in load(ROOT / "template.yaml")["Resources"].items()
+        if each["Type"] == "AWS::S3::Bucket" and "BucketName" not in each["Properties"]
+    ]
+    assert usual == f"{name}-{bucket.lower()}-*"  # as CloudFormation names it
+
+
+def test_who_spoke_with_whom_is_logged_for_some_days_unless_somebody_says_otherwise() -> None:
+    written = read(ROOT / "infrastructure/network.yaml")
+    assert 1 <= written["Parameters"]["FlowLogDays"]["Default"] <= 30
+    never = {"Fn::Not": [{"Fn::Equals": [{"Ref": "FlowLogDays"}, 0]}]}
+    assert written["Conditions"]["LogsFlows"] == never
+    made = {name: written["Resources"][name] for name in ("FlowLog", "FlowLogGroup", "FlowLogRole")}
+    assert {each["Condition"] for each in made.values()} == {"LogsFlows"}
+    log, group = made["FlowLog"]["Properties"], made["FlowLogGroup"]["Properties"]
+    assert (log["ResourceId"], log["TrafficType"]) == ({"Ref": "Vpc"}, "ALL")
+    assert log["LogGroupName"] == {"Ref": "FlowLogGroup"}
+    assert group["RetentionInDays"] == {"Ref": "FlowLogDays"}

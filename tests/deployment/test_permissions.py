@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -28,8 +29,19 @@ GRANTED = {
     "CleanupRole": BASICS | SEND | COUNT | FORGET_UPLOAD,
     "CleanupFunctionScheduleRole": {"lambda:InvokeFunction"},
 }
+SECRETS = {
+    "CreateToolRole": {"SecretsArn", "ModelSecretsArn", "InternalSecretsArn"},
+    "SearchRole": {"SecretsArn", "ModelSecretsArn", "InternalSecretsArn"},
+    "IndexNodeRole": {"SecretsArn", "ModelSecretsArn"},
+    "CleanupRole": {"SecretsArn"},
+}
 CODE_DEPLOY = "CodeDeployServiceRole"
 """SAM makes it, for AWS' own service: it moves the traffic to a new version."""
+
+
+def role_of(function: dict[str, Any]) -> str:
+    """The logical id of a function's role."""
+    return str(function["Role"]["Fn::GetAtt"][0])
 
 
 def test_the_roles_are_the_known_ones(resources: Resources) -> None:
@@ -66,12 +78,32 @@ def test_no_statement_is_about_everything(resources: Resources, role: str) -> No
         assert statement["Effect"] == "Allow"
         assert "*" not in "".join(actions(statement))
         resource = json.dumps(statement["Resource"])
-        for narrow in (
-            "log-group:/aws/lambda/${AWS::StackName}/*",
-            "${UploadBucket.Arn}/uploads/*",
-        ):
-            resource = resource.replace(narrow, "")
-        assert "*" not in resource
+        assert "*" not in resource.replace("${UploadBucket.Arn}/uploads/*", "")
+
+
+@pytest.mark.parametrize("role", SECRETS)
+def test_a_role_reads_the_secrets_that_its_function_is_told_and_no_other(
+    resources: Resources, functions: Resources, role: str
+) -> None:
+    split = frozenset({"HasModelSecrets", "HasInternalSecrets"})
+    for conditions, readable in ((split, SECRETS[role]), (frozenset(), {"SecretsArn"})):
+        found = statements(resources, role, conditions)
+        [read] = [each for each in found if "secretsmanager:GetSecretValue" in actions(each)]
+        assert {each["Ref"] for each in read["Resource"]} == readable
+    [function] = [each for each in functions.values() if role_of(each) == role]
+    told = function["Environment"]["Variables"]
+    assert {each["Ref"] for name, each in told.items() if "SECRETS_ARN" in name} == SECRETS[role]
+
+
+@pytest.mark.parametrize("role", SECRETS)
+def test_a_role_writes_the_log_of_its_function_and_no_other(
+    resources: Resources, functions: Resources, role: str
+) -> None:
+    found = statements(resources, role)
+    [write] = [each for each in found if "logs:PutLogEvents" in actions(each)]
+    [function] = [each for each in functions.values() if role_of(each) == role]
+    group = function["LoggingConfig"]["LogGroup"]["Ref"]
+    assert write["Resource"] == {"Fn::GetAtt": [group, "Arn"]}
 
 
 @pytest.mark.parametrize("role", GRANTED)
@@ -103,5 +135,6 @@ def test_a_role_takes_messages_only_from_its_own_queue(
 
 
 def test_every_function_has_a_role_of_its_own(functions: Resources) -> None:
-    roles = [properties["Role"]["Fn::GetAtt"][0] for properties in functions.values()]
-    assert sorted(roles) == sorted(GRANTED.keys() - {"CleanupFunctionScheduleRole"})
+    assert sorted(map(role_of, functions.values())) == sorted(
+        GRANTED.keys() - {"CleanupFunctionScheduleRole"}
+    )

@@ -44,6 +44,19 @@ def test_every_queue_is_encrypted(resources: Resources) -> None:
     assert [queue["KmsMasterKeyId"] for queue in with_key] == [{"Ref": "KmsKeyArn"}] * 2
 
 
+def test_no_queue_is_asked_in_the_clear(resources: Resources) -> None:
+    [policy] = of_type(resources, "AWS::SQS::QueuePolicy").values()
+    queues = of_type(resources, "AWS::SQS::Queue")
+    assert {queue["Ref"] for queue in policy["Queues"]} == queues.keys()
+    [statement] = policy["PolicyDocument"]["Statement"]
+    assert (statement["Effect"], statement["Principal"], statement["Action"]) == (
+        "Deny",
+        "*",
+        "sqs:*",
+    )
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
 def test_one_bad_message_does_not_bring_its_neighbours_back(mapping: dict[str, Any]) -> None:
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert 1 <= mapping["BatchSize"] <= 5

@@ -13,6 +13,8 @@ from typing import Any
 import boto3
 import pytest
 
+from context_search.adapters.secrets import with_secrets
+from context_search.settings import Settings, SettingsError
 from local.cloudformation import read, with_references
 from local.variables import Variables
 from tests.builders import aws_server
@@ -30,14 +32,17 @@ RESOURCES = {
     "DeadLetterQueue": f"{QUEUE}/dead",
     "UploadBucket": "context-search-uploadbucket",
 }
-SECRET = {
-    "database_url": "postgresql://context_search:password@database.example:5432/context_search",
-    "turbopuffer_api_key": "tpuf_key",
-    "embedding_api_key": "sk-key",
-    "rerank_api_key": "rerank-key",
-    "internal_secret": "internal" * 4,
-    "internal_secret_previous": "",
-    "query_hash_key": "hash" * 8,
+SECRETS: dict[str, dict[str, str]] = {
+    "SecretsArn": {
+        "database_url": "postgresql://context_search:password@database.example:5432/context_search",
+        "turbopuffer_api_key": "tpuf_key",
+    },
+    "ModelSecretsArn": {"embedding_api_key": "sk-key", "rerank_api_key": "rerank-key"},
+    "InternalSecretsArn": {
+        "internal_secret": "internal" * 4,
+        "internal_secret_previous": "",
+        "query_hash_key": "hash" * 8,
+    },
 }
 # Where any text will not do.
 FORMS = {
@@ -65,8 +70,8 @@ def values(name: str) -> Iterator[str]:
 
 
 def changes() -> list[Change]:
-    """Every parameter with every such value, but the secret's, without which nothing works."""
-    return [(name, value) for name in PARAMETERS if name != "SecretsArn" for value in values(name)]
+    """Every parameter with every such value, but those of secrets, which have to be there."""
+    return [(name, value) for name in PARAMETERS if name not in SECRETS for value in values(name)]
 
 
 def is_allowed(*several: Change) -> bool:
@@ -95,16 +100,31 @@ def aws() -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def secret_arn(aws: dict[str, str]) -> str:
-    client = boto3.client(
+def client(aws: dict[str, str]) -> Any:
+    return boto3.client(
         "secretsmanager",
         endpoint_url=aws["AWS_ENDPOINT_URL"],
         region_name=aws["AWS_DEFAULT_REGION"],
         aws_access_key_id=aws["AWS_ACCESS_KEY_ID"],
         aws_secret_access_key=aws["AWS_SECRET_ACCESS_KEY"],
     )
-    made = client.create_secret(Name="of-a-template", SecretString=json.dumps(SECRET))
-    return made["ARN"]
+
+
+@pytest.fixture(scope="module")
+def one_secret(client: Any) -> str:
+    """The ARN of the secret of a deployment that has one for everything."""
+    everything = {name: value for each in SECRETS.values() for name, value in each.items()}
+    made = client.create_secret(Name="of-a-template", SecretString=json.dumps(everything))
+    return str(made["ARN"])
+
+
+@pytest.fixture(scope="module")
+def secret_arns(client: Any) -> dict[str, str]:
+    """The ARNs of a deployment that has three."""
+    return {
+        name: str(client.create_secret(Name=name, SecretString=json.dumps(values))["ARN"])
+        for name, values in SECRETS.items()
+    }
 
 
 def test_every_parameter_of_a_variable_is_changed() -> None:
@@ -115,18 +135,19 @@ def test_every_parameter_of_a_variable_is_changed() -> None:
         for variable in variables.values()
         if isinstance(variable, dict)
     }
-    assert read_by - changed == {"SecretsArn", *RESOURCES}
+    assert read_by - changed == {*SECRETS, *RESOURCES}
 
 
 def test_every_part_of_every_function_can_be_built_with_whatever_parameters(
-    aws: dict[str, str], secret_arn: str
+    aws: dict[str, str], one_secret: str, secret_arns: dict[str, str]
 ) -> None:
     variables = Variables.read(TEMPLATE)
-    given = [{"SecretsArn": secret_arn, **RESOURCES, **case} for case in cases()]
+    given = [{**secret_arns, **RESOURCES}]
+    given += [{"SecretsArn": one_secret, **RESOURCES, **case} for case in cases()]
     environments: list[dict[str, str]] = []
     for function in variables.by_function:
-        # The functions differ in a name that is none of a parameter's.
-        for each in given if function == "SearchFunction" else given[:1]:
+        # The functions differ in a name and in secrets, which the first two have each way.
+        for each in given if function == "SearchFunction" else given[:2]:
             environment = {**aws, **variables.of(function, each)}
             environments += [environment] if environment not in environments else []
     done = subprocess.run(
@@ -141,3 +162,49 @@ def test_every_part_of_every_function_can_be_built_with_whatever_parameters(
     assert done.returncode == 0, done.stderr
     for environment, failures in zip(environments, json.loads(done.stdout), strict=True):
         assert failures == {}, environment
+
+
+HTTP, QUEUED = ("CreateToolFunction", "SearchFunction"), ("IndexNodeFunction", "CleanupFunction")
+
+
+@pytest.fixture
+def in_aws(aws: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client that reads secrets finds moto."""
+    for name, value in aws.items():
+        monkeypatch.setenv(name, value)
+
+
+def started(function: str, given: dict[str, str]) -> Settings:
+    """What a function is told, secrets included."""
+    environment = Variables.read(TEMPLATE).of(function, {**RESOURCES, **given})
+    return Settings.from_environ(with_secrets(environment))
+
+
+@pytest.mark.usefixtures("in_aws")
+@pytest.mark.parametrize("function", [*HTTP, *QUEUED])
+def test_a_function_starts_with_the_secrets_that_it_needs_and_knows_no_other(
+    function: str, secret_arns: dict[str, str]
+) -> None:
+    settings = started(function, secret_arns)
+    assert settings.turbopuffer_api_key == "tpuf_key"
+    assert settings.embedding_api_key == (None if function == "CleanupFunction" else "sk-key")
+    known = settings.internal_secret == SECRETS["InternalSecretsArn"]["internal_secret"]
+    assert known == (function in HTTP)
+
+
+@pytest.mark.usefixtures("in_aws")
+@pytest.mark.parametrize("function", [*HTTP, *QUEUED])
+def test_one_secret_for_everything_is_enough(function: str, one_secret: str) -> None:
+    assert started(function, {"SecretsArn": one_secret}).turbopuffer_api_key == "tpuf_key"
+
+
+@pytest.mark.usefixtures("in_aws")
+@pytest.mark.parametrize("function", HTTP)
+def test_a_function_that_answers_requests_does_not_start_without_the_internal_secret(
+    function: str, secret_arns: dict[str, str]
+) -> None:
+    with pytest.raises(SettingsError, match="INTERNAL_SECRET is not set; QUERY_HASH_KEY is not"):
+        started(function, {**secret_arns, "InternalSecretsArn": ""})
+    absent = f"{secret_arns['InternalSecretsArn']}x"
+    with pytest.raises(SettingsError, match="INTERNAL_SECRETS_ARN: ResourceNotFoundException"):
+        started(function, {**secret_arns, "InternalSecretsArn": absent})

@@ -47,6 +47,11 @@ def test_the_claim_may_be_called_otherwise() -> None:
     ("claims", "permissions"),
     [
         ({"scope": "search"}, {"search"}),
+        ({"scope": "search manage", "aud": "https://search.example"}, {"search", "manage"}),
+        ({"scope": "search manage replace", "aud": "https://search.example/mcp"}, {"search"}),
+        ({"scope": "search manage", "aud": ["api", "https://search.example/mcp/"]}, {"search"}),
+        ({"scope": "manage", "aud": "https://search.example/mcp"}, set[str]()),
+        ({"scope": "manage", "aud": "https://mcp.example/api"}, {"manage"}),
         ({"scope": "openid search profile manage"}, {"search", "manage"}),
         ({"scope": "replace  search"}, {"search", "replace"}),
         ({"scp": ["search", "manage"]}, {"search", "manage"}),

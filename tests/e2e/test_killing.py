@@ -22,6 +22,9 @@ from tests.e2e.running import Running, Tenant, state_folder, user_environment
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow]
 CONVERGES_WITHIN_S = 90.0
+PLANNED = 300
+GOES_ON_WITHIN_S = 60.0
+"""A third of it is promised; a worker lives for 120."""
 
 
 @contextlib.contextmanager
@@ -77,6 +80,39 @@ def test_a_stack_that_is_killed_while_it_indexes_finishes_after_the_next_start()
             survivor = Tenant(stack, tenant.project_id, tenant.key)
             counters = survivor.ready(tool, CONVERGES_WITHIN_S)
             check(stack, survivor, tool, counters, total)
+
+
+def done_in(stack: Running) -> int:
+    """How many documents are done of the only plan."""
+    [[count]] = stack.sql("SELECT count(*) FROM replace_table WHERE state = 'done'")
+    return int(count)
+
+
+def test_a_plan_that_is_killed_in_the_middle_goes_on_after_the_next_start() -> None:
+    """It does not wait until a worker that is dead could not live any more."""
+    with state_folder() as state:
+        with serving(state) as (process, stack):
+            tenant = stack.project()
+            tables = [tenant.table({"text": f"the old word, {n}"}) for n in range(PLANNED)]
+            replace = f"/api/v1/projects/{tenant.project_id}/replace"
+            plan = tenant(
+                "POST", f"{replace}/preview", json={"find": "old", "replace_with": "new"}
+            ).json()
+            asked = {"plan_id": plan["plan_id"], "digest": plan["digest"]}
+            assert tenant("POST", f"{replace}/execute", json=asked).status_code == 202
+            until(lambda: done_in(stack) > PLANNED // 10, 60, every_s=0.02)
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        with serving(state) as (_, stack):
+            before = done_in(stack)
+            assert before < PLANNED
+            survivor = Tenant(stack, tenant.project_id, tenant.key)
+            until(lambda: done_in(stack) > before, GOES_ON_WITHIN_S, every_s=0.1)
+            path = f"{replace}/{plan['plan_id']}"
+            until(lambda: survivor("GET", path).json()["state"] == "done", CONVERGES_WITHIN_S)
+            for table_id in tables:
+                read = survivor("GET", f"/api/v1/tables/{table_id}").json()
+                assert read["revision"] == 2
 
 
 def check(

@@ -31,13 +31,14 @@ QUEUE_ARN = "arn:aws:sqs:us-east-1:123456789012:queue"
 SECRET = f"{CANARY}-internal-of-32-characters"
 DIMENSIONS = 64
 PAGE = 10_000
-SECRET_VALUES = {
-    "turbopuffer_api_key": f"{CANARY}-turbopuffer",
-    "embedding_api_key": f"{CANARY}-model",
+FOR_ALL = {"turbopuffer_api_key": f"{CANARY}-turbopuffer"}
+FOR_MODELS = {"embedding_api_key": f"{CANARY}-model"}
+FOR_CALLERS = {
     "internal_secret": SECRET,
     "internal_secret_previous": None,
     "query_hash_key": f"{CANARY}-hash-of-32-characters-or-more",
 }
+SECRET_VALUES = FOR_ALL | FOR_MODELS | FOR_CALLERS
 VISIBILITY_S = 720  # the template's
 SMALL = {"chunk_threshold": 20, "chunk_size": 100, "chunk_overlap": 10}
 failures: list[Exception] = []

@@ -82,7 +82,7 @@ def use_everything(deployed: Deployment) -> dict[str, Any]:
     tool["mcp_key"] = ask("POST", "/api/v1/mcps", mcp, function="search")["api_key"]
     for _ in range(2):
         ask("POST", f"{project}/search", {"query": "comets"}, function="search")
-    put = ask("POST", f"{table}/uploads", {"format": "json"})
+    put = ask("POST", f"{table}/uploads", {"format": "json", "size": 2})
     sent = httpx2.request(put["method"], put["url"], headers=put["headers"], content=b"{}")
     assert sent.status_code == 200
     ask("PATCH", f"{table}/data", {"0": english(500, seed=99)})

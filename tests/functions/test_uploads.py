@@ -39,9 +39,9 @@ def restart() -> None:
     parts.cache_clear()
 
 
-def begin(deployed: Deployment, tool: dict[str, Any], **more: object) -> dict[str, Any]:
+def begin(deployed: Deployment, tool: dict[str, Any], size: int) -> dict[str, Any]:
     path = f"/api/v1/tables/{tool['table_id']}/uploads"
-    made = deployed.http("POST", path, {"format": "json", **more}, key=tool["key"])
+    made = deployed.http("POST", path, {"format": "json", "size": size}, key=tool["key"])
     assert made["statusCode"] == 201, made
     return {**made["json"], "path": f"{path}/{made['json']['upload_id']}"}
 
@@ -67,7 +67,8 @@ def test_a_document_is_imported_indexed_and_removed_from_s3(
     tool = deployed.tool({})
     deployed.drain()
     content = json.dumps({"a": english(400), "canary": CANARY}).encode()
-    upload = begin(deployed, tool, size=len(content))
+    upload = begin(deployed, tool, len(content))
+    assert "content-length" in httpx2.URL(upload["url"]).params["X-Amz-SignedHeaders"]
     assert send(deployed, tool, upload, content) == 202
     number = upload["upload_id"]
     [[project_id]] = deployed.sql("SELECT project_id FROM upload WHERE id = :id", id=number)
@@ -85,7 +86,7 @@ def test_an_import_that_cannot_succeed_does_not_come_back(
 ) -> None:
     tool = deployed.tool({})
     deployed.drain()
-    upload = begin(deployed, tool)
+    upload = begin(deployed, tool, 1)
     assert send(deployed, tool, upload, b"{") == 202
     deployed.drain()  # no message fails
     told = state(deployed, tool, upload)
@@ -95,7 +96,7 @@ def test_an_import_that_cannot_succeed_does_not_come_back(
 def test_an_import_waits_for_s3_and_comes_back(deployed: Deployment, log: list[str]) -> None:
     tool = deployed.tool({})
     deployed.drain()
-    upload = begin(deployed, tool)
+    upload = begin(deployed, tool, 3)
     assert send(deployed, tool, upload, b"[1]") == 202
     messages = deployed.receive()
     with pytest.MonkeyPatch.context() as patch:
@@ -113,7 +114,7 @@ def test_an_import_waits_for_s3_and_comes_back(deployed: Deployment, log: list[s
 def test_cleanup_forgets_what_nobody_completed(deployed: Deployment, bucket: Any) -> None:
     tool = deployed.tool({})
     deployed.drain()
-    upload = begin(deployed, tool)
+    upload = begin(deployed, tool, 3)
     reply = httpx2.put(upload["url"], headers=upload["headers"], content=b"[1]")
     assert reply.status_code == 200
     deployed.sql("UPDATE upload SET created_at = created_at - interval '25 hours'")

@@ -45,7 +45,7 @@ ANSWER: dict[str, Any] = {
         "legs": ["vector", "keyword"],
         "degraded": [],
     },
-    "index": {"status": "ready"},
+    "index": {"status": "ready", "not_searched": 58},
 }
 
 GOOD = [

@@ -20,7 +20,7 @@ from scripts.package import LAMBDA_PLATFORM, lambda_python
 from scripts.prove_layers import HOST, install_runtime
 from tests.builders import aws_server
 from tests.contract.turbopuffer.targets import running
-from tests.functions.deployment import DIMENSIONS, SECRET_VALUES, Deployment
+from tests.functions.deployment import DIMENSIONS, FOR_ALL, FOR_CALLERS, FOR_MODELS, Deployment
 from tests.functions.test_rotation import Rotating
 from tests.runtime.built import BuiltFunctions, WordServer, built_functions, is_as_written
 from tests.stack import DatabaseFactory
@@ -85,10 +85,18 @@ def rotating(
         queues = [sqs.create_queue(QueueName=f"q{uuid4().hex}")["QueueUrl"] for _ in range(2)]
         deployed = Deployment({"QUEUE_URL": queues[0]}, {}, sqs)
         made = Rotating(deployed, "", url, secrets, owner)
-        values = {**SECRET_VALUES, "database_url": made.url_with("choose one")}
-        made.arn = secrets.create_secret(Name="s", SecretString=json.dumps(values))["ARN"]
+        for_all = {**FOR_ALL, "database_url": made.url_with("choose one")}
+        arns = {
+            name: secrets.create_secret(Name=name, SecretString=json.dumps(values))["ARN"]
+            for name, values in (
+                ("SecretsArn", for_all),
+                ("ModelSecretsArn", FOR_MODELS),
+                ("InternalSecretsArn", FOR_CALLERS),
+            )
+        }
+        made.arn = arns["SecretsArn"]
         references = {
-            "SecretsArn": made.arn,
+            **arns,
             "Queue": queues[0],
             "DeadLetterQueue": queues[1],
             "UploadBucket": "uploads",

@@ -214,9 +214,42 @@ def test_a_question_shows_texts_whole_and_what_nobody_sees_by_name(api: Api) -> 
     question, _ = asked(someone.result("replace_execute", named(plan)))
     assert question == (
         "Replace 2 matches of the pattern in 1 document: “[0-9]” (5 characters) → “$0$0” "
-        "(4 characters)?"
+        "(4 characters), for example “5” (1 character) → “55” (2 characters), and 1 more?"
     )
     assert answer(api("GET", f"/api/v1/tables/{table['id']}"), 200)["revision"] == 1
+
+
+def test_a_question_about_a_pattern_shows_what_it_finds_and_what_that_becomes(api: Api) -> None:
+    long = "9" * 201
+    table = api.table({"a": [long, "1 12 1", "123\u200b", "4567", "8" * 200]})
+    someone = agent(api, api.tool_of_every_string(table)).with_forms()
+    plan = someone.previewed(r"\d+\x{200B}?", "<$0>", regex=True)
+    question, state = asked(someone.result("replace_execute", named(plan)))
+    samples = (
+        "“1” (1 character) → “<1>” (3 characters)",
+        "“12” (2 characters) → “<12>” (4 characters)",
+        "“123⟨U+200B⟩” (4 characters) → “<123⟨U+200B⟩>” (6 characters)",
+    )
+    assert question.endswith(f"(4 characters), for example {', '.join(samples)}, and 4 more?")
+    done = someone.done("replace_execute", named(plan), inputResponses=YES, requestState=state)
+    assert done["replaced_count"] == 7
+    plan = someone.previewed("<12>", "", regex=True)
+    question, _ = asked(someone.result("replace_execute", named(plan)))
+    assert question == (
+        "Delete 1 match of the pattern in 1 document: “<12>” (4 characters), "
+        "for example “<12>” (4 characters)?"
+    )
+
+
+def test_a_pattern_none_of_whose_matches_can_be_shown_whole_is_left_to_a_person(api: Api) -> None:
+    table = api.table({"a": "9" * 201, "b": "8"})
+    someone = agent(api, api.tool_of_every_string(table)).with_forms()
+    for find, becomes in (("9+", "x"), ("8", "$0" * 201)):
+        plan = someone.previewed(find, becomes, regex=True)
+        report = someone.refused("replace_execute", named(plan))
+        assert (report["code"], report["plan_id"]) == ("CONFIRMATION_UNAVAILABLE", plan["plan_id"])
+        assert "no match is short enough" in report["message"]
+    assert data_of(api, table) == {"a": "9" * 201, "b": "8"}
 
 
 @pytest.mark.parametrize("confirm", ["client", "required"])

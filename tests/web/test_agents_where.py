@@ -94,6 +94,22 @@ def test_a_plan_is_held_to_the_where_of_now(api: Api) -> None:
     assert data_of(api, table) == before
 
 
+def test_a_change_of_a_tool_says_whose_agents_replace_in_what_it_returns(api: Api) -> None:
+    table, someone = story(api)
+    [pub] = answer(api("GET", f"/api/v1/mcps/{someone.mcp['id']}/bindings"), 200)["bindings"]
+    agent(api, {"tool_id": pub["tool_id"]}, replace="off")
+    path = f"/api/v1/tools/{pub['tool_id']}"
+    changed = answer(api("PATCH", path, json={"search_config": {"where": None}}), 200)
+    told = {"id": someone.mcp["id"], "name": "agents", "replace": "execute"}
+    assert changed.pop("replacing_mcps") == [told]
+    assert changed == answer(api("GET", path), 200)
+    assert someone.previewed("SALARY", "x")["matches_count"] == 1
+    someone.allow(replace="off")
+    again = answer(api("PATCH", path, json={"search_config": {"where": PUBLIC}}), 200)
+    assert "replacing_mcps" not in again
+    assert data_of(api, table) == STORY
+
+
 def test_a_person_is_not_held_to_what_an_agent_sees(api: Api) -> None:
     table, _ = story(api)
     path = f"/api/v1/projects/{api.project_id}/replace/preview"

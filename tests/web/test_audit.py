@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.web.api import SECRET, Api, answer
+from tests.web.api import SECRET, Api, answer, problem
+
+
+def audited(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """The fields of each line so far."""
+    return [vars(one) for one in caplog.records if one.getMessage() == "audited"]
+
+
+def test_an_mcp_instance_leaves_a_line_when_it_is_made_changed_and_deleted(
+    api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.clear()
+    mcp = api.mcp()
+    path = f"/api/v1/mcps/{mcp['id']}"
+    [key] = answer(api("GET", f"{path}/keys"), 200)["keys"]
+    answer(api("PATCH", path, json={"replace": "propose"}), 200)
+    problem(api("PATCH", path, json={"replace": "all"}), 422, "INVALID_INPUT")
+    assert api("DELETE", path).status_code == 204
+    problem(api("DELETE", path), 404, "NOT_FOUND")
+    lines = audited(caplog)
+    assert [(line["action"], line["target_id"]) for line in lines] == [
+        ("mcp made", mcp["id"]),
+        ("key made", key["id"]),
+        ("mcp changed", mcp["id"]),
+        ("mcp deleted", mcp["id"]),
+    ]
+    assert {line["project_id"] for line in lines} == {api.project_id}
+    assert all(line["actor"].startswith("key:") for line in lines)
 
 
 def test_keys_and_deletions_leave_a_line(api: Api, caplog: pytest.LogCaptureFixture) -> None:
@@ -18,7 +47,7 @@ def test_keys_and_deletions_leave_a_line(api: Api, caplog: pytest.LogCaptureFixt
     secret = {"x-internal-secret": SECRET}
     gone = api("DELETE", f"/api/v1/projects/{api.project_id}", key=None, headers=secret)
     assert gone.status_code == 204
-    lines = [vars(one) for one in caplog.records if one.getMessage() == "audited"]
+    lines = audited(caplog)
     assert [(line["action"], line["target_id"]) for line in lines] == [
         ("key made", key_id),
         ("key rotated", key_id),

@@ -97,11 +97,12 @@ def test_documents_take_so_many_bytes_and_a_shorter_one_is_always_taken(api: Api
 
 def test_an_upload_counts_from_its_completion_on(api: Api) -> None:
     table = api.table(random_text(50_000, 1))
-    large, small = begin(api, table), begin(api, table)
-    put(api, large, to_json(random_text(160_000, 2)).encode())
+    too_long, fits = (to_json(random_text(each, 2)).encode() for each in (160_000, 120_000))
+    large, small = begin(api, table, too_long), begin(api, table, fits)
+    put(api, large, too_long)
     path = f"{uploads(table)}/{large['upload_id']}/complete"
     is_full(api("POST", path), "document_bytes", stored(api), BYTES)
-    put(api, small, to_json(random_text(120_000, 3)).encode())
+    put(api, small, fits)
     before = stored(api)
     complete(api, table, small)
     assert stored(api) == before + 120_002

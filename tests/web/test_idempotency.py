@@ -15,6 +15,7 @@ from tests.builders import english
 from tests.web.api import SECRET, Api, answer, problem
 
 REPLAYED = "idempotency-replayed"
+UPLOAD = {"format": "json", "size": 1}
 
 
 def post(
@@ -41,7 +42,7 @@ def requests_of(api: Api) -> dict[str, tuple[str, dict[str, Any]]]:
         "mcp key": (f"/api/v1/mcps/{mcp['id']}/keys", {}),
         "rotation": (f"{project}/keys/{key_id}/rotate", {}),
         "mcp rotation": (f"/api/v1/mcps/{mcp['id']}/keys/{mcp_key_id}/rotate", {}),
-        "upload": (f"/api/v1/tables/{table['id']}/uploads", {"format": "json"}),
+        "upload": (f"/api/v1/tables/{table['id']}/uploads", UPLOAD),
     }
 
 
@@ -97,8 +98,8 @@ def test_a_request_without_the_header_is_executed_every_time(api: Api) -> None:
 def test_an_upload_under_another_condition_is_another_request(api: Api) -> None:
     path = f"/api/v1/tables/{api.table({})['id']}/uploads"
     headers = {"idempotency-key": "one", "if-match": '"1"'}
-    answer(api("POST", path, json={"format": "json"}, headers=headers), 201)
-    again = post(api, path, {"format": "json"})
+    answer(api("POST", path, json=UPLOAD, headers=headers), 201)
+    again = post(api, path, UPLOAD)
     problem(again, 422, "IDEMPOTENCY_KEY_REUSED")
 
 

@@ -24,13 +24,13 @@ def test_what_was_made_is_at_its_location(api: Api) -> None:
     assert answer(api("GET", tool), 200)["name"] == "new"
     mcp = made(api, "/api/v1/mcps", own)
     assert answer(api("GET", mcp), 200)["name"] == "new"
-    upload = made(api, f"{table}/uploads", {"format": "json"})
+    upload = made(api, f"{table}/uploads", {"format": "json", "size": 2})
     assert answer(api("GET", upload), 200)["status"] == "pending"
 
 
 def test_an_import_that_goes_on_says_where_and_when_to_ask(api: Api) -> None:
     uploads = f"/api/v1/tables/{api.table({})['id']}/uploads"
-    new = answer(api("POST", uploads, json={"format": "json"}), 201)
+    new = answer(api("POST", uploads, json={"format": "json", "size": 2}), 201)
     api.parts.objects.contents[new["url"]] = b"{}"
     place = f"{uploads}/{new['upload_id']}"
     response = api("POST", f"{place}/complete")

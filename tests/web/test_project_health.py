@@ -46,7 +46,7 @@ def test_a_new_project_has_nothing(api: Api) -> None:
         {"embedding_tokens": None, "reranks": None},
     )
     assert told["indexes"] == {"live": 0, "building": 0, "evicted": 0, "stalled": 0}
-    assert told["integrity"] == []
+    assert (told["integrity"], told["row_security"]) == ([], True)
 
 
 def test_what_waits_and_what_is_stored_is_counted(api: Api) -> None:

@@ -46,7 +46,7 @@ def test_a_hit_is_the_exact_place_of_its_text(reader: Api, tool: dict[str, Any])
         "legs": ["vector", "keyword"],
         "degraded": [],
     }
-    assert found["index"] == {"status": "ready"}
+    assert found["index"] == {"status": "ready", "not_searched": 1}
 
 
 def test_chinese_is_found_by_chinese(reader: Api, tool: dict[str, Any]) -> None:
@@ -155,6 +155,27 @@ def test_an_index_that_is_not_ready_says_so(api: Api) -> None:
     found = api.search(tool, "lighthouse")
     assert (found["results"], found["index"]["status"]) == ([], "indexing")
     assert found["retrieval"]["degraded"] == ["partial_index"]
+
+
+def test_every_answer_of_a_tool_says_how_many_strings_it_does_not_search(api: Api) -> None:
+    table = api.table({"a": [TEXT, "short", "shorter", " "], "b": "short, too"})
+    tool = api.tool(table, json_path="/a")
+    path = f"/api/v1/tools/{tool['tool_id']}"
+
+    def told() -> set[int]:
+        asked = [
+            answer(api("POST", f"{path}/{way}", json={"query": "lighthouse"}), 200)["index"]
+            for way in ("search", "search/explain", "retrieve")
+        ]
+        return {
+            each["not_searched"]
+            for each in [*asked, answer(api("GET", f"{path}/search-index"), 200)]
+        }
+
+    assert told() == {2}
+    api("PUT", f"/api/v1/tables/{table['id']}/data", params={"pointer": "/a/1"}, json=english(400))
+    api.parts.work()
+    assert told() == {1}
 
 
 def test_a_text_that_changed_is_stale_until_the_new_one_answers(api: Api) -> None:

@@ -20,8 +20,9 @@ def uploads(table: dict[str, Any]) -> str:
     return f"/api/v1/tables/{table['id']}/uploads"
 
 
-def begin(api: Api, table: dict[str, Any], **more: object) -> dict[str, Any]:
-    return answer(api("POST", uploads(table), json={"format": "json", **more}), 201)
+def begin(api: Api, table: dict[str, Any], content: bytes = b"1", **more: object) -> dict[str, Any]:
+    body = {"format": "json", "size": len(content), **more}
+    return answer(api("POST", uploads(table), json=body), 201)
 
 
 def put(api: Api, upload: dict[str, Any], content: bytes) -> None:
@@ -40,19 +41,20 @@ def state(api: Api, table: dict[str, Any], upload: dict[str, Any]) -> dict[str, 
 def test_a_document_goes_the_whole_way_and_is_found(api: Api) -> None:
     table = api.table({})
     tool = api.tool(table)
-    upload = begin(api, table)
+    document = {"a": english(400)}
+    content = json.dumps(document).encode()
+    upload = begin(api, table, content)
     assert (upload["status"], upload["method"]) == ("pending", "PUT")
     assert upload["headers"] == {"Content-Type": "application/json"}
     assert "api_key" not in upload
     made, ends = (datetime.fromisoformat(upload[name]) for name in ("created_at", "expires_at"))
     assert (ends - made).total_seconds() == 900
-    document = {"a": english(400)}
-    put(api, upload, json.dumps(document).encode())
+    put(api, upload, content)
     assert complete(api, table, upload)["status"] == "importing"
     api.parts.work()
     done = state(api, table, upload)
     assert (done["status"], done["revision"], done["last_error"]) == ("done", 2, None)
-    assert done["bytes"] == len(json.dumps(document))
+    assert done["bytes"] == len(content)
     assert done.keys() & {"url", "headers"} == set()
     assert api("GET", f"/api/v1/tables/{table['id']}/data").json() == document
     assert api.search(tool, "harbour winter")["results"]
@@ -67,19 +69,29 @@ def test_what_was_said_of_a_document_is_shown_before_it_is_there(api: Api) -> No
         assert (shown["size"], shown["sha256"], shown["if_revision"]) == (12, "ab" * 32, 1)
         assert shown["bytes"] is None
     unsaid = begin(api, table)
-    assert [unsaid[name] for name in ("size", "sha256", "if_revision")] == [None] * 3
+    assert [unsaid[name] for name in ("sha256", "if_revision")] == [None] * 2
+
+
+def test_nobody_gets_a_place_who_does_not_say_how_many_bytes_come(api: Api) -> None:
+    table = api.table({})
+    refused = api("POST", uploads(table), json={"format": "json"})
+    detail = problem(refused, 422, "INVALID_INPUT")["detail"]
+    assert detail == "body.size: Field required"
+    with api.parts.store.for_project(api.project_id) as work:
+        assert work.uploads.pending(api.project_id, younger_than_s=60) == 0
 
 
 def test_a_url_is_not_to_be_kept_by_caches(api: Api) -> None:
-    made = api("POST", uploads(api.table({})), json={"format": "jsonl"})
+    made = api("POST", uploads(api.table({})), json={"format": "jsonl", "size": 1})
     assert made.headers["cache-control"] == "no-store"
     assert made.json()["headers"] == {"Content-Type": "application/x-ndjson"}
 
 
 def test_numbers_keep_their_digits(api: Api) -> None:
     table = api.table({})
-    upload = begin(api, table)
-    put(api, upload, b"[1.10, 18446744073709551617, 1e-300]")
+    content = b"[1.10, 18446744073709551617, 1e-300]"
+    upload = begin(api, table, content)
+    put(api, upload, content)
     complete(api, table, upload)
     api.parts.work()
     text = api("GET", f"/api/v1/tables/{table['id']}/data").text
@@ -88,8 +100,9 @@ def test_numbers_keep_their_digits(api: Api) -> None:
 
 def test_a_bad_document_says_what_is_wrong_with_it(api: Api) -> None:
     table = api.table({"old": 1})
-    upload = begin(api, table, format="jsonl")
-    put(api, upload, b'1\n{"a": "\\u0000"}\n')
+    content = b'1\n{"a": "\\u0000"}\n'
+    upload = begin(api, table, content, format="jsonl")
+    put(api, upload, content)
     complete(api, table, upload)
     api.parts.work()
     failed = state(api, table, upload)
@@ -104,8 +117,8 @@ def test_a_bad_document_says_what_is_wrong_with_it(api: Api) -> None:
 
 def test_a_key_that_stands_twice_fails_with_a_reason(api: Api) -> None:
     table = api.table({})
-    upload = begin(api, table)
     shadowed = b'{"a": "\\u0000", "a": 1}'  # Python sees the last one only, Postgres all
+    upload = begin(api, table, shadowed)
     put(api, upload, shadowed)
     complete(api, table, upload)
     api.parts.work()
@@ -115,15 +128,15 @@ def test_a_key_that_stands_twice_fails_with_a_reason(api: Api) -> None:
 def test_if_match_holds_until_the_import(api: Api) -> None:
     table = api.table(1)
     path = f"/api/v1/tables/{table['id']}/data"
-    matching = api("POST", uploads(table), json={"format": "json"}, headers={"if-match": '"1"'})
-    upload = answer(matching, 201)
+    body, first = {"format": "json", "size": 1}, {"if-match": '"1"'}
+    upload = answer(api("POST", uploads(table), json=body, headers=first), 201)
     assert api("PUT", path, json=2).status_code == 200
     put(api, upload, b"3")
     complete(api, table, upload)
     api.parts.work()
     assert state(api, table, upload)["last_error"]["code"] == "CONFLICT"
     assert api("GET", path).json() == 2
-    late = api("POST", uploads(table), json={"format": "json"}, headers={"if-match": '"1"'})
+    late = api("POST", uploads(table), json=body, headers=first)
     problem(late, 409, "CONFLICT")
 
 
@@ -138,15 +151,16 @@ def test_completing_before_the_document_is_there_is_a_conflict(api: Api) -> None
     "body",
     [
         {},
-        {"format": "csv"},
-        {"format": "JSON"},
+        {"size": 1},
+        {"format": "csv", "size": 1},
+        {"format": "JSON", "size": 1},
         {"format": "json", "size": 0},
         {"format": "json", "size": "5"},
         {"format": "json", "size": True},
-        {"format": "json", "sha256": "ab"},
-        {"format": "json", "sha256": "g" * 64},
-        {"format": "json", "sha256": "a" * 64 + "\n"},
-        {"format": "json", "key": "uploads/1/1"},
+        {"format": "json", "size": 1, "sha256": "ab"},
+        {"format": "json", "size": 1, "sha256": "g" * 64},
+        {"format": "json", "size": 1, "sha256": "a" * 64 + "\n"},
+        {"format": "json", "size": 1, "key": "uploads/1/1"},
     ],
 )
 def test_what_an_upload_may_say_is_strict(reader: Api, body: object) -> None:
@@ -173,7 +187,7 @@ def test_uploads_of_others_are_not_there(api: Api) -> None:
         ("POST", f"{uploads(own)}/{upload['upload_id']}/complete"),
     ]
     for method, where in requests:
-        body = {"format": "json"} if where.endswith("uploads") else None
+        body = {"format": "json", "size": 1} if where.endswith("uploads") else None
         problem(stranger(method, where, json=body), 404, "NOT_FOUND")
         problem(stranger(method, where, json=body, key="wrong"), 401, "UNAUTHENTICATED")
 
@@ -201,7 +215,7 @@ def test_more_uploads_than_a_project_may_leave_open_are_refused(api: Api) -> Non
     table = api.table({})
     for _ in range(MAX_PENDING):
         begin(api, table)
-    refused = api("POST", uploads(table), json={"format": "json"})
+    refused = api("POST", uploads(table), json={"format": "json", "size": 1})
     body = problem(refused, 409, "TOO_MANY_UPLOADS")
     assert (body["retryable"], body["retryAfterMs"]) == (True, 60_000)
     stranger = api.stranger()

@@ -96,11 +96,11 @@ def test_a_restored_version_is_a_new_revision_and_is_found_again(api: Api) -> No
 def test_a_large_version_is_restored_as_an_upload(api: Api) -> None:
     document = {"a": ["x" * 1_000] * 7_000}
     table = api.table({})
-    upload = answer(
-        api("POST", f"/api/v1/tables/{table['id']}/uploads", json={"format": "json"}), 201
-    )
-    api.parts.objects.contents[upload["url"]] = json.dumps(document).encode()
-    path = f"/api/v1/tables/{table['id']}/uploads/{upload['upload_id']}"
+    content = json.dumps(document).encode()
+    uploads = f"/api/v1/tables/{table['id']}/uploads"
+    upload = answer(api("POST", uploads, json={"format": "json", "size": len(content)}), 201)
+    api.parts.objects.contents[upload["url"]] = content
+    path = f"{uploads}/{upload['upload_id']}"
     answer(api("POST", f"{path}/complete"), 202)
     api.parts.work()
     put(api, table, 1)

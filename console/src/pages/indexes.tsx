@@ -139,6 +139,7 @@ function State({ index }: { index: AnyIndex }): VNode {
       </p>
       {status === "stalled" ? <p class="bar bad" role="alert"><span>{t().stalled(error ? moment(error.at) : "–")}</span></p> : <Progress of={index.nodes} status={status} long />}
       <p><Counts of={index.nodes} />{"next_attempt_at" in index && index.next_attempt_at ? <span class="dim"> · {t().next} {due(index.next_attempt_at)}</span> : null}</p>
+      {"not_searched" in index && index.not_searched ? <p class="dim num">{statusTexts().notSearched(index.not_searched)}</p> : null}
       {error ? <p class={status === "error" ? "bar bad" : "bar warn"}><span><code class="code">{error.code}</code> <bdi>{error.message}</bdi> <span class="dim">{moment(error.at)}</span></span></p> : null}
       {"hint" in index && index.hint ? <p class="bar note"><span>{hintText(index.hint, index.longest_string ?? 0)} <code class="code">{index.hint}</code></span></p> : null}
     </section>

@@ -7,6 +7,7 @@ import { codeText, t as common } from "../i18n/common";
 import { num } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import { searchTexts as t, strategies } from "../i18n/search";
+import { statusTexts } from "../i18n/status";
 import { textTexts } from "../i18n/text";
 import { lastQuestion } from "../judgedsets";
 import { ensureLists, tableName, toolName, tools } from "../lists";
@@ -292,6 +293,7 @@ function Head({ first }: { first: Explained }): VNode {
       {project?.counts.hidden ? <button class="quiet small" onClick={() => change({ low: 1 })}>{t().hidden(project.counts.hidden)}</button> : null}
       {project?.counts.gone ? <span>{t().goneCount(project.counts.gone)}</span> : null}
       {project?.truncated ? <span>{t().truncated}</span> : null}
+      {first.index.not_searched ? <span>{statusTexts().notSearched(first.index.not_searched)}</span> : null}
       <span class="badge">{first.retrieval.mode_used} · {first.explain.fusion.kind}</span>
     </p>
   );

@@ -4,6 +4,7 @@ import type { Id, Schema } from "../api";
 import { codeText } from "../i18n/common";
 import { num } from "../i18n/language";
 import { partTexts, searchTexts as t } from "../i18n/search";
+import { statusTexts } from "../i18n/status";
 import { tableName } from "../lists";
 import { href } from "../router";
 import { Copy } from "./copy";
@@ -27,6 +28,7 @@ export function Passages({ answer }: { answer: Retrieved }): VNode {
         {t().budget(accounting.used, accounting.limit, accounting.tokenizer)}
         {accounting.below_min_score ? ` · ${t().below(accounting.below_min_score)}` : ""}
         {accounting.dropped.length ? ` · ${t().dropped(accounting.dropped.length)}` : ""}
+        {answer.index.not_searched ? ` · ${statusTexts().notSearched(answer.index.not_searched)}` : ""}
       </p>
       {results.length ? null : <Empty text={codeText(answer.hint ?? "no_match")} code={answer.hint ?? "no_match"} />}
       <ol class="plain stack">

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -47,9 +47,9 @@ _REASONS: tuple[tuple[type[Exception], str], ...] = (
 class JwtTokens:
     """The port ``AccessTokens``."""
 
-    def __init__(self, issuer: str, audience: str, clock: Clock) -> None:
+    def __init__(self, issuer: str, audiences: Sequence[str], clock: Clock) -> None:
         self._issuer = issuer
-        self._audience = audience
+        self._audiences = audiences
         self._keys = IssuerKeys(issuer, clock)
 
     def claims_of(self, token: str) -> Mapping[str, object]:
@@ -65,7 +65,7 @@ class JwtTokens:
                 key,
                 algorithms=ALGORITHMS,
                 issuer=self._issuer,
-                audience=self._audience,
+                audience=self._audiences,
                 leeway=LEEWAY_S,
                 options={"require": ["exp", "iss", "aud"], "enforce_minimum_key_length": True},
             )

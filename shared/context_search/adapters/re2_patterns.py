@@ -2,7 +2,8 @@
 
 RE2 takes linear time, and yet minutes for some patterns; nothing interrupts a call. So the process
 that answers requests never loads it. The other one (``re2_worker.py``) has an empty environment, no
-open file but its pipes, and no life of its own: it ends with its pattern.
+open file but its pipes, and no life of its own: it ends with its pattern. Nor can it read the
+environment or the memory of this one, which is of the same user.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ _LENGTH = struct.Struct("<I")
 # The answer to a text begins with why it is refused, and matches without characters.
 _ANSWER = struct.Struct("<II")
 _PART_OF_CHARACTER, _TOO_MANY = 1, 2
+_SET_DUMPABLE = 4  # <sys/prctl.h>
 _WORKER = Path(__file__).with_name("re2_worker.py")
 # What RE2 says of patterns, word for word; its messages also quote them.
 _TOO_LARGE = "pattern too large - compile failed"
@@ -224,6 +226,7 @@ class _Worker:
         if found is None or found.origin is None:
             raise RuntimeError("google-re2 is not installed")
         folder = Path(found.origin).parents[1]
+        _close_to_other_processes()
         self._process = subprocess.Popen(  # noqa: S603 - our own program; patterns go to its input
             [sys.executable, "-I", "-S", str(_WORKER), str(folder)],
             stdin=subprocess.PIPE,
@@ -288,6 +291,18 @@ class _Worker:
         frame = bytes(self._got[:length])
         del self._got[:length]
         return frame
+
+
+def _close_to_other_processes() -> None:
+    """Takes ``/proc/<this process>/environ`` and ``mem`` from other processes of the same user.
+
+    Elsewhere than on Linux there is no such folder. See prctl(2), ``PR_SET_DUMPABLE``.
+    """
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415 - most processes never search for a pattern
+
+        if ctypes.CDLL(None, use_errno=True).prctl(_SET_DUMPABLE, 0, 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "this process cannot be closed to others")
 
 
 def _environment() -> dict[str, str]:

@@ -50,16 +50,18 @@ class S3Objects:
     client: S3Client
     bucket: str
 
-    def sign_put(
-        self, key: str, *, content_type: str, size: int | None, expires_s: int
-    ) -> SignedPut:
+    def sign_put(self, key: str, *, content_type: str, size: int, expires_s: int) -> SignedPut:
         """The length is signed, so that S3 refuses another one."""
         if not self.bucket:
             raise ObjectsUnavailableError("UPLOAD_BUCKET is not set")
-        length = {} if size is None else {"ContentLength": size}
         url = self.client.generate_presigned_url(
             "put_object",
-            Params={"Bucket": self.bucket, "Key": key, "ContentType": content_type, **length},
+            Params={
+                "Bucket": self.bucket,
+                "Key": key,
+                "ContentType": content_type,
+                "ContentLength": size,
+            },
             ExpiresIn=expires_s,
         )
         return SignedPut(url, {"Content-Type": content_type})

@@ -60,7 +60,7 @@ class AccessParts:
         def tokens() -> AccessTokens:
             from context_search.adapters.jwt_tokens import JwtTokens  # noqa: PLC0415
 
-            return JwtTokens(known.issuer, known.audience, self.live.clock)
+            return JwtTokens(known.issuer, known.audiences, self.live.clock)
 
         return tokens
 

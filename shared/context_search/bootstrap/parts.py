@@ -392,10 +392,12 @@ class Parts(LiveSettings):
     @cached_property
     def tables(self) -> ManageTables:
         """The use cases of projects and tables."""
-        from context_search.domain.uploads import MAX_UPLOAD_BYTES  # noqa: PLC0415
-        from context_search.services.catalog.tables import ManageTables  # noqa: PLC0415
+        from context_search.services.catalog.tables import (  # noqa: PLC0415
+            MAX_CHANGED_BYTES,
+            ManageTables,
+        )
 
-        most = min(MAX_UPLOAD_BYTES, self.editing.longest_document)
+        most = min(MAX_CHANGED_BYTES, self.editing.longest_document)
         bounds = self.settings.project_bounds
         return ManageTables(self.store, max_changed_bytes=most, bounds=bounds)
 

@@ -124,7 +124,9 @@ class NewApiKey:
     """A key before it is stored.
 
     ``lifetime_s`` None: it does not expire by itself. ``ends_by``: it ends then at the latest.
-    ``made_by``: the key that asks for it; None: an operator or a token does.
+    ``made_by``: the key that asks for it; None: an operator or a token does. ``actor``: who asks
+    with a token, as in the versions of documents; None: that of the key that asks.
+    ``else_actor``: where nobody is found so.
     """
 
     name: str | None
@@ -135,6 +137,8 @@ class NewApiKey:
     ends_by: datetime | None = None
     kind: KeyKind = "standard"
     made_by: int | None = None
+    actor: str | None = None
+    else_actor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,7 @@ class ApiKey:
     """A stored key, of which only the first characters are known.
 
     ``made_by``: the key that it was made with; None: an operator's, a token's, or nobody noted it.
+    ``actor``: who made it with a token, or with a key that was made so.
     """
 
     id: int
@@ -154,6 +159,7 @@ class ApiKey:
     revoked_at: datetime | None = None
     kind: KeyKind = "standard"
     made_by: int | None = None
+    actor: str | None = None
 
     @property
     def lifetime_s(self) -> float | None:
@@ -242,15 +248,22 @@ def caller_of_claims(claims: Mapping[str, object], project_claim: str) -> Token:
 
     ``project_claim`` names the claim that holds the project's id, a positive integer or its
     decimal text. Scopes are those of ours in ``scope`` (RFC 9068, 2.2.3) or ``scp``, separated by
-    spaces or in a list; others mean nothing here. Without any, nothing is permitted.
+    spaces or in a list; others mean nothing here. Without any, nothing is permitted. A token that
+    an agent had made for ``/mcp`` permits on every route what an agent may: providers put scopes
+    into tokens by rule, whatever was asked for.
     Raises UnauthenticatedError for a token of no project.
     """
     project_id = _project_id(claims.get(project_claim))
     if project_id is None:
         raise UnauthenticatedError("the token names no project")
     granted = _words(claims["scope"] if "scope" in claims else claims.get("scp"))
-    every: tuple[Permission, ...] = get_args(Permission)
-    return Token(project_id, frozenset(p for p in every if p in granted))
+    allowed = MCP_PERMISSIONS if _is_for_agents(claims) else ALL_PERMISSIONS
+    return Token(project_id, frozenset(p for p in allowed if p in granted))
+
+
+def _is_for_agents(claims: Mapping[str, object]) -> bool:
+    """Says whether one of the audiences is an MCP endpoint, also where another one is not."""
+    return any(str(each).rstrip("/").endswith("/mcp") for each in _words(claims.get("aud")))
 
 
 def _project_id(claim: object) -> int | None:

@@ -75,12 +75,16 @@ HELD: tuple[Held, ...] = ("tables", "document_bytes", "tools", "keys")
 
 @dataclass(frozen=True, slots=True)
 class ProjectBounds:
-    """How much of each kind a project may hold. What it holds over a bound stays as it is."""
+    """How much of each kind a project may hold. What it holds over a bound stays as it is.
+
+    ``token_key_s``: seconds that a key made with a token lives at most; None: for ever.
+    """
 
     tables: int = 20_000
     document_bytes: int = 20 * 10**9
     tools: int = 20_000
     keys: int = 1_000
+    token_key_s: float | None = 90 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Progress:
     ``chunks_count`` counts the chunks cut so far, ``indexed_chunks_count`` those that turbopuffer
     has acknowledged. ``next_attempt_at`` is the earliest of a queued node. ``refused`` says of
     which tables of the index the document cannot be indexed as it is, and why: with ``table_id``,
-    the latest first, at most MOST_REFUSED.
+    the latest first, at most MOST_REFUSED. ``not_searched``: see ``IndexState``.
     """
 
     status: IndexStatus
@@ -55,6 +55,24 @@ class Progress:
     last_error: dict[str, object] | None
     next_attempt_at: datetime | None = None
     refused: list[dict[str, object]] = field(default_factory=list)
+    not_searched: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """How an index is when a search asks it.
+
+    ``not_searched``: number of strings of a scope that no search finds, because they are shorter
+    than the threshold, too long, or given up; blank ones do not count. None: nobody has counted.
+    """
+
+    status: IndexStatus
+    not_searched: int | None
+
+
+def given_up(states: Mapping[NodeState, int]) -> int:
+    """Returns how many nodes nobody takes up until something changes."""
+    return states.get("quarantined", 0) + states.get("skipped", 0)
 
 
 def index_status(

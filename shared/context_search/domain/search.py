@@ -74,12 +74,16 @@ class QuestionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is searched: an index as far as ``reach`` goes, ranked as ``search`` says."""
+    """What is searched: an index as far as ``reach`` goes, ranked as ``search`` says.
+
+    ``not_searched``: strings of the scope that the index does not have, see ``IndexState``.
+    """
 
     index: Index
     reach: Reach
     search: SearchConfig
     status: IndexStatus
+    not_searched: int | None = None
     used: Weights | None = None
 
     @property

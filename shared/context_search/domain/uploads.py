@@ -48,15 +48,16 @@ def longest_document(memory: int | None, memory_a_byte: int = MEMORY_A_BYTE) -> 
 class NewUpload:
     """What a caller says of a document before it is there.
 
-    ``size`` (bytes) and ``sha256`` (hex) are checked when it is read, where they are given;
-    ``if_revision`` is the revision that the table must have then. ``from_revision``: the document
-    is a version of the table, and is there already. ``actor`` and ``request_id`` say who asked.
+    S3 takes exactly ``size`` bytes. ``sha256`` (hex) is checked when the document is read, where it
+    is given; ``if_revision`` is the revision that the table must have then. ``from_revision``: the
+    document is a version of the table, and is there already. ``actor`` and ``request_id`` say who
+    asked.
     """
 
     project_id: int
     table_id: int
     format: UploadFormat
-    size: int | None = None
+    size: int
     sha256: str | None = None
     if_revision: int | None = None
     from_revision: int | None = None
@@ -68,7 +69,8 @@ class NewUpload:
 class Upload:
     """One document on its way into a table, and how far it has come.
 
-    ``table_id`` is None when the table is gone for good. ``bytes`` is the length of what was
+    ``table_id`` is None when the table is gone for good. ``size`` is None where a release made it
+    that did not ask for it, which is at most a day ago. ``bytes`` is the length of what was
     uploaded, ``revision`` the table's after the import, ``runs`` how many imports began without
     having ended so far. ``last_error`` is ``{code, message, retryable}``.
     """

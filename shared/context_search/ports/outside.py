@@ -49,7 +49,7 @@ class TokenCounter(Protocol):
 
 
 class AccessTokens(Protocol):
-    """The tokens of one issuer for one audience."""
+    """The tokens of one issuer for audiences of ours."""
 
     def claims_of(self, token: str) -> Mapping[str, object]:
         """Returns the claims of a token that is genuine, for us, and has not expired.
@@ -165,10 +165,8 @@ class SignedPut:
 class Objects(Protocol):
     """S3. Raises ObjectsUnavailableError when it does not answer."""
 
-    def sign_put(
-        self, key: str, *, content_type: str, size: int | None, expires_s: int
-    ) -> SignedPut:
-        """Returns a request that stores an object; with ``size``, one of exactly so many bytes."""
+    def sign_put(self, key: str, *, content_type: str, size: int, expires_s: int) -> SignedPut:
+        """Returns a request that stores an object of exactly ``size`` bytes."""
         ...
 
     def size(self, key: str) -> int | None:

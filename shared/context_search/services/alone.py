@@ -10,28 +10,28 @@ from context_search.ports.store import Store
 
 
 @contextmanager
-def alone(store: Store, project_id: int, pool: str, *, lease_s: float) -> Iterator[bool]:
-    """Yields whether the caller is the only one with the work that ``pool`` names.
+def alone(store: Store, project_id: int, pool: str, *, lease_s: float) -> Iterator[str | None]:
+    """Yields the holder, where the caller is the only one with the work that ``pool`` names.
 
     A worker that is killed keeps the others away no longer than ``lease_s``: it should be how long
-    the caller can live.
+    the caller can live, unless the holder renews it.
     """
-    with permitted(store, project_id, pool, 1, lease_s=lease_s) as is_alone:
-        yield is_alone
+    with permitted(store, project_id, pool, 1, lease_s=lease_s) as holder:
+        yield holder
 
 
 @contextmanager
 def permitted(
     store: Store, project_id: int, pool: str, size: int, *, lease_s: float
-) -> Iterator[bool]:
-    """Yields whether the caller is one of at most ``size`` with the work that ``pool`` names."""
+) -> Iterator[str | None]:
+    """Yields the holder, where the caller is one of at most ``size`` with the work of ``pool``."""
     with store.for_project(project_id) as work:
         holder = work.permits.take(pool, size=size, count=1, lease_s=lease_s)
     if holder is None:
-        yield False
+        yield None
         return
     try:
-        yield True
+        yield holder
     finally:
         with suppress(ContextSearchError), store.for_project(project_id) as work:
             work.permits.give_back(pool, holder)

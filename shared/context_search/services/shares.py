@@ -42,4 +42,4 @@ def waiting(store: Store, project_id: int) -> Iterator[bool]:
     """Yields whether the caller may wait: a few requests of a project wait at a time."""
     pool = wait_pool(project_id)
     with permitted(store, project_id, pool, WAITS_PER_PROJECT, lease_s=LEASE_S) as may_wait:
-        yield may_wait
+        yield may_wait is not None

@@ -1,23 +1,39 @@
-"""Lines that say who made, rotated, revoked or deleted something: ids only."""
+"""Lines that say who made, changed, rotated, revoked or deleted something: ids only."""
 
 from __future__ import annotations
 
-from aws_lambda_powertools import Logger
+from dataclasses import dataclass
+from typing import Annotated
 
+from aws_lambda_powertools import Logger
+from fastapi import Depends, Request
+
+from context_search.domain.access import Principal
 from context_search.web.border import request_id
 
-_log = Logger(service="create_tool", child=True)
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Writes to the log of the function that serves the request."""
+
+    log: Logger
+
+    def tell(self, action: str, caller: Principal, target_id: int | str) -> None:
+        """Writes what a caller did to which id. ``target_id`` may be an actor, too."""
+        self.log.info(
+            "audited",
+            extra={
+                "request_id": request_id(),
+                "project_id": caller.project_id,
+                "actor": caller.actor,
+                "action": action,
+                "target_id": target_id,
+            },
+        )
 
 
-def tell_done(action: str, project_id: int, actor: str | None, target_id: int) -> None:
-    """Writes what was done to which id. ``actor``: as in the versions of documents."""
-    _log.info(
-        "audited",
-        extra={
-            "request_id": request_id(),
-            "project_id": project_id,
-            "actor": actor,
-            "action": action,
-            "target_id": target_id,
-        },
-    )
+async def _audit(request: Request) -> Audit:
+    return Audit(request.app.state.log)
+
+
+Audited = Annotated[Audit, Depends(_audit)]

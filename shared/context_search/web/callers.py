@@ -6,7 +6,8 @@ time, and FastAPI would move plain functions to a thread pool for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import Annotated, Any, Protocol, cast
 
@@ -15,9 +16,14 @@ from fastapi.dependencies.models import Dependant
 from fastapi.security import APIKeyHeader, HTTPBearer
 
 from context_search.domain.access import McpKey, Operator, Permission, Principal
-from context_search.domain.errors import NotFoundError, PermissionDeniedError
+from context_search.domain.errors import (
+    NotFoundError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
 from context_search.services.access.authenticate import BearerAuthenticator, InternalSecrets
 from context_search.services.access.idempotency import Idempotency
+from context_search.web.metrics import Credential, emit_refused
 from context_search.web.query_parameters import IdInPath
 
 TableId = IdInPath
@@ -44,6 +50,19 @@ def bearer_key(request: Request) -> str | None:
     """Returns the key or token of ``Authorization: Bearer <key>``, or None."""
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     return (key.strip() or None) if scheme.lower() == "bearer" else None
+
+
+@contextmanager
+def counting_refusals(
+    request: Request, credential: Credential, shown: str | None
+) -> Iterator[None]:
+    """Counts a credential that is refused, and raises on. Nothing shown is nothing refused."""
+    try:
+        yield
+    except (UnauthenticatedError, PermissionDeniedError) as error:
+        if shown:
+            emit_refused(credential, f"{request.method} {request.scope['route'].path}", error.code)
+        raise
 
 
 CredentialCheck = Callable[[Request], Awaitable[object]]
@@ -95,12 +114,15 @@ def _with_any_of(
     *permissions: Permission,
 ) -> Callable[[Request, _ProjectKey], Awaitable[Principal]]:
     async def check(request: Request) -> Principal:
-        caller = _caller_of(request)
-        if isinstance(caller, McpKey):
-            raise PermissionDeniedError("an MCP key opens MCP only; this route wants a project key")
-        if caller.permissions.isdisjoint(permissions):
-            raise PermissionDeniedError(f"the key has not the scope {' or '.join(permissions)}")
-        return caller
+        with counting_refusals(request, "bearer", bearer_key(request)):
+            caller = _caller_of(request)
+            if isinstance(caller, McpKey):
+                raise PermissionDeniedError(
+                    "an MCP key opens MCP only; this route wants a project key"
+                )
+            if caller.permissions.isdisjoint(permissions):
+                raise PermissionDeniedError(f"the key has not the scope {' or '.join(permissions)}")
+            return caller
 
     async def principal(request: Request, _: _ProjectKey) -> Principal:
         return await check(request)
@@ -110,7 +132,9 @@ def _with_any_of(
 
 
 async def _check_secret(request: Request) -> None:
-    access_of(request).internal_secrets.check(request.headers.get("x-internal-secret"))
+    shown = request.headers.get("x-internal-secret")
+    with counting_refusals(request, "internal secret", shown):
+        access_of(request).internal_secrets.check(shown)
 
 
 async def _internal(request: Request, _: _InternalSecret) -> None:

@@ -262,6 +262,12 @@ def _is_none(value: object) -> bool:
 Absent: TypeAlias = Annotated[T | LeftOut, Field(exclude_if=_is_none)]
 """For a member that is not there when it is None."""
 
+_NOT_SEARCHED = (
+    "Number of strings in the tool's scope that no search finds: shorter than chunk_threshold, too "
+    "long, or given up; blank ones do not count. Absent while nobody has counted, and of a project."
+)
+NotSearched = Annotated[Absent[Count], Field(description=_NOT_SEARCHED)]
+
 
 def next_cursor(next_after: int | None) -> str | None:
     """Returns what a list says of its next page; null on the last one."""

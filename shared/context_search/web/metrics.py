@@ -12,7 +12,7 @@ docs/operations.md lists the names.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
@@ -31,6 +31,8 @@ BILLED = "billed"
 """A service of its own for what all functions are billed: four metrics in all, not four for each
 function.
 """
+ACCESS = "access"
+"""A service of its own for credentials that any function refuses."""
 _NAMESPACE = "context-search"
 METRICS: Mapping[str, frozenset[str]] = {
     MANAGEMENT: frozenset(
@@ -93,8 +95,11 @@ METRICS: Mapping[str, frozenset[str]] = {
             "embedding_tokens_total",
         }
     ),
+    ACCESS: frozenset({"credentials_refused_total", "internal_secrets_refused_total"}),
 }
-"""What CloudWatch counts of each service: 40 metrics, at $0.30 a month each."""
+"""What CloudWatch counts of each service: 42 metrics, at $0.30 a month each."""
+Credential = Literal["bearer", "internal secret", "sign-in code"]
+"""What a caller shows: a key or token, the operator's secret, or a code of the console."""
 _COUNTED: Mapping[Outcome, str] = {
     "indexed": "nodes_indexed_total",
     "handed_over": "nodes_handed_over_total",
@@ -170,6 +175,15 @@ def emit_request(route: str, status: int, seconds: float, code: str | None) -> N
     _emit(MANAGEMENT, values, route=route, status=status, code=code)
 
 
+def emit_refused(credential: Credential, route: str, code: str) -> None:
+    """Counts a credential that was shown and refused; ``code`` is the refusal's."""
+    values = {
+        "credentials_refused_total": 1,
+        "internal_secrets_refused_total": int(credential == "internal secret"),
+    }
+    _emit(ACCESS, values, credential=credential, route=route, code=code)
+
+
 def emit_created(progress: Progress) -> None:
     """Counts a new Search Tool and the big strings that were found in its scope."""
     values = {
@@ -208,6 +222,7 @@ def emit_cleanup(report: CleanupReport) -> None:
         values["nodes_in_quarantine"] = report.readings.quarantined_nodes
         values["indexes_evicted"] = report.readings.evicted_indexes
         values["outbox_age_seconds"] = report.readings.outbox_age_s
+        values["row_security_off"] = int(not report.readings.row_security)
     _emit(CLEANUP, values)
 
 

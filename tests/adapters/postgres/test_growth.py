@@ -61,7 +61,7 @@ def costs(databases: DatabaseFactory, count: int) -> tuple[dict[str, Cost], int]
 def compared_strings(grown: GrownIndex) -> int:
     ahead = read_ahead(grown.store, grown.index.id)
     assert ahead is not None
-    return len(ahead.source.strings(ahead.of, grown.index))
+    return len(ahead.source.strings(ahead.of, grown.index).strings)
 
 
 def grown_blocks(costs: dict[str, Cost], name: str) -> int:
@@ -159,7 +159,7 @@ def test_the_status_of_a_projects_index_costs_the_same_with_more_tables(
 
             def status(expected: str = "ready" if state == "indexed" else "indexing") -> None:
                 with bench.store.for_all("test") as work:
-                    assert work.node_counts.status(index, silent_s=999) == expected
+                    assert work.node_counts.state(index, "", silent_s=999).status == expected
 
             status()
             found.append(measured(module_database, status).blocks)

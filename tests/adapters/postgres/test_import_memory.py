@@ -49,8 +49,9 @@ store = PostgresStore(Database(DatabaseUrl(**json.loads(sys.argv[1])), max_conne
 with store.for_all("test") as work:
     project = work.projects.add("p")
     table = work.tables.add(project.id, "t", "", "{}")
-    made = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3]))
-    work.uploads.save(replace(made, state="importing", bytes=Path(sys.argv[2]).stat().st_size))
+    size = Path(sys.argv[2]).stat().st_size
+    made = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3], size))
+    work.uploads.save(replace(made, state="importing", bytes=size))
 before = most()
 done = ImportDocument(store, store, File()).run(made.id)
 print(json.dumps([done, before, most()]))
@@ -91,7 +92,7 @@ from context_search.services.editing.versions import ManageVersions
 
 caller, versions = ProjectKey(project.id), ManageVersions(store)
 with store.for_all("test") as work:
-    again = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3]))
+    again = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3], size))
     work.uploads.save(replace(again, state="importing", bytes=made.bytes))
 with store.for_all("test") as work:
     work.tables.replace(table.id, '{"small": 1}', expected_revision=None)
@@ -99,7 +100,7 @@ Path("/proc/self/clear_refs").write_text("5")
 importer = ImportDocument(store, store, File())
 dones = [importer.run(again.id)]
 with store.for_all("test") as work:
-    last = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3]))
+    last = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3], size + len("0, ")))
     work.uploads.save(replace(last, state="importing", bytes=made.bytes))
 Path(sys.argv[2]).write_text('[0, ' + Path(sys.argv[2]).read_text()[1:])
 dones.append(importer.run(last.id))  # records the one before

@@ -80,7 +80,7 @@ ASKED: dict[str, Callable[[PostgresUnitOfWork], object]] = {
     "tables": lambda work: work.plans.tables(PLAN, limit=100),
     "pending": lambda work: work.plans.tables(PLAN, limit=100, state="pending"),
     "lock_table": lambda work: work.plans.lock_table(PLAN, 491),
-    "save_table": lambda work: work.plans.save_table(PLAN, PlannedTable(491, 1, 1, 1)),
+    "save_tables": lambda work: work.plans.save_tables(PLAN, [PlannedTable(491, 1, 1, 1)]),
     "strings": lambda work: work.plans.strings(PLAN, 491),
     "matches": lambda work: work.plans.strings_of_matches(PLAN, after=1, limit=9),
     "of a table": lambda work: work.plans.strings_of_matches(PLAN, after=1, limit=9, table_id=491),

@@ -28,7 +28,7 @@ def progress(bench: Workbench, index: Index, scope: str = "") -> Progress:
 def status(bench: Workbench, index: Index) -> IndexStatus:
     current = bench.index(index.id)
     with bench.store.for_all("test") as work:
-        return work.node_counts.status(current, silent_s=100)
+        return work.node_counts.state(current, "", silent_s=100).status
 
 
 def error(code: str, at: str) -> dict[str, object]:
@@ -40,7 +40,7 @@ def test_an_index_without_strings_is_ready(bench: Workbench) -> None:
     assert status(bench, index) == "indexing"  # nobody has looked yet
     bench.enumerate(index)
     counted = progress(bench, index)
-    assert counted == Progress("ready", 0, {}, 0, 0, None, None)
+    assert counted == Progress("ready", 0, {}, 0, 0, None, None, not_searched=1)
     assert status(bench, index) == "ready"
 
 

@@ -129,7 +129,7 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
         key = str(bench.project.id).encode()
         work.keys.add(KeyOwner(bench.project.id), NewApiKey(None, "cs_", key))
         work.keys.add_code(Token(bench.project.id, ALL_PERMISSIONS), key, lifetime_s=60)
-        work.uploads.add(NewUpload(bench.project.id, tool.scope.table_id, "json"))
+        work.uploads.add(NewUpload(bench.project.id, tool.scope.table_id, "json", size=1))
         table = work.tables.find(tool.scope.table_id, project_id=bench.project.id)
         assert table is not None
         work.versions.record(table, 1, Content(7, b"", (key,)), [(key, b"content")])

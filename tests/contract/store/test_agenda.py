@@ -122,7 +122,7 @@ def put_away(bench: Bench) -> None:
 def importing(bench: Bench) -> None:
     table = bench.table({})
     with bench.store.for_all("test") as work:
-        upload = work.uploads.add(NewUpload(table.project_id, table.id, "json"))
+        upload = work.uploads.add(NewUpload(table.project_id, table.id, "json", size=1))
         work.uploads.save(replace(upload, state="importing"))
 
 
@@ -185,7 +185,7 @@ def test_generations_are_due_when_their_time_is_over(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
         building = work.rebuilds.start(index, SMALL, at_once=2)
-        work.comparisons.note_compared(building, index.table_id or 0, 1, [""])
+        work.comparisons.note_compared(building, index.table_id or 0, 1, [""], [0])
         work.rebuilds.switch(building)
     assert due(bench) == KEEP_S
     bench.pass_time(KEEP_S + 10)

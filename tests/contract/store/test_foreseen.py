@@ -31,7 +31,7 @@ def read(bench: Bench, wanted: Reading, foreseen: Reading | None = None) -> Read
             if wanted.tool_id is None
             else work.tools.find_with_index(wanted.tool_id, project_id=wanted.project_id)
         )
-        status = work.node_counts.status(index, silent_s=60)
+        status = work.node_counts.state(index, "", silent_s=60).status
         chunks = work.live_chunks.hydrate(index, wanted.reach, wanted.doc_ids, texts=wanted.texts)
     with bench.store.for_all("test") as work:
         taken = work.permits.take("a", size=1, count=1, lease_s=60)

@@ -172,7 +172,7 @@ def code(bench: Bench, maker: Principal, code_hash: bytes) -> datetime:
         return work.keys.add_code(maker, code_hash, lifetime_s=90.0)
 
 
-def used(bench: Bench, code_hash: bytes) -> ProjectKey | None:
+def used(bench: Bench, code_hash: bytes) -> ProjectKey | Token | None:
     with bench.store.for_all("test") as work:
         return work.keys.use_code(code_hash)
 
@@ -181,12 +181,12 @@ def test_a_code_tells_once_who_has_made_it(bench: Bench) -> None:
     project_id = bench.project().id
     key = add(bench, KeyOwner(project_id), b"k", lifetime_s=900.0)
     maker = ProjectKey(project_id, frozenset({"manage"}), key.expires_at, key.id)
-    token = Token(bench.project().id, ALL_PERMISSIONS)
+    token = Token(bench.project().id, ALL_PERMISSIONS, "0123456789abcdef")
     code(bench, maker, b"one")
     code(bench, token, b"other")
     assert used(bench, b"neither") is None
     assert [used(bench, b"one"), used(bench, b"one")] == [maker, None]
-    assert used(bench, b"other") == ProjectKey(token.project_id)
+    assert used(bench, b"other") == token
 
 
 def test_a_code_that_has_ended_opens_nothing_and_goes_with_the_next(bench: Bench) -> None:
@@ -198,7 +198,7 @@ def test_a_code_that_has_ended_opens_nothing_and_goes_with_the_next(bench: Bench
     assert used(bench, b"old") is None
     code(bench, maker, b"third")
     code(bench, maker, b"old")  # there is room for it again: the row is gone
-    assert [used(bench, b"old"), used(bench, b"new")] == [ProjectKey(maker.project_id)] * 2
+    assert [used(bench, b"old"), used(bench, b"new")] == [maker] * 2
 
 
 def test_a_code_opens_nothing_without_its_makers_key(bench: Bench) -> None:

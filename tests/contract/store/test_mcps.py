@@ -90,6 +90,28 @@ def test_an_instance_sees_what_is_bound_and_enabled(bench: Bench) -> None:
     assert seen(bench, mcp) == [off.id]
 
 
+def test_instances_that_replace_in_a_tool_are_told_of_it(bench: Bench) -> None:
+    table = bench.table({})
+    [tool, other] = [bench.tool(table)[0] for _ in range(2)]
+    mcps = [mcp_of(bench, table) for _ in range(6)]
+    with bench.store.for_all("test") as work:
+        for mcp in mcps:
+            work.mcp_instances.bind(mcp.id, tool.id, status=True)
+            work.mcp_instances.change(mcp.id, McpChanges(replacing="execute"))
+        work.mcp_instances.change(mcps[1].id, McpChanges(replacing="propose"))
+        work.mcp_instances.change(mcps[5].id, McpChanges(replacing="off"))
+        work.mcp_instances.set_status(mcps[2].id, tool.id, status=False)
+        work.mcp_instances.change(mcps[3].id, McpChanges(status=False))
+        work.mcp_instances.unbind(mcps[4].id, tool.id)
+        work.mcp_instances.bind(mcps[4].id, other.id, status=True)
+        found = work.mcp_instances.replacing_in(tool.id, limit=9)
+        assert [(mcp.id, mcp.replacing) for mcp in found] == [
+            (mcps[0].id, "execute"),
+            (mcps[1].id, "propose"),
+        ]
+        assert work.mcp_instances.replacing_in(tool.id, limit=1) == found[:1]
+
+
 def test_a_tool_is_bound_once(bench: Bench) -> None:
     table = bench.table({})
     tool, mcp = bench.tool(table)[0], mcp_of(bench, table)

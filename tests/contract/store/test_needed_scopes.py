@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Index, SearchTool
 from context_search.services.indexing.enumeration import Limits, compare
 from tests.contract.store.bench import OTHER, TEXT, Bench
@@ -65,6 +66,51 @@ def test_a_tool_inside_another_one_comes_and_goes_without_a_comparison(bench: Be
     assert bench.is_compared(index)
     mark_deleted(bench, inner)
     assert bench.is_compared(index)
+
+
+def test_the_short_strings_of_a_new_scope_are_counted_later(bench: Bench) -> None:
+    table = bench.table({"a": [TEXT, "short", " "], "b": "short, too"})
+    _, index = bench.tool(table)
+    bench.enumerate(index)
+    assert not_searched(bench, index) == {"": 2, "/a": None}
+    bench.tool(table, "/a")
+    bench.lose_orders()
+    bench.pass_time(10_000)
+    with bench.store.for_all("test") as work:
+        assert not work.comparisons.follows(index.id)
+        assert work.comparisons.behind(silent_s=60, limit=9) == [(index.id, table.id)]
+        assert (
+            work.agenda.due_in_s(
+                silent_s=60, grace_s=60, keep_previous_s=60, limits=ProjectLimits()
+            )
+            is not None
+        )
+    assert bench.enumerate(index) == []
+    assert not_searched(bench, index) == {"": 2, "/a": 1}
+    with bench.store.for_all("test") as work:
+        assert work.comparisons.follows(index.id)
+        assert work.comparisons.behind(silent_s=0, limit=9) == []
+
+
+def test_strings_that_are_given_up_are_not_searched(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": [TEXT, "short"], "b": OTHER}), "/a")
+    [node_id] = bench.enumerate(index)
+    claim = bench.claim(node_id)
+    with bench.store.for_all("test") as work:
+        work.nodes.quarantine(claim, {"code": "EMBEDDING_REJECTED"})
+    assert not_searched(bench, index) == {"": None, "/a": 2}
+
+
+def not_searched(bench: Bench, index: Index) -> dict[str, int | None]:
+    """What a search and the status say of each scope: the same."""
+    with bench.store.for_all("test") as work:
+        searched = {
+            scope: work.node_counts.state(index, scope, silent_s=60).not_searched
+            for scope in ("", "/a")
+        }
+        told = work.node_counts.progress_of(index, ["", "/a"], silent_s=60)
+    assert {scope: each.not_searched for scope, each in told.items()} == searched
+    return searched
 
 
 def test_what_remains_of_two_tools_is_compared_when_the_larger_one_goes(bench: Bench) -> None:

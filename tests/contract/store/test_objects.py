@@ -15,7 +15,7 @@ from testing.in_memory.uploads import DictObjects
 KEY = "uploads/1/2"
 
 
-def signed(objects: Objects, size: int | None = None) -> SignedPut:
+def signed(objects: Objects, size: int = 1) -> SignedPut:
     return objects.sign_put(KEY, content_type="application/json", size=size, expires_s=60)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import pytest
+
 from tests.contract.store.bench import Bench, PostgresBench
 
 
@@ -17,6 +19,12 @@ def give_back(bench: Bench, holder: str | None, *, pool: str = "a") -> None:
     assert holder is not None
     with bench.store.for_all("test") as work:
         work.permits.give_back(pool, holder)
+
+
+def renew(bench: Bench, holder: str | None, *, pool: str = "a") -> bool:
+    assert holder is not None
+    with bench.store.for_all("test") as work:
+        return work.permits.renew(pool, holder, lease_s=30)
 
 
 def forget(bench: Bench, *, limit: int = 100) -> int:
@@ -65,6 +73,37 @@ def test_a_lease_ends(bench: Bench) -> None:
     assert take(bench, 3) is not None
     give_back(bench, first)  # too late: they are somebody else's
     assert take(bench) is None
+
+
+def test_who_renews_a_lease_keeps_it_until_somebody_else_has_it(bench: Bench) -> None:
+    first = take(bench, 2)
+    bench.pass_time(25)
+    assert renew(bench, first)
+    bench.pass_time(25)
+    assert take(bench, 2) is None
+    bench.pass_time(6)
+    assert renew(bench, first)  # nobody wanted it meanwhile
+    assert not renew(bench, first, pool="b")
+    bench.pass_time(31)
+    second = take(bench, 3)
+    assert not renew(bench, first)
+    assert renew(bench, second)
+    give_back(bench, second)
+    assert not renew(bench, second)
+
+
+def test_nobody_takes_what_is_being_renewed(bench: Bench) -> None:
+    if not isinstance(bench, PostgresBench):
+        pytest.skip("memory has one transaction at a time")
+    holder = take(bench, 3)
+    assert holder is not None
+    bench.pass_time(31)
+    with bench.store.for_all("test") as work:
+        assert work.permits.renew("a", holder, lease_s=0)
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(take, bench, 3).result() is None
+    bench.pass_time(1)
+    assert take(bench, 3) is not None
 
 
 def test_a_pool_may_grow_and_shrink(bench: Bench) -> None:

@@ -37,7 +37,7 @@ def test_tables_are_read_in_order_and_by_state(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         assert work.plans.tables(plan.id, limit=9) == ordered
         assert work.plans.tables(plan.id, after=4, limit=2) == ordered[1:3]
-        work.plans.save_table(plan.id, replace(done, revision_seen=99, matches=99, bytes=99))
+        work.plans.save_tables(plan.id, [replace(done, revision_seen=99, matches=99, bytes=99)])
         assert work.plans.lock_table(plan.id, 9) == done
         assert work.plans.lock_table(plan.id, 5) is None
         assert work.plans.tables(plan.id, limit=9, state="skipped") == [done]

@@ -184,7 +184,7 @@ def test_plans_that_fell_silent_are_told_once_in_that_time(bench: Bench) -> None
     bench.pass_time(100)
     saved(bench, plans[5])
     with bench.store.for_all("test") as work:
-        work.plans.save_table(plans[4].id, table(4))
+        work.plans.save_tables(plans[4].id, [table(4)])
 
     def silent(limit: int = 9) -> list[int]:
         with bench.store.for_all("test") as work:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.progress import IndexStatus, Progress
+from context_search.domain.progress import IndexState, IndexStatus, Progress
 from context_search.services.indexing.enumeration import Limits
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
@@ -18,9 +18,10 @@ def status(bench: Bench, index_id: int, *, silent_s: float = 300) -> IndexStatus
     """The status of an index, the same with counters and without."""
     index = bench.index(index_id)
     with bench.store.for_all("test") as work:
-        cheap = work.node_counts.status(index, silent_s=silent_s)
-        assert cheap == work.node_counts.progress(index, "", silent_s=silent_s).status
-    return cheap
+        cheap = work.node_counts.state(index, "", silent_s=silent_s)
+        whole = work.node_counts.progress(index, "", silent_s=silent_s)
+        assert cheap == IndexState(whole.status, whole.not_searched)
+    return cheap.status
 
 
 def progress(bench: Bench, index_id: int, scope: str = "") -> Progress:

@@ -76,7 +76,7 @@ def test_it_is_compared_when_every_table_is(bench: Bench) -> None:
     assert uncompared(bench, index) == [tables[1].id]
     assert not bench.is_compared(index)
     with bench.store.for_all("test") as work:
-        assert work.node_counts.status(index, silent_s=1e9) == "indexing"
+        assert work.node_counts.state(index, "", silent_s=1e9).status == "indexing"
     bench.compare(index, tables[1])
     assert bench.is_compared(index)
 
@@ -172,7 +172,7 @@ def test_one_over_the_limit_gives_way_and_comes_back_empty(bench: Bench) -> None
         f"_project_{index.project_id}_search_i{index.id}_g2"
     )
     with bench.store.for_all("test") as work:
-        assert work.node_counts.status(evicted, silent_s=1e9) == "evicted"
+        assert work.node_counts.state(evicted, "", silent_s=1e9).status == "evicted"
         assert work.comparisons.behind(silent_s=0, limit=9) == []
         assert work.evictions.revive(index.id)
     assert uncompared(bench, index) == [table.id for table in tables]

@@ -170,7 +170,9 @@ def test_a_skipped_node_keeps_its_text_and_loses_what_was_being_built(bench: Ben
     with bench.store.for_all("test") as work:
         work.nodes.skip(claim, {"code": "PROJECT_FULL", "chunks": 3, "vector_bytes": 1})
         progress = work.node_counts.progress(index, "", silent_s=1e9)
-        assert work.node_counts.status(index, silent_s=1e9) == progress.status == "degraded"
+        assert (
+            work.node_counts.state(index, "", silent_s=1e9).status == progress.status == "degraded"
+        )
     assert progress.states == {"skipped": 1}
     assert progress.last_error is not None
     assert progress.last_error["code"] == "PROJECT_FULL"
@@ -284,7 +286,7 @@ def test_an_evicted_index_is_there_and_empty(bench: Bench) -> None:
     assert used(bench, project) == Usage(0, 0)
     with bench.store.for_all("test") as work:
         progress = work.node_counts.progress(now, "", silent_s=180)
-        assert work.node_counts.status(now, silent_s=180) == progress.status == "evicted"
+        assert work.node_counts.state(now, "", silent_s=180).status == progress.status == "evicted"
         assert work.indexes.with_unsettled_tools(limit=10) == [index.id]
         [tool] = work.tools.of_index(index.id)
         work.tools.write_summary(tool.id, {"status": "evicted"})
@@ -476,7 +478,7 @@ def test_bytes_of_documents_are_those_stored_and_those_that_are_imported(bench: 
     assert empty == 0
     assert 1_000 < stored < 20_000
     with bench.store.for_all("test") as work:
-        upload = work.uploads.add(NewUpload(project.id, table.id, "json"))
+        upload = work.uploads.add(NewUpload(project.id, table.id, "json", size=70_000))
         work.uploads.save(replace(upload, state="importing", bytes=70_000))
     assert held(bench, project, "document_bytes") == stored + 70_000
     with bench.store.for_all("test") as work:

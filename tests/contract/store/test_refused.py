@@ -39,7 +39,7 @@ class Shelf:
         seen = index or self.index
         with self.bench.store.for_all("test") as work:
             progress = work.node_counts.progress(seen, "", silent_s=999)
-            status = work.node_counts.status(seen, silent_s=999)
+            status = work.node_counts.state(seen, "", silent_s=999).status
         assert progress.status == status == ("error" if progress.refused else "ready")
         assert progress.last_error == (progress.refused[0] if progress.refused else None)
         return [(error["table_id"], error["code"]) for error in progress.refused]

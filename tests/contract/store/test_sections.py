@@ -90,7 +90,7 @@ class Desk:
         """How many strings are parsed and hashed for the next comparison."""
         source = self.ahead().source
         assert isinstance(source, ChangedSections)
-        return max(len(source.strings(of, each)) for of, each in self._each())
+        return max(len(source.strings(of, each).strings) for of, each in self._each())
 
     def _each(self) -> list[tuple[ComparedTable, Index]]:
         with self.bench.store.for_all("test") as work:
@@ -110,6 +110,22 @@ class Desk:
             with self.bench.store.for_all("test") as work:
                 known = work.nodes.known(each.generation.id, self.table.id)
             assert {node.pointer_sha256: node.content_hash for node in known} == wanted
+            self._check_short(value, of, each)
+
+    def _check_short(self, value: object, of: ComparedTable, generation: Index) -> None:
+        """How many strings are too short is known of each scope."""
+        with self.bench.store.for_all("test") as work:
+            counted = {
+                scope: work.node_counts.state(generation, scope, silent_s=60).not_searched
+                for scope in of.scopes
+            }
+        assert counted == {
+            scope: sum(
+                len(node.text) < generation.config.threshold
+                for node in string_nodes(value, scope=scope, threshold=1)
+            )
+            for scope in of.scopes
+        }
 
 
 # ---- What somebody does to the document.

@@ -12,7 +12,8 @@ from tests.contract.store.bench import Bench
 
 def new(bench: Bench, table: Table, **more: object) -> Upload:
     with bench.store.for_all("test") as work:
-        wanted = NewUpload(table.project_id, table.id, "json", **more)  # type: ignore[arg-type]
+        said = {"size": 5, **more}
+        wanted = NewUpload(table.project_id, table.id, "json", **said)  # type: ignore[arg-type]
         return work.uploads.add(wanted)
 
 

@@ -8,11 +8,15 @@ import pytest
 
 from context_search.domain.versions import HistoryLimits
 from context_search.ports.outside import Message
+from tests.builders import until
 from tests.faults.chaos.deployment import Deployment
+from tests.faults.chaos.gate import Point
 from tests.faults.chaos.killing import EDITED, Kills, Order, Place
 from tests.faults.chaos.replacing import BECOMES, FIND, Case, Writers
 from tests.faults.chaos.worker_processes import WorkerProcesses
 
+GOES_ON_WITHIN_S = 60.0
+"""A third of it is promised; a worker lives for 120."""
 OVER = "now() - interval '1 second'"
 
 
@@ -127,6 +131,36 @@ def test_an_execution_by_a_worker_may_die_anywhere(
         assert writers.is_written(case, case.plan_id, case.before) == [True, True]
         assert writers.are_replaced(case)
     kills.check()
+
+
+def test_a_plan_goes_on_within_seconds_when_its_worker_is_killed(
+    deployment: Deployment, workers: WorkerProcesses, writers: Writers
+) -> None:
+    """Its second order does it: ``cleanup`` does not run, and the first message is not back."""
+
+    def ordered() -> tuple[Case, Message]:
+        case = writers.previewed(as_large=True)
+        with deployment.parts.database.transaction() as tx:
+            tx.run("UPDATE replace_table SET bytes = 1000 WHERE plan_id = :id", id=case.plan_id)
+        deployment.orders()
+        assert writers.execute(case) == "executing"
+        return case, message_of(deployment)
+
+    calls = workers.do("carry_out", ordered()[1]).calls
+    first_write = next(call for call in calls if "tables.replace" in call)
+    case, message = ordered()
+    killed = workers.do("carry_out", message, at=Point(first_write, 0, "after"))
+    assert killed.killed
+    assert writers.is_written(case, case.plan_id, case.before) == [True, False]
+    deployment.receive(killed.sent)
+
+    def is_done() -> bool:
+        deployment.work()
+        return writers.plan(case).state == "done"
+
+    until(is_done, GOES_ON_WITHIN_S, every_s=0.2)
+    assert writers.is_written(case, case.plan_id, case.before) == [True, True]
+    assert writers.are_replaced(case)
 
 
 def test_an_undo_may_die_anywhere(deployment: Deployment, kills: Kills, writers: Writers) -> None:

@@ -21,7 +21,7 @@ from context_search.ports.editing.versions import Pruned
 from context_search.ports.outside import Clock
 from context_search.ports.store import UnitOfWork
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans, finish, read_ahead
-from context_search.services.editing.one_by_one import OneByOne
+from context_search.services.editing.one_by_one import OneByOne, Turn
 from context_search.services.editing.record import RecordVersions
 from context_search.services.editing.revert_document import RevertDocument
 from context_search.services.editing.rewriting import (
@@ -218,21 +218,20 @@ class DoneBeforeItIs(OneByOne):
     """A document is done in its plan, and then it is written."""
 
     def _write(
-        self, plan: Plan, task: Rewriting, ahead: Rewritten | Refused, *, may_compute: bool
+        self, turn: Turn, task: Rewriting, ahead: Rewritten | Refused, *, may_compute: bool
     ) -> bool:
         if isinstance(ahead, Rewritten) and ahead.after is not None:
-            planned = ahead.source.planned
+            plan, planned = turn.plan, ahead.source.planned
             with self.store.for_project(plan.project_id) as work:
-                work.plans.save_table(
-                    plan.id, replace(planned, state="done", replaced=ahead.done, runs=0)
-                )
+                done = replace(planned, state="done", replaced=ahead.done, runs=0)
+                work.plans.save_tables(plan.id, [done])
             with self.patient.for_project(plan.project_id) as work:
                 locked = self.writer.lock(work, task, ahead, max_bytes=self.writer.max_bytes)
                 assert locked is not None
                 self.writer.write(work, task, plan, locked)
                 work.send_waiting(plan.project_id)
             return True
-        return OneByOne._write(self, plan, task, ahead, may_compute=may_compute)
+        return OneByOne._write(self, turn, task, ahead, may_compute=may_compute)
 
 
 class ManyAtOnce(MemoryPlans):

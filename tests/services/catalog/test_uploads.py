@@ -67,7 +67,8 @@ class UploadSystem(System):
         self, table: Table, content: bytes, form: UploadFormat = "json", **more: object
     ) -> Upload:
         """An upload that is complete; its order waits."""
-        new = NewUpload(self.principal.project_id, table.id, form, **more)  # type: ignore[arg-type]
+        said = {"size": len(content), **more}
+        new = NewUpload(self.principal.project_id, table.id, form, **said)  # type: ignore[arg-type]
         made, signed = self.uploads.create(self.principal, new)
         self.objects.contents[signed.url] = content
         return self.uploads.complete(self.principal, table.id, made.id)
@@ -204,8 +205,7 @@ def test_completing_twice_orders_one_import(system: UploadSystem) -> None:
 
 def test_nothing_is_ordered_before_the_document_is_there(system: UploadSystem) -> None:
     table = system.table(1)
-    new = NewUpload(system.principal.project_id, table.id, "json")
-    upload, signed = system.uploads.create(system.principal, new)
+    upload, signed = begun(system, table)
     with pytest.raises(UploadMissingError):
         system.uploads.complete(system.principal, table.id, upload.id)
     assert system.now(upload).state == "pending"
@@ -218,7 +218,7 @@ def test_nothing_is_ordered_before_the_document_is_there(system: UploadSystem) -
 def test_a_document_over_the_limit_is_not_imported(system: UploadSystem) -> None:
     table = system.table(1)
     with pytest.raises(DocumentTooLargeError):
-        system.upload(table, b'"' + b"x" * 100_000 + b'"')
+        system.upload(table, b'"' + b"x" * 100_000 + b'"', size=100_000)
     assert system.queue.messages == []
     assert [row.upload.state for row in system.memory.rows.uploads.values()] == ["pending"]
 
@@ -248,7 +248,7 @@ def test_a_project_has_only_so_many_uploads_that_nobody_completes(system: Upload
 
 
 def begun(system: UploadSystem, table: Table) -> tuple[Upload, SignedPut]:
-    new = NewUpload(system.principal.project_id, table.id, "json")
+    new = NewUpload(system.principal.project_id, table.id, "json", size=1)
     return system.uploads.create(system.principal, new)
 
 
@@ -318,7 +318,7 @@ def test_an_upload_of_others_is_not_there(system: UploadSystem) -> None:
         with pytest.raises(NotFoundError):
             system.uploads.complete(who, table_id, upload.id)
     with pytest.raises(NotFoundError):
-        system.uploads.create(stranger, NewUpload(stranger.project_id, table.id, "json"))
+        system.uploads.create(stranger, NewUpload(stranger.project_id, table.id, "json", size=1))
 
 
 def test_cleanup_orders_again_what_fell_silent(system: UploadSystem) -> None:
@@ -334,8 +334,7 @@ def test_cleanup_orders_again_what_fell_silent(system: UploadSystem) -> None:
 
 def test_after_a_day_an_upload_is_forgotten_with_its_object(system: UploadSystem) -> None:
     table = system.table(1)
-    new = NewUpload(system.principal.project_id, table.id, "json")
-    _, signed = system.uploads.create(system.principal, new)
+    _, signed = begun(system, table)
     system.objects.contents[signed.url] = b"never completed"
     imported = system.upload(table, b"2")
     system.work()

@@ -21,10 +21,12 @@ from context_search.domain.errors import (
     ReplaceBusyError,
 )
 from context_search.domain.model import Table
-from context_search.ports.outside import Deadline
 from context_search.ports.store import UnitOfWork
+from context_search.services.editing.carry_out import BUSY_WORKER_S
+from context_search.services.editing.one_by_one import LEASE_S
 from context_search.services.editing.record import RecordVersions
 from context_search.services.editing.rewriting import MAX_STRING_CHARS
+from context_search.services.indexing.node_report import RetryLater
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
 from tests.services.editing.replacing import (
@@ -38,6 +40,7 @@ from tests.services.editing.replacing import (
 )
 from tests.stores import StoreInFront
 
+POOL = "documents of plan {}"
 LETTERS = ReplaceRequest("x", "yy")
 
 
@@ -51,6 +54,22 @@ class SlowStore(StoreInFront):
         self, opened: AbstractContextManager[UnitOfWork]
     ) -> AbstractContextManager[UnitOfWork]:
         self.clock.advance(10)
+        return opened
+
+
+@dataclass
+class KilledStore(StoreInFront):
+    """The store of a process that is killed before transaction number ``at``, from 1."""
+
+    at: int
+    begun: int = 0
+
+    def around(
+        self, opened: AbstractContextManager[UnitOfWork]
+    ) -> AbstractContextManager[UnitOfWork]:
+        self.begun += 1
+        if self.begun >= self.at:
+            raise StoppedError
         return opened
 
 
@@ -161,16 +180,24 @@ def test_a_message_that_comes_again_does_nothing(desk: Desk) -> None:
     assert desk.state(tables) == before
 
 
+def overtake(desk: Desk, plan: Plan) -> None:
+    """What another worker does that finds the first one silent."""
+    assert isinstance(desk.clock, ManualClock)
+    desk.clock.advance(LEASE_S + 1)
+    desk.carry_out(plan)
+
+
 @pytest.mark.parametrize("choice", [ALL, SKIP], ids=["abort", "skip"])
 def test_another_worker_may_do_it_all_at_any_moment(choice: Choice) -> None:
-    """The rows of documents decide, also where two workers are at one plan."""
+    """Where the first one has slept through its lease, it writes nothing when it wakes up."""
     for at in range(1, 30):
         clock = ManualClock()
         desk = Desk(MemoryStore(clock), clock)
         tables = desk.make(["x"], ["x x"])
         plan = ordered(desk, choice)
-        slow = desk.while_somebody(at, partial(do_it_all, desk, plan))
-        do_it_all(slow, plan)
+        slow = desk.while_somebody(at, partial(overtake, desk, plan))
+        with suppress(ReplaceBusyError):
+            slow.carry_out(plan)
         assert texts(desk, tables) == [["yy"], ["yy yy"]]
         assert [len(desk.versions(table)) for table in tables] == [2, 2]
         assert [(row.replaced, row.revision_after) for row in desk.rows(plan)] == [(1, 2), (2, 2)]
@@ -181,11 +208,37 @@ def test_another_worker_may_do_it_all_at_any_moment(choice: Choice) -> None:
     raise AssertionError("a worker has fewer transactions")
 
 
-def do_it_all(desk: Desk, plan: Plan) -> None:
-    """What a worker does that asks for no permit."""
-    deadline = Deadline(desk.clock, desk.clock.monotonic() + 900)
-    with desk.plans.rewriting(desk.plan(plan), 5) as task:
-        desk.worker.documents.run(desk.plan(plan), task, deadline)
+@pytest.mark.parametrize("choice", [ALL, SKIP], ids=["abort", "skip"])
+def test_a_worker_writes_nothing_while_another_one_has_the_plan(choice: Choice) -> None:
+    for at in range(1, 30):
+        clock = ManualClock()
+        desk = Desk(MemoryStore(clock), clock)
+        tables = desk.make({"a": "x"}, {"a": "x"})
+        plan = ordered(desk, choice)
+        desk.put(tables[0], "new", "/b")  # to be looked at, where all are
+        found: list[object] = []
+        slow = desk.while_somebody(at, partial(take_turn, desk, plan, tables, found))
+        with suppress(ReplaceBusyError, RetryLater):
+            slow.carry_out(plan)
+        if not found:
+            assert at > 8
+            return
+        assert written(desk, plan, tables) == found[0]
+    raise AssertionError("a worker has fewer transactions")
+
+
+def written(desk: Desk, plan: Plan, tables: Sequence[Table]) -> object:
+    rows = [(row.state, row.revision_after) for row in desk.rows(plan)]
+    return desk.plan(plan).state, rows, texts(desk, tables)
+
+
+def take_turn(desk: Desk, plan: Plan, tables: Sequence[Table], found: list[object]) -> None:
+    """Another worker takes the plan whose worker is silent, and does nothing yet."""
+    assert isinstance(desk.clock, ManualClock)
+    desk.clock.advance(LEASE_S + 1)
+    with desk.store.for_all("test") as work:
+        assert work.permits.take(POOL.format(plan.id), size=1, count=1, lease_s=100)
+    found.append(written(desk, plan, tables))
 
 
 def test_a_worker_that_has_little_time_leaves_the_rest_to_the_next(desk: Desk) -> None:
@@ -221,7 +274,8 @@ def test_the_next_worker_finds_the_plan_free_as_soon_as_it_is_ordered(choice: Ch
 def take_orders(desk: Desk, plan: Plan) -> None:
     """What the next worker does, at once; an order that meets another worker comes late."""
     for _ in desk.orders():
-        assert desk.carry_out(plan) == "done"
+        with suppress(RetryLater):
+            assert desk.carry_out(plan) in ("done", "nothing_to_do")
 
 
 @pytest.mark.parametrize("choice", [SKIP, Choice()])
@@ -314,14 +368,71 @@ def test_a_plan_has_one_worker_at_a_time(desk: Desk, clock: ManualClock) -> None
     tables = desk.make(["x"])
     plan = ordered(desk, SKIP)
     with desk.store.for_all("test") as work:
-        assert work.permits.take(f"documents of plan {plan.id}", size=1, count=1, lease_s=100)
+        assert work.permits.take(POOL.format(plan.id), size=1, count=1, lease_s=100)
     for _ in range(2 * MAX_RUNS):
-        with pytest.raises(ReplaceBusyError):
+        with pytest.raises(RetryLater) as later:
             desk.carry_out(plan)
+        assert later.value.after_s == BUSY_WORKER_S
     assert texts(desk, tables) == [["x"]]
     clock.advance(100)  # it was killed
     assert desk.carry_out(plan) == "done"
     assert texts(desk, tables) == [["yy"]]
+
+
+def killed_at(desk: Desk, plan: Plan, at: int) -> None:
+    """A worker is killed: it gives nothing back."""
+    with pytest.raises(StoppedError):
+        desk.having(store=KilledStore(desk.store, at)).carry_out(plan)
+
+
+def test_a_killed_worker_keeps_a_plan_for_seconds(desk: Desk, clock: ManualClock) -> None:
+    assert LEASE_S + BUSY_WORKER_S <= 20
+    tables = desk.make(["x"], ["x"], ["x"])
+    plan = ordered(desk, SKIP)
+    desk.orders()
+    killed_at(desk, plan, 9)
+    assert [(row.state, row.runs) for row in desk.rows(plan)] == [
+        ("done", 0),
+        ("pending", 1),
+        ("pending", 0),
+    ]
+    assert desk.orders() == [plan.id]  # of who takes the plan
+    with pytest.raises(RetryLater):
+        desk.carry_out(plan)
+    clock.advance(LEASE_S + 1)
+    assert desk.carry_out(plan) == "done"
+    assert texts(desk, tables) == [["yy"], ["yy"], ["yy"]]
+
+
+def test_who_does_a_document_in_which_a_worker_stopped_has_all_its_time(
+    desk: Desk, clock: ManualClock
+) -> None:
+    """The first one may only have been slow: two would stop each other for ever."""
+    tables = desk.make(["x"])
+    plan = ordered(desk, SKIP)
+    for _ in range(2):
+        clock.advance(LEASE_S + 1)
+        killed_at(desk, plan, 6)
+    assert [row.runs for row in desk.rows(plan)] == [2]
+    clock.advance(LEASE_S + 1)
+    with pytest.raises(RetryLater):
+        desk.carry_out(plan)
+    clock.advance(900)
+    assert desk.carry_out(plan) == "done"
+    assert texts(desk, tables) == [["yy"]]
+
+
+def test_a_plan_that_cannot_go_on_ends_in_few_transactions(desk: Desk) -> None:
+    """However many documents it has."""
+    desk.make(*[["x"]] * 250)
+    plan = ordered(desk, SKIP)
+    with desk.store.for_all("test") as work:
+        work.plans.forget_texts(plan.id)
+    counted = desk.with_fault("none", 0)
+    assert counted.carry_out(plan) == "failed"
+    assert {row.reason for row in desk.rows(plan)} == {"MATCHES_DIFFER"}
+    assert isinstance(counted.store, FaultyStore)
+    assert counted.store.begun <= 6
 
 
 def test_a_database_that_is_away_is_no_silent_end(desk: Desk) -> None:

@@ -23,9 +23,11 @@ def test_each_way_of_changing_records_what_it_overwrites() -> None:
     system.tables.replace(system.principal, table.id, 3, pointer="/a/-", request_id="added")
     system.tables.merge(system.principal, table.id, {"b": 1})
     system.tables.remove(system.principal, table.id, pointer="/b")
-    new = NewUpload(system.principal.project_id, table.id, "json", actor="key:7")
+    document = b'{"a": "uploaded"}'
+    project_id = system.principal.project_id
+    new = NewUpload(project_id, table.id, "json", size=len(document), actor="key:7")
     upload, signed = system.uploads.create(system.principal, new)
-    system.objects.contents[signed.url] = b'{"a": "uploaded"}'
+    system.objects.contents[signed.url] = document
     system.uploads.complete(system.principal, table.id, upload.id)
     system.work()
     assert isinstance(system.restore(table, 1), Table)

@@ -42,7 +42,7 @@ def test_the_same_tool_again_indexes_nothing_again() -> None:
     embedded = system.embedder.embedded
     second = system.tool(table, scope="/a")
     assert second.progress.status == "ready"
-    assert not system.queue.messages
+    system.work()  # counts the short strings of the scope
     assert system.embedder.embedded == embedded
 
 

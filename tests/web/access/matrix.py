@@ -94,7 +94,7 @@ ROWS: Mapping[Operation, Row] = {
     ("POST", f"{_TABLES}/data/replace"): Row(MANAGE, 200, {"value": {"strings": ["harbour"]}}),
     ("POST", f"{_TABLES}/data/merge"): Row(MANAGE, 200, {"patch": {"strings": ["harbour"]}}),
     ("POST", f"{_TABLES}/data/remove"): Row(MANAGE, 200, {"json_pointer": "/strings/0"}),
-    ("POST", _UPLOADS): Row(MANAGE, 201, {"format": "json"}),
+    ("POST", _UPLOADS): Row(MANAGE, 201, {"format": "json", "size": 1}),
     ("GET", f"{_UPLOADS}/{{upload_id}}"): Row(MANAGE, 200),
     ("POST", f"{_UPLOADS}/{{upload_id}}/complete"): Row(MANAGE, 202),
     ("GET", _VERSIONS): Row(
@@ -200,6 +200,7 @@ ROWS: Mapping[Operation, Row] = {
     ("DELETE", _PLAN): Row(REPLACE, 204),
     ("POST", f"{_PROJECTS}/keys"): Row(MANAGE | TRUSTED, 201, {}),
     ("GET", f"{_PROJECTS}/keys"): Row(MANAGE, 200, query=_KEYS, looks=_OWN_PAGE),
+    ("DELETE", f"{_PROJECTS}/keys"): Row(MANAGE, 200, query={"actor": "token"}),
     ("DELETE", f"{_PROJECTS}/keys/{{key_id}}"): Row(MANAGE, 204),
     ("POST", f"{_PROJECTS}/keys/{{key_id}}/rotate"): Row(MANAGE, 201, {}),
     ("POST", "/api/v1/console/codes"): Row(MANAGE, 201),
@@ -313,3 +314,44 @@ def expected(row: Row, swapped: frozenset[str]) -> int:
     return next((404 for name in swapped if name not in row.looks), 0) or max(
         row.looks[name] for name in swapped
     )
+
+
+SEARCHES = "search"
+"""The row of every Search Tool: an agent calls it by a name of its own."""
+
+
+@dataclass(frozen=True)
+class AgentRow:
+    """A tool of agents: with which ``replace`` of their MCP instance they have it, and calls of it.
+
+    Each call reaches for strings that no Search Tool of the agent returns any more. Those of
+    ``bounded`` are done with what the agent still sees, those of ``stale`` are refused.
+    """
+
+    opened_by: frozenset[str]
+    bounded: tuple[Mapping[str, Any], ...] = ()
+    stale: tuple[Mapping[str, Any], ...] = ()
+
+
+EXECUTE = frozenset({"execute"})
+PROPOSE = EXECUTE | {"propose"}
+_LETTER = {"find": "a", "replace_with": "x", "case_sensitive": False}
+_WORD = {"find": "harbour", "replace_with": "haven"}
+AGENT_ROWS: Mapping[str, AgentRow] = {
+    SEARCHES: AgentRow(
+        PROPOSE | {"off"},
+        ({"query": "harbour salary pin", "top_k": 20}, {"query": "harbour", "status": "draft"}),
+    ),
+    "replace_preview": AgentRow(
+        PROPOSE,
+        (
+            _LETTER,
+            {**_LETTER, "search_tool": "{search_tool}"},
+            {"find": "draft", "replace_with": "public"},
+            {"find": "public", "replace_with": "draft"},
+        ),
+        ({**_WORD, "plan_id": "{plan_id}"},),
+    ),
+    "replace_execute": AgentRow(EXECUTE, stale=({"plan_id": "{plan_id}", "digest": "{digest}"},)),
+    "replace_undo": AgentRow(EXECUTE, stale=({"plan_id": "{executed_id}"},)),
+}

@@ -18,7 +18,7 @@ from mcp.shared.auth_utils import check_resource_allowed
 from context_search.adapters.postgres.pool import Database
 from context_search.web.app import http_app
 from context_search.web.openapi import every_router
-from tests.issuer import AUDIENCE, Issuer, assembled, running_issuer
+from tests.issuer import AUDIENCE, MCP_AUDIENCE, Issuer, assembled, running_issuer
 from tests.web.access.matrix import (
     INTERNAL,
     PUBLIC,
@@ -49,7 +49,11 @@ def issuer() -> Iterator[Issuer]:
 
 def taking_tokens(parts: LocalParts, issuer: Issuer) -> LocalParts:
     """The same parts, as configured for an issuer."""
-    known = {"jwt_issuer": issuer.url, "jwt_audience": AUDIENCE, "jwt_project_claim": CLAIM}
+    known = {
+        "jwt_issuer": issuer.url,
+        "jwt_audience": (AUDIENCE, MCP_AUDIENCE),
+        "jwt_project_claim": CLAIM,
+    }
     parts.settings = parts.settings.model_copy(update=known)
     return parts
 
@@ -198,6 +202,29 @@ def test_a_token_does_the_work_of_a_project_key(
     tool = api.tool(api.table({"a": "The harbour froze in the winter of 1850. " * 5}))
     parts.work()
     assert api.search(tool, "harbour")["results"]
+
+
+@every_public_route
+@pytest.mark.parametrize("aud", [MCP_AUDIENCE, [AUDIENCE, MCP_AUDIENCE]], ids=["one", "two"])
+def test_a_token_of_an_agent_opens_what_takes_the_scope_search_and_nothing_else(
+    parts: LocalParts, victim: Tenant, issuer: Issuer, operation: Operation, aud: object
+) -> None:
+    token = token_of(victim, issuer, aud=aud)
+    if "search" in ROWS[operation].scopes:
+        nowhere = dict.fromkeys(("project_id", "table_id", "tool_id", "mcp_id"), NOWHERE)
+        asked = request_of(operation, ids_of(operation, victim.ids) | nowhere)
+        assert victim.api(key=token, **asked).status_code in {200, 201, 404}
+        return
+    before = state_without(parts, 0)
+    problem(send(victim, operation, token), 403, "PERMISSION_DENIED")
+    assert state_without(parts, 0) == before
+
+
+def test_a_token_of_an_agent_searches_over_mcp(stranger: Tenant, issuer: Issuer) -> None:
+    headers: Any = {"authorization": f"Bearer {token_of(stranger, issuer, aud=MCP_AUDIENCE)}"}
+    listed = send_mcp(stranger.api, "tools/list", "/mcp", headers)
+    names = [tool["name"] for tool in answer(listed, 200)["result"]["tools"]]
+    assert names == ["secret_one", "secret_two"]
 
 
 def test_a_token_makes_keys_for_no_more_than_it_may_itself(api: Api, issuer: Issuer) -> None:

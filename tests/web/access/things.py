@@ -55,7 +55,7 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
     judged = api("PUT", f"/api/v1/projects/{api.project_id}/judged-sets/mine", json={"lines": ""})
     assert judged.status_code == 201
     uploads = f"/api/v1/tables/{table['id']}/uploads"
-    upload = answer(api("POST", uploads, json={"format": "json"}), 201)
+    upload = answer(api("POST", uploads, json={"format": "json", "size": 1}), 201)
     return {
         **_PAGES,
         "project_id": api.project_id,

@@ -173,7 +173,7 @@ class PostgresUnitOfWork:
             else tool_statement(reading.tool_id, project_id)
         )
         chunks = chunks_statement(index, reading.reach, reading.doc_ids, texts=reading.texts)
-        self._tx.ask_ahead([searched, moving_statement(index), chunks])
+        self._tx.ask_ahead([searched, moving_statement(index, reading.reach.json_pointer), chunks])
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from context_search.domain.access import (
     NewApiKey,
     Principal,
     ProjectKey,
+    Token,
 )
 
 
@@ -22,6 +23,7 @@ class Keys(Protocol):
     def add(self, owner: KeyOwner, new: NewApiKey) -> ApiKey:
         """Stores a key; it expires after its lifetime or at ``ends_by``, whichever comes first.
 
+        Its actor is the one that is given, else that of the key that makes it.
         Raises UnauthenticatedError where the key that makes it is good no more; whoever revokes
         that one waits until this transaction has ended.
         """
@@ -44,7 +46,7 @@ class Keys(Protocol):
         """
         ...
 
-    def use_code(self, code_hash: bytes) -> ProjectKey | None:
+    def use_code(self, code_hash: bytes) -> ProjectKey | Token | None:
         """Returns who made a code, and forgets it: of two at the same moment one gets it.
 
         None for one that has ended, is used, or whose maker's key is revoked or has ended.
@@ -52,11 +54,17 @@ class Keys(Protocol):
         ...
 
     def page(
-        self, owner: KeyOwner, *, after: int, limit: int, kind: KeyKind | None = None
+        self,
+        owner: KeyOwner,
+        *,
+        after: int,
+        limit: int,
+        kind: KeyKind | None = None,
+        actor: str | None = None,
     ) -> list[ApiKey]:
         """Returns keys with ids above ``after``, ascending, revoked and expired ones too.
 
-        ``kind`` None: of every kind.
+        ``kind``, ``actor`` None: of every kind, of everybody.
         """
         ...
 
@@ -81,6 +89,10 @@ class Keys(Protocol):
         Of these the branch stays on which ``asked_by`` is, the key that asks for it: who was made
         with the revoked key does not end its own work.
         """
+        ...
+
+    def revoke_actor(self, project_id: int, actor: str) -> int:
+        """Makes all keys of an actor worthless at once, with his codes; returns how many keys."""
         ...
 
     def expire_within(self, key_id: int, seconds: float) -> None:

@@ -35,6 +35,10 @@ class McpInstances(Protocol):
         """Returns instances with ids above ``after``, ascending."""
         ...
 
+    def replacing_in(self, tool_id: int, *, limit: int) -> list[McpInstance]:
+        """Returns enabled instances whose agents may replace and see that tool, by id."""
+        ...
+
     def change(self, mcp_id: int, changes: McpChanges) -> McpInstance:
         """Changes an instance; what stays as it is stays so while others change it, too."""
         ...

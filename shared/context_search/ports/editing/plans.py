@@ -99,8 +99,8 @@ class Plans(Protocol):
         """Returns a document of a plan; others cannot change it until the transaction ends."""
         ...
 
-    def save_table(self, plan_id: int, table: PlannedTable) -> None:
-        """Writes what may change of a document; and that its plan lives."""
+    def save_tables(self, plan_id: int, tables: Sequence[PlannedTable]) -> None:
+        """Writes what may change of documents; and that their plan lives."""
         ...
 
     def strings(self, plan_id: int, table_id: int) -> list[PlannedString]:

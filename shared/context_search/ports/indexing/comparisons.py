@@ -15,6 +15,7 @@ class Comparisons(Protocol):
         """Notes that a tool needs a scope of an index.
 
         The index has to be compared again, unless it was compared for a scope that contains it.
+        Then only the short strings of the scope are yet to be counted.
         """
         ...
 
@@ -34,11 +35,17 @@ class Comparisons(Protocol):
         ...
 
     def note_compared(
-        self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
+        self,
+        index: Index,
+        table_id: int,
+        revision: int,
+        scopes: Sequence[str],
+        short_strings: Sequence[int] = (),
     ) -> None:
         """Notes which revision of a table, and which scopes, the nodes of a generation are of.
 
-        Their fields are those that the index names.
+        Their fields are those that the index names. ``short_strings``: how many strings of each
+        scope are too short for it; left out where nobody knows.
         Why the table was refused is forgotten, and so is a failure that ``note_failed`` noted.
         """
         ...
@@ -46,6 +53,7 @@ class Comparisons(Protocol):
     def follows(self, index_id: int, table_id: int | None = None) -> bool:
         """Tells whether each live generation follows a table, or all, in one small statement.
 
+        False as well where somebody has yet to count the short strings of a scope.
         Then the failure that ``note_failed`` noted is over, and forgotten.
         """
         ...
@@ -65,6 +73,7 @@ class Comparisons(Protocol):
     def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:
         """Returns pairs of index and table that nobody compared for ``silent_s``.
 
+        Those as well where somebody has yet to count the short strings of a scope.
         The time counts from the last change, order or take. Each pair is taken once in that time.
         Left out are evicted indexes, deleted tables, and pairs that the order book has an order
         for.

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from context_search.domain.model import Index
-from context_search.domain.progress import IndexStatus, NodeProgress, Progress
+from context_search.domain.progress import IndexState, NodeProgress, Progress
 
 
 class NodeCounts(Protocol):
     """Counts of nodes, by state and scope. ``silent_s`` is for how long silence is fine."""
 
-    def status(self, index: Index, *, silent_s: float) -> IndexStatus:
-        """Returns the derived status of an index; cheap, it reads unfinished nodes only."""
+    def state(self, index: Index, scope: str, *, silent_s: float) -> IndexState:
+        """Returns how an index is; cheap, it reads unfinished nodes only."""
         ...
 
     def progress(self, index: Index, scope: str, *, silent_s: float) -> Progress:

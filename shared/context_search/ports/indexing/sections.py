@@ -29,12 +29,14 @@ class ComparedSection:
     """What a generation has of a section.
 
     ``keys``: of each of its nodes the first ``KEY_BYTES`` of ``pointer_sha256``, one after the
-    other. ``pointer_chars``: the length of their pointers, one for each chunk.
+    other. ``pointer_chars``: the length of their pointers, one for each chunk. ``short_strings``:
+    how many of its strings are too short, for each scope of the comparison.
     """
 
     digest: bytes
     keys: bytes
     pointer_chars: int
+    short_strings: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class SectionChanges:
     """What a document is made of that a generation was not compared with, and what is gone.
 
     ``basis``: which comparison this follows, see ``Sections.basis``; None: all sections are new.
-    ``kept_pointer_chars``: the sum of the sections that stay.
+    ``kept_pointer_chars`` and ``kept_short_strings``: the sums of the sections that stay.
     """
 
     revision: int
@@ -51,6 +53,7 @@ class SectionChanges:
     new: Sequence[Section]
     gone: Sequence[ComparedSection]
     kept_pointer_chars: int
+    kept_short_strings: Sequence[int]
 
 
 class Sections(Protocol):

@@ -19,6 +19,13 @@ class Permits(Protocol):
         """
         ...
 
+    def renew(self, pool: str, holder: str, *, lease_s: float) -> bool:
+        """Lets the lease of what ``holder`` has end in ``lease_s`` seconds from now.
+
+        Nobody else takes it until the transaction ends. False: somebody else has it by now.
+        """
+        ...
+
     def give_back(self, pool: str, holder: str) -> None:
         """Frees what ``holder`` has; nothing happens when its lease has ended."""
         ...

@@ -15,12 +15,14 @@ class Readings:
     missing from the queue; 0: none is. The time counts from when it was to be sent first. In a
     project that has nothing in the queue, and of which nobody took anything, it counts from when
     the order was added or was due. An order that waits for a place in its window does not count.
+    ``row_security``: whether the database's own policies bind the role that asks.
     """
 
     active_chunks: int
     quarantined_nodes: int
     evicted_indexes: int
     outbox_age_s: float
+    row_security: bool = True
 
 
 class Gauges(Protocol):

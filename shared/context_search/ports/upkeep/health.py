@@ -30,6 +30,7 @@ class ProjectReadings:
     first that is due has waited. ``indexes`` are those that are not evicted, ``stalled`` those of
     them whose strings wait although no worker is at the project's. ``integrity``: the
     last whole comparison of each live namespace, oldest first, 100 at most. ``errors``: 20 at most.
+    ``row_security``: whether the database's own policies bind the role that asks.
     """
 
     nodes: Mapping[NodeState, int]
@@ -42,6 +43,7 @@ class ProjectReadings:
     stalled: int
     integrity: Sequence[Mapping[str, object]]
     errors: Sequence[ErrorCount]
+    row_security: bool = True
 
 
 class Health(Protocol):

@@ -20,9 +20,10 @@ from context_search.domain.access import (
     Permission,
     Principal,
     ProjectKey,
+    Token,
     in_order,
 )
-from context_search.domain.errors import NotFoundError, PermissionDeniedError
+from context_search.domain.errors import InvalidInputError, NotFoundError, PermissionDeniedError
 from context_search.domain.limits import ProjectBounds
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.bounds import check_bound
@@ -65,13 +66,15 @@ def key_hash(text: str) -> bytes:
 class KeyOptions:
     """What a new key is to be called, how long it is good for, what it may do, what it is for.
 
-    ``lifetime_s`` None: for ever; a key of the console: for a working day.
+    ``lifetime_s`` None: for ever; a key of the console: for a working day. ``actor``: whose it is
+    where the maker is nobody's.
     """
 
     name: str | None = None
     lifetime_s: float | None = None
     permissions: frozenset[Permission] | None = None
     kind: KeyKind = "standard"
+    actor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,9 @@ class ManageKeys:
     def create(self, caller: Principal, mcp_id: int | None, options: KeyOptions) -> ShownKey:
         """Makes a key that may do no more than the caller's, and ends with it at the latest.
 
-        Raises PermissionDeniedError for more permissions or a longer life, ProjectFullError, and
-        NotFoundError where there is no such project.
+        Raises PermissionDeniedError for more permissions or a longer life, InvalidInputError for a
+        longer life than a key made with a token has, ProjectFullError, and NotFoundError where
+        there is no such project.
         """
         wanted = caller.permissions if options.permissions is None else options.permissions
         with self.store.for_project(caller.project_id) as work:
@@ -106,16 +110,22 @@ class ManageKeys:
             usual_s = CONSOLE_KEY_S if options.kind == "console" else None
             asked = replace(options, permissions=wanted, lifetime_s=options.lifetime_s or usual_s)
             made = add_key(work, owner, asked, caller, self.bounds)
-            check_lifetime(made, options.lifetime_s)
+            check_lifetime(made, options.lifetime_s, caller)
             return made
 
     def page(
-        self, caller: Principal, mcp_id: int | None, *, after: int, kind: KeyKind | None = None
+        self,
+        caller: Principal,
+        mcp_id: int | None,
+        *,
+        after: int,
+        kind: KeyKind | None = None,
+        actor: str | None = None,
     ) -> Page[ApiKey]:
-        """Returns keys of a kind, or of all, by id, revoked and expired ones too."""
+        """Returns keys of a kind and of an actor, or of all, by id, revoked and expired too."""
         with self.store.for_project(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
-            keys = work.keys.page(owner, after=after, limit=PAGE + 1, kind=kind)
+            keys = work.keys.page(owner, after=after, limit=PAGE + 1, kind=kind, actor=actor)
             return page_of(keys, lambda key: key.id)
 
     def revoke(self, caller: Principal, mcp_id: int | None, key_id: int) -> None:
@@ -131,20 +141,30 @@ class ManageKeys:
                 raise NotFoundError("there is no such key")
             work.keys.revoke(key.id, asked_by=_key_of(caller))
 
+    def revoke_actor(self, caller: Principal, actor: str) -> int:
+        """Makes worthless at once what somebody made with tokens, and with keys made so.
+
+        Keys of the project and of its MCP instances, the caller's own too, and codes that sign in.
+        Returns how many keys were good before.
+        """
+        with self.store.for_project(caller.project_id) as work:
+            return work.keys.revoke_actor(caller.project_id, actor)
+
     def rotate(
         self, caller: Principal, mcp_id: int | None, key_id: int, *, old_expires_in_s: float
     ) -> ShownKey:
         """Makes a key like an old one, which goes on for a while, so that callers can change over.
 
         What the old one made stays when it ends so; the new one is the caller's making. Same name,
-        permissions and lifetime, up to the end of the caller's. Raises NotFoundError for a key that
-        is not good any more, ProjectFullError, and PermissionDeniedError for one that may do more
+        permissions and lifetime, up to the end of the caller's, and to that of a key made with a
+        token. Same actor, unless the caller has one. Raises NotFoundError for a key that is not
+        good any more, ProjectFullError, and PermissionDeniedError for one that may do more
         than the caller's.
         """
         with self.store.for_project(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
             old = _live_key(work, owner, key_id)
-            options = KeyOptions(old.name, old.lifetime_s, old.permissions, old.kind)
+            options = KeyOptions(old.name, old.lifetime_s, old.permissions, old.kind, old.actor)
             # A key may rotate itself and end at once.
             made = add_key(work, owner, options, caller, self.bounds)
             work.keys.expire_within(old.id, old_expires_in_s)
@@ -174,7 +194,8 @@ def add_key(
 
     A key never may do more than its ``maker``, nor open more through its instance. A key that a
     project key makes ends with that key at the latest, and is revoked with it. The key of an agent
-    that a session of the console makes belongs to the project key behind the session. Raises
+    that a session of the console makes belongs to the project key behind the session. A key that a
+    token makes ends after ``bounds.token_key_s`` at the latest. Raises
     PermissionDeniedError, UnauthenticatedError where that key was revoked meanwhile,
     NotFoundError where the instance was deleted, and ProjectFullError.
     """
@@ -185,15 +206,20 @@ def add_key(
     if owner.mcp_id is not None and isinstance(maker, ProjectKey):
         maker = _behind_session(work, maker)
     ends_by = maker.expires_at if isinstance(maker, ProjectKey) else None
+    lifetime_s = options.lifetime_s
+    if isinstance(maker, Token) and bounds.token_key_s is not None:
+        lifetime_s = min(lifetime_s or math.inf, bounds.token_key_s)
     new = NewApiKey(
         options.name,
         made.prefix,
         made.hash,
         permissions,
-        options.lifetime_s,
+        lifetime_s,
         ends_by,
         options.kind,
         _key_of(maker),
+        maker.actor if isinstance(maker, Token) else None,
+        options.actor,
     )
     return ShownKey(work.keys.add(owner, new), made.text)
 
@@ -238,9 +264,17 @@ def _opened_by(work: UnitOfWork, owner: KeyOwner) -> frozenset[Permission]:
     return mcp.also_opens
 
 
-def check_lifetime(made: ShownKey, wanted_s: float | None) -> None:
-    """Raises PermissionDeniedError where a key was to live longer than the key that makes it."""
-    if (wanted_s or 0) > (made.key.lifetime_s or math.inf):
+def check_lifetime(made: ShownKey, wanted_s: float | None, maker: Caller) -> None:
+    """Raises where a key was to live longer than it does.
+
+    PermissionDeniedError: than the key that makes it; InvalidInputError: than a token's key may.
+    """
+    lifetime_s = made.key.lifetime_s or math.inf
+    if (wanted_s or 0) > lifetime_s:
+        if isinstance(maker, Token):
+            raise InvalidInputError(
+                f"a key that is made with a token lives for {lifetime_s:.0f} seconds at most"
+            )
         raise PermissionDeniedError("a key cannot make one that lives longer than itself")
 
 

@@ -65,7 +65,8 @@ class ManageMcps:
         ``lifetime_s`` is of the key.
         Raises NotFoundError for a tool that is missing or foreign, ConflictError for one twice,
         ProjectFullError, and PermissionDeniedError for a caller who may not search, may not replace
-        what the instance's agents may, or makes a key that would outlive its own.
+        what the instance's agents may, or makes a key that would outlive its own, InvalidInputError
+        where it would live longer than one made with a token may.
         """
         with self.store.for_project(caller.project_id) as work:
             mcp = work.mcp_instances.add(
@@ -75,7 +76,7 @@ class ManageMcps:
                 bind(work, caller, mcp.id, tool_id, status=status)
             owner, options = KeyOwner(caller.project_id, mcp.id), KeyOptions(name, lifetime_s)
             made = add_key(work, owner, options, caller, self.bounds)
-            check_lifetime(made, lifetime_s)
+            check_lifetime(made, lifetime_s, caller)
             return mcp, made
 
     def read(self, caller: Principal, mcp_id: int) -> McpInstance:

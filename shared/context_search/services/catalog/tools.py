@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from context_search.domain.access import Principal, ProjectKey
+from context_search.domain.access import McpInstance, Principal, ProjectKey
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import (
     ConflictError,
@@ -152,6 +152,11 @@ class ManageTools:
                 work.send(CompareIndex(index.id, tool.scope.table_id))
             return tool_status(work, live_tool(work, tool_id, principal), silent_s=self.silent_s)
 
+    def replacing_in(self, principal: Principal, tool_id: int) -> list[McpInstance]:
+        """Returns the first instances whose agents replace in what a tool of the caller returns."""
+        with self.store.for_project(principal.project_id) as work:
+            return work.mcp_instances.replacing_in(tool_id, limit=PAGE)
+
     def take_over(
         self, project_id: int, index_config: Callable[[str | None], IndexConfig], *, after: int
     ) -> Adoption:
@@ -196,9 +201,11 @@ class ManageTools:
             note_use(work, index)
             work.comparisons.cover(index.id, tool_id=tool_id, scope=wanted.scope.json_pointer)
             _name_fields(work, index)
-            is_done = work.comparisons.follows(index.id, table.id)
+            is_done = work.comparisons.is_compared(index)
             if not is_done:  # it does not leave: the request carries it out
                 work.outbox.add([CompareIndex(index.id, table.id).to_json()])
+            elif not work.comparisons.follows(index.id, table.id):
+                work.send(CompareIndex(index.id, table.id))
             tool = live_tool(work, tool_id, ProjectKey(wanted.project_id))
             return tool_status(work, tool, silent_s=self.silent_s), is_done
 

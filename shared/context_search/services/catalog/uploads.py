@@ -44,7 +44,7 @@ class ManageUploads:
         Raises NotFoundError, ConflictError when the revision is another one already,
         DocumentTooLargeError and TooManyUploadsError.
         """
-        if new.size is not None and new.size > self.max_bytes:
+        if new.size > self.max_bytes:
             raise DocumentTooLargeError(f"an upload may have {self.max_bytes} bytes")
         with self.store.for_project(principal.project_id) as work:
             table = live_table(work, principal, new.table_id)

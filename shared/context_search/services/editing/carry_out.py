@@ -7,19 +7,22 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from context_search.domain.editing.plans import Plan
-from context_search.domain.errors import CommitUnknownError, ContextSearchError, ReplaceBusyError
+from context_search.domain.errors import CommitUnknownError, ContextSearchError
 from context_search.domain.orders import CarryOutPlan
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
 from context_search.services.alone import alone
 from context_search.services.editing.execute import ExecutePlans
 from context_search.services.editing.find_edits import WORKER_TEXT_S
-from context_search.services.editing.one_by_one import OneByOne
+from context_search.services.editing.one_by_one import LEASE_S, OneByOne, Turn
 from context_search.services.editing.rewriting import Rewriting
 from context_search.services.editing.undo import UndoPlans
+from context_search.services.indexing.node_report import RetryLater
 
-BUSY_WORKER_S = 30.0
-"""After so many seconds a worker looks again whether another one is done with a plan."""
+BUSY_WORKER_S = 8.0
+"""After so many seconds a worker looks again whether another one is done with a plan. The queue
+gives a message up after 20 times, and the other one lives for two minutes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class CarryOutPlans:
     documents: OneByOne
 
     def run(self, plan_id: int, deadline: Deadline) -> str:
-        """Returns what was done. Raises what is worth another try.
+        """Returns what was done. Raises RetryLater, and what is worth another try.
 
         A plan that cannot go on ends: ``failed``, or ``partial`` where something is done.
         """
@@ -45,38 +48,40 @@ class CarryOutPlans:
             return self.preview(plan_id)
         if plan.state != "executing":
             return "nothing_to_do"
-        with self._alone(plan, deadline):
-            # Whoever had it until now has gone on with it.
-            with self.store.for_project(plan.project_id) as work:
-                now = work.plans.find(plan.id, project_id=plan.project_id)
-            done = self._go_on(now or plan, deadline)
+        with self._turn(plan, deadline) as turn:
+            done = self._go_on(turn)
         if done == "goes_on":  # whoever does comes when nobody has the plan
             with self.store.for_project(plan.project_id) as work:
                 work.send(CarryOutPlan(plan.id))
         return done
 
     @contextmanager
-    def _alone(self, plan: Plan, deadline: Deadline) -> Iterator[None]:
-        """Of two workers with one plan, one comes again later.
+    def _turn(self, plan: Plan, deadline: Deadline) -> Iterator[Turn]:
+        """Of two workers with one plan, one comes again later, for it may be the only one then.
 
         Else the second would take the first one for dead in the document that both are at.
         """
-        pool, lease_s = f"documents of plan {plan.id}", deadline.left_s()
-        with alone(self.store, plan.project_id, pool, lease_s=lease_s) as has_it:
-            if not has_it:
-                raise ReplaceBusyError("another worker has the plan", retry_after_s=BUSY_WORKER_S)
-            yield
+        pool = f"documents of plan {plan.id}"
+        with alone(self.store, plan.project_id, pool, lease_s=LEASE_S) as holder:
+            if holder is None:
+                raise RetryLater(BUSY_WORKER_S)
+            with self.store.for_project(plan.project_id) as work:
+                # Whoever had it until now has gone on with it.
+                now = work.plans.find(plan.id, project_id=plan.project_id)
+                work.send(CarryOutPlan(plan.id))  # who takes the plan if this worker is killed
+            yield Turn(now or plan, deadline, pool, holder)
 
-    def _go_on(self, plan: Plan, deadline: Deadline) -> str:
+    def _go_on(self, turn: Turn) -> str:
+        plan = turn.plan
         try:
             with self._rewriting(plan) as task:
-                return self.documents.run(plan, task, deadline)
+                return self.documents.run(turn, task)
         except CommitUnknownError:
             raise  # the rows know; the next run looks at them
         except ContextSearchError as error:
             if error.retryable or not error.is_for_callers:
                 raise
-            return self.documents.stop(plan, "replace" if plan.undoes is None else "undo", error)
+            return self.documents.stop(turn, "replace" if plan.undoes is None else "undo", error)
 
     def _rewriting(self, plan: Plan) -> AbstractContextManager[Rewriting]:
         if plan.undoes is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from context_search.domain.editing.plans import (
+    MAX_PLANNED_TABLES,
     MAX_RUNS,
     Plan,
     PlannedTable,
@@ -17,6 +18,7 @@ from context_search.domain.errors import (
     CommitUnknownError,
     ContextSearchError,
     DocumentTooLargeError,
+    ReplaceBusyError,
 )
 from context_search.domain.json_text import fits
 from context_search.ports.outside import Deadline
@@ -42,6 +44,40 @@ PAGE = 100
 READS_AHEAD = 3
 """So often a document is computed without a lock, while somebody keeps changing it."""
 Carried = Literal["done", "failed", "goes_on", "nothing_to_do"]
+
+
+LEASE_S = 10.0
+"""Lease of a plan in seconds. For as long a killed worker keeps the others from it."""
+BYTES_A_S = 1_000_000
+"""How fast a worker does a document at least: for a larger one the lease is longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A worker's turn with a plan, in which nobody else writes.
+
+    It ends with the worker's time, or when the worker was silent for so long that another one has
+    taken the plan. ``holder`` of ``pool`` is the permit for it.
+    """
+
+    plan: Plan
+    deadline: Deadline
+    pool: str
+    holder: str
+
+    def go_on(self, work: UnitOfWork, document: PlannedTable | None = None) -> None:
+        """Keeps the turn, and everybody away until the transaction ends.
+
+        In a document in which a worker has stopped before, the next one has all its time: the
+        first one may only have been slow. Raises ReplaceBusyError when the turn has ended.
+        """
+        lease_s = LEASE_S
+        if document is not None:
+            lease_s += document.bytes / BYTES_A_S
+            if document.runs > 1:
+                lease_s = max(lease_s, self.deadline.left_s())
+        if not work.permits.renew(self.pool, self.holder, lease_s=lease_s):
+            raise ReplaceBusyError("another worker has the plan by now", retry_after_s=LEASE_S)
 
 
 @dataclass(slots=True)
@@ -72,42 +108,48 @@ class OneByOne:
     patient: Store
     writer: WriteDocuments
 
-    def run(self, plan: Plan, task: Rewriting, deadline: Deadline) -> Carried:
+    def run(self, turn: Turn, task: Rewriting) -> Carried:
         """Goes on with a plan until it ends, or time does: then it has to be ordered again.
 
         Raises what is worth another try.
         """
-        time = _Time(deadline)
+        plan, time = turn.plan, _Time(turn.deadline)
         if plan.choice is not None and plan.choice.on_conflict == "abort":
-            looked = self._look_at_all(plan, task, time)
+            looked = self._look_at_all(turn, task, time)
             if looked is not None:
                 return looked
         while pending := self._tables(plan, after=0, is_pending=True):
             for planned in pending:
                 if not time.is_left():
                     return "goes_on"
-                self._carry_out(plan, task, planned)
-        return self._end(plan)
+                self._carry_out(turn, task, planned)
+        return self._end(turn)
 
     def _tables(self, plan: Plan, *, after: int, is_pending: bool) -> list[PlannedTable]:
         with self.store.for_project(plan.project_id) as work:
             state: Literal["pending"] | None = "pending" if is_pending else None
             return work.plans.tables(plan.id, after=after, limit=PAGE, state=state)
 
+    @contextmanager
+    def _writing(self, turn: Turn) -> Iterator[UnitOfWork]:
+        with self.store.for_project(turn.plan.project_id) as work:
+            turn.go_on(work)
+            yield work
+
     # ---- Before the first document is written: whether all of them are as they were.
 
-    def _look_at_all(self, plan: Plan, task: Rewriting, time: _Time) -> Carried | None:
+    def _look_at_all(self, turn: Turn, task: Rewriting, time: _Time) -> Carried | None:
         """None: nothing is in the way. What was looked at is not looked at again."""
-        after = plan.after_table
+        plan, after = turn.plan, turn.plan.after_table
         while page := self._tables(plan, after=after, is_pending=False):
             wrong: list[Outcome] = []
             for planned in page:
                 if not time.is_left():
                     break
                 after = planned.table_id
-                if found := self._conflict(plan, task, planned):
+                if found := self._conflict(turn, task, planned):
                     wrong.append(found)
-            with self.store.for_project(plan.project_id) as work:
+            with self._writing(turn) as work:
                 locked = work.plans.lock(plan.id)
                 if locked is None or locked.state != "executing":
                     return "nothing_to_do"
@@ -118,14 +160,15 @@ class OneByOne:
                 return "goes_on"
         return None
 
-    def _conflict(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> Outcome | None:
+    def _conflict(self, turn: Turn, task: Rewriting, planned: PlannedTable) -> Outcome | None:
         """Reads a document only if it is another one by now, or an agent's tools may hide it."""
+        plan = turn.plan
         with self.store.for_project(plan.project_id) as work:
             table = work.tables.find(planned.table_id, project_id=plan.project_id)
         is_same = table is not None and table.revision == planned.revision_seen
         if is_same and plan.bounded_by is None:
             return None
-        begun = self._begin(plan, task, planned)
+        begun = self._begin(turn, task, planned)
         if begun is None:
             return None
         try:
@@ -143,8 +186,7 @@ class OneByOne:
     def _fail(
         self, work: UnitOfWork, plan: Plan, task: Rewriting, wrong: Sequence[Outcome]
     ) -> Carried:
-        for each in wrong:
-            work.plans.save_table(plan.id, each.table)
+        work.plans.save_tables(plan.id, [each.table for each in wrong])
         error = stale(task.cause, [conflict for each in wrong for conflict in each.conflicts])
         told = {"code": error.code, "message": error.message}
         work.plans.save(replace(plan, state="failed", last_error=told))
@@ -152,36 +194,38 @@ class OneByOne:
 
     # ---- One document.
 
-    def _carry_out(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> None:
-        begun = self._begin(plan, task, planned)
+    def _carry_out(self, turn: Turn, task: Rewriting, planned: PlannedTable) -> None:
+        begun = self._begin(turn, task, planned)
         if begun is None:
             return
         try:
             for last in (*[False] * (READS_AHEAD - 1), True):
-                ahead = self._read_ahead(plan, task, begun)
-                if self._write(plan, task, ahead, may_compute=last):
+                ahead = self._read_ahead(turn.plan, task, begun)
+                if self._write(turn, task, ahead, may_compute=last):
                     return
         except CommitUnknownError:
             raise  # the row knows; the next run looks at it
         except DocumentTooLargeError:
-            self._skip(plan, task, begun, "TOO_LARGE")
+            self._skip(turn, task, begun, "TOO_LARGE")
         except ContextSearchError as error:
             if error.retryable:
-                self._give_back(plan, begun)
+                self._give_back(turn.plan, begun)
             raise
 
-    def _begin(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> PlannedTable | None:
+    def _begin(self, turn: Turn, task: Rewriting, planned: PlannedTable) -> PlannedTable | None:
         """Notes that a worker begins a document; None: there is nothing to do."""
+        plan = turn.plan
         with self.store.for_project(plan.project_id) as work:
             locked = work.plans.lock_table(plan.id, planned.table_id)
             if locked is None or locked.state != "pending":
                 return None
-            if locked.runs >= MAX_RUNS:
-                skipped = skipped_table(locked, "ATTEMPTS_EXHAUSTED", task.cause)
-                work.plans.save_table(plan.id, skipped)
-                return None
             begun = replace(locked, runs=locked.runs + 1)
-            work.plans.save_table(plan.id, begun)
+            turn.go_on(work, begun)
+            if begun.runs > MAX_RUNS:
+                skipped = skipped_table(locked, "ATTEMPTS_EXHAUSTED", task.cause)
+                work.plans.save_tables(plan.id, [skipped])
+                return None
+            work.plans.save_tables(plan.id, [begun])
             return begun
 
     def _read_ahead(
@@ -195,11 +239,13 @@ class OneByOne:
         return result
 
     def _write(
-        self, plan: Plan, task: Rewriting, ahead: Rewritten | Refused, *, may_compute: bool
+        self, turn: Turn, task: Rewriting, ahead: Rewritten | Refused, *, may_compute: bool
     ) -> bool:
         """False: the document has another revision by now."""
+        plan, planned = turn.plan, ahead.source.planned
         with self.patient.for_project(plan.project_id) as work:
-            row = work.plans.lock_table(plan.id, ahead.source.planned.table_id)
+            turn.go_on(work, planned)
+            row = work.plans.lock_table(plan.id, planned.table_id)
             if row is None or row.state != "pending":
                 return True
             max_bytes = self.writer.max_bytes if may_compute else None
@@ -210,41 +256,42 @@ class OneByOne:
             work.send_waiting(plan.project_id)  # a trigger has ordered the comparisons
             return True
 
-    def _skip(self, plan: Plan, task: Rewriting, planned: PlannedTable, reason: SkipReason) -> None:
-        with self.store.for_project(plan.project_id) as work:
-            locked = work.plans.lock_table(plan.id, planned.table_id)
+    def _skip(self, turn: Turn, task: Rewriting, planned: PlannedTable, reason: SkipReason) -> None:
+        with self._writing(turn) as work:
+            locked = work.plans.lock_table(turn.plan.id, planned.table_id)
             if locked is not None and locked.state == "pending":
-                work.plans.save_table(plan.id, skipped_table(locked, reason, task.cause))
+                skipped = skipped_table(locked, reason, task.cause)
+                work.plans.save_tables(turn.plan.id, [skipped])
 
     def _give_back(self, plan: Plan, planned: PlannedTable) -> None:
         """A run that failed for a reason was not stopped without a word."""
         with suppress(ContextSearchError), self.store.for_project(plan.project_id) as work:
             locked = work.plans.lock_table(plan.id, planned.table_id)
             if locked is not None and locked.state == "pending":
-                work.plans.save_table(plan.id, replace(locked, runs=max(0, locked.runs - 1)))
+                given_back = replace(locked, runs=max(0, locked.runs - 1))
+                work.plans.save_tables(plan.id, [given_back])
 
     # ---- The plan.
 
-    def stop(self, plan: Plan, cause: PlanCause, error: ContextSearchError) -> Carried:
+    def stop(self, turn: Turn, cause: PlanCause, error: ContextSearchError) -> Carried:
         """Ends a plan that cannot go on: what is not done by now stays as it is."""
-        while pending := self._tables(plan, after=0, is_pending=True):
-            with self.store.for_project(plan.project_id) as work:
-                for planned in pending:
-                    skipped = skipped_table(planned, "MATCHES_DIFFER", cause)
-                    work.plans.save_table(plan.id, skipped)
+        plan_id = turn.plan.id
+        with self._writing(turn) as work:
+            pending = work.plans.tables(plan_id, limit=MAX_PLANNED_TABLES, state="pending")
+            skipped = [skipped_table(each, "MATCHES_DIFFER", cause) for each in pending]
+            work.plans.save_tables(plan_id, skipped)
         told = {"code": error.code, "message": error.message}
-        return self._end(replace(plan, last_error=told))
+        return self._end(replace(turn, plan=replace(turn.plan, last_error=told)))
 
-    def _end(self, plan: Plan) -> Carried:
-        is_whole, is_begun, after = True, False, 0
-        while page := self._tables(plan, after=after, is_pending=False):
-            after = page[-1].table_id
-            is_whole &= all(each.state == "done" and not each.kept for each in page)
-            is_begun |= any(each.replaced for each in page)
-        with self.store.for_project(plan.project_id) as work:
+    def _end(self, turn: Turn) -> Carried:
+        plan = turn.plan
+        with self._writing(turn) as work:
             locked = work.plans.lock(plan.id)
             if locked is None or locked.state != "executing":
                 return "nothing_to_do"
+            tables = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES)
+            is_whole = all(each.state == "done" and not each.kept for each in tables)
+            is_begun = any(each.replaced for each in tables)
             locked = replace(locked, last_error=plan.last_error)
             locked = ended(locked, is_whole=is_whole, is_begun=is_begun)
             work.plans.save(locked)

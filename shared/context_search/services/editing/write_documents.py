@@ -134,11 +134,11 @@ class WriteDocuments:
             written = self._written(work, task, plan, result, locked.before)
             if isinstance(written, PlannedTable):
                 work.plans.write_strings(plan.id, result.strings)
-                work.plans.save_table(plan.id, written)
+                work.plans.save_tables(plan.id, [written])
                 return Outcome(written, result.kept, result.conflicts)
             result = refused(result.source, written)
         skipped = skipped_table(result.source.planned, result.reason, task.cause)
-        work.plans.save_table(plan.id, skipped)
+        work.plans.save_tables(plan.id, [skipped])
         return Outcome(skipped, conflicts=result.conflicts)
 
     def _written(

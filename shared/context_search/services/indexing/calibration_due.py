@@ -26,6 +26,6 @@ def order_if_due(work: UnitOfWork, index: Index, least_chunks: int | None = LEAS
         least_chunks is not None
         and index.evicted_at is None
         and is_due(work, index, least_chunks)
-        and work.node_counts.status(index, silent_s=_ANY_S) not in ("indexing", "stalled")
+        and work.node_counts.state(index, "", silent_s=_ANY_S).status not in ("indexing", "stalled")
     ):
         work.send(CalibrateIndex(index.id, index.generation.id))

@@ -112,8 +112,6 @@ def enumerate_index(
     queued: list[int] = []
     for generation in generations:
         queued += _bring_up(work, generation, of, source, limits)
-    for generation in generations:
-        source.note_compared(work, of, generation)
     return queued
 
 
@@ -122,10 +120,10 @@ def _bring_up(
 ) -> list[int]:
     wanted = source.strings(of, index)
     known = {node.pointer_sha256: node for node in source.known(work, of, index)}
-    gone = [node.id for key, node in known.items() if key not in wanted]
+    gone = [node.id for key, node in known.items() if key not in wanted.strings]
     changed: list[NodeUpsert] = []
     refielded: dict[int, Fields] = {}
-    for key, node in wanted.items():
+    for key, node in wanted.strings.items():
         content_hash, fields = node.content_hash, source.fields(node, index.fields)
         if key not in known or known[key].content_hash != content_hash:
             skip_reason = _skip_reason(node, index.config, limits)
@@ -136,7 +134,9 @@ def _bring_up(
         work.tools.mark_unsettled(index.id)
     work.nodes.remove(gone)
     work.nodes.note_fields(refielded)
-    return work.nodes.upsert(index, of.table_id, changed)
+    queued = work.nodes.upsert(index, of.table_id, changed)
+    source.note_compared(work, of, index, wanted)
+    return queued
 
 
 def _are_same(fields: Fields, known: Fields | None) -> bool:

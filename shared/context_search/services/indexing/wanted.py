@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import add
 from typing import Protocol
 
 from context_search.domain.config import IndexConfig
@@ -13,6 +14,7 @@ from context_search.domain.documents import (
     parse_fielded,
     parse_stored,
     string_nodes,
+    strings_at,
 )
 from context_search.domain.errors import DocumentTooLargeError
 from context_search.domain.filters import Fields, fields_of
@@ -52,8 +54,8 @@ class Source(Protocol):
         """Whether it has at most so many strings to compare."""
         ...
 
-    def strings(self, of: ComparedTable, generation: Index) -> Mapping[bytes, StringNode]:
-        """Returns the big strings to compare, by ``pointer_sha256``; each is there once.
+    def strings(self, of: ComparedTable, generation: Index) -> Wanted:
+        """Returns the big strings to compare.
 
         Raises DocumentTooLargeError when a pointer has over 20,000 characters, or all of them, one
         for each chunk, over 250,000,000.
@@ -68,9 +70,53 @@ class Source(Protocol):
         """Returns the fields of a string by which it may be found; None without names."""
         ...
 
-    def note_compared(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> None:
+    def note_compared(
+        self, work: UnitOfWork, of: ComparedTable, generation: Index, wanted: Wanted
+    ) -> None:
         """Notes that a generation has these strings, and no others of this table."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The big strings of a document, or of a section, by ``pointer_sha256``; each is there once.
+
+    ``pointer_chars``: the length of their pointers, one for each chunk. ``short_strings``: how
+    many strings of each scope are too short, in the order of the scopes; blank ones do not count.
+    """
+
+    strings: Mapping[bytes, StringNode]
+    pointer_chars: int
+    short_strings: Sequence[int]
+
+    @classmethod
+    def of(
+        cls, document: object, scopes: Iterable[str], config: IndexConfig, *, before: int = 0
+    ) -> Wanted:
+        """Finds them. ``before``: the ``pointer_chars`` of other sections.
+
+        Raises DocumentTooLargeError, see ``Source.strings``.
+        """
+        step = config.chunk_size - config.chunk_overlap
+        pointer_chars = 0
+        strings: dict[bytes, StringNode] = {}
+        short_strings: list[int] = []
+        for scope in scopes:
+            short = 0
+            for found in strings_at(document, [scope]):
+                if len(found.text) < config.threshold:
+                    short += bool(found.text) and not found.text.isspace()
+                    continue
+                node = StringNode(found.json_pointer, found.text)
+                pointer_chars += _pointer_chars(node, step)
+                if before + pointer_chars > MAX_POINTER_CHARS:
+                    raise DocumentTooLargeError(
+                        "the pointers of the strings, one for each chunk, have over"
+                        f" {MAX_POINTER_CHARS} characters: give shorter keys"
+                    )
+                strings[pointer_sha256(node.json_pointer)] = node
+            short_strings.append(short)
+        return cls(strings, pointer_chars, short_strings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,14 +227,15 @@ class WholeDocument:
         return revision == self.revision and (self.with_fields or not with_fields)
 
     def few_strings(self, of: ComparedTable, config: IndexConfig, most: int) -> bool:
-        return next(islice(self._found(of, config), most, None), None) is None
+        found = (
+            node
+            for scope in of.scopes
+            for node in string_nodes(self.value, scope=scope, threshold=config.threshold)
+        )
+        return next(islice(found, most, None), None) is None
 
-    def strings(self, of: ComparedTable, generation: Index) -> Mapping[bytes, StringNode]:
-        config = generation.config
-        return _by_pointer(self._found(of, config), config, 0)[0]
-
-    def _found(self, of: ComparedTable, config: IndexConfig) -> Iterator[StringNode]:
-        return _string_nodes(self.value, of.scopes, config)
+    def strings(self, of: ComparedTable, generation: Index) -> Wanted:
+        return Wanted.of(self.value, of.scopes, generation.config)
 
     def known(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> list[KnownNode]:
         return work.nodes.known(generation.generation.id, of.table_id)
@@ -196,8 +243,12 @@ class WholeDocument:
     def fields(self, node: StringNode, names: Sequence[str]) -> Fields | None:
         return fields_of(self.value, split(node.json_pointer), names) if names else None
 
-    def note_compared(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> None:
-        work.comparisons.note_compared(generation, of.table_id, self.revision, of.scopes)
+    def note_compared(
+        self, work: UnitOfWork, of: ComparedTable, generation: Index, wanted: Wanted
+    ) -> None:
+        work.comparisons.note_compared(
+            generation, of.table_id, self.revision, of.scopes, wanted.short_strings
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,22 +256,24 @@ class _Changed:
     """The sections of a document that changed for one generation, and what it is to have there."""
 
     changes: SectionChanges
-    strings: Mapping[bytes, StringNode]
+    wanted: Wanted
     compared: Sequence[ComparedSection]
 
     @classmethod
     def parsed(cls, changes: SectionChanges, config: IndexConfig) -> _Changed:
         strings: dict[bytes, StringNode] = {}
         compared: list[ComparedSection] = []
-        pointer_chars = changes.kept_pointer_chars
+        pointer_chars, short_strings = changes.kept_pointer_chars, changes.kept_short_strings
         for section in changes.new:
-            nodes = _string_nodes(_alone(section), changes.scopes, config)
-            found, chars = _by_pointer(nodes, config, pointer_chars)
-            pointer_chars += chars
-            strings |= found
-            keys = b"".join(key[:KEY_BYTES] for key in found)
-            compared.append(ComparedSection(section.digest, keys, chars))
-        return cls(changes, strings, compared)
+            found = Wanted.of(_alone(section), changes.scopes, config, before=pointer_chars)
+            pointer_chars += found.pointer_chars
+            short_strings = list(map(add, short_strings, found.short_strings))
+            strings |= found.strings
+            keys = b"".join(key[:KEY_BYTES] for key in found.strings)
+            compared.append(
+                ComparedSection(section.digest, keys, found.pointer_chars, found.short_strings)
+            )
+        return cls(changes, Wanted(strings, pointer_chars, short_strings), compared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,14 +308,15 @@ class ChangedSections:
         config: IndexConfig,  # noqa: ARG002 - they are found
         most: int,
     ) -> bool:
-        return all(len(changed.strings) <= most for changed in self.by_generation.values())
+        found = [changed.wanted.strings for changed in self.by_generation.values()]
+        return all(len(strings) <= most for strings in found)
 
     def strings(
         self,
         of: ComparedTable,  # noqa: ARG002 - the same
         generation: Index,
-    ) -> Mapping[bytes, StringNode]:
-        return self.by_generation[generation.generation.id].strings
+    ) -> Wanted:
+        return self.by_generation[generation.generation.id].wanted
 
     def known(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> list[KnownNode]:
         generation_id = generation.generation.id
@@ -279,9 +333,13 @@ class ChangedSections:
     ) -> Fields | None:
         return None
 
-    def note_compared(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> None:
+    def note_compared(
+        self, work: UnitOfWork, of: ComparedTable, generation: Index, wanted: Wanted
+    ) -> None:
         changed = self.by_generation[generation.generation.id]
-        work.comparisons.note_compared(generation, of.table_id, self.revision, of.scopes)
+        work.comparisons.note_compared(
+            generation, of.table_id, self.revision, of.scopes, wanted.short_strings
+        )
         work.sections.note_compared(generation, of.table_id, changed.changes, changed.compared)
 
 
@@ -303,34 +361,9 @@ def _alone(section: Section) -> object:
     return value
 
 
-def _string_nodes(
-    document: object, scopes: Iterable[str], config: IndexConfig
-) -> Iterator[StringNode]:
-    """Yields the big strings of scopes; one that is in several comes several times."""
-    for scope in scopes:
-        yield from string_nodes(document, scope=scope, threshold=config.threshold)
-
-
-def _by_pointer(
-    strings: Iterable[StringNode], config: IndexConfig, before: int
-) -> tuple[dict[bytes, StringNode], int]:
-    """Returns nodes by ``pointer_sha256``, and the length of their pointers, one for each chunk.
-
-    ``before``: that of the other sections.
-    """
-    step = config.chunk_size - config.chunk_overlap
-    pointer_chars = 0
-    found: dict[bytes, StringNode] = {}
-    for node in strings:
-        if len(node.json_pointer) > MAX_POINTER_LENGTH:
-            raise DocumentTooLargeError(
-                f"a string has a pointer of over {MAX_POINTER_LENGTH} characters: give shorter keys"
-            )
-        pointer_chars += len(node.json_pointer) * (1 + len(node.text) // step)
-        if before + pointer_chars > MAX_POINTER_CHARS:
-            raise DocumentTooLargeError(
-                "the pointers of the strings, one for each chunk, have over"
-                f" {MAX_POINTER_CHARS} characters: give shorter keys"
-            )
-        found[pointer_sha256(node.json_pointer)] = node
-    return found, pointer_chars
+def _pointer_chars(node: StringNode, step: int) -> int:
+    if len(node.json_pointer) > MAX_POINTER_LENGTH:
+        raise DocumentTooLargeError(
+            f"a string has a pointer of over {MAX_POINTER_LENGTH} characters: give shorter keys"
+        )
+    return len(node.json_pointer) * (1 + len(node.text) // step)

@@ -112,7 +112,8 @@ def read_target(work: UnitOfWork, searched: Searched, *, silent_s: float) -> Tar
             raise ProjectIndexOffError("the search index of the project has to be made first")
         index, reach = of_project, searched.reach
         search = replace(searched.search, filterable=index.fields)
-    return Target(index, reach, search, work.node_counts.status(index, silent_s=silent_s))
+    state = work.node_counts.state(index, reach.json_pointer, silent_s=silent_s)
+    return Target(index, reach, search, state.status, state.not_searched)
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,11 +18,14 @@ from context_search.mcp.contract import (
     ToolFailure,
 )
 from context_search.services.editing.confirmations import Confirmations, PlanOperation
+from context_search.services.editing.scan import ShownMatch
 from context_search.web.agents.replace_answers import Refusal
 
 _ASKED = "confirm"
 _SHOWN_CHARS = 1_000
 """Maximum length of a text that is shown; a longer one is not asked about, for nobody reads it."""
+_SAMPLES = 3
+"""Maximum number of matches of a pattern that a question shows."""
 _FORM: Mapping[str, object] = {
     "type": "object",
     "properties": {
@@ -59,13 +62,15 @@ class Asking:
         if not client.takes_forms:
             if self.instance.confirmation == "client":  # it has our annotations to go by
                 return None
-            raise _unavailable(plan, operation, "this client cannot ask")
+            raise _unavailable(plan, operation.kind, "this client cannot ask")
         if client.state is not None and not confirmations.is_good(
             client.state, self.principal, operation
         ):
             raise RequestStateError
         if not _can_be_shown(shown):
-            raise _unavailable(plan, operation, "the texts are too long to be shown in a question")
+            raise _unavailable(
+                plan, operation.kind, "the texts are too long to be shown in a question"
+            )
         answer = client.answers.get(_ASKED) if client.state is not None else None
         said = answer.content.get(_ASKED) if answer else None
         if answer is None or (answer.action == "accept" and not isinstance(said, bool)):
@@ -76,8 +81,8 @@ class Asking:
         return None if answer.action == "accept" and said else "declined"
 
 
-def _unavailable(plan: Plan, operation: PlanOperation, why: str) -> ToolFailure:
-    who_can = for_a_person(plan, operation.kind)
+def _unavailable(plan: Plan, act: Literal["execute", "undo"], why: str) -> ToolFailure:
+    who_can = for_a_person(plan, act)
     message = f"somebody has to agree first, and {why}: {who_can}"
     return ToolFailure(409, "CONFIRMATION_UNAVAILABLE", message, members={"plan_id": plan.id})
 
@@ -89,13 +94,35 @@ def for_a_person(plan: Plan, act: Literal["execute", "undo"]) -> str:
     return f"a person who may replace in the project can {act} plan {plan.id} (POST {where})."
 
 
-def question(plan: Plan) -> str:
-    """Returns what somebody is asked before a plan is executed. Raises PlanExpiredError."""
+def question(plan: Plan, matches: Sequence[ShownMatch]) -> str:
+    """Returns what somebody is asked before a plan is executed.
+
+    Of a pattern the question shows some of ``matches``, the first of the plan, as nobody sees from
+    a pattern what it finds. Raises PlanExpiredError, and ToolFailure ``CONFIRMATION_UNAVAILABLE``
+    where none of them can be shown whole.
+    """
     counts, texts = plan.counts, _texts(plan)
     what = "Replace" if plan.request and plan.request.replace_with else "Delete"
-    kind = " of the pattern" if plan.request and plan.request.regex else ""
-    matches, tables = _counted(counts.matches, "match"), _counted(counts.tables, "document")
-    return f"{what} {matches}{kind} in {tables}: {texts}?"
+    is_pattern = plan.request is not None and plan.request.regex
+    kind = " of the pattern" if is_pattern else ""
+    found, tables = _counted(counts.matches, "match"), _counted(counts.tables, "document")
+    samples = f", {_samples(plan, matches)}" if is_pattern else ""
+    return f"{what} {found}{kind} in {tables}: {texts}{samples}?"
+
+
+def _samples(plan: Plan, matches: Sequence[ShownMatch]) -> str:
+    """Matches that are shown whole, each text once, and how many there are beside them."""
+    edits = [match.edit for match in matches]
+    whole = dict.fromkeys(
+        _change(edit.found, edit.becomes)
+        for edit in edits
+        if (len(edit.found), len(edit.becomes)) == (edit.found_chars, edit.becomes_chars)
+    )
+    if not whole:
+        raise _unavailable(plan, "execute", "no match is short enough to be shown in a question")
+    shown = [*whole][:_SAMPLES]
+    more = plan.counts.matches - len(shown)
+    return f"for example {', '.join(shown)}" + (f", and {more:,} more" if more else "")
 
 
 def question_of_undo(
@@ -125,8 +152,11 @@ def _texts(plan: Plan) -> str:
     request = plan.request
     if request is None:
         raise PlanExpiredError("the texts of the plan are forgotten: preview again")
-    becomes = f" → {_shown(request.replace_with)}" if request.replace_with else ""
-    return f"{_shown(request.find)}{becomes}"
+    return _change(request.find, request.replace_with)
+
+
+def _change(found: str, becomes: str) -> str:
+    return _shown(found) + (f" → {_shown(becomes)}" if becomes else "")
 
 
 def _shown(text: str) -> str:

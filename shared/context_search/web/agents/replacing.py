@@ -152,7 +152,10 @@ class AgentReplacing:
     def _samples(self, shown: ShownPlan) -> Sequence[ShownMatch]:
         if shown.matches or shown.plan.state != "ready":
             return shown.matches
-        return self.use.matches.page(self.principal, shown.plan.id, limit=SAMPLES).rows
+        return self._samples_of(shown.plan)
+
+    def _samples_of(self, plan: Plan) -> Sequence[ShownMatch]:
+        return self.use.matches.page(self.principal, plan.id, limit=SAMPLES).rows
 
     def _after_preview(self, plan: Plan) -> str:
         if plan.state == "previewing":
@@ -186,7 +189,9 @@ class AgentReplacing:
                     "the plan shows something else than this digest stands for"
                 )
             operation = PlanOperation("execute", plan.id, digest)
-            refusal = self._asking.ask(operation, plan, lambda: question(plan), shown=plan)
+            refusal = self._asking.ask(
+                operation, plan, lambda: question(plan, self._samples_of(plan)), shown=plan
+            )
             if isinstance(refusal, InputRequired):
                 return refusal
             if refusal:

@@ -94,7 +94,7 @@ class ConsolePage:
     def _uploads(self) -> list[str]:
         """Returns the bucket, without the object."""
         try:
-            signed = self.objects.sign_put("x", content_type="x", size=None, expires_s=1)
+            signed = self.objects.sign_put("x", content_type="x", size=1, expires_s=1)
         except ObjectsUnavailableError:
             return []
         place = urlsplit(signed.url)

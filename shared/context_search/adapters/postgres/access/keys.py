@@ -18,12 +18,14 @@ from context_search.domain.access import (
     NewApiKey,
     Principal,
     ProjectKey,
+    Token,
     in_order,
 )
 from context_search.domain.errors import UnauthenticatedError
 
 _KEY = """
-    id, name, prefix, permissions, created_at, expires_at, last_used_at, revoked_at, kind, made_by
+    id, name, prefix, permissions, created_at, expires_at, last_used_at, revoked_at, kind, made_by,
+    actor
 """
 _OWNED = "project_id = :project AND mcp_id IS NOT DISTINCT FROM CAST(:mcp AS bigint)"
 _LIVE = """
@@ -48,6 +50,7 @@ _PRINCIPAL = f"""
 KEYS_TURN = "pg_advisory_xact_lock(hashtextextended('context_search.keys', project_id))"
 """Who locks several keys of a project does so alone: two could wait for each other for ever."""
 _TAKE_TURN = f"SELECT {KEYS_TURN} FROM api_key WHERE id = :id"
+_TAKE_TURN_OF = f"SELECT {KEYS_TURN} FROM (SELECT CAST(:project AS bigint)) AS its (project_id)"
 # Also through keys that are revoked or over: what they made may be good yet.
 _REVOKE = """
     WITH RECURSIVE asking AS (
@@ -63,13 +66,20 @@ _REVOKE = """
     UPDATE api_key SET revoked_at = clock_timestamp()
     WHERE id IN (SELECT id FROM family) AND revoked_at IS NULL
 """
-
+_REVOKE_ACTOR = """
+    UPDATE api_key SET revoked_at = clock_timestamp()
+    WHERE project_id = :project AND actor = :actor AND revoked_at IS NULL
+"""
+_FORGET_CODES = """
+    DELETE FROM sign_in_code WHERE project_id = :project AND key_id IS NULL
+        AND concat_ws(':', 'token', subject) = :actor
+"""
 _USE_CODE = f"""
     DELETE FROM sign_in_code AS code
     WHERE code_hash = :hash AND code.expires_at > clock_timestamp()
       AND {project_is_there("code.project_id")}
       AND (key_id IS NULL OR EXISTS (SELECT FROM api_key WHERE api_key.id = key_id AND {_LIVE}))
-    RETURNING project_id, permissions, key_id,
+    RETURNING project_id, permissions, key_id, subject,
         (SELECT api_key.expires_at FROM api_key WHERE api_key.id = key_id)
 """
 
@@ -84,9 +94,12 @@ class PostgresKeys:
         rows = self.tx.run(
             f"""
             INSERT INTO api_key
-                (project_id, mcp_id, name, prefix, key_hash, permissions, kind, made_by,
+                (project_id, mcp_id, name, prefix, key_hash, permissions, kind, made_by, actor,
                  created_at, expires_at)
-            SELECT :project, :mcp, :name, :prefix, :hash, :permissions, :kind, :made_by, at,
+            SELECT :project, :mcp, :name, :prefix, :hash, :permissions, :kind, :made_by,
+                   COALESCE(CAST(:actor AS text),
+                            (SELECT maker.actor FROM api_key AS maker WHERE maker.id = :made_by),
+                            CAST(:else_actor AS text)), at,
                    LEAST(at + make_interval(secs => CAST(:lifetime AS double precision)),
                          CAST(:ends_by AS timestamptz))
             FROM clock_timestamp() AS at
@@ -104,6 +117,8 @@ class PostgresKeys:
             lifetime=new.lifetime_s,
             ends_by=new.ends_by,
             made_by=new.made_by,
+            actor=new.actor,
+            else_actor=new.else_actor,
         )
         if not rows:
             raise UnauthenticatedError("the key that asks is good no more")
@@ -128,14 +143,16 @@ class PostgresKeys:
                         SELECT code_hash FROM sign_in_code
                         WHERE project_id = :project AND key_id IS NOT DISTINCT FROM :key
                         ORDER BY expires_at DESC OFFSET :others)))
-            INSERT INTO sign_in_code (code_hash, project_id, key_id, permissions, expires_at)
-            VALUES (:hash, :project, :key, :permissions,
+            INSERT INTO sign_in_code
+                (code_hash, project_id, key_id, subject, permissions, expires_at)
+            VALUES (:hash, :project, :key, :subject, :permissions,
                     clock_timestamp() + make_interval(secs => :lifetime))
             RETURNING expires_at
             """,
             hash=code_hash,
             project=maker.project_id,
             key=maker.key_id if isinstance(maker, ProjectKey) else None,
+            subject=maker.subject if isinstance(maker, Token) else None,
             permissions=in_order(maker.permissions),
             lifetime=lifetime_s,
             others=MAX_OPEN_CODES - 1,
@@ -143,25 +160,35 @@ class PostgresKeys:
         at: datetime = ends
         return at
 
-    def use_code(self, code_hash: bytes) -> ProjectKey | None:
+    def use_code(self, code_hash: bytes) -> ProjectKey | Token | None:
         rows = self.tx.run(_USE_CODE, hash=code_hash)
         if not rows:
             return None
-        [[project_id, permissions, key_id, ends]] = rows
+        [[project_id, permissions, key_id, subject, ends]] = rows
+        if key_id is None:
+            return Token(project_id, frozenset(permissions), subject)
         return ProjectKey(project_id, frozenset(permissions), ends, key_id)
 
     def page(
-        self, owner: KeyOwner, *, after: int, limit: int, kind: KeyKind | None = None
+        self,
+        owner: KeyOwner,
+        *,
+        after: int,
+        limit: int,
+        kind: KeyKind | None = None,
+        actor: str | None = None,
     ) -> list[ApiKey]:
         rows = self.tx.run(
             f"""
             SELECT {_KEY} FROM api_key WHERE {_OWNED} AND id > :after
-              AND (CAST(:kind AS text) IS NULL OR kind = :kind) ORDER BY id LIMIT :limit
+              AND (CAST(:kind AS text) IS NULL OR kind = :kind)
+              AND (CAST(:actor AS text) IS NULL OR actor = :actor) ORDER BY id LIMIT :limit
             """,
             project=owner.project_id,
             mcp=owner.mcp_id,
             after=after,
             kind=kind,
+            actor=actor,
             limit=limit,
         )
         return [_key(row) for row in rows]
@@ -203,6 +230,16 @@ class PostgresKeys:
         # Until nothing is found: one of them may have made another while we waited for it.
         while self.tx.execute(_REVOKE, id=key_id, asked_by=asked_by):
             pass
+
+    def revoke_actor(self, project_id: int, actor: str) -> int:
+        named = {"project": project_id, "actor": actor}
+        self.tx.run(_TAKE_TURN_OF, project=project_id)
+        self.tx.run(_FORGET_CODES, **named)
+        revoked = 0
+        # Until nothing is found, as in revoke.
+        while found := self.tx.execute(_REVOKE_ACTOR, **named):
+            revoked += found
+        return revoked
 
     def expire_within(self, key_id: int, seconds: float) -> None:
         self.tx.run(

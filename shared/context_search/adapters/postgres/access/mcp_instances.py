@@ -75,6 +75,21 @@ class PostgresMcpInstances:
         )
         return [McpInstance(*row) for row in rows]
 
+    def replacing_in(self, tool_id: int, *, limit: int) -> list[McpInstance]:
+        rows = self.tx.run(
+            f"""
+            SELECT {_MCP} FROM mcp
+            WHERE status AND replacing <> 'off' AND EXISTS (
+                SELECT FROM mcp_binding
+                WHERE mcp_binding.mcp_id = mcp.id AND tool_id = :tool AND mcp_binding.status
+            )
+            ORDER BY id LIMIT :limit
+            """,
+            tool=tool_id,
+            limit=limit,
+        )
+        return [McpInstance(*row) for row in rows]
+
     def change(self, mcp_id: int, changes: McpChanges) -> McpInstance:
         [row] = self.tx.run(
             f"""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE, TABLE_OF_CALLER
 from context_search.adapters.postgres.catalog.tables import PART, cuts_of
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.json_pointer import split
@@ -171,7 +171,8 @@ class PostgresOutlines:
                     WHERE CAST(container.number AS bigint) = ANY(numbers)))
             FROM (SELECT COALESCE(name, '') AS table_name,
                          COALESCE(data, 'null') #> CAST('{{}}' AS text[]) AS value
-                  FROM context_table WHERE id = :table AND {TABLE_IS_THERE} OFFSET 0) AS document
+                  FROM context_table
+                  WHERE id = :table AND {TABLE_OF_CALLER} AND {TABLE_IS_THERE} OFFSET 0) AS document
             """,
             table=table_id,
             places=json.dumps(places),

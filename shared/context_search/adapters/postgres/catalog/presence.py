@@ -21,6 +21,22 @@ TOOL_MAY_RETURN = "tool.context_search_remove_at IS NULL"
 """It is there, or in its owner's trash."""
 
 
+def of_caller(project_id: str) -> str:
+    """Returns the condition that a column's project is the one that the transaction works for.
+
+    What row-level security asks of the tables that are ours alone, here for those that may be an
+    adopter's. It counts for the owner of the tables, too.
+    """
+    return (
+        "(SELECT current_setting('context_search.project_id', true))"
+        f" IN ('*', CAST({project_id} AS text))"
+    )
+
+
+TABLE_OF_CALLER = of_caller("context_table.project_id")
+TOOL_OF_CALLER = of_caller("tool.project_id")
+
+
 def project_is_there(project_id: str) -> str:
     """Returns the condition that our API has not deleted the project of a column."""
     return (

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from context_search.adapters.postgres.catalog.presence import LIVE, TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.presence import LIVE, TABLE_IS_THERE, TABLE_OF_CALLER
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.errors import DocumentTooLargeError, NotFoundError
 from context_search.domain.model import Table
@@ -50,10 +50,10 @@ READABLE = f"""
 _NO_INDEX = re.compile(r"(?!(?:0|[1-9][0-9]*)\Z)[ \t\n\v\f\r]*[+-]?[0-9]+\Z")
 # ``#>`` takes more for an index of an array than a JSON pointer does.
 # ``OFFSET 0``: each is computed once, and not written down as a materialized CTE of megabytes is.
-PART = """(
+PART = f"""(
         SELECT revision, pg_column_size(data) AS stored,
                COALESCE(data, 'null') #> CAST(:path AS text[]) AS value
-        FROM context_table WHERE id = :table AND NOT EXISTS (
+        FROM context_table WHERE id = :table AND {TABLE_OF_CALLER} AND NOT EXISTS (
             SELECT FROM unnest(CAST(:cuts AS int[])) AS cut
             WHERE jsonb_typeof(data #> trim_array(CAST(:path AS text[]), cut)) = 'array')
         OFFSET 0) AS part
@@ -212,15 +212,17 @@ class PostgresTables:
         self.tx.run("SELECT set_config('lock_timeout', :usual, true)", usual=usual)
         if with_project:
             self.tx.run(
-                """
-                SELECT FROM project
-                WHERE id = (SELECT project_id FROM context_table WHERE id = :table) FOR KEY SHARE
+                f"""
+                SELECT FROM project WHERE id = (
+                    SELECT project_id FROM context_table
+                    WHERE id = :table AND {TABLE_OF_CALLER}) FOR KEY SHARE
                 """,
                 table=table_id,
             )
         rows = self.tx.run(
             f"""
-            SELECT revision FROM context_table WHERE id = :table AND {TABLE_IS_THERE} FOR SHARE
+            SELECT revision FROM context_table
+            WHERE id = :table AND {TABLE_OF_CALLER} AND {TABLE_IS_THERE} FOR SHARE
             """,
             table=table_id,
         )
@@ -235,15 +237,21 @@ class PostgresTables:
                         ELSE octet_length(CAST(data AS text)) END
             FROM context_table, LATERAL (
                 SELECT pg_column_size(data) AS stored, {NUMBERS_OF_DATA} AS numbers) AS sized
-            WHERE id = :table
+            WHERE id = :table AND {TABLE_OF_CALLER}
             """,
             table=table_id,
         )
         return int(rows[0][0] or 0) if rows else 0
 
     def read(self, table_id: int) -> tuple[int, str]:
-        sql = f"SELECT {READABLE}, revision FROM context_table WHERE id = :table"
-        if not (rows := self.tx.run(sql, table=table_id)):
+        rows = self.tx.run(
+            f"""
+            SELECT {READABLE}, revision FROM context_table
+            WHERE id = :table AND {TABLE_OF_CALLER}
+            """,
+            table=table_id,
+        )
+        if not rows:
             raise NotFoundError("there is no such table")
         return rows[0][2], text_of(*rows[0][:2])
 
@@ -258,7 +266,7 @@ class PostgresTables:
         rows = self.tx.run(
             f"""
             UPDATE context_table SET data = CAST(:data AS jsonb) FROM {_TOLD}
-            WHERE id = :table AND {TABLE_IS_THERE}
+            WHERE id = :table AND {TABLE_OF_CALLER} AND {TABLE_IS_THERE}
               AND (CAST(:revision AS bigint) IS NULL OR revision = :revision)
             RETURNING {_TABLE}
             """,
@@ -316,10 +324,10 @@ class PostgresTables:
     def mark_deleted(self, table_id: int) -> None:
         # Its Search Tools by themselves: an owner's foreign key may not let them go with it.
         self.tx.run(
-            """
+            f"""
             WITH marked AS (
                 UPDATE context_table SET context_search_remove_at = clock_timestamp()
-                WHERE id = :table RETURNING id, project_id)
+                WHERE id = :table AND {TABLE_OF_CALLER} RETURNING id, project_id)
             UPDATE tool SET context_search_remove_at = clock_timestamp()
             FROM marked, coverage WHERE tool.table_id = marked.id AND coverage.tool_id = tool.id
               AND tool.project_id = marked.project_id

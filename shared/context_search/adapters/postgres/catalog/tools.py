@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from context_search.adapters.postgres.catalog.presence import LIVE, TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.presence import LIVE, TABLE_IS_THERE, TOOL_OF_CALLER
 from context_search.adapters.postgres.indexing.indexes import ACTIVE, INDEX_COLUMNS, index_of_row
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.session import Statement
@@ -91,13 +91,13 @@ class PostgresTools:
         # Its owner may keep more in search_config. Ours leaves out what is empty, and the strategy
         # stands for ``enable_hybrid``.
         self.tx.run(
-            """
+            f"""
             UPDATE tool SET name = :name, description = :description, search_config =
                 (CASE WHEN jsonb_typeof(tool.search_config) = 'object' THEN tool.search_config
-                      ELSE '{}' END
-                 - CAST('{enable_hybrid,filterable,where,agents_may_filter}' AS text[]))
+                      ELSE '{{}}' END
+                 - CAST('{{enable_hybrid,filterable,where,agents_may_filter}}' AS text[]))
                 || CAST(:config AS jsonb)
-            WHERE tool.id = :tool
+            WHERE tool.id = :tool AND {TOOL_OF_CALLER}
             """,
             tool=tool_id,
             name=settings.name,
@@ -200,7 +200,10 @@ class PostgresTools:
 
     def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:
         rows = self.tx.run(
-            "SELECT id, alias, metadata FROM tool WHERE id = ANY(CAST(:ids AS bigint[]))",
+            f"""
+            SELECT id, alias, metadata FROM tool
+            WHERE id = ANY(CAST(:ids AS bigint[])) AND {TOOL_OF_CALLER}
+            """,
             ids=list(tool_ids),
         )
         return {row[0]: ToolRecord(row[1], _object(row[2])) for row in rows}
@@ -239,17 +242,20 @@ class PostgresTools:
 
     def mark_deleted(self, tool_id: int) -> None:
         self.tx.run(
-            "UPDATE tool SET context_search_remove_at = clock_timestamp() WHERE id = :tool",
+            f"""
+            UPDATE tool SET context_search_remove_at = clock_timestamp()
+            WHERE id = :tool AND {TOOL_OF_CALLER}
+            """,
             tool=tool_id,
         )
 
     def write_summary(self, tool_id: int, summary: Mapping[str, object]) -> None:
         self.tx.run(
-            """
+            f"""
             UPDATE tool SET metadata = jsonb_set(
-                CASE WHEN jsonb_typeof(metadata) = 'object' THEN metadata ELSE '{}' END,
-                '{search_index}', CAST(:summary AS jsonb))
-            WHERE id = :tool
+                CASE WHEN jsonb_typeof(metadata) = 'object' THEN metadata ELSE '{{}}' END,
+                '{{search_index}}', CAST(:summary AS jsonb))
+            WHERE id = :tool AND {TOOL_OF_CALLER}
             """,
             tool=tool_id,
             summary=json.dumps(summary),

@@ -31,6 +31,11 @@ from context_search.ports.editing.plans import OpenPlans
 _IS_OPEN = "state IN ('previewing', 'ready')"
 _ENDED = "state NOT IN ('previewing', 'ready', 'executing')"
 
+_TABLES = """
+    jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
+        table_id bigint, revision_seen bigint, matches int, bytes bigint, state text, reason text,
+        revision_before bigint, revision_after bigint, replaced int, kept int, runs int)
+"""
 _IS_LAST = "NOT EXISTS (SELECT FROM replace_plan AS undo WHERE undo.undoes = replace_plan.id)"
 
 
@@ -180,10 +185,7 @@ class PostgresPlans:
             self.tx,
             f"""
             INSERT INTO replace_table (plan_id, {TABLE})
-            SELECT :plan, {TABLE} FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
-                table_id bigint, revision_seen bigint, matches int, bytes bigint, state text,
-                reason text, revision_before bigint, revision_after bigint, replaced int,
-                kept int, runs int)
+            SELECT :plan, {TABLE} FROM {_TABLES}
             """,
             (asdict(table) for table in tables),
             plan=plan_id,
@@ -228,24 +230,19 @@ class PostgresPlans:
         )
         return table_of(rows[0]) if rows else None
 
-    def save_table(self, plan_id: int, table: PlannedTable) -> None:
-        self.tx.run(
-            """
+    def save_tables(self, plan_id: int, tables: Sequence[PlannedTable]) -> None:
+        bulk(
+            self.tx,
+            f"""
             WITH living AS (
                 UPDATE replace_plan SET saved_at = clock_timestamp() WHERE id = :plan)
-            UPDATE replace_table SET state = :state, reason = :reason, revision_before = :before,
-                revision_after = :written, replaced = :replaced, kept = :kept, runs = :runs
-            WHERE plan_id = :plan AND table_id = :table
+            UPDATE replace_table SET state = row.state, reason = row.reason,
+                revision_before = row.revision_before, revision_after = row.revision_after,
+                replaced = row.replaced, kept = row.kept, runs = row.runs
+            FROM {_TABLES} WHERE plan_id = :plan AND replace_table.table_id = row.table_id
             """,
+            (asdict(table) for table in tables),
             plan=plan_id,
-            table=table.table_id,
-            state=table.state,
-            reason=table.reason,
-            before=table.revision_before,
-            written=table.revision_after,
-            replaced=table.replaced,
-            kept=table.kept,
-            runs=table.runs,
         )
 
     def strings(self, plan_id: int, table_id: int) -> list[PlannedString]:

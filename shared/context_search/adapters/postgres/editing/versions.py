@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE, TABLE_OF_CALLER
 from context_search.adapters.postgres.catalog.tables import (
     MAX_NUMBERS_BYTES,
     NUMBERS_OF_DATA,
@@ -208,7 +208,8 @@ class PostgresVersions:
             UPDATE table_version SET label = NULL, bytes = NULL, sha256 = NULL, pieces = NULL,
                 gap = 'erased'
             WHERE {_OF} AND sha256 IS NOT NULL
-              AND revision <> (SELECT revision FROM context_table WHERE id = :table)
+              AND revision <> (
+                  SELECT revision FROM context_table WHERE id = :table AND {TABLE_OF_CALLER})
               AND (CAST(:revision AS bigint) IS NULL OR revision = :revision)
             """,
             table,

@@ -35,16 +35,27 @@ _IS_LEFT = f"""
         SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
         WHERE coverage.index_id = search_index.id AND {TOOL_MAY_RETURN})
 """
-UNCOMPARED = f"""
+# The strings are there, and nobody has counted the short ones of a scope: it is a new one inside of
+# another, or a release has compared that does not count.
+_UNCOUNTED = """
+    search_index.table_id IS NOT NULL AND comparison.refused IS NULL AND EXISTS (
+        SELECT FROM needed_scope WHERE needed_scope.index_id = search_index.id
+          AND (comparison.short_revision IS DISTINCT FROM comparison.revision
+               OR comparison.short_strings -> scope IS NULL))
+"""
+_PAIRS = """
     FROM index_generation AS generation
     JOIN search_index ON search_index.id = generation.index_id
     JOIN index_table ON index_table.index_id = generation.index_id
     LEFT JOIN comparison ON comparison.generation_id = generation.id
                         AND comparison.table_id = index_table.table_id
     WHERE generation.state IN ('active', 'building')
-      AND (comparison.revision IS DISTINCT FROM index_table.revision OR {_OTHER_SCOPES}
-           OR {_OTHER_FIELDS} OR {_IS_LEFT})
 """
+_IS_BEHIND = f"""
+    comparison.revision IS DISTINCT FROM index_table.revision OR {_OTHER_SCOPES}
+    OR {_OTHER_FIELDS} OR {_IS_LEFT}
+"""
+UNCOMPARED = f"{_PAIRS} AND ({_IS_BEHIND})"
 """Generations that should follow their tables, each with each table that it does not follow."""
 BEHIND = f"EXISTS (SELECT {UNCOMPARED} AND generation.id = :generation)"
 """Whether a generation does not follow one of its tables."""
@@ -69,8 +80,9 @@ PROJECT_BEHIND = f"""
 
 What is to be compared has an order, or a gap that somebody made by hand; ``LAGGING`` has the rest.
 """
-LAGGING = f"{UNCOMPARED} AND (evicted_at IS NULL OR {_IS_LEFT})"
-"""Those of them that are to be compared: what is evicted waits for a search."""
+_DUE = f"{_PAIRS} AND ({_IS_BEHIND} OR {_UNCOUNTED})"
+LAGGING = f"{_DUE} AND (evicted_at IS NULL OR {_IS_LEFT})"
+"""Those that are to be compared: what is evicted waits for a search."""
 # The caller has it compared; cleanup need not.
 _NOTE_ORDER = """
     UPDATE comparison SET ordered_at = clock_timestamp()
@@ -154,17 +166,25 @@ class PostgresComparisons:
         )
 
     def note_compared(
-        self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
+        self,
+        index: Index,
+        table_id: int,
+        revision: int,
+        scopes: Sequence[str],
+        short_strings: Sequence[int] = (),
     ) -> None:
+        counted = dict(zip(scopes, short_strings, strict=True)) if short_strings else None
         self.tx.run(
             """
-            INSERT INTO comparison
-                (generation_id, table_id, revision, scopes, fields, fields_revision)
+            INSERT INTO comparison (generation_id, table_id, revision, scopes, fields,
+                                    fields_revision, short_strings, short_revision)
             VALUES (:generation, :table, :revision, CAST(:scopes AS text[]),
-                    CAST(:fields AS text[]), :revision)
+                    CAST(:fields AS text[]), :revision, CAST(:short AS jsonb),
+                    CASE WHEN CAST(:short AS jsonb) IS NOT NULL THEN CAST(:revision AS bigint) END)
             ON CONFLICT (generation_id, table_id)
             DO UPDATE SET revision = excluded.revision, scopes = excluded.scopes, refused = NULL,
                 fields = excluded.fields, fields_revision = excluded.fields_revision,
+                short_strings = excluded.short_strings, short_revision = excluded.short_revision,
                 sections = NULL  -- until somebody says that they are of these strings
             """,
             generation=index.generation.id,
@@ -172,6 +192,7 @@ class PostgresComparisons:
             revision=revision,
             scopes=list(scopes),
             fields=list(index.fields),
+            short=None if counted is None else json.dumps(counted),
         )
         self.tx.run(
             """
@@ -186,7 +207,7 @@ class PostgresComparisons:
             f"""
             WITH asked AS (
                 SELECT NOT EXISTS (
-                    SELECT {UNCOMPARED} AND search_index.id = :index
+                    SELECT {_DUE} AND search_index.id = :index
                     AND (CAST(:table AS bigint) IS NULL OR index_table.table_id = :table)
                 ) AS follows),
             forgotten AS (

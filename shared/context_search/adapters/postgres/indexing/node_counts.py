@@ -15,24 +15,28 @@ from context_search.adapters.postgres.session import Statement
 from context_search.domain.model import Index
 from context_search.domain.progress import (
     MOST_REFUSED,
+    IndexState,
     IndexStatus,
     NodeProgress,
     NodeState,
     Progress,
     eviction_reason,
+    given_up,
     index_status,
 )
 
 _INDEXED_CHARS = 200
 """Characters of a pointer that are in an index; pointers are too long for one."""
 _POINTER = f'left(node.json_pointer, {_INDEXED_CHARS}) COLLATE "C"'
+_IN_TREE = "(node.json_pointer = :scope OR starts_with(node.json_pointer, :scope || '/'))"
 # Those of a table's index are all of that table, and the index on pointers begins with it.
 _IN_SCOPE = f"""
     node.table_id = :table AND {_POINTER} >= CAST(:first AS text)
     AND {_POINTER} < CAST(:last AS text)
-    AND (node.json_pointer = :scope OR starts_with(node.json_pointer, :scope || '/'))
+    AND {_IN_TREE}
 """
 
+_IS_GIVEN_UP = "node.state IN ('quarantined', 'skipped')"
 _WAITS_FOR_ROOM = "node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL'"
 # The set that answers, or while there is none the one that is being built.
 _IS_CURRENT = "(state = 'active' OR active_set_id IS NULL)"
@@ -101,6 +105,11 @@ _WORK = f"""
         WHERE generation_id = :generation AND index_id = :index AND refused IS NOT NULL
         ORDER BY refused ->> 'at' DESC, table_id LIMIT {MOST_REFUSED}) AS told)
 """
+# By scope. Nobody has counted those of a project's index, or of a scope that is yet to be compared.
+_SHORT = """
+    (SELECT short_strings FROM comparison
+     WHERE generation_id = :generation AND table_id = :table AND short_revision = revision)
+"""
 _CURRENT_SET = """
     LEFT JOIN LATERAL (
         SELECT chunks_count FROM chunk_set
@@ -115,7 +124,7 @@ _UNFINISHED_LAST = "ORDER BY {of}.state IN ('queued', 'claimed'), {of}.id"
 _MOVING = """
     SELECT EXISTS (SELECT FROM search_index WHERE id = :index AND order_error IS NOT NULL)
         OR EXISTS (SELECT FROM node WHERE generation_id = :generation AND state <> 'indexed')
-        OR {or_else}
+        OR {or_else}, {short}
 """
 _TABLE = _MOVING.format(
     or_else=f"""
@@ -130,6 +139,7 @@ _TABLE = _MOVING.format(
                        FROM coverage JOIN tool ON tool.id = coverage.tool_id
                        WHERE {TOOL_IS_THERE} AND coverage.index_id = :index ORDER BY 1)))
     """,
+    short=f"CAST({_SHORT} ->> :scope AS bigint)",
 )
 _PROJECT = _MOVING.format(
     or_else=f"""
@@ -137,17 +147,19 @@ _PROJECT = _MOVING.format(
             SELECT FROM comparison JOIN context_table ON context_table.id = comparison.table_id
             WHERE comparison.generation_id = :generation AND comparison.refused IS NOT NULL
               AND {TABLE_IS_THERE})
-    """
+    """,
+    short="NULL",
 )
 
 
-def moving_statement(index: Index) -> Statement:
-    """Returns the statement that says whether an index is not at rest."""
+def moving_statement(index: Index, scope: str) -> Statement:
+    """Returns the statement of whether an index is not at rest, and of a scope's short strings."""
     return _PROJECT if index.table_id is None else _TABLE, {
         "index": index.id,
         "generation": index.generation.id,
         "table": index.table_id,
         "project": index.project_id,
+        "scope": scope,
     }
 
 
@@ -157,14 +169,18 @@ class PostgresNodeCounts:
 
     tx: Transaction
 
-    def status(self, index: Index, *, silent_s: float) -> IndexStatus:
-        if self._is_at_rest(index):
-            return _status(index, {}, _AT_REST, full=False)
+    def state(self, index: Index, scope: str, *, silent_s: float) -> IndexState:
+        # Every search asks this first: Postgres takes 2 ms to plan the other query.
+        sql, parameters = moving_statement(index, scope)
+        [[is_moving, short]] = self.tx.run(sql, **parameters)
+        if not is_moving:
+            return IndexState(_status(index, {}, _AT_REST, full=False), short)
         condition = _behind(index)
         [[counted, *work]] = self.tx.run(
             f"""
-            SELECT (SELECT json_agg(json_build_array(state, nodes, is_full)) FROM (
-                       SELECT state, count(*) AS nodes, bool_or({_WAITS_FOR_ROOM}) AS is_full
+            SELECT (SELECT json_agg(json_build_array(state, nodes, is_full, given_up)) FROM (
+                       SELECT state, count(*) AS nodes, bool_or({_WAITS_FOR_ROOM}) AS is_full,
+                              count(*) FILTER (WHERE {_IS_GIVEN_UP} AND {_IN_TREE}) AS given_up
                        FROM node
                        WHERE generation_id = :generation AND state <> 'indexed' GROUP BY state
                    ) AS counted), {_WORK}, {condition}
@@ -173,19 +189,12 @@ class PostgresNodeCounts:
             project=index.project_id,
             generation=index.generation.id,
             silent=silent_s,
+            scope=scope,
         )
         rows = json.loads(counted or "[]")
         states: dict[NodeState, int] = {row[0]: row[1] for row in rows}
-        return _status(index, states, _work(work), full=any(row[2] for row in rows))
-
-    def _is_at_rest(self, index: Index) -> bool:
-        """Returns True if every node is indexed and every table compared.
-
-        False: ask ``status``, which always knows. Postgres takes 2 ms to plan that query.
-        """
-        sql, parameters = moving_statement(index)
-        [[is_moving]] = self.tx.run(sql, **parameters)
-        return not is_moving
+        status = _status(index, states, _work(work), full=any(row[2] for row in rows))
+        return IndexState(status, None if short is None else short + sum(row[3] for row in rows))
 
     def progress(self, index: Index, scope: str, *, silent_s: float) -> Progress:
         return self.progress_of(index, [scope], silent_s=silent_s)[scope]
@@ -195,15 +204,17 @@ class PostgresNodeCounts:
     ) -> dict[str, Progress]:
         condition = _behind(index)
         [row] = self.tx.run(
-            f"SELECT {_WORK}, {condition}",
+            f"SELECT {_WORK}, {condition}, {_SHORT}",
             index=index.id,
             project=index.project_id,
             generation=index.generation.id,
+            table=index.table_id,
             silent=silent_s,
         )
-        work = _work(row)
+        work, short = _work(row[:-1]), json.loads(row[-1] or "{}")
         return {
-            scope: _progress(index, work, _count_nodes(self.tx, index, scope)) for scope in scopes
+            scope: _progress(index, work, _count_nodes(self.tx, index, scope), short.get(scope))
+            for scope in scopes
         }
 
     def has_any(self, index: Index, scope: str) -> bool:
@@ -283,7 +294,7 @@ def _status(index: Index, states: dict[NodeState, int], work: _Work, *, full: bo
     )
 
 
-def _progress(index: Index, work: _Work, counts: _Counts) -> Progress:
+def _progress(index: Index, work: _Work, counts: _Counts, short: int | None) -> Progress:
     states = dict(counts.states)
     return Progress(
         status=_status(index, states, work, full=counts.full),
@@ -297,6 +308,7 @@ def _progress(index: Index, work: _Work, counts: _Counts) -> Progress:
         or (work.refused[0] if work.refused else work.order_error)
         or counts.last_error,
         refused=work.refused,
+        not_searched=None if short is None else short + given_up(states),
     )
 
 

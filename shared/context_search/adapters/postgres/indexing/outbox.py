@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from context_search.adapters.postgres.catalog.presence import TABLE_OF_CALLER
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.orders import (
     FEW_NODES,
@@ -316,7 +317,8 @@ class PostgresOutbox:
             f"""
             SELECT EXISTS (
                 SELECT FROM outbox WHERE begun_at IS NULL AND {IS_DUE} AND project_id NOT IN (
-                    0, COALESCE((SELECT project_id FROM context_table WHERE id = :table), 0)))
+                    0, COALESCE((SELECT project_id FROM context_table
+                                 WHERE id = :table AND {TABLE_OF_CALLER}), 0)))
             """,
             table=table_id,
         )

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import sub
 
+from context_search.adapters.postgres.catalog.presence import TABLE_OF_CALLER
 from context_search.adapters.postgres.catalog.tables import (
     MAX_NUMBERS_BYTES,
     NUMBERS_OF_DATA,
@@ -43,7 +45,8 @@ _BUCKETS = f"1 << CAST(ceil(ln(CAST(pg_column_size(value) AS float8) / {_BYTES})
 _SECTIONS = f"""
     document AS MATERIALIZED (
         SELECT revision, data FROM context_table
-        WHERE id = :table AND {NUMBERS_OF_DATA} <= {MAX_NUMBERS_BYTES}),
+        WHERE id = :table AND {TABLE_OF_CALLER}
+          AND {NUMBERS_OF_DATA} <= {MAX_NUMBERS_BYTES}),
     item (pointer, first, level, value) AS (
         SELECT '', 0, 0, data #> '{{}}' FROM document
         UNION ALL
@@ -88,13 +91,14 @@ _SECTIONS = f"""
             format('%s %s %s%s', first, octet_length(pointer), pointer, text), 'UTF8')) AS digest
         FROM cut),
     compared AS MATERIALIZED (
-        SELECT digest, keys, pointer_chars FROM compared_section
+        SELECT digest, keys, pointer_chars, short_strings FROM compared_section
         WHERE generation_id = :generation AND table_id = :table AND CAST(:follows AS boolean))
 """
 _OF = "generation_id = :generation AND table_id = :table"
 _DIGEST = f"""
     sha256(convert_to(CAST(json_build_array(revision, scopes) AS text), 'UTF8') || COALESCE((
-        SELECT string_agg(digest, '' ORDER BY digest) FROM compared_section WHERE {_OF}), ''))
+        SELECT string_agg(digest, '' ORDER BY digest) FROM compared_section
+        WHERE {_OF} AND short_strings IS NOT NULL), ''))
 """
 
 
@@ -108,7 +112,8 @@ class PostgresSections:
         rows = self.tx.run(
             f"""
             SELECT {READABLE}, revision FROM context_table
-            WHERE id = :table AND COALESCE(pg_column_size(data), 0) <= {SMALL_BYTES}
+            WHERE id = :table AND {TABLE_OF_CALLER}
+              AND COALESCE(pg_column_size(data), 0) <= {SMALL_BYTES}
             """,
             table=table_id,
         )
@@ -133,7 +138,12 @@ class PostgresSections:
             f"""
             WITH RECURSIVE {_SECTIONS}
             SELECT revision, (SELECT CAST(COALESCE(sum(pointer_chars), 0) AS bigint) FROM compared),
-                   pointer, first, text, section.digest, compared.digest, keys, pointer_chars
+                   ARRAY(SELECT CAST(sum(short) AS bigint)
+                         FROM compared CROSS JOIN unnest(short_strings) WITH ORDINALITY
+                             AS of_scope (short, at)
+                         GROUP BY at ORDER BY at),
+                   pointer, first, text, section.digest,
+                   compared.digest, keys, pointer_chars, short_strings
             FROM document LEFT JOIN (section FULL JOIN compared USING (digest)) ON
                 section.digest IS NULL OR compared.digest IS NULL
             """,
@@ -143,10 +153,14 @@ class PostgresSections:
         )
         if not rows:
             return None
-        new = [Section(*row[2:6]) for row in rows if row[5] is not None]
-        gone = [ComparedSection(*row[6:]) for row in rows if row[6] is not None]
-        kept = rows[0][1] - sum(section.pointer_chars for section in gone)
-        return SectionChanges(rows[0][0], tuple(scopes), basis, new, gone, kept)
+        new = [Section(*row[3:7]) for row in rows if row[6] is not None]
+        gone = [ComparedSection(*row[7:]) for row in rows if row[7] is not None]
+        revision, pointer_chars, short_strings = rows[0][:3]
+        kept_chars = pointer_chars - sum(section.pointer_chars for section in gone)
+        kept_short = short_strings or [0] * len(scopes)
+        for section in gone:
+            kept_short = list(map(sub, kept_short, section.short_strings))
+        return SectionChanges(revision, tuple(scopes), basis, new, gone, kept_chars, kept_short)
 
     def note_compared(
         self, index: Index, table_id: int, changes: SectionChanges, new: Sequence[ComparedSection]
@@ -165,16 +179,19 @@ class PostgresSections:
         bulk(
             self.tx,
             """
-            INSERT INTO compared_section (generation_id, table_id, digest, keys, pointer_chars)
-            SELECT :generation, :table, decode(digest, 'hex'), decode(keys, 'hex'), pointer_chars
+            INSERT INTO compared_section
+                (generation_id, table_id, digest, keys, pointer_chars, short_strings)
+            SELECT :generation, :table, decode(digest, 'hex'), decode(keys, 'hex'), pointer_chars,
+                   short_strings
             FROM jsonb_to_recordset(CAST(:rows AS jsonb))
-                AS row (digest text, keys text, pointer_chars bigint)
+                AS row (digest text, keys text, pointer_chars bigint, short_strings int[])
             """,
             [
                 {
                     "digest": section.digest.hex(),
                     "keys": section.keys.hex(),
                     "pointer_chars": section.pointer_chars,
+                    "short_strings": list(section.short_strings),
                 }
                 for section in sorted(new, key=lambda section: section.digest)  # and read so
             ],

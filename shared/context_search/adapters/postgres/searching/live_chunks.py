@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE, TABLE_OF_CALLER
 from context_search.adapters.postgres.catalog.tables import READABLE, text_of
 from context_search.adapters.postgres.indexing.chunks import ACKNOWLEDGED
 from context_search.adapters.postgres.pool import Transaction
@@ -278,6 +278,7 @@ class PostgresLiveChunks:
                 JOIN comparison ON comparison.generation_id = search_index.active_generation_id
                                AND comparison.table_id = :table
                 JOIN context_table ON context_table.id = comparison.table_id
+                                  AND {TABLE_OF_CALLER}
                 CROSS JOIN LATERAL (
                     SELECT json_pointer, node.fields FROM node
                     WHERE node.generation_id = comparison.generation_id
@@ -326,9 +327,8 @@ class PostgresLiveChunks:
     ) -> Mapping[str, str | None]:
         """Returns the hash of each string; None without one that the filter lets through."""
         # Read whole: Postgres would unpack the document anew for each pointer (74 ms at 5 MB).
-        [row] = self.tx.run(
-            f"SELECT {READABLE} FROM context_table WHERE id = :table", table=table_id
-        )
+        sql = f"SELECT {READABLE} FROM context_table WHERE id = :table AND {TABLE_OF_CALLER}"
+        [row] = self.tx.run(sql, table=table_id) or [[None, False]]
         try:
             document = (parse_stored if wanted is None else parse_fielded)(text_of(*row))
         except InvalidDocumentError:  # the comparison says so; until then none of it is there

@@ -51,6 +51,20 @@ class PostgresPermits:
             [[taken, _]] = self.tx.run_and_commit(_TAKE, **wanted)
         return holder if taken else None
 
+    def renew(self, pool: str, holder: str, *, lease_s: float) -> bool:
+        """Keeps the rows locked: whoever takes permits passes over them."""
+        return bool(
+            self.tx.execute(
+                """
+                UPDATE permit SET lease_until = clock_timestamp() + make_interval(secs => :lease)
+                WHERE pool = :pool AND holder = :holder
+                """,
+                pool=pool,
+                holder=holder,
+                lease=lease_s,
+            )
+        )
+
     def give_back(self, pool: str, holder: str) -> None:
         """Ends the lease with the next statement of the transaction, or with its end."""
         self.tx.queue(

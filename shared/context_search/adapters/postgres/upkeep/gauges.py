@@ -9,6 +9,8 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.ports.upkeep.gauges import Readings
 
 _REFUSED = "SELECT claimed_at AS since FROM outbox WHERE sent_at IS NULL"
+POLICIES_BIND = "row_security_active('context_search.node')"
+"""Not the owner of the tables, and no role with BYPASSRLS."""
 # Whose turn it is in a project that has nothing in the queue, and of which nobody took anything.
 _UNTAKEN = f"""
     SELECT GREATEST(created_at, due_at) FROM (
@@ -34,7 +36,8 @@ class PostgresGauges:
                    (SELECT count(*) FROM node WHERE state = 'quarantined'),
                    (SELECT count(*) FROM search_index WHERE evicted_at IS NOT NULL),
                    (SELECT CAST(COALESCE(extract(epoch FROM clock_timestamp() - min(since)), 0)
-                                AS float8) FROM ({_REFUSED} UNION ALL {_UNTAKEN}) AS waiting)
+                                AS float8) FROM ({_REFUSED} UNION ALL {_UNTAKEN}) AS waiting),
+                   {POLICIES_BIND}
             """
         )
         return Readings(*row)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from context_search.adapters.postgres.indexing.node_counts import STALLED
 from context_search.adapters.postgres.indexing.outbox import IS_DUE
 from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.upkeep.gauges import POLICIES_BIND
 from context_search.ports.upkeep.health import ErrorCount, ProjectReadings
 
 MOST_ORDERS = 1_000
@@ -65,7 +66,8 @@ _READINGS = f"""
         (SELECT COALESCE(json_agg(json_build_array(code, count, at)
                                   ORDER BY count DESC, code), '[]')
          FROM (SELECT COALESCE(code, 'INTERNAL') AS code, count(*) AS count, max(at) AS at
-               FROM failed GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_ERRORS}) AS counted)
+               FROM failed GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_ERRORS}) AS counted),
+        {POLICIES_BIND}
 """
 
 
@@ -78,7 +80,7 @@ class PostgresHealth:
     def of_project(self, project_id: int, *, silent_s: float) -> ProjectReadings:
         [row] = self.tx.run(_READINGS, project=project_id, silent=silent_s)
         moving, whole, wait_s, orders, order_s, *row = row
-        indexes, building, evicted, stalled, reports, errors = row
+        indexes, building, evicted, stalled, reports, errors, row_security = row
         nodes = json.loads(moving)
         if indexed := whole - sum(nodes.values()):
             nodes["indexed"] = indexed
@@ -93,4 +95,5 @@ class PostgresHealth:
             stalled=stalled,
             integrity=json.loads(reports),
             errors=[ErrorCount(*each) for each in json.loads(errors)],
+            row_security=row_security,
         )

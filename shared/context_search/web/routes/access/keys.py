@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
@@ -18,7 +18,7 @@ from context_search.domain.access import (
     in_order,
 )
 from context_search.services.access.keys import KeyOptions, ManageKeys, ShownKey
-from context_search.web.audit import tell_done
+from context_search.web.audit import Audit, Audited
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import KeyId, Owner, OwnerOrOperator, part
 from context_search.web.fields import (
@@ -87,12 +87,16 @@ class RotateKeyBody(Body):
 
 
 class KeyAnswer(Answer):
-    """A key without its text. ``made_by``: the key that it was made with, if that is known."""
+    """A key without its text. ``made_by``: the key that it was made with, if that is known.
+
+    ``actor``: who made it with a token, or with a key that was made so.
+    """
 
     id: KnownId
     name: str | None
     kind: KeyKind
     made_by: KnownId | None
+    actor: str | None
     prefix: str
     scopes: list[Permission]
     created_at: Time
@@ -108,6 +112,7 @@ class KeyAnswer(Answer):
             name=key.name,
             kind=key.kind,
             made_by=key.made_by,
+            actor=key.actor,
             prefix=key.prefix,
             scopes=in_order(key.permissions),
             created_at=key.created_at,
@@ -128,6 +133,12 @@ class NewKeyAnswer(KeyAnswer):
         return cls(**dict(KeyAnswer.of(made.key)), api_key=made.text)
 
 
+class RevokedKeysAnswer(Answer):
+    """How many keys were revoked."""
+
+    revoked: Annotated[int, Field(ge=0)]
+
+
 class KeysAnswer(Answer):
     """A page of keys."""
 
@@ -135,6 +146,8 @@ class KeysAnswer(Answer):
     cursor: NextCursor | None
 
 
+Actor = Annotated[str, Query(pattern="^token(:[0-9a-f]{16})?$")]
+"""Who presents tokens, as in versions of documents; ``token``: all whose tokens name nobody."""
 UseKeys = Annotated[ManageKeys, part("access.keys")]
 
 
@@ -145,20 +158,23 @@ class Keys:
     use: ManageKeys
     caller: Principal
     mcp_id: int | None
+    audit: Audit
 
     def create(self, once: Once, options: KeyOptions) -> Response:
         """Makes one; it is shown this once."""
 
         def create() -> JSONResponse:
             made = self.use.create(self.caller, self.mcp_id, options)
-            self._tell("key made", made.key.id)
+            self.audit.tell("key made", self.caller, made.key.id)
             return NewKeyAnswer.shown(made).response(201)
 
         return once.answer(self.caller.project_id, create)
 
-    def page(self, cursor: int, kind: KeyKind | None = None) -> KeysAnswer:
-        """Lists those of a kind, or all, without their texts."""
-        page = self.use.page(self.caller, self.mcp_id, after=cursor, kind=kind)
+    def page(
+        self, cursor: int, kind: KeyKind | None = None, actor: str | None = None
+    ) -> KeysAnswer:
+        """Lists those of a kind and an actor, or all, without their texts."""
+        page = self.use.page(self.caller, self.mcp_id, after=cursor, kind=kind, actor=actor)
         return KeysAnswer(
             keys=[KeyAnswer.of(key) for key in page.rows], cursor=next_cursor(page.next_after)
         )
@@ -166,7 +182,7 @@ class Keys:
     def revoke(self, key_id: int) -> Response:
         """Revokes one of them."""
         self.use.revoke(self.caller, self.mcp_id, key_id)
-        self._tell("key revoked", key_id)
+        self.audit.tell("key revoked", self.caller, key_id)
         return Response(status_code=204)
 
     def rotate(self, once: Once, key_id: int, body: RotateKeyBody | None) -> Response:
@@ -177,17 +193,14 @@ class Keys:
             made = self.use.rotate(
                 self.caller, self.mcp_id, key_id, old_expires_in_s=old_expires_in_s
             )
-            self._tell("key rotated", key_id)
+            self.audit.tell("key rotated", self.caller, key_id)
             return NewKeyAnswer.shown(made).response(201)
 
         return once.answer(self.caller.project_id, rotate)
 
-    def _tell(self, action: str, key_id: int) -> None:
-        tell_done(action, self.caller.project_id, self.caller.actor, key_id)
 
-
-async def _of_project(owner: Owner, use: UseKeys) -> Keys:
-    return Keys(use, owner, None)
+async def _of_project(owner: Owner, use: UseKeys, audit: Audited) -> Keys:
+    return Keys(use, owner, None, audit)
 
 
 ProjectKeys = Annotated[Keys, Depends(_of_project)]
@@ -200,21 +213,37 @@ ProjectKeys = Annotated[Keys, Depends(_of_project)]
     responses=refused(409),
 )
 async def create_key(
-    caller: OwnerOrOperator, use: UseKeys, body: CreateKeyBody, once: Once
+    caller: OwnerOrOperator, use: UseKeys, body: CreateKeyBody, once: Once, audit: Audited
 ) -> Response:
     """Makes a key for the project, which is shown this once; with the internal secret the first."""
-    return Keys(use, caller, None).create(once, body.options())
+    return Keys(use, caller, None, audit).create(once, body.options())
 
 
 @router.get("/projects/{project_id}/keys", responses=refused(409))
 async def list_keys(
-    keys: ProjectKeys, cursor: Cursor = 0, kind: KeyKind | Literal["all"] = "standard"
+    keys: ProjectKeys,
+    cursor: Cursor = 0,
+    kind: KeyKind | Literal["all"] = "standard",
+    actor: Actor | None = None,
 ) -> KeysAnswer:
     """Returns the project's keys without their texts, revoked and expired ones too.
 
-    Those of the console only if they are asked for.
+    Those of the console only if they are asked for. ``actor``: what somebody made with tokens.
     """
-    return keys.page(cursor, None if kind == "all" else kind)
+    return keys.page(cursor, None if kind == "all" else kind, actor)
+
+
+@router.delete("/projects/{project_id}/keys", responses=refused(409))
+async def revoke_keys_of_actor(
+    owner: Owner, use: UseKeys, actor: Actor, audit: Audited
+) -> RevokedKeysAnswer:
+    """Revokes all that somebody made with tokens, and with keys made so.
+
+    Keys of the project, of the console and of MCP instances.
+    """
+    revoked = use.revoke_actor(owner, actor)
+    audit.tell("keys of an actor revoked", owner, actor)
+    return RevokedKeysAnswer(revoked=revoked)
 
 
 @router.delete("/projects/{project_id}/keys/{key_id}", status_code=204, responses=refused(409))

@@ -13,6 +13,7 @@ from context_search.domain.access import Confirmation, McpChanges, McpInstance, 
 from context_search.domain.model import ToolRecord
 from context_search.services.access.mcp_instances import BoundTool, ManageBindings, ManageMcps
 from context_search.web.agents.search_tools import described_tool
+from context_search.web.audit import Audited
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import (
     InternalOnly,
@@ -266,7 +267,9 @@ UseBindings = Annotated[ManageBindings, part("access.bindings")]
 
 
 @router.post("/api/v1/mcps", status_code=201, response_model=NewMcpAnswer, responses=refused(409))
-async def create_mcp(body: CreateMcpBody, caller: MayManage, use: Use, once: Once) -> Response:
+async def create_mcp(
+    body: CreateMcpBody, caller: MayManage, use: Use, once: Once, audit: Audited
+) -> Response:
     """Creates an MCP instance with its first key, which is shown this once."""
     own_project(caller, body.project_id)
 
@@ -280,6 +283,8 @@ async def create_mcp(body: CreateMcpBody, caller: MayManage, use: Use, once: Onc
             confirmation=body.confirm,
             lifetime_s=body.key_expires_in,
         )
+        audit.tell("mcp made", caller, mcp.id)
+        audit.tell("key made", caller, key.key.id)
         tool_ids = [binding.tool_id for binding in body.bindings]
         made = NewMcpAnswer(
             **dict(McpAnswer.of(mcp)),
@@ -307,16 +312,21 @@ async def read_mcp(mcp_id: McpId, caller: MayManage, use: Use) -> McpAnswer:
 
 
 @router.patch("/api/v1/mcps/{mcp_id}", responses=refused(409))
-async def change_mcp(mcp_id: McpId, body: ChangeMcpBody, caller: MayManage, use: Use) -> McpAnswer:
+async def change_mcp(
+    mcp_id: McpId, body: ChangeMcpBody, caller: MayManage, use: Use, audit: Audited
+) -> McpAnswer:
     """Changes an MCP instance; while it is disabled its keys open nothing."""
     changes = McpChanges(body.name, body.status, body.replace, body.confirm)
-    return McpAnswer.of(use.change(caller, mcp_id, changes))
+    changed = use.change(caller, mcp_id, changes)
+    audit.tell("mcp changed", caller, mcp_id)
+    return McpAnswer.of(changed)
 
 
 @router.delete("/api/v1/mcps/{mcp_id}", status_code=204, responses=refused(409))
-async def delete_mcp(mcp_id: McpId, caller: MayManage, use: Use) -> Response:
+async def delete_mcp(mcp_id: McpId, caller: MayManage, use: Use, audit: Audited) -> Response:
     """Deletes an MCP instance with its keys and bindings; the tools stay."""
     use.delete(caller, mcp_id)
+    audit.tell("mcp deleted", caller, mcp_id)
     return Response(status_code=204)
 
 
@@ -366,8 +376,8 @@ async def unbind_tool(
     return Response(status_code=204)
 
 
-async def _keys(mcp_id: McpId, caller: MayManage, use: UseKeys) -> Keys:
-    return Keys(use, caller, mcp_id)
+async def _keys(mcp_id: McpId, caller: MayManage, use: UseKeys, audit: Audited) -> Keys:
+    return Keys(use, caller, mcp_id, audit)
 
 
 McpKeys = Annotated[Keys, Depends(_keys)]

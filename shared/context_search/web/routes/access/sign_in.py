@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from context_search.services.access.sign_in import SignIn
 from context_search.web.border import StrictJsonRoute
-from context_search.web.callers import MayManage, part
+from context_search.web.callers import MayManage, counting_refusals, part
 from context_search.web.fields import Answer, Body, Time, example
 from context_search.web.problems import refused
 from context_search.web.routes.access.keys import NewKeyAnswer
@@ -51,6 +51,8 @@ async def make_sign_in_code(caller: MayManage, use: Use) -> Response:
 
 
 @router.post("/sign-in", status_code=201, response_model=NewKeyAnswer, responses=refused(401, 409))
-async def sign_in(use: Use, body: SignInBody) -> Response:
+async def sign_in(request: Request, use: Use, body: SignInBody) -> Response:
     """Gives a key of the console for a code, once. A wrong, used or old code is 401 alike."""
-    return NewKeyAnswer.shown(use.redeem(body.code)).response(201)
+    with counting_refusals(request, "sign-in code", body.code):
+        made = use.redeem(body.code)
+    return NewKeyAnswer.shown(made).response(201)

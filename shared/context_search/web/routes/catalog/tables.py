@@ -19,7 +19,7 @@ from context_search.services.catalog.list_tables import (
     TableOverview,
 )
 from context_search.services.catalog.tables import ManageTables
-from context_search.web.audit import tell_done
+from context_search.web.audit import Audited
 from context_search.web.border import StrictJsonRoute, request_id
 from context_search.web.callers import (
     InternalOnly,
@@ -233,10 +233,10 @@ async def create_project(body: CreateProjectBody, use: Use, once: Once) -> Respo
 
 
 @router.delete("/projects/{project_id}", status_code=204, dependencies=[InternalOnly])
-async def delete_project(project_id: ProjectId, use: Use) -> Response:
+async def delete_project(project_id: ProjectId, use: Use, audit: Audited) -> Response:
     """Deletes a project with all that it has; its keys are refused at once."""
     use.delete_project(project_id)
-    tell_done("project deleted", project_id, Operator.actor, project_id)
+    audit.tell("project deleted", Operator(project_id), project_id)
     return Response(status_code=204)
 
 
@@ -278,11 +278,11 @@ async def read_table(
 
 @router.delete("/tables/{table_id}", status_code=204, responses=refused(409))
 async def delete_table(
-    table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
+    table_id: TableId, caller: MayManage, use: Use, audit: Audited, if_match: IfMatch = None
 ) -> Response:
     """Deletes a table; its tools and their hits are gone at once."""
     use.delete(caller, table_id, if_revision=if_match)
-    tell_done("table deleted", caller.project_id, caller.actor, table_id)
+    audit.tell("table deleted", caller, table_id)
     return Response(status_code=204)
 
 

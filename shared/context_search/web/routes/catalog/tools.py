@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
@@ -10,6 +11,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
+from context_search.domain.access import McpInstance
 from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.domain.model import Scope, ToolSettings
@@ -201,6 +203,27 @@ class SearchToolAnswer(Answer):
         )
 
 
+class ReplacingMcpAnswer(Answer):
+    """An MCP instance whose agents replace, or propose to, in the strings that a tool returns."""
+
+    id: KnownId
+    name: str
+    replace: Literal["propose", "execute"]
+
+
+class ChangedToolAnswer(SearchToolAnswer):
+    """A tool after a change, and the MCP instances, if any, that replace in what it returns."""
+
+    replacing_mcps: Absent[list[ReplacingMcpAnswer]] = None
+
+    @classmethod
+    def after(cls, status: ToolStatus, mcps: Sequence[McpInstance]) -> ChangedToolAnswer:
+        """Returns a tool with those of its instances that replace."""
+        named = [{"id": mcp.id, "name": mcp.name, "replace": mcp.replacing} for mcp in mcps]
+        tool = dict(SearchToolAnswer.of(status))
+        return cls.model_validate({**tool, "replacing_mcps": named or None})
+
+
 class ListedToolAnswer(Answer):
     """A Search Tool in a list: what it searches, and how far its index is."""
 
@@ -321,20 +344,22 @@ async def list_tools(
 @router.get("/api/v1/tools/{tool_id}", response_model=SearchToolAnswer)
 async def read_tool(tool_id: ToolId, caller: MayRead, use: Use) -> JSONResponse:
     """Returns a Search Tool with the summary of its index; the ETag is that of its settings."""
-    return _shown(use.statuses.read(tool_id, caller))
+    status = use.statuses.read(tool_id, caller)
+    return SearchToolAnswer.of(status).response(headers=etag(status.tool.settings.version))
 
 
-@router.patch("/api/v1/tools/{tool_id}", response_model=SearchToolAnswer, responses=refused(409))
+@router.patch("/api/v1/tools/{tool_id}", response_model=ChangedToolAnswer, responses=refused(409))
 async def change_tool(
     tool_id: ToolId, body: ChangeToolBody, caller: MayManage, use: Use, if_match: IfMatch
 ) -> JSONResponse:
-    """Changes name, description and how the tool ranks and answers, not what makes its index."""
+    """Changes name, description and how the tool ranks and answers, not what makes its index.
+
+    Agents of ``replacing_mcps`` replace in every string that the tool returns now.
+    """
     use.check(None if body.search_config is None else body.search_config.rerank)
-    return _shown(use.tools.change(caller, tool_id, body.applied_to, if_version=if_match))
-
-
-def _shown(status: ToolStatus) -> JSONResponse:
-    return SearchToolAnswer.of(status).response(headers=etag(status.tool.settings.version))
+    status = use.tools.change(caller, tool_id, body.applied_to, if_version=if_match)
+    changed = ChangedToolAnswer.after(status, use.tools.replacing_in(caller, tool_id))
+    return changed.response(headers=etag(status.tool.settings.version))
 
 
 @router.delete("/api/v1/tools/{tool_id}", status_code=204, responses=refused(409))

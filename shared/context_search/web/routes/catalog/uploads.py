@@ -48,16 +48,15 @@ Use = Annotated[ManageUploads, part("uploads")]
 _MAX_BYTES: dict[str, JsonValue] = {"maximum": MAX_UPLOAD_BYTES}
 
 
-_Size = Annotated[int, Field(ge=1, le=2**40, json_schema_extra=_MAX_BYTES)]
 _Sha256 = Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$"), AfterValidator(str.lower)]
 
 
 class CreateUploadBody(Body):
-    """``POST …/uploads``: ``size`` in bytes, ``sha256`` in hex, both checked where given."""
+    """``POST …/uploads``: ``size`` in bytes; ``sha256`` in hex, checked where given."""
 
     model_config = example(format="json", size=20_481_234)
     format: UploadFormat
-    size: Annotated[_Size | LeftOut, NotNull] = None
+    size: Annotated[int, Field(ge=1, le=2**40, json_schema_extra=_MAX_BYTES)]
     sha256: Annotated[_Sha256 | LeftOut, NotNull] = None
 
 

@@ -26,6 +26,7 @@ from context_search.web.fields import (
     Answer,
     Count,
     KnownId,
+    NotSearched,
     Number,
     Share,
     Time,
@@ -246,6 +247,7 @@ class SearchIndexAnswer(Answer):
     nodes: dict[NodeState, Count]
     integrity: IntegrityAnswer | None
     next_attempt_at: Time | None
+    not_searched: NotSearched = None
     not_indexed_count: Count
     not_indexed: list[NotIndexedAnswer]
     weights: WeightsAnswer
@@ -269,6 +271,7 @@ class SearchIndexAnswer(Answer):
             nodes=progress.states,
             integrity=IntegrityAnswer.of(status.integrity),
             next_attempt_at=progress.next_attempt_at,
+            not_searched=progress.not_searched,
             not_indexed_count=progress.nodes_count - progress.states.get("indexed", 0),
             not_indexed=[NotIndexedAnswer.of(node) for node in status.not_indexed],
             **ranking_of(status.tool.search, status.index),

@@ -182,7 +182,7 @@ class ProjectSearchAnswer(Answer):
             truncated=page.truncated,
             counts=PageCountsAnswer(ranked=answer.ranked, hidden=page.hidden, gone=answer.gone),
             retrieval=RetrievalAnswer.of(answer),
-            index=IndexStateAnswer(status=answer.target.status),
+            index=IndexStateAnswer.of(answer),
             hint=page.hint,
             explain=None if whole is None else ExplanationAnswer.of(whole, answer.hits, titles),
         )

@@ -219,7 +219,7 @@ class RetrieveAnswer(Answer):
             ),
             settings=LimitsAnswer.of(settings),
             retrieval=RetrievalAnswer.of(answer),
-            index=IndexStateAnswer(status=answer.target.status),
+            index=IndexStateAnswer.of(answer),
             hint=retrieval.hint,
         )
 

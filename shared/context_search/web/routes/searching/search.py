@@ -38,6 +38,7 @@ from context_search.web.fields import (
     Body,
     Count,
     Filtered,
+    NotSearched,
     Number,
     Question,
     Share,
@@ -273,6 +274,12 @@ class IndexStateAnswer(Answer):
     """The index that was asked."""
 
     status: IndexStatus
+    not_searched: NotSearched = None
+
+    @classmethod
+    def of(cls, answer: FoundAnswer) -> IndexStateAnswer:
+        """Returns how the index was when it answered."""
+        return cls(status=answer.target.status, not_searched=answer.target.not_searched)
 
 
 _HINT = (
@@ -328,7 +335,7 @@ def around(answer: FoundAnswer) -> dict[str, Any]:
     return {
         "query": answer.query,
         "retrieval": RetrievalAnswer.of(answer),
-        "index": IndexStateAnswer(status=answer.target.status),
+        "index": IndexStateAnswer.of(answer),
         "hint": answer.hint,
     }
 

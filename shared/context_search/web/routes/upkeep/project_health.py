@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter
 
+from context_search.domain.limits import HELD
 from context_search.domain.progress import NodeState
 from context_search.ports.upkeep.cleanup_runs import CleanupRun
 from context_search.ports.upkeep.health import ProjectReadings
@@ -100,7 +101,10 @@ class ErrorCountAnswer(Answer):
 
 
 class ProjectHealthAnswer(Answer):
-    """How a project is. The verdict is ``ok`` only if every part was asked and is well."""
+    """How a project is. The verdict is ``ok`` only if every part was asked and is well.
+
+    ``row_security``: whether the database itself keeps the rows of projects apart, too.
+    """
 
     project_id: KnownId
     at: Time
@@ -117,6 +121,7 @@ class ProjectHealthAnswer(Answer):
     indexes: IndexCountsAnswer
     integrity: list[IntegrityAnswer]
     errors: list[ErrorCountAnswer]
+    row_security: bool
 
 
 Use = Annotated[ReadProjectHealth, part("reading.health")]
@@ -144,7 +149,7 @@ async def read_project_health(caller: ReadOwner, use: Use) -> ProjectHealthAnswe
         limits=StoredAnswer(
             chunks=limits.max_chunks,
             vector_bytes=limits.max_vector_bytes,
-            **asdict(use.limits.bounds),
+            **{kind: getattr(use.limits.bounds, kind) for kind in HELD},
         ),
         spent=[SpentAnswer(**asdict(each)) for each in health.spent],
         daily_limits=DailyLimitsAnswer(**asdict(use.limits.daily)),
@@ -159,4 +164,5 @@ async def read_project_health(caller: ReadOwner, use: Use) -> ProjectHealthAnswe
             ErrorCountAnswer(code=each.code, count=each.count, latest_at=each.latest_at)
             for each in readings.errors
         ],
+        row_security=readings.row_security,
     )
