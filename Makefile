@@ -42,7 +42,7 @@ reset: setup ## delete .local: documents, indexes and keys of demo and serve
 unit: setup-dev ## the tests that need no running parts, in about a minute (WORKERS=2)
 	@$(pytest) -m "not stack and not slow"
 
-test: setup-dev setup-build ## all tests: those of make unit, those with running parts and slow ones
+test: setup-dev setup-build ## all tests, in about ten minutes: those of make unit, those with running parts, slow ones
 	@$(pytest) --durations=25
 
 check: check-code check-security check-template check-locks ## lint, types, import rules; security; templates; locks
@@ -170,6 +170,7 @@ shape: setup-dev ## figures of the deployed code: modules, importers, lengths
 
 simulate: setup-dev ## what make test samples, whole: 5,000 histories, all properties (only histories: SEEDS=100000; SEED=7 tells one)
 	@$(python) -m tests.faults.simulation.run $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))
+	@$(if $(SEED)$(SEEDS),,$(python) -m tests.faults.simulation.record)
 	@$(if $(SEED)$(SEEDS),,CONTEXT_SEARCH_TEST_PROFILE=thorough $(pytest) -m "hypothesis or sampled")
 
 endurance: setup-dev ## random edits, kills and restarts, then proof (MINUTES=10, SEED=)

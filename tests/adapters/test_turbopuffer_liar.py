@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from context_search.adapters.bounded_http import MAX_REPLY_BYTES
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.domain.errors import VectorStoreTimeoutError, VectorStoreUnavailableError
 from context_search.domain.ids import ancestor_keys
@@ -19,7 +20,7 @@ from context_search.ports.outside import VectorQuery, VectorRow, VectorStore
 from tests.adapters.json_server import JsonHandler, serving
 from tests.steps import SMALL
 
-BLANKS = 300 << 20
+BLANKS = MAX_REPLY_BYTES + (16 << 20)
 MEBIBYTE = b" " * (1 << 20)
 
 
@@ -44,7 +45,7 @@ class Liar:
 
 
 class Endless(Liar):
-    """Answers with 300 MB of blanks."""
+    """Answers with more blanks than are read."""
 
     def answer(self, handler: JsonHandler) -> None:
         handler.send_response(200)
@@ -100,15 +101,23 @@ WRITES: dict[str, Callable[[VectorStore], object]] = {
 }
 
 
-@pytest.fixture
-def liar() -> Liar:
-    return Liar()
-
-
-@pytest.fixture
-def vectors(liar: Liar) -> Iterator[TurbopufferVectors]:
+@pytest.fixture(scope="module")
+def lied_to() -> Iterator[tuple[Liar, TurbopufferVectors]]:
+    """One server and one client of it: what the lie is, each test says."""
+    liar = Liar()
     with served(liar) as url:
-        yield TurbopufferVectors(api_key="key", base_url=url)
+        yield liar, TurbopufferVectors(api_key="key", base_url=url)
+
+
+@pytest.fixture
+def liar(lied_to: tuple[Liar, TurbopufferVectors]) -> Liar:
+    vars(lied_to[0]).clear()  # the lies of the test before
+    return lied_to[0]
+
+
+@pytest.fixture
+def vectors(liar: Liar, lied_to: tuple[Liar, TurbopufferVectors]) -> TurbopufferVectors:
+    return lied_to[1]
 
 
 def served(liar: Liar) -> Any:
@@ -201,6 +210,7 @@ def test_a_namespace_page_that_comes_again_is_an_outage(
         vectors.namespaces_after("a", "b", 10)
 
 
+@pytest.mark.slow
 def test_a_reply_of_blanks_is_not_read_to_its_end() -> None:
     with served(Endless()) as url, pytest.raises(VectorStoreUnavailableError):
         READS["query"](TurbopufferVectors(api_key="key", base_url=url))

@@ -22,6 +22,7 @@ FOLDER = re.compile(
     r"[\w.-]+(/[\w.-]+)*/|(shared|functions|local|testing|tests|docs|domain)/[\w/.-]+"
 )
 CLASS = re.compile(r"\b[A-Z][a-z]+[A-Z]\w*")
+README_WORDS = 1_000
 # Of other programs, of one machine, or examples.
 ELSEWHERE = {
     *(".in", ".txt", ".mcp.json", "config.toml", "claude_desktop_config.json", "openapi.json"),
@@ -111,3 +112,14 @@ def test_every_page_of_the_console_is_in_the_table_of_what_shows_it() -> None:
     shown = (ROOT / "docs/console.md").read_text("utf-8").split("## What shows it")[1]
     pages = {path.stem for path in (ROOT / "console/src/pages").glob("*.tsx")}
     assert pages <= set(re.findall(r"`(\w+)`", shown))
+
+
+def test_contributing_lists_every_command_of_make() -> None:
+    commands = re.findall(r"(?m)^([a-z0-9-]+):.*## ", (ROOT / "Makefile").read_text())
+    table = re.findall(r"(?m)^\| (`make .*?) \| \S", (ROOT / "CONTRIBUTING.md").read_text())
+    assert sorted(re.findall(r"`make ([a-z0-9-]+)`", " ".join(table))) == sorted(commands)
+
+
+def test_the_readme_is_read_in_five_minutes() -> None:
+    prose = re.sub(r"(?ms)^```.*?^```", "", (ROOT / "README.md").read_text())
+    assert len(prose.split()) <= README_WORDS

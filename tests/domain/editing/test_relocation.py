@@ -238,6 +238,7 @@ def test_nothing_is_left_of_an_emptied_text() -> None:
     assert relocated([Edit(0, "a", "")], "", "①").edits == (Edit(0, "", "a"),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("becomes", ["cd", ""], ids=["exchanged", "deleted"])
 def test_a_hundred_thousand_places_in_fifty_million_characters(becomes: str) -> None:
     """All alike, so that every search goes on until there are two."""

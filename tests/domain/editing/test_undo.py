@@ -108,6 +108,7 @@ def test_insertions_into_any_text_are_taken_back(before: str) -> None:
     assert string.undone() == before
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_edits_of_fifty_million_characters_are_undone() -> None:
     unit = "林" * 498 + "ab"
     edits = [Edit(500 * n + 498, "ab", "c" if n % 2 else "") for n in range(100_000)]

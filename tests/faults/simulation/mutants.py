@@ -1,7 +1,7 @@
 """The design with one thing wrong: each of these must be caught, or the simulation is blind.
 
-The list is that of the decisions which docs/consistency.md explains. ``seed`` is the first one
-that catches the mutant, ``within`` how many to try when the code has changed since.
+The list is that of the decisions which docs/consistency.md explains. ``seed`` is one that
+catches the mutant (``record.py``), ``within`` how many to try when the code has changed since.
 """
 
 from __future__ import annotations

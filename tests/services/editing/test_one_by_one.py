@@ -535,6 +535,7 @@ def test_a_fault_anywhere_in_an_undo_leaves_all_or_nothing(fault: str) -> None:
     raise AssertionError("a request has fewer transactions")
 
 
+@pytest.mark.slow
 def test_a_string_does_not_become_longer_than_it_may(desk: Desk) -> None:
     tables = desk.make(["x" + "o" * (MAX_STRING_CHARS - 1)], ["x"])
     plan = ordered(desk, SKIP)

@@ -92,6 +92,7 @@ def test_what_is_too_much_fails_the_plan(desk: Desk) -> None:
     assert desk.start("x").plan.counts.matches == 1_001
 
 
+@pytest.mark.slow
 def test_more_strings_than_a_plan_may_have(memory: Desk) -> None:
     memory.make(["x"] * plans.MAX_PLANNED_STRINGS)
     assert memory.start("x").plan.counts.strings == plans.MAX_PLANNED_STRINGS

@@ -54,6 +54,7 @@ def test_white_space_has_no_chunks_and_is_indexed() -> None:
     assert (progress.status, progress.chunks_count) == ("ready", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", [0, 500_000, 999_000])
 def test_a_new_paragraph_in_a_long_text_embeds_at_most_five_chunks(position: int) -> None:
     system = System(chunk_size=1_000, chunk_overlap=100)
