@@ -259,9 +259,13 @@ class Examination:
 
     def _search(self) -> Finding:
         tools = self.session.client.get("/api/v1/tools")["tools"]
-        asked = next((tool for tool in tools if tool["status"] in {"ready", "rebuilding"}), None)
-        if asked is None:
+        ready = [tool for tool in tools if tool["status"] in {"ready", "rebuilding"}]
+        if not ready:
             return Finding("skipped", "no tool is ready to be asked")
+        asked = max(ready, key=lambda tool: tool["search_index"]["chunks_count"] > 0)
+        if not asked["search_index"]["chunks_count"]:
+            detail = f"tool {asked['id']} has no chunks: nothing of it can be found"
+            return Finding("look", detail, f"context-search status {asked['id']} says why")
         path = f"/api/v1/tools/{asked['id']}/search"
         answer = self.session.client.ask(path, {"query": "context-search doctor", "top_k": 1})
         retrieval = answer["retrieval"]

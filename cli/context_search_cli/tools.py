@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from operator import itemgetter
 from typing import Annotated, Any, Literal, TypedDict, Unpack
@@ -44,8 +45,9 @@ Name = Annotated[
 Description = Annotated[
     str | None, typer.Option("--description", help="By it agents choose the tool.")
 ]
-_NAME_CHARS = 128
-"""Of a tool's name; a table's may be longer."""
+_NAME_CHARS = 60
+"""Of a name that is made of a table's; agents call tools by up to 64, and a number may follow."""
+_RESERVED = frozenset({"replace_preview", "replace_execute", "replace_undo"})
 Config = Annotated[
     str | None,
     typer.Option(metavar="JSON", help="Further settings, as docs/api.md has search_config."),
@@ -103,7 +105,7 @@ def create(
     body: dict[str, Any] = {
         "project_id": session.project_id,
         "table_id": table,
-        "name": name or session.client.get(f"/api/v1/tables/{table}")["name"][:_NAME_CHARS],
+        "name": name or _default_name(session, table),
         "json_path": scope,
     }
     body |= {"description": description} if description is not None else {}
@@ -315,6 +317,26 @@ def empty(session: Session, tool: int, clear: Callable[[], Answer], *, yes: bool
     done = clear()
     chunks, tools = counted(done["chunks"], "chunk"), ", ".join(map(str, done["tools"]))
     session.out.result(done, lambda: session.out.line(f"{chunks} gone, of tool {tools}"))
+
+
+def _default_name(session: Session, table: int) -> str:
+    """A name of the table's that agents call the tool by as it is (docs/mcp.md), and no other."""
+    plain = plain_name(session.client.get(f"/api/v1/tables/{table}")["name"] or "", table)
+    tools, _ = session.client.pages("/api/v1/tools", "tools", limit=0, page=100, q=plain)
+    taken = {tool["name"].lower() for tool in tools} | _RESERVED
+    names = (plain, *(f"{plain}-{number}" for number in range(2, len(taken) + 3)))
+    return next(each for each in names if each.lower() not in taken)
+
+
+def plain_name(name: str, table: int) -> str:
+    """Return a table's name in the characters that agents' clients take.
+
+    >>> [plain_name(name, 7) for name in ("faq", "my.table v1.2", "a_12", "2024", "知识库")]
+    ['faq', 'my_table_v1-2', 'a-12', '2024', 'table-7']
+    """
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[:_NAME_CHARS].rstrip("_")
+    # With `_` before them, digits at the end stand for a tool's id.
+    return re.sub("_+([0-9]+)$", r"-\1", plain) or f"table-{table}"
 
 
 def _settings(config: str | None, options: Mapping[str, object]) -> dict[str, Any]:

@@ -59,14 +59,21 @@ def test_a_doctor_says_that_the_functions_own_the_tables(
 
 
 def test_a_doctor_names_every_tool_that_finds_nothing(cli: CommandLine, tool: int) -> None:
-    def found() -> dict[str, str]:
+    def found(name: str = "tools") -> dict[str, str]:
         checks = cli("doctor", "--json").document["checks"]
-        return next(each for each in checks if each["check"] == "tools")
+        return next(each for each in checks if each["check"] == name)
 
     assert (found()["state"], found()["detail"]) == ("ok", "1 tool, each index as it should be")
     table = cli.json("tools", "show", tool)["table_id"]
     blind = int(cli("tools", "create", table, "--path", "/nowhere", "--wait", "-q").out)
     assert (found()["state"], found()["detail"]) == ("look", f"tool {blind} is empty")
+    assert found("search")["detail"].startswith(f"tool {tool} answers")
+    cli.done("tools", "delete", tool, "--yes")
+    searched = found("search")
+    assert (searched["state"], searched["detail"]) == (
+        "look",
+        f"tool {blind} has no chunks: nothing of it can be found",
+    )
 
 
 def test_a_doctor_looks_at_the_script_of_the_console(cli: CommandLine) -> None:

@@ -39,6 +39,20 @@ def test_tables_are_listed_with_their_indexes(cli: CommandLine, tool: int) -> No
     assert len(cli.json("tables", "list", "--filter", "OTHER")["tables"]) == 3
 
 
+def test_a_tool_without_a_name_gets_one_that_agents_call_it_by(cli: CommandLine) -> None:
+    names = ["v1.2", "v1-2", "topics.en 2024", "知识库", "replace_undo", "V1.2", "x" * 90, "_ _"]
+    for name in names:
+        cli.tool(cli.table({"a": "x" * 40}, name))
+    tools = cli.json("tools", "list")["tools"]
+    made = [tool["name"] for tool in tools]
+    numbered = [f"table-{tool['table_id']}" for tool in tools]
+    assert made == [
+        *("v1-2", "v1-2-2", "topics_en-2024", numbered[3], "replace_undo-2", "V1-2-3"),
+        *("x" * 60, numbered[7]),
+    ]
+    assert [tool["name"] for tool in cli.json("mcp", "try")["tools"]] == made
+
+
 def test_strings_that_are_too_short_for_a_tool_are_counted(cli: CommandLine) -> None:
     rows = [{"title": "Skagen", "tags": ["fog", " " * 4], "year": 1890}] * 2
     table = cli.table({"notes": TEXT, "rows": rows})

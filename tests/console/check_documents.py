@@ -215,6 +215,8 @@ def test_a_version_comes_back(visitor: Watched, own_tenant: Tenant) -> None:
     visitor.page.reload()
     visitor.page.get_by_role("button", name="Versions").click()
     expect(visitor.page.locator("dialog")).to_contain_text("edited Key ")
+    as_json = visitor.page.locator("dialog").get_by_role("columnheader", name="As JSON")
+    expect(as_json).to_be_visible()
     visitor.look("versions")
     visitor.page.get_by_role("button", name="Restore").click()
     expect(visitor.page.locator("dialog dialog, dialog").last).to_contain_text("whole document")

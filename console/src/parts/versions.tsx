@@ -32,7 +32,7 @@ export function Versions({ table, revision, onClose, onRestored }: VersionsProps
       <ProblemBox problem={acting.problem.value} />
       <Shown of={list}>
         {(answer) => (
-          <Table flat heads={[t().revision, t().cause, t().changed, t().size, ""]} right={[0, 3]}>
+          <Table flat heads={[t().revision, t().cause, t().changed, t().asJson, ""]} right={[0, 3]}>
             {answer.versions.map((version) => (
               <tr key={version.revision}>
                 <td class="num right">{num(version.revision)}</td>
