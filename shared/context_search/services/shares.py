@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 
 from context_search.domain.errors import ManagementBackpressureError
 from context_search.domain.limits import MANAGEMENT_POOL, management_pool, wait_pool
@@ -18,16 +21,48 @@ LEASE_S = 30.0
 RETRY_AFTER_S = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Places of this process, by project. Who waits for one asks Postgres for nothing."""
+
+    taken: Counter[int] = field(default_factory=Counter)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    @contextmanager
+    def place(self, project_id: int) -> Iterator[bool]:
+        """Yields whether there was room in time."""
+        with self.changed:
+            is_free = self.changed.wait_for(
+                lambda: self.taken[project_id] < MANAGED_PER_PROJECT, RETRY_AFTER_S
+            )
+            self.taken[project_id] += is_free
+        try:
+            yield is_free
+        finally:
+            with self.changed:
+                self.taken[project_id] -= is_free
+                if not self.taken[project_id]:
+                    del self.taken[project_id]
+                self.changed.notify_all()
+
+
+_HERE = _Places()
+
+
 @contextmanager
 def managing(store: Store, project_id: int) -> Iterator[None]:
     """Holds a place among the expensive management requests of a project, and of all projects.
 
-    Each of them parses documents of many megabytes. Raises ManagementBackpressureError at once.
+    Each of them parses documents of many megabytes. One that would be too many of this process
+    waits for a second: whoever asks again at once has no more processor time by that. Raises
+    ManagementBackpressureError.
     """
     pools = {management_pool(project_id): MANAGED_PER_PROJECT, MANAGEMENT_POOL: MANAGED_IN_ALL}
     with ExitStack() as held:
+        is_free = held.enter_context(_HERE.place(project_id))
         for pool, size in pools.items():
-            if not held.enter_context(permitted(store, project_id, pool, size, lease_s=LEASE_S)):
+            permit = permitted(store, project_id, pool, size, lease_s=LEASE_S)
+            if not is_free or held.enter_context(permit) is None:
                 whose = "all projects together" if pool == MANAGEMENT_POOL else "the project"
                 raise ManagementBackpressureError(
                     f"{whose} may have {size} previews, pages of matches, comparisons and dry runs"
