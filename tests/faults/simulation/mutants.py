@@ -20,7 +20,7 @@ from tests.faults.simulation.faulty_versions import kept_by
 from tests.faults.simulation.mutation import Mutation
 
 MUTANTS = [
-    Mutation("no fence", unit_of_work=work_with(nodes=nodes.NodesWithoutFence), seed=9),
+    Mutation("no fence", unit_of_work=work_with(nodes=nodes.NodesWithoutFence), seed=7),
     Mutation(
         "no re-read at the swap",
         unit_of_work=work_with(
@@ -38,7 +38,7 @@ MUTANTS = [
         seed=2,
     ),
     Mutation("vectors before their rows", indexer=steps.VectorsBeforeRows, seed=1),
-    Mutation("no tombstones", unit_of_work=work_with(chunks=rows.ChunksWithoutTombstones), seed=6),
+    Mutation("no tombstones", unit_of_work=work_with(chunks=rows.ChunksWithoutTombstones), seed=8),
     Mutation(
         "acknowledge first, no reconciler", acknowledges_first=True, cleanup=steps.NoReconciler
     ),
@@ -48,7 +48,7 @@ MUTANTS = [
         unit_of_work=work_with(outbox=rows.ForgetfulOutbox),
         cleanup=steps.NoReconciler,
     ),
-    Mutation("deleting a tool takes shared chunks", tools=steps.DeleteSharedChunks, seed=9),
+    Mutation("deleting a tool takes shared chunks", tools=steps.DeleteSharedChunks, seed=12),
     Mutation(
         "search without hydration",
         unit_of_work=work_with(live_chunks=rows.UnhydratedChunks),
@@ -69,7 +69,7 @@ MUTANTS = [
     Mutation(
         "kept under another heading",
         unit_of_work=work_with(chunks=rows.KeptUnderAnotherHeading),
-        seed=9,
+        seed=12,
     ),
     Mutation("kept where it was", unit_of_work=work_with(chunks=rows.KeptWhereItWas), seed=12),
     Mutation("kept and deleted", unit_of_work=work_with(chunks=rows.KeptAndDeleted), seed=50),
@@ -83,12 +83,12 @@ MUTANTS = [
     Mutation(
         "words forgotten in steps",
         unit_of_work=work_with(words_backlog=rows.WordsForgottenInSteps),
-        seed=6,
+        seed=4,
     ),
-    Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst), seed=6),
+    Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst), seed=8),
     Mutation("present on a timeout", indexer=steps.PresentOnTimeout, seed=12),
     Mutation(
-        "vectors before their rows, together", indexer=steps.VectorsBeforeRowsTogether, seed=2
+        "vectors before their rows, together", indexer=steps.VectorsBeforeRowsTogether, seed=4
     ),
     Mutation("present on a timeout, together", indexer=steps.PresentOnTimeoutTogether, seed=12),
     Mutation("swap without a claim", indexer=steps.SwapsWithoutHolding, seed=104),
@@ -117,16 +117,16 @@ MUTANTS = [
     ),
     Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst, seed=9),
     Mutation(
-        "namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=3_000, seed=6
+        "namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=3_000, seed=4
     ),
     Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly), seed=1),
     Mutation("tools deleted unseen", unit_of_work=work_with(comparisons=rows.ToolsUnseen), seed=22),
-    Mutation("switch without a look", settler=steps.SwitchesUnseen, seed=9),
+    Mutation("switch without a look", settler=steps.SwitchesUnseen, seed=33),
     Mutation(
         "evicts what is in use",
         unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse),
         within=1_000,
-        seed=216,
+        seed=282,
     ),
     Mutation(
         "evicts without need", unit_of_work=limited_by(evictions=limits.EvictsWithoutNeed), seed=6
@@ -135,12 +135,12 @@ MUTANTS = [
         "revived unordered, no comparison",
         unit_of_work=limited_by(evictions=limits.RevivesUnordered),
         cleanup=steps.NoComparison,
-        seed=6,
+        seed=22,
     ),
     Mutation("no comparison", cleanup=steps.NoComparison, within=3_000, seed=22),
     Mutation("windows forgotten", unit_of_work=work_with(deletions=rows.ForgetsWindows), seed=7),
     Mutation(
-        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=116
+        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=181
     ),
     Mutation(
         "evicted, yet indexed",
@@ -166,7 +166,7 @@ MUTANTS = [
         "waits for ever",
         unit_of_work=limited_by(quotas=limits.WaitsForEver),
         within=3_000,
-        seed=793,
+        seed=1_467,
     ),
     Mutation(
         "nothing is recorded",
@@ -216,7 +216,7 @@ MUTANTS = [
     Mutation("executed too late", executes=plans.ExecutesTooLate, replaces=True, seed=14),
     Mutation("executed for anyone", executes=plans.ExecutesForAnyone, replaces=True, seed=10),
     Mutation("plan ends later", executes=plans.EndsThePlanLater, replaces=True, seed=1),
-    Mutation("written as it was read", writer=plans.WritesWhatItRead, replaces=True, seed=254),
+    Mutation("written as it was read", writer=plans.WritesWhatItRead, replaces=True, seed=95),
     Mutation("replaced, not recorded", writer=plans.RecordsNothing, replaces=True, seed=1),
     Mutation(
         "replaced, recorded afterwards", executes=plans.RecordsAfterwards, replaces=True, seed=1
