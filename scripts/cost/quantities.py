@@ -35,7 +35,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "model tokens": Quantity(0.222, 0.805, "of a character, cl100k_base", TEXTS),
     "question tokens": Quantity(15, 23, "of a question", TEXTS),
     "stored tokens": Quantity(0.575, 6.19, "bytes of a character, for keywords", TEXTS),
-    "changed chunks": Quantity(1.56, 1.37, "of a sentence put in anywhere", TEXTS),
+    "changed chunks": Quantity(1.56, 1.6, "of a sentence put in anywhere", TEXTS),
     "id": Quantity(30, 32, "bytes of a vector row's id", MONTH),
     "indexed": Quantity(56, 56, "bytes of a vector row's filters", MONTH),
     "unindexed": Quantity(20, 20, "bytes of a vector row that only lie there: its pointer", MONTH),

@@ -52,4 +52,5 @@ def test_how_many_chunks_a_new_sentence_changes(language: Language) -> None:
         after = edited(before, language, source.randrange(size), number)
         changed += len(set(chunks(after)) - set(chunks(before)))
     expected = quantity("changed chunks", language)
-    assert changed / EDITS == pytest.approx(expected, rel=TOLERANCE)
+    # The text has some forty cuts: a sentence more in the handbook moves the figure by a fifth.
+    assert changed / EDITS == pytest.approx(expected, rel=0.25)

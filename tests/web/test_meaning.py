@@ -153,7 +153,7 @@ def test_strings_that_nothing_becomes_of_are_told(api: Api) -> None:
     api.parts.work()
     state = answer(api("GET", f"/api/v1/tools/{tool['tool_id']}/search-index"), 200)
     assert "hint" not in state
-    assert api.search(tool, "zebra")["index"] == {"status": "ready"}
+    assert api.search(tool, "zebra")["index"] == {"status": "ready", "not_searched": 1}
     # At creation too, where everything is known already.
     assert "hint" not in api.tool(table)
     assert api.tool(table, json_path="/blank/0")["hint"] == "nothing_indexed"
