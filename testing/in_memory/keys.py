@@ -142,12 +142,13 @@ class MemoryKeys:
         for code_hash, row in [*self.rows.sign_in_codes.items()]:
             if row.maker.project_id == project_id and row.maker.actor == actor:
                 del self.rows.sign_in_codes[code_hash]
-        found = [
-            row.key
-            for row in self.rows.keys.values()
-            if (row.owner.project_id, row.key.actor) == (project_id, actor)
-            and row.key.revoked_at is None
-        ]
+        keys = [r.key for r in self.rows.keys.values() if r.owner.project_id == project_id]
+        family: set[int] = set()
+        while (
+            more := {key.id for key in keys if key.actor == actor or key.made_by in family} - family
+        ):
+            family |= more
+        found = [key for key in keys if key.id in family and key.revoked_at is None]
         for key in found:
             self._change(key.id, replace(key, revoked_at=self.clock.now()))
         return len(found)

@@ -32,7 +32,7 @@ def test_a_gap_that_somebody_makes_is_closed_by_cleanup(
     tool = deployed.tool({"a": english(500), "b": english(400, 2)})
     deployed.drain()
     before, documents = deployed.search(tool, top_k=20), deployed.documents(tool["namespace"])
-    assert before["index"] == {"status": "ready"}
+    assert before["index"] == {"status": "ready", "not_searched": 0}
     assert {place[0] for place in places(before)} == {"/a", "/b"}
 
     assert deployed.sql(statement, table=tool["table_id"])
@@ -46,6 +46,9 @@ def test_a_gap_that_somebody_makes_is_closed_by_cleanup(
     assert deployed.clean_up()["comparisons_ordered"] == 1
     deployed.drain()
     after = deployed.search(tool, top_k=20)
-    assert (after["index"], after["retrieval"]["degraded"]) == ({"status": "ready"}, [])
+    assert (after["index"], after["retrieval"]["degraded"]) == (
+        {"status": "ready", "not_searched": 0},
+        [],
+    )
     assert places(after) == places(before)
     assert len(deployed.documents(tool["namespace"])) >= len(documents)

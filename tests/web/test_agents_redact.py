@@ -56,6 +56,16 @@ def test_a_key_that_two_passages_share_is_shown_by_neither(api: Api) -> None:
     assert "aB3dE5gH7jK9" not in texts
 
 
+def test_a_question_about_a_pattern_hides_what_it_finds(api: Api) -> None:
+    table = api.table({"a": f"Write to {MAIL}."})
+    someone = agent(api, api.tool_of_every_string(table), redact=True).with_forms()
+    plan = someone.previewed(r"[a-z.]+@[a-z.]+[a-z]", "<$0>", regex=True)
+    asked = someone.result("replace_execute", named(plan))
+    question = asked["inputRequests"]["confirm"]["params"]["message"]
+    assert "for example “[redacted:email]”" in question
+    assert MAIL not in question
+
+
 def test_it_hides_the_kinds_that_the_project_has_chosen(api: Api) -> None:
     tool = api.tool(api.table({"a": f"{SENTENCE} Its token is {SECRET}."}))
     path = f"/api/v1/projects/{api.project_id}/retrieval-settings"

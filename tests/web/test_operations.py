@@ -31,7 +31,7 @@ def test_a_rebuild_is_estimated_made_and_taken_back(api: Api) -> None:
     assert (started["generation"], started["state"]) == (2, "building")
     assert answer(api.internally("POST", of(tool, "/rebuild")), 202) == started
     found = api.search(tool, "harbour winter ledger")
-    assert found["index"] == {"status": "rebuilding"}
+    assert found["index"] == {"status": "rebuilding", "not_searched": 0}
     assert {hit["chunk"]["turbopuffer_namespace"] for hit in found["results"]} == {
         tool["namespace"]
     }

@@ -65,7 +65,7 @@ def test_a_passage_has_its_place_its_tokens_and_its_redactions(
     assert found["accounting"]["used"] == sum(hit["tokens"] for hit in found["results"])
     assert found["accounting"]["tokenizer"] == "cl100k_base"
     assert found["retrieval"]["mode_used"] == "hybrid"
-    assert found["index"] == {"status": "ready"}
+    assert found["index"] == {"status": "ready", "not_searched": 0}
     assert found["query"] == "who counted comets at the lighthouse?"
 
 

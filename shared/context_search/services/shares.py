@@ -54,8 +54,8 @@ def managing(store: Store, project_id: int) -> Iterator[None]:
     """Holds a place among the expensive management requests of a project, and of all projects.
 
     Each of them parses documents of many megabytes. One that would be too many of this process
-    waits for a second: whoever asks again at once has no more processor time by that. Raises
-    ManagementBackpressureError.
+    waits for a second: whoever asks again at once has no more processor time by that. A process of
+    Lambda has one request, so none waits there. Raises ManagementBackpressureError.
     """
     pools = {management_pool(project_id): MANAGED_PER_PROJECT, MANAGEMENT_POOL: MANAGED_IN_ALL}
     with ExitStack() as held:

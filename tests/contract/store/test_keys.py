@@ -47,6 +47,19 @@ def mcp_owner(bench: Bench) -> KeyOwner:
         return KeyOwner(project.id, work.mcp_instances.add(project.id, "agents").id)
 
 
+def test_what_a_release_made_that_knows_no_actors_ends_with_its_maker(bench: Bench) -> None:
+    owner, stranger = KeyOwner(bench.project().id), KeyOwner(bench.project().id)
+    first = add(bench, owner, b"1" * 32, actor="token:a")
+    child = add(bench, owner, b"2" * 32, made_by=first.id)
+    add(bench, owner, b"3" * 32, made_by=child.id)
+    add(bench, owner, b"4" * 32)
+    add(bench, stranger, b"5" * 32, actor="token:a")
+    with bench.store.for_all("test") as work:
+        assert work.keys.revoke_actor(owner.project_id, "token:a") == 3
+    assert [key.revoked_at is None for key in listed(bench, owner)] == [False] * 3 + [True]
+    assert [key.revoked_at is None for key in listed(bench, stranger)] == [True]
+
+
 def test_a_key_belongs_to_the_project_that_it_was_stored_for(bench: Bench) -> None:
     one, other = KeyOwner(bench.project().id), KeyOwner(bench.project().id)
     first = add(bench, one, b"one")

@@ -544,16 +544,14 @@ def test_a_string_does_not_become_longer_than_it_may(desk: Desk) -> None:
     assert json.loads(desk.text(tables[1])) == ["yy"]
 
 
-def test_a_plan_that_fills_its_project_ends_and_says_so(desk: Desk) -> None:
+def test_a_document_that_fills_its_project_stays_and_says_so(desk: Desk) -> None:
     tables = desk.make(["x", "o" * UNCOUNTED_CHARS], ["x"])
-    before = texts(desk, tables)
+    [full, _] = texts(desk, tables)
     plan = ordered(desk, SKIP)
-    full = desk.having(bounds=ProjectBounds(document_bytes=UNCOUNTED_CHARS))
-    assert full.carry_out(plan) == "failed"
-    ended = desk.plan(plan)
-    assert ended.last_error is not None
-    assert (ended.state, ended.last_error["code"]) == ("failed", "PROJECT_FULL")
-    assert texts(desk, tables) == before
+    bounded = desk.having(bounds=ProjectBounds(document_bytes=UNCOUNTED_CHARS))
+    assert bounded.carry_out(plan) == "done"
+    assert [row.reason for row in desk.rows(plan)] == ["PROJECT_FULL", None]
+    assert (desk.plan(plan).state, texts(desk, tables)) == ("partial", [full, ["yy"]])
 
 
 def test_a_plan_whose_texts_were_forgotten_ends(desk: Desk) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -103,6 +107,15 @@ def test_a_key_says_who_made_it_with_a_token_and_with_what_was_made_so(
     assert first["id"] in listed(api, actor=first["actor"])
     assert session["id"] not in listed(api, actor=first["actor"])
     assert session["id"] in listed(api, actor=first["actor"], kind="all")
+
+
+def test_the_documented_command_computes_the_actor(api: Api, issuer: Issuer) -> None:
+    page = Path(__file__).parents[3] / "docs/deploy.md"
+    [command] = re.findall(r"^printf 'actor .*$", page.read_text("utf-8"), re.MULTILINE)
+    given = {"SUBJECT": "alice", "QUERY_HASH_KEY": api.parts.settings.query_hash_key}
+    shell = ["sh", "-c", command]
+    told = subprocess.check_output(shell, env={"PATH": os.defpath, **given}, text=True)
+    assert told.strip() == Person(api, issuer, "alice").makes()["actor"]
 
 
 def test_a_rotated_key_stays_its_actors_until_another_takes_it_over(

@@ -102,6 +102,12 @@ class ShownEdit:
     found_chars: int
     becomes_chars: int
 
+    @property
+    def is_whole(self) -> bool:
+        """Says whether both texts are there to their ends."""
+        shown = len(self.found), len(self.becomes)
+        return shown == (self.found_chars, self.becomes_chars)
+
 
 def shown_edits(text: str, edits: Iterable[Edit]) -> Iterator[ShownEdit]:
     """Yields edits of ``text`` as they may be shown."""

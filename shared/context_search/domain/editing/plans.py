@@ -25,6 +25,7 @@ SkipReason = Literal[
     "OUT_OF_REACH",
     "SNAPSHOT_FAILED",
     "TOO_LARGE",
+    "PROJECT_FULL",
     "ATTEMPTS_EXHAUSTED",
 ]
 """Why a document, or one string of it, was not changed."""

@@ -18,6 +18,7 @@ from context_search.domain.errors import (
     CommitUnknownError,
     ContextSearchError,
     DocumentTooLargeError,
+    ProjectFullError,
     ReplaceBusyError,
 )
 from context_search.domain.json_text import fits
@@ -207,6 +208,8 @@ class OneByOne:
             raise  # the row knows; the next run looks at it
         except DocumentTooLargeError:
             self._skip(turn, task, begun, "TOO_LARGE")
+        except ProjectFullError:
+            self._skip(turn, task, begun, "PROJECT_FULL")
         except ContextSearchError as error:
             if error.retryable:
                 self._give_back(turn.plan, begun)
@@ -264,7 +267,10 @@ class OneByOne:
                 work.plans.save_tables(turn.plan.id, [skipped])
 
     def _give_back(self, plan: Plan, planned: PlannedTable) -> None:
-        """A run that failed for a reason was not stopped without a word."""
+        """A run that failed for a reason was not stopped without a word.
+
+        Whoever has lost the plan may do it, too: it takes back what this run has counted.
+        """
         with suppress(ContextSearchError), self.store.for_project(plan.project_id) as work:
             locked = work.plans.lock_table(plan.id, planned.table_id)
             if locked is not None and locked.state == "pending":

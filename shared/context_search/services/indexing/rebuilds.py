@@ -59,22 +59,18 @@ class Rebuilds:
         such an index.
         """
         return self._start(
-            lambda work: self._affordable(work, index_of(work, live_tool(work, tool_id, caller)))
+            lambda work: index_of(work, live_tool(work, tool_id, caller)), self.daily
         )
 
     def start_of_project(self, principal: Principal) -> Index:
         """Does what ``start`` does, for the index of a project. Raises ProjectIndexOffError."""
-        return self._start(lambda work: self._affordable(work, project_index(work, principal)))
+        return self._start(lambda work: project_index(work, principal), self.daily)
 
     def start_of_index(self, index_id: int) -> Index:
         """Does what ``start`` does, for an index of any project, also of one that has spent all."""
-        return self._start(lambda work: _found(work.indexes.find(index_id)))
+        return self._start(lambda work: _found(work.indexes.find(index_id)), NO_LIMITS)
 
-    def _affordable(self, work: UnitOfWork, index: Index) -> Index:
-        check_ceiling(work, index.project_id, self.daily)
-        return index
-
-    def _start(self, find: Callable[[UnitOfWork], Index]) -> Index:
+    def _start(self, find: Callable[[UnitOfWork], Index], daily: DailyLimits) -> Index:
         with self.store.for_all("change a generation") as work:
             index = find(work)
             if not work.indexes.lock(index):
@@ -82,6 +78,7 @@ class Rebuilds:
             pending = work.rebuilds.pending(index.id)
             if pending is not None:
                 return pending
+            check_ceiling(work, index.project_id, daily)
             config = current_config(index, self.model)
             if config != index.config and work.rebuilds.has_index(index.table_id, config):
                 raise ConflictError("the table has such an index already: create the tool again")

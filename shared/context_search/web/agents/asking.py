@@ -94,33 +94,28 @@ def for_a_person(plan: Plan, act: Literal["execute", "undo"]) -> str:
     return f"a person who may replace in the project can {act} plan {plan.id} (POST {where})."
 
 
-def question(plan: Plan, matches: Sequence[ShownMatch]) -> str:
+def question(plan: Plan, whole: Sequence[ShownMatch]) -> str:
     """Returns what somebody is asked before a plan is executed.
 
-    Of a pattern the question shows some of ``matches``, the first of the plan, as nobody sees from
-    a pattern what it finds. Raises PlanExpiredError, and ToolFailure ``CONFIRMATION_UNAVAILABLE``
-    where none of them can be shown whole.
+    Of a pattern the question shows some matches, as nobody sees from a pattern what it finds.
+    ``whole``: those among the first that can be shown to their ends. Raises PlanExpiredError, and
+    ToolFailure ``CONFIRMATION_UNAVAILABLE`` for a pattern without any.
     """
     counts, texts = plan.counts, _texts(plan)
     what = "Replace" if plan.request and plan.request.replace_with else "Delete"
     is_pattern = plan.request is not None and plan.request.regex
     kind = " of the pattern" if is_pattern else ""
     found, tables = _counted(counts.matches, "match"), _counted(counts.tables, "document")
-    samples = f", {_samples(plan, matches)}" if is_pattern else ""
+    samples = f", {_samples(plan, whole)}" if is_pattern else ""
     return f"{what} {found}{kind} in {tables}: {texts}{samples}?"
 
 
 def _samples(plan: Plan, matches: Sequence[ShownMatch]) -> str:
-    """Matches that are shown whole, each text once, and how many there are beside them."""
-    edits = [match.edit for match in matches]
-    whole = dict.fromkeys(
-        _change(edit.found, edit.becomes)
-        for edit in edits
-        if (len(edit.found), len(edit.becomes)) == (edit.found_chars, edit.becomes_chars)
-    )
-    if not whole:
+    """Matches, each text once, and how many there are beside them."""
+    if not matches:
         raise _unavailable(plan, "execute", "no match is short enough to be shown in a question")
-    shown = [*whole][:_SAMPLES]
+    changes = dict.fromkeys(_change(each.edit.found, each.edit.becomes) for each in matches)
+    shown = [*changes][:_SAMPLES]
     more = plan.counts.matches - len(shown)
     return f"for example {', '.join(shown)}" + (f", and {more:,} more" if more else "")
 

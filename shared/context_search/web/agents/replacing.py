@@ -155,10 +155,17 @@ class AgentReplacing:
     def _samples(self, shown: ShownPlan) -> Sequence[ShownMatch]:
         if shown.matches or shown.plan.state != "ready":
             return self._redacted(shown.matches)
-        return self._samples_of(shown.plan)
+        return self._redacted(self._first(shown.plan))
 
-    def _samples_of(self, plan: Plan) -> Sequence[ShownMatch]:
-        return self._redacted(self.use.matches.page(self.principal, plan.id, limit=SAMPLES).rows)
+    def _first(self, plan: Plan) -> Sequence[ShownMatch]:
+        return self.use.matches.page(self.principal, plan.id, limit=SAMPLES).rows
+
+    def _whole(self, plan: Plan) -> Sequence[ShownMatch]:
+        """Raises ReplaceStaleError where the agent may not see all of the plan any more.
+
+        So not even the number of matches is told then.
+        """
+        return self._redacted([each for each in self._first(plan) if each.edit.is_whole])
 
     def _redacted(self, matches: Sequence[ShownMatch]) -> Sequence[ShownMatch]:
         if not self.principal.redacts:
@@ -199,7 +206,7 @@ class AgentReplacing:
                 )
             operation = PlanOperation("execute", plan.id, digest)
             refusal = self._asking.ask(
-                operation, plan, lambda: question(plan, self._samples_of(plan)), shown=plan
+                operation, plan, lambda: question(plan, self._whole(plan)), shown=plan
             )
             if isinstance(refusal, InputRequired):
                 return refusal
