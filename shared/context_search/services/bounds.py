@@ -31,8 +31,8 @@ def check_bound(
     if held + more > most:
         name = _NAMES[kind]
         raise ProjectFullError(
-            f"the project holds {held} {name} and may hold {most}: delete some, or ask the"
-            " operator of this deployment for more",
+            f"the project would hold {held + more} {name} and may hold {most}: delete some, or ask"
+            " the operator of this deployment for more",
             members={"limit": kind, "held": held, "most": most},
         )
 

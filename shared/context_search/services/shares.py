@@ -55,21 +55,35 @@ def managing(store: Store, project_id: int) -> Iterator[None]:
 
     Each of them parses documents of many megabytes. One that would be too many of this process
     waits for a second: whoever asks again at once has no more processor time by that. A process of
-    Lambda has one request, so none waits there. Raises ManagementBackpressureError.
+    Lambda has one request, so none waits there. A further request of a project leaves half of the
+    places of all to projects that have none. Raises ManagementBackpressureError.
     """
-    pools = {management_pool(project_id): MANAGED_PER_PROJECT, MANAGEMENT_POOL: MANAGED_IN_ALL}
+    own = management_pool(project_id)
     with ExitStack() as held:
-        is_free = held.enter_context(_HERE.place(project_id))
-        for pool, size in pools.items():
+
+        def is_let_in(pool: str, size: int) -> bool:
             permit = permitted(store, project_id, pool, size, lease_s=LEASE_S)
-            if not is_free or held.enter_context(permit) is None:
-                whose = "all projects together" if pool == MANAGEMENT_POOL else "the project"
-                raise ManagementBackpressureError(
-                    f"{whose} may have {size} previews, pages of matches, comparisons and dry runs"
-                    " in progress: repeat this request when one has ended",
-                    retry_after_s=RETRY_AFTER_S,
-                )
+            return held.enter_context(permit) is not None
+
+        most = None
+        if held.enter_context(_HERE.place(project_id)):
+            if is_let_in(own, 1):
+                most = MANAGED_IN_ALL
+            elif is_let_in(own, MANAGED_PER_PROJECT):
+                most = MANAGED_IN_ALL // 2
+        if most is None:
+            raise _too_many(f"the project may have {MANAGED_PER_PROJECT}")
+        if not is_let_in(MANAGEMENT_POOL, most):
+            raise _too_many(f"all projects together may have {MANAGED_IN_ALL}")
         yield
+
+
+def _too_many(allowed: str) -> ManagementBackpressureError:
+    return ManagementBackpressureError(
+        f"{allowed} previews, pages of matches, comparisons and dry runs in progress:"
+        " repeat this request when one has ended",
+        retry_after_s=RETRY_AFTER_S,
+    )
 
 
 @contextmanager

@@ -88,6 +88,15 @@ def test_all_projects_together_have_so_many(
         hold(others, desk, MANAGED_PER_PROJECT)  # the refused one has given its place back
 
 
+def test_who_has_no_request_yet_is_let_in_beside_projects_that_ask_for_more(desk: Desk) -> None:
+    with ExitStack() as others:
+        hold(others, desk, MANAGED_IN_ALL // 2, first_project=1_000)
+        for project_id in range(1_000, 1_000 + MANAGED_IN_ALL // 2):
+            with pytest.raises(ManagementBackpressureError), managing(desk.store, project_id):
+                pass
+        hold(others, desk, 1)
+
+
 def test_a_killed_request_frees_its_place_when_its_lease_ends() -> None:
     system = System()
     for _ in range(MANAGED_PER_PROJECT):

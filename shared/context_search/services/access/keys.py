@@ -17,6 +17,7 @@ from context_search.domain.access import (
     KeyKind,
     KeyOwner,
     NewApiKey,
+    Operator,
     Permission,
     Principal,
     ProjectKey,
@@ -166,7 +167,8 @@ class ManageKeys:
             old = _live_key(work, owner, key_id)
             options = KeyOptions(old.name, old.lifetime_s, old.permissions, old.kind, old.actor)
             # A key may rotate itself and end at once.
-            made = add_key(work, owner, options, caller, self.bounds)
+            more = 1 if old_expires_in_s else 0
+            made = add_key(work, owner, options, caller, self.bounds, more=more)
             work.keys.expire_within(old.id, old_expires_in_s)
             return made
 
@@ -189,17 +191,21 @@ def add_key(
     options: KeyOptions,
     maker: Caller,
     bounds: ProjectBounds,
+    *,
+    more: int = 1,
 ) -> ShownKey:
     """Stores a new key; one of an MCP instance may search and nothing else.
 
     A key never may do more than its ``maker``, nor open more through its instance. A key that a
     project key makes ends with that key at the latest, and is revoked with it. The key of an agent
     that a session of the console makes belongs to the project key behind the session. A key that a
-    token makes ends after ``bounds.token_key_s`` at the latest. Raises
+    token makes ends after ``bounds.token_key_s`` at the latest. An operator may make one too many:
+    it is the way back into a project. ``more``: how many there are more then. Raises
     PermissionDeniedError, UnauthenticatedError where that key was revoked meanwhile,
     NotFoundError where the instance was deleted, and ProjectFullError.
     """
-    check_bound(work, owner.project_id, "keys", bounds, more=1)
+    if not isinstance(maker, Operator):
+        check_bound(work, owner.project_id, "keys", bounds, more=more)
     made = new_key(PROJECT_PREFIX if owner.mcp_id is None else MCP_PREFIX)
     permissions = MCP_PERMISSIONS if owner.mcp_id else options.permissions or ALL_PERMISSIONS
     check_may_give(maker, permissions | _opened_by(work, owner))

@@ -171,7 +171,8 @@ class WriteDocuments:
         if changed is None:
             return "GONE"
         self.recorder.record(work, changed, before)
-        check_growth(work, plan.project_id, self.bounds, done.after, before.text)
+        if plan.undoes is None:  # what an undo brings back was there before
+            check_growth(work, plan.project_id, self.bounds, done.after, before.text)
         return replace(planned, revision_before=before.revision, revision_after=changed.revision)
 
 
