@@ -26,9 +26,9 @@ from context_search.services.access.lookup import live_table
 from context_search.services.bounds import check_bound, check_growth
 from context_search.services.editing.record import RecordVersions
 
-MAX_CHANGED_BYTES = 133_000_000
+MAX_CHANGED_BYTES = 100_000_000
 """Maximum size of a document, in bytes, of which a request changes a part. A request has 29 s, and
-118 MB took up to 24; 1,769 MB of memory hold little more than 133 MB.
+118 MB took up to 24 on a busy machine; 1,769 MB of memory hold 133 MB.
 """
 TABLES_PER_STEP = 1_000
 """Tables of a deleted project that one transaction marks: the rest is invisible a little later."""
