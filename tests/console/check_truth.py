@@ -242,6 +242,15 @@ def test_a_file_is_dropped_anywhere_and_the_page_says_so(
     expect(page.locator(".dropzone")).to_have_count(0)
 
 
+def test_a_file_that_nothing_takes_leaves_the_page_as_it_is(visitor: Watched) -> None:
+    visitor.open("/documents")  # nobody is signed in
+    page = visitor.page
+    expect(page.get_by_role("button").first).to_be_visible()
+    assert drag(page, "dragover", "body")
+    assert drag(page, "drop", "body")
+    expect(page.locator(".dropzone")).to_have_count(0)
+
+
 @pytest.mark.parametrize("where", ["search", "agents", "keys", "health", "replace"])
 def test_a_file_is_dropped_on_a_page_of_other_things(
     visitor: Watched, own_tenant: Tenant, where: str
@@ -293,6 +302,7 @@ def test_a_tool_says_beforehand_how_many_strings_it_would_index(
         expect(dialog).to_contain_text(f"{shown} of 5 strings there would be indexed.")
     scope = dialog.locator("input[name=scope]")
     scope.fill("/b")
+    expect(dialog).not_to_contain_text("would be indexed")  # nobody has asked about that yet
     scope.press("Tab")
     expect(dialog).to_contain_text("1 of 1 string there would be indexed.")
     scope.fill("/nowhere")

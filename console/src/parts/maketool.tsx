@@ -32,6 +32,7 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
   const threshold = useSignal("10000");
   const chosen = useSignal(table === undefined ? "" : String(table));
   const scope = useSignal(pointer);
+  const typing = useSignal(false);
   useEffect(() => void acting.run(ensureLists), []);
   const send = async (fields: FormData): Promise<void> => {
     const field = (name: string): string => (fields.get(name) as string).trim();
@@ -71,7 +72,7 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
             {(tables.value ?? []).map((one) => <option key={String(one.id)} value={String(one.id)} selected={String(one.id) === chosen.value}>{one.name ?? one.id}</option>)}
           </select>
         </label>
-        <label class="stack">{t().scope}<input class="mono" name="scope" defaultValue={pointer} placeholder="/articles" onChange={(event) => (scope.value = event.currentTarget.value.trim())} /></label>
+        <label class="stack">{t().scope}<input class="mono" name="scope" defaultValue={pointer} placeholder="/articles" onInput={() => (typing.value = true)} onChange={(event) => { scope.value = event.currentTarget.value.trim(); typing.value = false; }} /></label>
         <label class="stack">{t().name}<input name="name" required maxLength={128} placeholder="search_articles" /></label>
         <label class="stack">{t().description}<textarea name="description" rows={2} maxLength={4000} /></label>
         <div class="row">
@@ -79,7 +80,7 @@ export function MakeTool({ table, pointer = "", onClose, onMade }: MakeToolProps
           <label class="stack">{t().size}<input name="size" type="number" min="100" max="8000" defaultValue="1000" /></label>
           <label class="stack">{t().overlap}<input name="overlap" type="number" min="0" max="4000" defaultValue="100" /></label>
         </div>
-        <Counted table={chosen.value || String(tables.value?.[0]?.id ?? "")} scope={scope.value} threshold={Number(threshold.value)} />
+        {typing.value ? null : <Counted table={chosen.value || String(tables.value?.[0]?.id ?? "")} scope={scope.value} threshold={Number(threshold.value)} />}
         {hinted.value?.hint ? (
           <p class="bar warn" role="alert"><span>{hintText(hinted.value.hint, longest)} <code class="code">{hinted.value.hint}</code></span></p>
         ) : null}
