@@ -173,14 +173,29 @@ async def _invalid(request: Request, error: Exception) -> Response:
         raise error
     if misses_method(request):
         return _answer(*unrouted(request))
-    # Only where and what: the value that was refused may be a secret or a document.
-    errors = [
-        {"field": ".".join(map(str, item["loc"])), "message": item["msg"].removeprefix(_OURS)}
-        for item in error.errors()[:20]
-    ]
+    errors = _wrong_fields(error)[:20]
     detail = f"{errors[0]['field']}: {errors[0]['message']}"
     body, headers = problem(422, "INVALID_INPUT", detail)
     return _answer(422, {**body, "errors": errors}, headers)
+
+
+def _wrong_fields(error: RequestValidationError) -> list[dict[str, str]]:
+    """Where and what: the value that was refused may be a secret or a document.
+
+    Of a member that may be left out pydantic tells that it is not None, too, and names the type of
+    the other branch as if that were a member.
+    """
+    found = error.errors()
+    optional = {item["loc"][:-1] for item in found if item["type"] == "none_required"}
+    told = []
+    for item in found:
+        if item["type"] != "none_required":
+            place = [
+                part for at, part in enumerate(item["loc"]) if item["loc"][:at] not in optional
+            ]
+            message = item["msg"].removeprefix(_OURS)
+            told.append({"field": ".".join(map(str, place)), "message": message})
+    return told
 
 
 async def _http(request: Request, error: Exception) -> Response:
