@@ -50,6 +50,11 @@ MAX_HEAD_BYTES = 10_240
 # control is what answers a crowd, at once, and there are always some for the others.
 CALLER_THREADS = 72
 HANDLER_THREADS = 96
+HELD_BACK_S = 1.0
+"""How long the answer is held back that tells of too many expensive requests. Callers who do not
+wait for ``retryAfterMs`` would else take the processor from everybody else on this machine.
+"""
+_TOO_MANY = b'"MANAGEMENT_BACKPRESSURE"'
 _START_DEADLINE_S = 10.0
 _STOP_GRACE_S = 5
 
@@ -87,6 +92,8 @@ class GatewayApp:
             response = _message(421, "Misdirected Request")
         else:
             response = await self._respond(scope, body)
+        if response.status == 429 and _TOO_MANY in response.body:
+            await asyncio.sleep(HELD_BACK_S)
         headers = [
             *response.headers,
             (b"content-length", str(len(response.body)).encode()),

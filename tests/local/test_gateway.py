@@ -7,12 +7,13 @@ import http.client
 import json
 import socket
 import threading
+import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from local.gateway import CALLER_THREADS, MAX_HEAD_BYTES, Gateway
+from local.gateway import CALLER_THREADS, HELD_BACK_S, MAX_HEAD_BYTES, Gateway
 from local.http_events import MAX_BODY_BYTES, MAX_EVENT_BYTES
 from local.processes import listen
 from local.template import RouteSpec
@@ -70,6 +71,17 @@ def test_another_name_than_this_machines_reaches_no_handler(host: str) -> None:
         status, _, body = site.call("GET", "/f/a", Host=host)
         assert (status, json.loads(body)) == (421, {"message": "Misdirected Request"})
         assert site.call("GET", "/f/a", Host="localhost")[0] == 200
+
+
+def test_who_asks_for_too_much_hears_of_it_a_second_later() -> None:
+    def refuse(event: dict[str, Any], _: Any) -> dict[str, Any]:
+        code = event["rawPath"].removeprefix("/f/")
+        return {"statusCode": 429, "body": json.dumps({"code": code})}
+
+    with _serving(refuse) as site:
+        began = time.monotonic()
+        assert site.call("GET", "/f/MANAGEMENT_BACKPRESSURE")[0] == 429
+        assert time.monotonic() - began >= HELD_BACK_S
 
 
 def test_a_request_reaches_the_handler_of_its_route() -> None:

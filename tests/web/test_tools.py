@@ -52,7 +52,7 @@ def test_with_nothing_to_index_a_tool_is_ready_and_finds_nothing(api: Api) -> No
     assert (made["status"], made["chunks_created"]) == ("ready", 0)
     assert made["large_nodes_detected"] == []
     found = api.search(made, "anything at all")
-    assert (found["results"], found["index"]) == ([], {"status": "ready"})
+    assert (found["results"], found["index"]) == ([], {"status": "ready", "not_searched": 3})
     assert found["retrieval"]["degraded"] == []
 
 

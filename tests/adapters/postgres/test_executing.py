@@ -19,6 +19,7 @@ from context_search.domain.errors import (
     ReplaceStaleError,
     UndoExpiredError,
 )
+from context_search.services.indexing.node_report import RetryLater
 from tests.services.editing.replacing import SKIP, STORY, Desk
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def test_a_message_that_two_workers_have_is_carried_out_once(desk: Desk) -> None
         barrier.wait(10)
         try:
             return desk.carry_out(plan)
-        except ReplaceBusyError:
+        except (ReplaceBusyError, RetryLater):
             return "again"
 
     with ThreadPoolExecutor(AT_ONCE) as pool:

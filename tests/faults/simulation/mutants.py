@@ -211,21 +211,21 @@ MUTANTS = [
         seed=5,
     ),
     Mutation("no hash at execute", executes=plans.ExecutesWithoutLooking, replaces=True, seed=8),
-    Mutation("any engine executes", executes=plans.ExecutesWithAnyEngine, replaces=True, seed=909),
-    Mutation("the next match", executes=plans.ExecutesTheNextOne, replaces=True, seed=1),
+    Mutation("any engine executes", executes=plans.ExecutesWithAnyEngine, replaces=True, seed=137),
+    Mutation("the next match", executes=plans.ExecutesTheNextOne, replaces=True, seed=6),
     Mutation("executed too late", executes=plans.ExecutesTooLate, replaces=True, seed=14),
-    Mutation("executed for anyone", executes=plans.ExecutesForAnyone, replaces=True, seed=10),
-    Mutation("plan ends later", executes=plans.EndsThePlanLater, replaces=True, seed=1),
-    Mutation("written as it was read", writer=plans.WritesWhatItRead, replaces=True, seed=95),
-    Mutation("replaced, not recorded", writer=plans.RecordsNothing, replaces=True, seed=1),
+    Mutation("executed for anyone", executes=plans.ExecutesForAnyone, replaces=True, seed=1),
+    Mutation("plan ends later", executes=plans.EndsThePlanLater, replaces=True, seed=10),
+    Mutation("written as it was read", writer=plans.WritesWhatItRead, replaces=True, seed=317),
+    Mutation("replaced, not recorded", writer=plans.RecordsNothing, replaces=True, seed=10),
     Mutation(
-        "replaced, recorded afterwards", executes=plans.RecordsAfterwards, replaces=True, seed=1
+        "replaced, recorded afterwards", executes=plans.RecordsAfterwards, replaces=True, seed=10
     ),
     Mutation(
         "done before it is written",
         one_by_one=plans.DoneBeforeItIs,
         replaces=True,
-        seed=1,
+        seed=19,
         leaves_to_worker=True,
     ),
     Mutation(
@@ -240,8 +240,8 @@ MUTANTS = [
         unit_of_work=kept_by(histories=plans.PrunesWhatUndosNeed),
         edits=True,
         replaces=True,
-        seed=317,
+        seed=41,
     ),
     Mutation("undone blindly", undos=plans.UndoesWithoutLooking, replaces=True, seed=23),
-    Mutation("a plan is left for good", cleanup=plans.NeverRevived, replaces=True),
+    Mutation("a plan is left for good", seed=8, cleanup=plans.NeverRevived, replaces=True),
 ]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack
 
 import pytest
 
 from context_search.domain.errors import ManagementBackpressureError
 from context_search.domain.limits import management_pool
-from context_search.ports.store import UnitOfWork
 from context_search.services.editing.compare import CompareVersions
 from context_search.services.shares import (
     LEASE_S,
@@ -24,20 +21,6 @@ from context_search.services.shares import (
 from tests.services.editing.novel import FACTORY, NOVEL, WAREHOUSE
 from tests.services.editing.replacing import Desk
 from tests.services.system import System
-from tests.stores import StoreInFront
-
-
-@dataclass
-class CountingStore(StoreInFront):
-    """Counts the transactions that begin."""
-
-    begun: int = 0
-
-    def around(
-        self, opened: AbstractContextManager[UnitOfWork]
-    ) -> AbstractContextManager[UnitOfWork]:
-        self.begun += 1
-        return opened
 
 
 def hold(stack: ExitStack, desk: Desk, count: int, first_project: int | None = None) -> None:
@@ -108,24 +91,6 @@ def test_a_killed_request_frees_its_place_when_its_lease_ends() -> None:
     system.clock.advance(LEASE_S + 1)
     with managing(system.store, 1):
         pass
-
-
-def test_who_waits_in_its_process_is_next_and_asks_the_database_for_nothing() -> None:
-    system = System()
-    counted = CountingStore(system.store)
-    with ThreadPoolExecutor(1) as thread:
-        with ExitStack() as others:
-            for _ in range(MANAGED_PER_PROJECT):
-                others.enter_context(managing(system.store, 1))
-            waits = thread.submit(lambda: ExitStack().enter_context(managing(counted, 1)))
-            with pytest.raises(ManagementBackpressureError):
-                waits.result()
-            assert counted.begun == 0
-            next_one = ExitStack()
-            entered = thread.submit(lambda: next_one.enter_context(managing(counted, 1)))
-        entered.result()
-        assert counted.begun == 2
-        next_one.close()
 
 
 def test_a_create_waits_no_longer_than_the_deployment_lets_it_and_a_few_at_a_time() -> None:
