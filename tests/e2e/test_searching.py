@@ -65,9 +65,11 @@ def test_an_agent_finds_it_too(
     reader: Tenant, tool: dict[str, Any], sentence: str, era: Era
 ) -> None:
     arguments: dict[str, Any] = {"query": QUESTIONS[sentence], "top_k": 3}
+    before = reader.search(tool, **arguments)
     result = reader.call_tool(era, "search_library", arguments)
     assert result.is_error is False
-    assert result.structured_content == reader.search(tool, **arguments)
+    # The index is calibrated at any moment after it is complete, and that moves the relevance.
+    assert result.structured_content in (before, reader.search(tool, **arguments))
     assert json.loads(result.content[0].text) == result.structured_content  # type: ignore[union-attr]
     assert sentence[:12] in str(result.structured_content["results"][0])
 
