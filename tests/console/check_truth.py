@@ -36,6 +36,11 @@ FIELDS = [
     ("search_config", {"strategy": "x", "include_metadata": "x", "vector_weight": "x"}),
     ("search_config", {"vector_weight": 2, "bm25_weight": -1, "filterable": "x"}),
     ("search_config", {"filterable": ["f"] * 99}),
+    ("search_config", {"top_k": None}),
+    ("name", "bell\u0007"),
+    ("search_config", {"chunk_size": 100, "chunk_overlap": 90}),
+    ("search_config", {"vector_weight": 0, "bm25_weight": 0}),
+    ("search_config", {"agents_may_filter": True}),
 ]
 DROP = """([kind, where]) => {
     const given = new DataTransfer();

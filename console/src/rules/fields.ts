@@ -19,6 +19,13 @@ const OF_FIELDS: readonly (readonly [RegExp, string])[] = [
   [/^List should have at most (\d+) items? .*$/, "至多 $1 项"],
   [/^String should match pattern (.+)$/s, "格式应符合 $1"],
   [/^Input should be ('.+)$/, "只能是 $1"],
+  [/^Input should not be null/, "不得为 null；可以省略"],
+  [/^Input should be true or false$/, "应为 true 或 false"],
+  [/^Input should be a decimal integer/, "应为十进制整数"],
+  [/^(.+) is a control or invisible character$/, "$1 是控制字符或不可见字符"],
+  [/^chunk_overlap must be at most half of chunk_size$/, "chunk_overlap 至多为 chunk_size 的一半"],
+  [/^vector_weight and bm25_weight must not both be 0$/, "vector_weight 和 bm25_weight 不能同时为 0"],
+  [/^agents_may_filter needs fields that filterable names$/, "agents_may_filter 需要 filterable 中列出的字段"],
 ];
 
 /** The same in Chinese; null where it has none of these forms. */
