@@ -210,14 +210,20 @@ def test_another_worker_may_do_it_all_at_any_moment(choice: Choice) -> None:
     raise AssertionError("a worker has fewer transactions")
 
 
+def ordered_anew(choice: Choice) -> tuple[Desk, Sequence[Table], Plan]:
+    """Two documents in a store of their own, a plan for both, and a change of the first since."""
+    clock = ManualClock()
+    desk = Desk(MemoryStore(clock), clock)
+    tables = desk.make({"a": "x"}, {"a": "x"})
+    plan = ordered(desk, choice)
+    desk.put(tables[0], "new", "/b")  # to be looked at, where all are
+    return desk, tables, plan
+
+
 @pytest.mark.parametrize("choice", [ALL, SKIP], ids=["abort", "skip"])
 def test_a_worker_writes_nothing_while_another_one_has_the_plan(choice: Choice) -> None:
     for at in range(1, 30):
-        clock = ManualClock()
-        desk = Desk(MemoryStore(clock), clock)
-        tables = desk.make({"a": "x"}, {"a": "x"})
-        plan = ordered(desk, choice)
-        desk.put(tables[0], "new", "/b")  # to be looked at, where all are
+        desk, tables, plan = ordered_anew(choice)
         found: list[object] = []
         slow = desk.while_somebody(at, partial(take_turn, desk, plan, tables, found))
         with suppress(ReplaceBusyError, RetryLater):
@@ -257,11 +263,7 @@ def test_a_worker_that_has_little_time_leaves_the_rest_to_the_next(desk: Desk) -
 @pytest.mark.parametrize("choice", [ALL, SKIP], ids=["abort", "skip"])
 def test_the_next_worker_finds_the_plan_free_as_soon_as_it_is_ordered(choice: Choice) -> None:
     for at in range(1, 30):
-        clock = ManualClock()
-        desk = Desk(MemoryStore(clock), clock)
-        tables = desk.make({"a": "x"}, {"a": "x"})
-        plan = ordered(desk, choice)
-        desk.put(tables[0], "new", "/b")  # to be looked at, where all are
+        desk, tables, plan = ordered_anew(choice)
         desk.orders()
         busy = desk.while_somebody(at, partial(take_orders, desk, plan))
         assert busy.carry_out(plan, left_s=59) == "goes_on"
