@@ -41,12 +41,12 @@ def test_a_view_asks_three_times_at_most(signed_in: Watched, tenant: Tenant, vie
     address = view.replace("TABLE", str(table["id"])).replace("TOOL", str(tool["id"]))
     # Lists of tables and tools are read once a tab. Then a page that asks for nothing.
     page = signed_in.open("/replace")
-    page.wait_for_load_state("networkidle")
+    signed_in.rests()
     signed_in.open("/states")
     signed_in.requests.clear()
     signed_in.open(address)
     expect(page.locator(VIEWS[view]).first).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    signed_in.rests()
     asked = [url.removeprefix(signed_in.base_url) for url in signed_in.requests]
     assert asked or view == "/replace"
     assert len(asked) <= MORE.get(view, MOST_REQUESTS), asked
@@ -61,7 +61,7 @@ def test_nothing_is_left_of_questions_that_were_asked(
     for pointer in ("/books/0/text", "/books/1/text"):
         signed_in.open(f"/documents/{table['id']}?p={pointer}")
         expect(page.locator(".text")).to_be_visible()
-        page.wait_for_load_state("networkidle")
+        signed_in.rests()
     debugger = context.new_cdp_session(page)
 
     def held(first: int, last: int) -> dict[str, int]:
@@ -69,7 +69,7 @@ def test_nothing_is_left_of_questions_that_were_asked(
             with page.expect_response("**/search/explain"):
                 signed_in.open(f"/search?q=comets%20{number}")
             expect(page.locator(".hitcard").first).to_be_visible()
-        page.wait_for_load_state("networkidle")
+        signed_in.rests()
         for _ in range(4):
             debugger.send("HeapProfiler.collectGarbage")
         return dict(debugger.send("Memory.getDOMCounters"))

@@ -338,11 +338,11 @@ def test_a_string_of_a_document_opens_with_three_requests(
     own_tenant.ready(own_tenant.tool(table))
     page = visitor.sign_in(own_tenant.key)
     page.get_by_role("row", name="search_library").wait_for()
-    page.wait_for_load_state("networkidle")
+    visitor.rests()
     asked = len(visitor.requests)
     page.evaluate("table => { location.hash = `/documents/${table}?p=/text`; }", table)
     expect(page.get_by_label("chunks")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    visitor.rests()
     kinds = [url.rsplit("/", 1)[1] for url in visitor.requests[asked:]]
     assert sorted(kinds) == ["chunks", "outline", "text"]
 

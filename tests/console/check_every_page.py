@@ -34,7 +34,7 @@ def settled(watched: Watched, page: str) -> None:
     """Opens a page and waits until what it asks for is there."""
     watched.open(ADDRESSES.get(page, f"/{page}"))
     expect(watched.page.locator(SHOWN[page]).first).to_be_visible()
-    watched.page.wait_for_load_state("networkidle")
+    watched.rests()
 
 
 @pytest.mark.parametrize("theme", THEMES)

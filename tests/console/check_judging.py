@@ -61,7 +61,7 @@ def opened(visitor: Watched, table: int, question: str) -> Locator:
     """The string that holds the answer; returns the button that opens the dialog."""
     page = visitor.open(f"/documents/{table}?p={quote(PLACES[question][0])}")
     expect(page.locator(".text .piece").first).to_be_visible()
-    page.wait_for_load_state("networkidle")  # text rendered anew drops a selection
+    visitor.rests()  # text rendered anew drops a selection
     return page.locator(".pane button", has_text="…")
 
 

@@ -33,8 +33,7 @@ def opened(watched: Watched, tenant: Tenant, view: str) -> Page:
     address = view.replace("TABLE", str(table["id"])).replace("TOOL", str(tool["id"]))
     page = watched.open(address)
     expect(page.locator(VIEWS[view][0]).first).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    return page
+    return watched.rests()
 
 
 def test_every_page_has_an_outline() -> None:

@@ -346,12 +346,12 @@ def test_polling_slows_down_and_rests_while_hidden(signed_in: Watched) -> None:
     page.clock.install()
     signed_in.open("/indexes")
     expect(page.locator("tr", has_text="search_novel")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    signed_in.rests()
 
     def asked_within(seconds: int) -> int:
         before = len(signed_in.requests)
         page.clock.run_for(seconds * 1000)
-        page.wait_for_load_state("networkidle")
+        signed_in.rests()
         return len([url for url in signed_in.requests[before:] if "/api/v1/tools" in url])
 
     def seen(hidden: str) -> None:
@@ -383,7 +383,7 @@ def test_a_page_is_accessible_in_every_look(signed_in: Watched, tenant: Tenant, 
             signed_in.open(f"/{name}")
             signed_in.set(language, theme)
             expect(page.locator(".bone")).to_have_count(0)
-            page.wait_for_load_state("networkidle")
+            signed_in.rests()
             assert signed_in.axe() == []
             signed_in.look(f"{name}-{language}-{theme}")
     page.set_viewport_size({"width": 320, "height": 700})

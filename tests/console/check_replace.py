@@ -278,7 +278,7 @@ def test_the_history_is_one_request(visitor: Watched, own_tenant: Tenant) -> Non
     api(own_tenant, "POST", f"{path}/{plan['plan_id']}/undo", json={"on_conflict": "skip"})
     page = visitor.sign_in(own_tenant.key)
     visitor.open("/replace")
-    page.wait_for_load_state("networkidle")
+    visitor.rests()
     visitor.requests.clear()
     page.get_by_text("History").click()
     rows = page.locator("details tbody tr")
@@ -286,7 +286,7 @@ def test_the_history_is_one_request(visitor: Watched, own_tenant: Tenant) -> Non
     words = rows.locator("td:first-child").all_inner_texts()
     assert words == ["cd → gh", "cd → gh", "ab → ef"]
     assert rows.locator("td.num").all_inner_texts() == ["1", "1", "1"]
-    page.wait_for_load_state("networkidle")
+    visitor.rests()
     assert visitor.requests == [f"{visitor.base_url}{path}"]
     visitor.look("history")
     assert visitor.axe() == []

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 from local.options import ROOT, StackOptions
 from local.stack import Stack
@@ -24,6 +24,9 @@ AXE = ROOT / "console/node_modules/axe-core/axe.min.js"
 LANGUAGES = ("en", "zh")
 THEMES = ("light", "dark")
 _AXE_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+_TWO_FRAMES = (
+    "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+)
 
 
 @dataclass
@@ -34,6 +37,7 @@ class Watched:
     base_url: str
     requests: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    unanswered: set[Request] = field(default_factory=set)
 
     def open(self, address: str = "") -> Page:
         """Goes to an address of the console, ``/search?q=x``, and waits for its heading."""
@@ -74,6 +78,16 @@ class Watched:
             for each in found["violations"]
             for node in each["nodes"]
         ]
+
+    def rests(self) -> Page:
+        """Waits until every request has its answer and the page has drawn what they said.
+
+        Playwright's own "networkidle" says only that a document was idle once.
+        """
+        self.page.evaluate(_TWO_FRAMES)
+        while self.unanswered:
+            self.page.evaluate(_TWO_FRAMES)
+        return self.page
 
     def fits(self) -> bool:
         """Whether nothing sticks out sideways."""
@@ -145,7 +159,17 @@ def new_tab(context: BrowserContext, stack: Running) -> Callable[[], Watched]:
 
     def make() -> Watched:
         watched = Watched(context.new_page(), stack.base_url)
-        watched.page.on("request", lambda request: watched.requests.append(request.url))
+
+        def asked(request: Request) -> None:
+            watched.requests.append(request.url)
+            watched.unanswered.add(request)
+
+        def answered(request: Request) -> None:
+            watched.unanswered.discard(request)
+
+        watched.page.on("request", asked)
+        watched.page.on("requestfinished", answered)
+        watched.page.on("requestfailed", answered)
         watched.page.on("pageerror", lambda error: watched.errors.append(str(error)))
         watched.page.on(
             "console",

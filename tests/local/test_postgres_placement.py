@@ -82,21 +82,19 @@ def test_data_that_were_kept_elsewhere_go_when_their_folder_is_gone(open_folder:
 
 
 @only_root
-def test_data_of_a_folder_that_may_come_back_stay(
-    open_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    closed = open_folder / "closed"
-    closed.mkdir(mode=0o700)
-    with PostgresServer(closed / "disk", settings=FAST) as server:
-        [[data]] = query(server.url, "SHOW data_directory")
-    shutil.rmtree(closed / "disk")
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(tempfile, "tempdir", str(open_folder / "temporary"))
+def test_data_of_a_folder_that_may_come_back_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Not in /tmp: there, any server of another run that starts just now would delete the data.
+    with tempfile.TemporaryDirectory(prefix="cs-test-", dir="/var/tmp") as name:
+        closed = Path(name)
+        with PostgresServer(closed / "disk", settings=FAST) as server:
+            [[data]] = query(server.url, "SHOW data_directory")
+        shutil.rmtree(closed / "disk")
         with PostgresServer(closed / "next", settings=FAST):
             assert Path(str(data)).exists()
-    with PostgresServer(closed / "next", settings=FAST) as server:  # a temporary folder by now
-        assert not Path(str(data)).exists()
-    server.wipe()
+        monkeypatch.setattr(tempfile, "tempdir", name)
+        with PostgresServer(closed / "next", settings=FAST) as server:
+            assert not Path(str(data)).exists()
+        server.wipe()
 
 
 @only_root
