@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from context_search.domain.access import McpKey
-from context_search.domain.editing.plans import MAX_ATOMIC_TABLES
+from context_search.domain.editing.plans import MAX_ATOMIC_BYTES
 from context_search.mcp.contract import ClientInput, ToolFailure, ToolResult
 from context_search.services.editing.preview import PreviewLimits
 from context_search.web.agents.replacing import AgentReplacing
 from tests.web.agent import Agent, agent, named
-from tests.web.api import Api, answer
+from tests.web.api import Api
 
 OLD, NEW = "废弃仓库", "荒废工厂"
 REQUEST = {"find": OLD, "replace_with": NEW}
@@ -61,13 +61,25 @@ def test_a_preview_that_failed_says_why(api: Api) -> None:
     assert report["code"] == "TOO_MANY_MATCHES"
 
 
+def left_to_a_worker(api: Api, plan_id: int) -> None:
+    """Makes a plan, and its undo, too large for one transaction."""
+    large = MAX_ATOMIC_BYTES + 1
+    with api.parts.store.for_all("test") as work:
+        plan = work.plans.lock(plan_id)
+        assert plan is not None
+        work.plans.save(replace(plan, counts=replace(plan.counts, planned_bytes=large)))
+    with api.parts.postgres.database.transaction() as tx:
+        tx.run(
+            "UPDATE replace_table SET bytes = :bytes WHERE plan_id = :id", bytes=large, id=plan_id
+        )
+
+
 def test_what_a_worker_executes_is_asked_for_by_the_same_call(api: Api) -> None:
-    tables = [api.table({"x": OLD}) for _ in range(MAX_ATOMIC_TABLES + 1)]
-    [last, *tools] = [api.tool_of_every_string(each, name=f"t{each['id']}") for each in tables]
+    tables = [api.table({"x": OLD}) for _ in range(3)]
+    tools = [api.tool_of_every_string(each, name=f"t{each['id']}") for each in tables]
     someone = agent(api, *tools)
-    bindings = f"/api/v1/mcps/{someone.mcp['id']}/bindings"
-    answer(api("POST", bindings, json={"tool_id": last["tool_id"]}), 201)
     plan = someone.previewed(OLD, NEW)
+    left_to_a_worker(api, plan["plan_id"])
     ordered = someone.done("replace_execute", named(plan))
     assert (ordered["state"], ordered["replaced_count"]) == ("executing", 0)
     assert "again" in ordered["next"]
