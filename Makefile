@@ -165,8 +165,8 @@ eval: setup-dev ## how well search finds judged passages (EVAL_DATA=folder, MODE
 cost: setup-dev ## what a deployment costs a month (LOAD='small zh, questions_a_day=50'; default: three users)
 	@$(python) -m scripts.cost $(if $(LOAD),"$(LOAD)")
 
-shape: setup-dev ## figures of the deployed code: modules, importers, lengths
-	@$(python) -m scripts.shape
+shape: setup-dev ## figures of the deployed code, and of three requests (RECORD=0.2.0 keeps them in docs/shape.tsv)
+	@$(python) -m scripts.shape $(if $(RECORD),--record "$(RECORD)")
 
 simulate: setup-dev ## what make test samples, whole: 5,000 histories, all properties (only histories: SEEDS=100000; SEED=7 tells one)
 	@$(python) -m tests.faults.simulation.run $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))

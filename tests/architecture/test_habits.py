@@ -26,6 +26,7 @@ ENVIRONMENT_READERS = {
     "local/demo/__main__.py": "hands the user's on to the functions",
     "local/deployed.py": "hands the user's on to its parts",
     "local/aws.py": "functions inherit it",
+    "scripts/shape/requests.py": "functions in its process inherit it",
     "scripts/smoke.py": "the secret, which is in no list of processes so",
 }
 
