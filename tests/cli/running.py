@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from context_search.ports.outside import SignedPut
@@ -24,6 +27,7 @@ from tests.web.in_process import InProcess
 
 URL = "http://testserver"
 BUCKET = "http://bucket.test/"
+_COMMANDS = get_command(app)  # to build all of them takes longer than to run one
 Before = Callable[[httpx2.Request], httpx2.Response | None]
 
 
@@ -125,14 +129,17 @@ class CommandLine:
 
     def __call__(self, *words: object, stdin: str | bytes | None = None) -> Result:
         """Runs a command; what is secret is in nothing that it prints."""
-        runner = CliRunner()
-        result = runner.invoke(app, list(map(str, words)), input=stdin, obj=self.world)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        printed = result.stdout + result.stderr
+        with CliRunner().isolation(input=stdin) as (out, err, _):
+            with pytest.raises(SystemExit) as end:
+                _COMMANDS.main(
+                    args=list(map(str, words)), prog_name="context-search", obj=self.world
+                )
+            sys.stdout.flush()
+            sys.stderr.flush()
+            printed = [stream.getvalue().decode().replace("\r\n", "\n") for stream in (out, err)]
         for secret in {self.key, SECRET, "canary-signature"} - self.may_be_printed:
-            assert secret not in printed
-        return Result(result.exit_code, result.stdout, result.stderr)
+            assert secret not in "".join(printed)
+        return Result(int(end.value.code or 0), *printed)
 
     def done(self, *words: object, stdin: str | bytes | None = None) -> Result:
         """The same of a command that does what it is told."""
