@@ -14,9 +14,12 @@ from tests.e2e.running import Running, Tenant, state_folder, user_environment
 PATIENCE = {"SILENT_AFTER_SECONDS": "4", "DELETE_GRACE_SECONDS": "4"}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack() -> Iterator[Running]:
-    """The whole product with its local parts, on free ports and a folder of its own."""
+    """The whole product with its local parts, on free ports and a folder of its own.
+
+    It ends with the tests of this folder, as its cleanup runs each second.
+    """
     options = StackOptions(schedule_every_s=1.0)
     user = {**user_environment(), **PATIENCE}
     with (
