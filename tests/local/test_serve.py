@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import stat
 import urllib.request
 from contextlib import closing
@@ -21,6 +22,7 @@ from context_search.services.access.authenticate import KeyAuthenticator
 from context_search.services.access.keys import ManageKeys
 from local.processes import listen
 from local.queues import sqs_client
+from local.sign_in import console_address
 from tests.local.tiny import eventually, family, is_alive, listening_addresses
 from tests.local.tiny_stack import REAL_MODEL, REAL_SERVICES, tiny_serve
 
@@ -308,6 +310,13 @@ def test_ctrl_c_during_the_start_leaves_no_process(serve: TinyServe) -> None:
     assert (process.returncode, output, error) == (0, "stopped\n", "")
     # What had only just been started may take a moment to be gone.
     assert eventually(lambda: not any(is_alive(pid) for pid in pids))
+
+
+def test_the_address_of_the_page_has_no_code_when_the_functions_have_ended() -> None:
+    with socket.socket() as bound:  # and it does not listen
+        bound.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{bound.getsockname()[1]}"
+        assert console_address(url, "key") == f"{url}/console"
 
 
 def test_a_part_that_is_killed_stops_the_stack(serve: TinyServe) -> None:
