@@ -64,9 +64,9 @@ COMMENT ON COLUMN api_key.prefix IS 'The first characters of the key, by which p
 COMMENT ON COLUMN api_key.key_hash IS 'sha256 of the key, which itself is stored nowhere.';
 COMMENT ON COLUMN api_key.kind IS 'standard, or console: of a session in a browser.';
 COMMENT ON COLUMN api_key.made_by IS
-    'Id of the key that it was made with. NULL: an operator or a token made it, or a release before.';
+    'Id of the key that it was made with. NULL: an operator or a token made it.';
 COMMENT ON COLUMN api_key.actor IS
-    'Who made it with a token, or with a key that was made so: token: and a keyed hash of the subject. NULL: nobody did, or a release before.';
+    'Who made it with a token, or with a key that was made so: token: and a keyed hash of the subject. NULL: nobody did.';
 ALTER TABLE api_key ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON api_key USING (
     (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));

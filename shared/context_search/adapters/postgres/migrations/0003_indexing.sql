@@ -126,15 +126,14 @@ CREATE TABLE comparison (
     ordered_at timestamptz,
     refused jsonb,
     fields text[],
-    fields_revision bigint,
     sections bytea,
     short_strings jsonb,
-    short_revision bigint,
     PRIMARY KEY (generation_id, table_id)
 );
 CREATE INDEX comparison_table ON comparison (table_id);
 CREATE INDEX context_search_comparison_gap ON comparison (generation_id) WHERE revision IS NULL;
-CREATE INDEX context_search_comparison_refused ON comparison (generation_id) WHERE refused IS NOT NULL;
+CREATE INDEX context_search_comparison_refused ON comparison (generation_id)
+    WHERE refused IS NOT NULL;
 COMMENT ON TABLE comparison IS
     'How far the nodes of a generation follow a table. No row: never compared.';
 COMMENT ON COLUMN comparison.revision IS
@@ -146,14 +145,10 @@ COMMENT ON COLUMN comparison.ordered_at IS
 COMMENT ON COLUMN comparison.refused IS
     'Why the document cannot be indexed as it is. NULL: it can, or nobody tried.';
 COMMENT ON COLUMN comparison.fields IS 'Names of the fields that its nodes have.';
-COMMENT ON COLUMN comparison.fields_revision IS
-    'Of the table, when the fields were noted. Where revision is another one, a release that knows no fields has compared since: they are not to be trusted.';
 COMMENT ON COLUMN comparison.sections IS
     'Digest of revision, scopes and the rows of compared_section. Where it is another one, or NULL, these are not to be trusted.';
 COMMENT ON COLUMN comparison.short_strings IS
-    'By scope: how many strings are not blank and shorter than the threshold of the index.';
-COMMENT ON COLUMN comparison.short_revision IS
-    'The revision of the table that short_strings is of; NULL: nobody has counted.';
+    'By scope: how many strings are not blank and shorter than the threshold of the index. NULL: nobody has counted.';
 -- Rows of comparison, node and chunks are many: one look at the table's project is enough.
 ALTER TABLE comparison ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON comparison USING (
@@ -167,7 +162,7 @@ CREATE TABLE compared_section (
     digest bytea NOT NULL,
     keys bytea NOT NULL,
     pointer_chars bigint NOT NULL,
-    short_strings int[],
+    short_strings int[] NOT NULL,
     PRIMARY KEY (generation_id, table_id, digest),
     FOREIGN KEY (generation_id, table_id)
         REFERENCES comparison (generation_id, table_id) ON DELETE CASCADE
@@ -185,7 +180,7 @@ COMMENT ON COLUMN compared_section.keys IS
 COMMENT ON COLUMN compared_section.pointer_chars IS
     'Length of their pointers, one for each chunk.';
 COMMENT ON COLUMN compared_section.short_strings IS
-    'The same of a section, in the order of comparison.scopes; NULL: nobody has counted.';
+    'The same of a section, in the order of comparison.scopes.';
 
 CREATE TABLE node (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -265,13 +260,11 @@ CREATE TABLE chunk_set (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     node_id bigint NOT NULL REFERENCES node (id) ON DELETE CASCADE,
     content_hash text NOT NULL,
-    state text NOT NULL CHECK (state IN ('building', 'partial', 'active', 'quarantined')),
+    state text NOT NULL CHECK (state IN ('partial', 'active')),
     chunks_count int NOT NULL,
     present_count int NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL DEFAULT now()
 );
-CREATE UNIQUE INDEX chunk_set_live ON chunk_set (node_id, content_hash)
-    WHERE state IN ('building', 'active');
 CREATE UNIQUE INDEX chunk_set_active ON chunk_set (node_id) WHERE state = 'active';
 -- Deleting a node and swapping its sets look for all of its sets, whatever their state.
 CREATE INDEX chunk_set_node ON chunk_set (node_id);
@@ -280,7 +273,7 @@ CREATE INDEX context_search_chunk_set_unready ON chunk_set (node_id)
     WHERE state <> 'active' OR present_count < chunks_count;
 COMMENT ON TABLE chunk_set IS 'All chunks of one node for one content.';
 COMMENT ON COLUMN chunk_set.state IS
-    'partial: on the way to be active, and some of its chunks may still be in the active set; the swap moves them. building: the same, without such chunks, as 0.1.0 writes it.';
+    'partial: on the way to be active, and some of its chunks may still be in the active set; the swap moves them.';
 COMMENT ON COLUMN chunk_set.present_count IS
     'Chunks that turbopuffer has acknowledged; in a partial set, where it has come: the chunk_index behind the last one.';
 ALTER TABLE chunk_set ENABLE ROW LEVEL SECURITY;
@@ -305,10 +298,10 @@ CREATE TABLE chunks (
     turbopuffer_doc_id text COLLATE "C" NOT NULL,  -- turbopuffer's own order, which sweeps follow
     input_hash bytea NOT NULL,
     window_count int NOT NULL DEFAULT 1,
-    present boolean NOT NULL DEFAULT false,
+    present boolean NOT NULL DEFAULT true,
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
-    rows_hash bytea,
+    rows_hash bytea NOT NULL,
     UNIQUE (set_id, chunk_index),
     UNIQUE (turbopuffer_namespace, turbopuffer_doc_id)
 );
@@ -322,9 +315,9 @@ COMMENT ON COLUMN chunks.content_hash IS 'Of the whole string, as in node.';
 COMMENT ON COLUMN chunks.input_hash IS 'Of what was embedded: equal input takes the old vector.';
 COMMENT ON COLUMN chunks.window_count IS 'Documents in turbopuffer: one for each window of tokens.';
 COMMENT ON COLUMN chunks.present IS
-    'false: turbopuffer has not acknowledged it, or has lost it. true, in a partial set: it has, if chunk_index is less than present_count of the set; in any other set: it has.';
+    'false: turbopuffer has lost it. true, in an active set: it has it; in a partial set: it does if chunk_index is less than present_count of the set.';
 COMMENT ON COLUMN chunks.rows_hash IS
-    'sha256 of all that its rows in turbopuffer hold of the text: what was embedded, and the lines above it. NULL: written by 0.1.0.';
+    'sha256 of all that its rows in turbopuffer hold of the text: what was embedded, and the lines above it.';
 ALTER TABLE chunks ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON chunks USING (
     (SELECT current_setting('context_search.project_id', true)) = '*'

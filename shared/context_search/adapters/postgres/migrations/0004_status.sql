@@ -251,7 +251,7 @@ CREATE FUNCTION counts_below(
         UNION ALL
         SELECT found.*, chunk_set.chunks_count, chunk_set.present_count
         FROM found LEFT JOIN chunk_set ON chunk_set.node_id = found.id
-                                      AND chunk_set.state IN ('building', 'partial')
+                                      AND chunk_set.state = 'partial'
         WHERE found.active_set_id IS NULL)
     SELECT counted.state, count(*),
            bool_or(counted.state = 'skipped' AND counted.last_error ->> 'code' = 'PROJECT_FULL'),

@@ -19,7 +19,7 @@ COMMENT ON COLUMN chunk_words.words IS 'Each with the id of its index before it.
 
 CREATE TABLE words_backlog (
     set_id bigint PRIMARY KEY REFERENCES chunk_set (id) ON DELETE CASCADE,
-    generation_id bigint
+    generation_id bigint NOT NULL
 );
 CREATE INDEX context_search_words_backlog_generation ON words_backlog (generation_id, set_id);
 COMMENT ON TABLE words_backlog IS
@@ -30,8 +30,9 @@ COMMENT ON COLUMN words_backlog.generation_id IS 'Of its node.';
 CREATE FUNCTION words_gone() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = context_search, pg_temp AS $$
 BEGIN
-    INSERT INTO words_backlog (set_id)
-    SELECT id FROM chunk_set WHERE TG_OP = 'TRUNCATE' OR id = OLD.set_id
+    INSERT INTO words_backlog (set_id, generation_id)
+    SELECT chunk_set.id, generation_id FROM chunk_set JOIN node ON node.id = node_id
+    WHERE TG_OP = 'TRUNCATE' OR chunk_set.id = OLD.set_id
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
@@ -39,18 +40,6 @@ CREATE TRIGGER words_gone AFTER DELETE ON chunk_words
     FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION words_gone();
 CREATE TRIGGER words_truncated AFTER TRUNCATE ON chunk_words
     FOR EACH STATEMENT EXECUTE FUNCTION words_gone();
-
--- For who does not know the column.
-CREATE FUNCTION note_generation() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path = context_search, pg_temp AS $$
-BEGIN
-    NEW.generation_id := (
-        SELECT generation_id FROM node JOIN chunk_set ON node.id = node_id
-        WHERE chunk_set.id = NEW.set_id);
-    RETURN NEW;
-END $$;
-CREATE TRIGGER note_generation BEFORE INSERT ON words_backlog
-    FOR EACH ROW WHEN (NEW.generation_id IS NULL) EXECUTE FUNCTION note_generation();
 
 -- As the owner, who is bound by no policy: with one, Postgres tests it on each row first, and the
 -- index on fields is of no use. Whose generation it is is tested once.
