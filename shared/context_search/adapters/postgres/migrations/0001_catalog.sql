@@ -106,7 +106,7 @@ CREATE TABLE upload (
     format text NOT NULL CHECK (format IN ('json', 'jsonl')),
     state text NOT NULL DEFAULT 'pending'
         CHECK (state IN ('pending', 'importing', 'done', 'failed')),
-    size bigint,
+    size bigint NOT NULL,
     sha256 text,
     if_revision bigint,
     bytes bigint,
