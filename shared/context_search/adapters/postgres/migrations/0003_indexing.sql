@@ -362,7 +362,7 @@ CREATE INDEX context_search_outbox_comparisons_first ON outbox (project_id, id)
 COMMENT ON TABLE outbox IS
     'An order, written in the transaction that causes it, until it is done. Equal orders that nobody has begun are one; a project has only some of them in the queue at a time.';
 COMMENT ON COLUMN outbox.project_id IS 'Whose share of the queue it takes; 0: nobody knows.';
-COMMENT ON COLUMN outbox.key IS 'Equal for orders of which one is enough; NULL: of an unknown kind.';
+COMMENT ON COLUMN outbox.key IS 'Equal for orders of which one is enough; NULL: it names the strings of several orders.';
 COMMENT ON COLUMN outbox.body IS 'The message, ids only.';
 COMMENT ON COLUMN outbox.is_long IS 'For a very long string: these have a smaller share.';
 COMMENT ON COLUMN outbox.claimed_at IS 'When it was to be sent first.';

@@ -182,7 +182,7 @@ CREATE FUNCTION mend_node_tally(generation bigint) RETURNS void LANGUAGE sql
       AND EXISTS (SELECT FROM index_generation WHERE index_generation.id = generation);
 $$;
 COMMENT ON FUNCTION mend_node_tally(bigint) IS
-    'Makes the sum of a generation what there is: for rows older than the triggers, or written past them.';
+    'Makes the sum of a generation what there is: for rows written past the triggers.';
 
 -- Both sides are read as they were at one moment, so nobody has to wait while it counts. As the
 -- owner: with a policy no range of pointers comes from an index.

@@ -25,7 +25,7 @@ CREATE INDEX table_version_oldest ON table_version (project_id, overwritten_at)
 COMMENT ON TABLE table_version IS
     'A revision of a table, in the project that the table was in. docs/editing.md';
 COMMENT ON COLUMN table_version.cause IS
-    'create, put, patch, import, replace, undo, restore, or sql: another program. NULL: from before versions were recorded.';
+    'create, put, patch, import, replace, undo, restore, or sql: another program. NULL: the table is older than its record, as an adopted one.';
 COMMENT ON COLUMN table_version.actor IS 'Who changed the document: a key by its id, or the hash of a token''s subject.';
 COMMENT ON COLUMN table_version.plan_id IS 'The plan of replacements that changed it.';
 COMMENT ON COLUMN table_version.bytes IS 'Of the JSON text, where it is recorded.';
