@@ -129,7 +129,7 @@ deploy-local: build setup-deploy ## sam deploy to AWS on this machine, which sta
 prove-deploy: build setup-deploy ## the same, with everything that a deployment does tried, and IAM compared
 	@$(python) -m tests.deploy.prove
 
-prove-upgrade: setup-dev ## a release and this state side by side, and back (BASE=v0.1.0, PART=mixed for one part)
+prove-upgrade: setup-dev ## a release and this state side by side, and back (BASE=v0.2.0, PART=mixed for one part)
 	@$(python) -m tests.upgrade.prove $(BASE) $(if $(PART),--part $(PART)) --workers $(WORKERS)
 
 smoke: ## walk a deployment from outside and delete what that made (URL=https://…, SECRET=…)

@@ -1,6 +1,6 @@
 """How long others wait while the schema of a large database is brought up to date.
 
-``python -m bench upgrade [strings] [--since 0007]`` (default 1,000,000) makes a database as it was
+``python -m bench upgrade [strings] --since 0009`` (default 1,000,000) makes a database as it was
 after that migration, with so many strings, and applies the later ones. Meanwhile one connection
 changes a string's row, one a set, one a chunk and one the table, again and again; the longest wait
 of each is printed beside what the migration took.
@@ -63,7 +63,7 @@ def main() -> None:
     """Fill, migrate, print."""
     parser = argparse.ArgumentParser(prog="python -m bench upgrade", description=__doc__)
     parser.add_argument("strings", nargs="?", type=int, default=1_000_000)
-    parser.add_argument("--since", default="0007")
+    parser.add_argument("--since", required=True)
     options = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,

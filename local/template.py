@@ -140,7 +140,7 @@ def routes_of(resources: Node) -> dict[str, tuple[RouteSpec, ...]]:
     for resource in resources.values():
         if resource["Type"] != "AWS::Serverless::HttpApi":
             continue
-        definition = resource["Properties"].get("DefinitionBody", {})  # 0.1.0 has events instead
+        definition = resource["Properties"]["DefinitionBody"]
         for path, operations in definition.get("paths", {}).items():
             for method, operation in operations.items():
                 spec = RouteSpec("ANY" if method == ANY_METHOD else method.upper(), path)

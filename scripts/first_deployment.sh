@@ -61,7 +61,7 @@ secret() { # a name, and the file of its values; prints the ARN
         --query ARN --output text
 }
 models='' internal=''
-# Older deployments have one for everything, see docs/operations.md. Of three it is made last.
+# A deployment may have one for everything, see docs/operations.md. Of three it is made last.
 if ! arn_of "$STACK" >/dev/null || arn_of "$STACK-internal" >/dev/null; then
     models=$(secret "$STACK-models" models)
     internal=$(secret "$STACK-internal" internal)

@@ -35,9 +35,9 @@ _ROWS = """
         SELECT id, id, content_hash, 'active', 1, 1 FROM node WHERE generation_id = {generation};
     INSERT INTO chunks (id, table_id, set_id, json_pointer, chunk_index, total_chunks, chunk_text,
                         char_start, char_end, content_hash, turbopuffer_namespace,
-                        turbopuffer_doc_id, input_hash, present) OVERRIDING SYSTEM VALUE
+                        turbopuffer_doc_id, input_hash, rows_hash) OVERRIDING SYSTEM VALUE
         SELECT node.id, {table}, node.id, pointer, 0, 1, text, 0, length(text),
-               content_hash, '{namespace}', '{namespace}.' || number, pointer_sha256, true
+               content_hash, '{namespace}', '{namespace}.' || number, pointer_sha256, pointer_sha256
         FROM node JOIN string ON pointer = json_pointer WHERE generation_id = {generation};
     INSERT INTO chunk_tally VALUES ('{namespace}', {count}, {count});
     SELECT setval(pg_get_serial_sequence('node', 'id'), {first} + {count}),

@@ -85,7 +85,7 @@ class OneProcess(Parts):
         while messages:
             body = messages.pop(0)
             order, order_id = order_from_json(body), body.get(ORDER_ID)
-            if order is None or not (order_id is None or isinstance(order_id, int)):
+            if order is None or not isinstance(order_id, int):
                 raise ValueError("an order that nobody can read")
             done = worker.carry_out(order, self._in_time(), order_id=order_id)
             if done.error is not None:

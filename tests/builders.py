@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import time
@@ -16,6 +17,8 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.json_text import to_json
 from context_search.domain.model import ChunkSet, Claim, Generation, Index, Project, Table
+from context_search.domain.orders import ORDER_ID, Order
+from context_search.ports.outside import Message
 from tests.stack import clear_rows
 from tests.steps import SMALL, Steps
 
@@ -172,3 +175,13 @@ def waits(bench: Workbench, what: str) -> bool:
             query=f"%{what}%",
         )
     )
+
+
+def message_of(order: Order, sql: Callable[..., list[list[Any]]]) -> Message:
+    """The message of an order that is in the book of a database, and sent."""
+    body = order.to_json()
+    [[order_id]] = sql(
+        "INSERT INTO outbox (body, sent_at) VALUES (CAST(:body AS jsonb), now()) RETURNING id",
+        body=json.dumps(body),
+    )
+    return {**body, ORDER_ID: order_id}

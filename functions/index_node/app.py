@@ -21,7 +21,6 @@ from context_search.domain.orders import (
     CompareIndex,
     ImportUpload,
     Order,
-    order_id_of,
     read_message,
 )
 from context_search.services.indexing.node_report import RetryLater
@@ -52,20 +51,17 @@ def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
     if sent_ms := record.attributes.get("SentTimestamp"):
         emit_queue_age(parts().clock.now().timestamp() - float(sent_ms) / 1000)
     try:
-        order = read_message(record.body)
+        order, order_id = read_message(record.body)
     except InvalidInputError as error:
         logger.error("order refused", extra={"code": error.code, "detail": error.message})
         emit_error(error)
-        _put_off(record, UNEXPECTED_S, error)
-        return
+        parts().queue.come_back(record.receipt_handle, UNEXPECTED_S)
+        raise
     if order is None:
-        _leave_to_later_release(record)
+        _leave_to_later_release(record, order_id)
         return
     done = parts().worker.carry_out(
-        order,
-        parts().deadline(context),
-        order_id=order_id_of(record.body),
-        on_report=emit_node,
+        order, parts().deadline(context), order_id=order_id, on_report=emit_node
     )
     _tell(order, done.outcome, done.error)
     if done.error is not None and done.again_in_s is not None:
@@ -73,19 +69,15 @@ def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
         raise done.error
 
 
-def _leave_to_later_release(record: SQSRecord) -> None:
+def _leave_to_later_release(record: SQSRecord, order_id: int) -> None:
     """Later each time: the queue gives a message up after 20 receives, which are hours so."""
     receives = int(record.attributes.get("ApproximateReceiveCount") or 1)
     if receives == 1:
         logger.error("order of a later release", extra={"message_id": record.message_id})
-    error = InvalidInputError("an order of a later release")
-    _put_off(record, UNKNOWN_KIND_S * receives, error)
-
-
-def _put_off(record: SQSRecord, after_s: float, error: ContextSearchError) -> None:
-    if parts().worker.put_off(order_id_of(record.body), after_s):
+    after_s = UNKNOWN_KIND_S * receives
+    if parts().worker.put_off(order_id, after_s):
         parts().queue.come_back(record.receipt_handle, after_s)
-        raise error
+        raise InvalidInputError("an order of a later release")
 
 
 def _tell(order: Order, outcome: str | None, error: Exception | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from context_search.domain.ids import first_row_id, vector_row_id
 from context_search.domain.model import (
@@ -41,7 +40,7 @@ class MemoryChunks:
         ]
         remove_sets(self.rows, self.clock, unfinished)
         found = self._set_of(claim)
-        is_whole = found is not None and found.state != "partial"
+        is_whole = found is not None and found.state == "active"
         kept = [] if is_whole else self._kept(claim, planned)
         own = [row.index for row in self.of_sets([found.id])] if found else []
         places = sorted([*own, *(one.index for one in kept)])
@@ -56,8 +55,8 @@ class MemoryChunks:
 
     def _set_of(self, claim: Claim) -> SetRow | None:
         wanted = (claim.node_id, claim.content_hash)
-        same = [row for row in self.rows.sets.values() if (row.node_id, row.content_hash) == wanted]
-        return min(same, key=lambda row: row.state == "partial", default=None)  # a whole one counts
+        same = (row for row in self.rows.sets.values() if (row.node_id, row.content_hash) == wanted)
+        return next(same, None)
 
     def _kept(self, claim: Claim, planned: Sequence[PlannedChunk]) -> list[KeptChunk]:
         node = self.rows.nodes[claim.node_id]
@@ -72,9 +71,8 @@ class MemoryChunks:
         self, claim: Claim, planned: Sequence[PlannedChunk], kept: Sequence[KeptChunk]
     ) -> int:
         set_id = self.rows.new_id()
-        state: Literal["building", "partial"] = "partial" if kept else "building"
         self.rows.sets[set_id] = SetRow(
-            set_id, claim.node_id, claim.content_hash, state, len(planned)
+            set_id, claim.node_id, claim.content_hash, "partial", len(planned)
         )
         stays = {one.index for one in kept}
         for chunk in planned:

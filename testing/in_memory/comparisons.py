@@ -75,7 +75,7 @@ class MemoryComparisons:
             self.rows.short_strings.pop(key, None)
         if key in self.rows.sections:
             self.rows.sections[key] = (None, self.rows.sections[key][1])
-        self.rows.fielded[index.generation.id, table_id] = (revision, index.fields)
+        self.rows.fielded[index.generation.id, table_id] = index.fields
         self.rows.refused.pop((index.generation.id, table_id), None)
         self.rows.change(self.rows.indexes, index.id, order_error=None)
 
@@ -152,7 +152,7 @@ class MemoryComparisons:
         """Yields those where nobody has counted the short strings of a scope that is needed."""
         for generation, index, table in self._pairs():
             key = generation.id, table.id
-            counted = self.rows.short_strings.get(key, {}) if key in self.rows.compared else {}
+            counted = self.rows.short_strings.get(key, {})
             is_whole = set(needed_scopes(self.rows, index)) <= counted.keys()
             if index.table_id is not None and key not in self.rows.refused and not is_whole:
                 yield generation, table
@@ -177,10 +177,8 @@ def needed_scopes(rows: Rows, index: IndexRow) -> list[str]:
 
 
 def has_fields(rows: Rows, generation_id: int, table_id: int, names: Iterable[str]) -> bool:
-    """Whether the nodes of a generation have these fields, of the revision that they are of."""
-    compared, _ = rows.compared.get((generation_id, table_id), (None, ()))
-    revision, known = rows.fielded.get((generation_id, table_id), (None, ()))
-    return not names or (revision == compared and set(names) <= set(known))
+    """Whether the nodes of a generation have these fields."""
+    return set(names) <= set(rows.fielded.get((generation_id, table_id), ()))
 
 
 def may_match(rows: Rows, node: NodeRow, wanted: Filter | None) -> bool:

@@ -143,12 +143,7 @@ class MemoryKeys:
             if row.maker.project_id == project_id and row.maker.actor == actor:
                 del self.rows.sign_in_codes[code_hash]
         keys = [r.key for r in self.rows.keys.values() if r.owner.project_id == project_id]
-        family: set[int] = set()
-        while (
-            more := {key.id for key in keys if key.actor == actor or key.made_by in family} - family
-        ):
-            family |= more
-        found = [key for key in keys if key.id in family and key.revoked_at is None]
+        found = [key for key in keys if key.actor == actor and key.revoked_at is None]
         for key in found:
             self._change(key.id, replace(key, revoked_at=self.clock.now()))
         return len(found)

@@ -41,8 +41,7 @@ class MemoryNodeCounts:
 
     def _not_searched(self, index: Index, scope: str, nodes: Sequence[NodeRow]) -> int | None:
         key = index.generation.id, index.table_id or 0
-        counted = self.rows.short_strings if key in self.rows.compared else {}
-        short = counted.get(key, {}).get(scope)
+        short = self.rows.short_strings.get(key, {}).get(scope)
         return None if short is None else short + given_up(Counter(row.state for row in nodes))
 
     def _is_stalled(self, index: Index, silent_s: float) -> bool:

@@ -93,7 +93,7 @@ class SetRow:
     id: int
     node_id: int
     content_hash: str
-    state: Literal["building", "partial", "active"]
+    state: Literal["partial", "active"]
     chunks_count: int
 
 
@@ -149,7 +149,7 @@ class Rows:
         self.indexes: Journaled[int, IndexRow] = Journaled(journal)
         self.generations: Journaled[int, GenerationRow] = Journaled(journal)
         self.compared: Journaled[tuple[int, int], tuple[int, tuple[str, ...]]] = Journaled(journal)
-        self.fielded: Journaled[tuple[int, int], tuple[int, tuple[str, ...]]] = Journaled(journal)
+        self.fielded: Journaled[tuple[int, int], tuple[str, ...]] = Journaled(journal)
         self.sections: Journaled[
             tuple[int, int],
             tuple[tuple[int, tuple[str, ...]] | None, Mapping[bytes, ComparedSection]],

@@ -30,7 +30,6 @@ ELSEWHERE = {
     *("context-search.json", "context-search-models.json", "context-search-internal.json"),
     *(
         "iam:PassRole",
-        "0027_long_orders.sql",
         ".local/endpoints.json",
         ".build/bom.json",
         "docs/read_v2.md",

@@ -61,7 +61,7 @@ def test_a_recorded_request_takes_a_route_of_its_function(name: str, function: s
 
 def test_the_recorded_message_is_an_order_to_index_a_node() -> None:
     (record,) = event("index_node")["Records"]
-    assert read_message(record["body"]) == IndexNodes((1,))
+    assert read_message(record["body"]) == (IndexNodes((1,)), 1)
 
 
 def test_the_recorded_schedule_has_the_fields_that_the_template_sends() -> None:

@@ -346,14 +346,14 @@ class Walk:
 
     def _later_order(self) -> None:
         sqs = self._account.client("sqs")
-        later = {"kind": "order_of_a_later_release"}
+        later = {"kind": "order_of_a_later_release", "order": 1}
         sqs.send_message(QueueUrl=self._account.output("QueueUrl"), MessageBody=json.dumps(later))
         eventually(lambda: self._seen("IndexNodeRole", "sqs:ChangeMessageVisibility"))
 
     def _redrive(self) -> None:
         sqs = self._account.client("sqs")
         dead = self._account.output("DlqUrl")
-        letter = {"kind": "node", "node_id": 1}
+        letter = {"kind": "node", "node_id": 1, "order": 1}
         sqs.send_message(QueueUrl=dead, MessageBody=json.dumps(letter))
         told = self._api.ask("POST", "/internal/index/redrive", self._operator)
         require(told["messages"] == 1, f"redriven: {told}")

@@ -23,8 +23,7 @@ def test_a_configuration_survives_its_json_text() -> None:
 def test_the_hash_does_not_depend_on_how_a_database_writes_the_json() -> None:
     rewritten = json.dumps(dict(reversed(json.loads(CONFIG.to_json()).items())), indent=2)
     assert IndexConfig.from_json(rewritten).config_hash == CONFIG.config_hash
-    written = {name: value for name, value in asdict(CONFIG).items() if name != "precision"}
-    assert CONFIG.to_json() == json.dumps(written, sort_keys=True, separators=(",", ":"))
+    assert CONFIG.to_json() == json.dumps(asdict(CONFIG), sort_keys=True, separators=(",", ":"))
 
 
 @pytest.mark.parametrize(
@@ -52,12 +51,6 @@ def test_the_test_above_names_every_field() -> None:
     assert len(asdict(CONFIG)) == 10
 
 
-def test_the_usual_precision_is_written_as_before_there_was_another() -> None:
-    assert "precision" not in CONFIG.to_json()
-    half = replace(CONFIG, precision="f16")
-    assert IndexConfig.from_json(half.to_json()) == half
-
-
 def test_a_stored_search_configuration_keeps_its_values_and_fills_the_rest() -> None:
     stored = json.loads(SearchConfig(top_k=7, strategy="keyword", fusion="rrf").to_json())
     assert SearchConfig.from_stored(stored) == SearchConfig(
@@ -66,33 +59,6 @@ def test_a_stored_search_configuration_keeps_its_values_and_fills_the_rest() -> 
     assert SearchConfig.from_stored({}) == SearchConfig()
     assert SearchConfig.from_stored({"vector_weight": 1.0}).bm25_weight == 0.8
     assert SearchConfig.from_stored({"bm25_weight": 1.0}).vector_weight == 0.2
-
-
-FIXED = SearchConfig(vector_weight=0.2, bm25_weight=0.8)
-
-
-@pytest.mark.parametrize(
-    ("stored", "expected"),
-    [
-        ({"vector_weight": 0.2, "bm25_weight": 0.8, "fusion": "convex"}, SearchConfig()),
-        ({"vector_weight": 0.2, "bm25_weight": 0.8}, SearchConfig()),
-        (
-            {"vector_weight": 0.2, "bm25_weight": 0.8, "fusion": "rrf"},
-            replace(FIXED, fusion="rrf"),
-        ),
-        (
-            {"vector_weight": 0.5, "bm25_weight": 0.8},
-            SearchConfig(vector_weight=0.5, bm25_weight=0.8),
-        ),
-        ({"vector_weight": None, "bm25_weight": None}, SearchConfig()),
-        (json.loads(FIXED.to_json()), FIXED),
-        (json.loads(SearchConfig().to_json()), SearchConfig()),
-    ],
-)
-def test_default_weights_of_an_earlier_release_are_found_and_given_ones_stay(
-    stored: object, expected: SearchConfig
-) -> None:
-    assert SearchConfig.from_stored(stored) == expected
 
 
 @pytest.mark.parametrize("stored", [None, [], "x", 3, {"of another program": {"top_k": 9}}])
@@ -140,12 +106,6 @@ def test_all_of_a_search_configuration_is_stored_and_read() -> None:
     for config in (whole, replace(whole, vector_weight=None, bm25_weight=None)):
         stored = json.loads(config.to_json(), parse_float=Decimal)  # as the store reads it
         assert SearchConfig.from_stored(stored) == config
-
-
-def test_without_filters_a_release_before_them_reads_all_that_it_wrote() -> None:
-    written = json.loads(SearchConfig().to_json())
-    assert written["weights"] == "found"
-    assert not {"filterable", "where", "agents_may_filter"} & written.keys()
 
 
 def test_a_second_opinion_is_stored_and_read() -> None:

@@ -16,7 +16,6 @@ from context_search.domain.orders import (
     ImportUpload,
     IndexNodes,
     Order,
-    order_id_of,
     order_key,
     read_message,
 )
@@ -39,28 +38,25 @@ EVERY_ORDER: list[Order] = [
 
 @pytest.mark.parametrize("order", EVERY_ORDER)
 def test_what_is_sent_is_understood(order: Order) -> None:
-    body = json.dumps(order.to_json())
-    assert read_message(body) == order
-    assert order_id_of(body) is None
+    body = json.dumps({**order.to_json(), "order": 5})
+    assert read_message(body) == (order, 5)
     assert order_key(order.to_json()) is not None
 
 
 @pytest.mark.parametrize("release", SENT)
 def test_recorded_messages_are_understood_to_the_last_field(release: str) -> None:
     for message in RECORDED[release]:
-        order = read_message(json.dumps(message))
+        order, order_id = read_message(json.dumps(message))
         assert order is not None
-        order_id = order_id_of(json.dumps(message))
-        assert order.to_json() | ({} if order_id is None else {"order": order_id}) == message
+        assert {**order.to_json(), "order": order_id} == message
 
 
 @pytest.mark.parametrize("message", RECORDED["this release"])
 def test_every_order_may_get_fields_and_every_kind_a_successor(message: dict[str, object]) -> None:
     more = json.dumps({**message, "of_a_later_release": {"any": ["value"]}})
     assert read_message(more) == read_message(json.dumps(message))
-    assert order_id_of(more) == message["order"]
     successor = json.dumps({**message, "kind": f"{message['kind']}_of_a_later_release"})
-    assert read_message(successor) is None
+    assert read_message(successor) == (None, message["order"])
 
 
 def test_every_form_of_an_order_is_recorded() -> None:
@@ -71,13 +67,13 @@ def test_every_form_of_an_order_is_recorded() -> None:
 
 def test_of_an_order_with_fields_of_a_later_release_the_known_ones_count() -> None:
     bodies = [json.dumps(message) for message in RECORDED["a later release"]]
-    assert [read_message(body) for body in bodies] == [IndexNodes((7,)), CompareIndex(3, 5)]
-    assert [order_id_of(body) for body in bodies] == [51, 52]
+    read = [read_message(body) for body in bodies]
+    assert read == [(IndexNodes((7,)), 51), (CompareIndex(3, 5), 52)]
 
 
 def test_an_order_of_a_later_release_is_no_error() -> None:
     kinds = RECORDED["kinds of a later release"]
-    assert [read_message(json.dumps(message)) for message in kinds] == [None, None]
+    assert [read_message(json.dumps(message)) for message in kinds] == [(None, 61), (None, 62)]
 
 
 def test_what_is_sent_looks_as_it_was_recorded() -> None:
@@ -96,7 +92,7 @@ def test_many_small_strings_come_together_and_none_is_left_out() -> None:
     system.queue.messages.clear()
     system.enumerate(int(str(enumerate_order["index_id"])))
     sent = [read_message(json.dumps(message)) for message in system.queue.messages]
-    named = [order.node_ids for order in sent if isinstance(order, IndexNodes)]
+    named = [order.node_ids for order, _ in sent if isinstance(order, IndexNodes)]
     groups = [each for each in named if len(each) > 1]
     [[alone]] = [each for each in named if len(each) == 1]
     assert sorted(len(group) for group in groups) == [234, 500, 500]
@@ -114,29 +110,31 @@ def test_many_small_strings_come_together_and_none_is_left_out() -> None:
         '"node"',
         "{",
         "{}",
-        '{"kind": "node"}',
+        '{"kind": "node", "order": 1}',
         '{"node_id": 1}',
-        '{"kind": "node", "index_id": 1}',
-        '{"kind": "node", "node_id": "1"}',
-        '{"kind": "node", "node_id": true}',
-        '{"kind": "node", "node_id": 1.0}',
-        '{"kind": "node", "node_id": null}',
+        '{"kind": "node", "index_id": 1, "order": 1}',
+        '{"kind": "node", "node_id": "1", "order": 1}',
+        '{"kind": "node", "node_id": true, "order": 1}',
+        '{"kind": "node", "node_id": 1.0, "order": 1}',
+        '{"kind": "node", "node_id": null, "order": 1}',
+        '{"kind": "node", "node_id": 1}',
+        '{"kind": "of a later release"}',
         '{"kind": "node", "node_id": 1, "order": "2"}',
         '{"kind": "nodes", "node_ids": [1], "order": true}',
-        '{"kind": "node", "node_id": NaN}',
+        '{"kind": "node", "node_id": NaN, "order": 1}',
         '[{"kind": "node", "node_id": 1}]',
         '{"kind": "node", "node_id": 1} trailing',
-        '{"kind": "nodes", "node_id": 1}',
-        '{"kind": "import"}',
-        '{"kind": "import", "upload_id": "1"}',
-        '{"kind": "nodes", "node_ids": []}',
-        '{"kind": "nodes", "node_ids": 1}',
-        '{"kind": "nodes", "node_ids": [1, "2"]}',
-        '{"kind": "nodes", "node_ids": [1, true]}',
-        json.dumps({"kind": "nodes", "node_ids": [1] * 1_001}),
-        '{"kind": "node", "node_id": 0}',
-        '{"kind": "node", "node_id": 9223372036854775808}',
-        '{"kind": 7, "node_id": 1}',
+        '{"kind": "nodes", "node_id": 1, "order": 1}',
+        '{"kind": "import", "order": 1}',
+        '{"kind": "import", "upload_id": "1", "order": 1}',
+        '{"kind": "nodes", "node_ids": [], "order": 1}',
+        '{"kind": "nodes", "node_ids": 1, "order": 1}',
+        '{"kind": "nodes", "node_ids": [1, "2"], "order": 1}',
+        '{"kind": "nodes", "node_ids": [1, true], "order": 1}',
+        json.dumps({"kind": "nodes", "node_ids": [1] * 1_001, "order": 1}),
+        '{"kind": "node", "node_id": 0, "order": 1}',
+        '{"kind": "node", "node_id": 9223372036854775808, "order": 1}',
+        '{"kind": 7, "node_id": 1, "order": 1}',
         "[" * 100_000,
         '{"kind": "node", "node_id": ' + "9" * 5_000 + "}",
     ],

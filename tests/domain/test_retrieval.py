@@ -1,4 +1,4 @@
-"""Retrieval settings as they are stored, also by versions that knew fewer kinds."""
+"""Retrieval settings as they are stored."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ def test_settings_are_read_as_they_were_written(settings: RetrievalSettings) -> 
 
 def test_a_project_that_chose_no_kinds_hides_those_that_are_new() -> None:
     assert RetrievalSettings.from_mapping({"top_k": 7, "later": 1}).kinds == SENSITIVE_KINDS
-    once_all = {"top_k": 7, "kinds": ["key", "email", "phone"]}
-    assert RetrievalSettings.from_mapping(once_all) == RetrievalSettings(top_k=7)
-    assert "hidden" not in json.loads(RetrievalSettings(top_k=7).to_json())
+    assert "kinds" not in json.loads(RetrievalSettings(top_k=7).to_json())
 
 
 def test_a_project_that_chose_some_kinds_keeps_its_choice() -> None:

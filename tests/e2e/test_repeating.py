@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from context_search.domain.orders import CompareIndex, IndexNodes
+from context_search.domain.orders import CompareIndex, IndexNodes, Order
 from local.queues import sqs_client
-from tests.builders import english, until
+from tests.builders import english, message_of, until
 from tests.e2e.running import Running, Tenant
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def is_idle(stack: Running) -> bool:
 
 
 def orders(stack: Running, tool: dict[str, Any]) -> list[str]:
-    """Every message that ever led to this index."""
+    """What every message that ever led to this index asked for, ordered again."""
     nodes = stack.sql(
         "SELECT node.id FROM node JOIN index_generation ON index_generation.id = generation_id"
         " WHERE namespace = :name",
@@ -59,11 +59,8 @@ def orders(stack: Running, tool: dict[str, Any]) -> list[str]:
     [[index_id]] = stack.sql(
         "SELECT index_id FROM coverage WHERE tool_id = :id", id=tool["tool_id"]
     )
-    messages = [
-        *(IndexNodes((row[0],)).to_json() for row in nodes),
-        CompareIndex(index_id).to_json(),
-    ]
-    return [json.dumps(message) for message in messages]
+    every: list[Order] = [*(IndexNodes((row[0],)) for row in nodes), CompareIndex(index_id)]
+    return [json.dumps(message_of(order, stack.sql)) for order in every]
 
 
 def test_while_an_index_is_built_its_counters_only_grow(stack: Running, tenant: Tenant) -> None:

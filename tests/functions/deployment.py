@@ -15,12 +15,14 @@ import boto3
 from context_search.adapters.litellm_embedder import import_litellm
 from context_search.adapters.secrets import with_values
 from context_search.bootstrap import parts
+from context_search.domain.orders import Order
 from local.invocation import LambdaFunction
 from local.options import ROOT
 from local.poller import sqs_event
 from local.template import read_template
 from local.variables import Variables
 from testing.in_memory.embedder import WordEmbedder
+from tests.builders import message_of
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -234,6 +236,10 @@ class Deployment:
         for body in bodies:
             self.sqs.send_message(QueueUrl=self.environment["QUEUE_URL"], MessageBody=body)
         return self.receive()
+
+    def order(self, *orders: Order) -> list[MessageTypeDef]:
+        """Sends orders, which the book has."""
+        return self.send(*(json.dumps(message_of(each, self.sql)) for each in orders))
 
     def sql(self, statement: str, **values: object) -> list[list[Any]]:
         """Rows of a statement in the functions' database."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from context_search.domain.orders import CompareIndex, IndexNodes
-from tests.builders import chinese, english, until
+from context_search.domain.orders import CompareIndex, IndexNodes, Order
+from tests.builders import chinese, english, message_of, until
 from tests.functions.deployment import CANARY, Deployment, event, failures
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
@@ -49,7 +49,8 @@ def test_a_recorded_message_indexes_its_string(empty: Deployment) -> None:
     tool = empty.tool(DOCUMENT)
     batch = event("index_node")
     for node_id in nodes(empty, tool):
-        batch["Records"][0]["body"] = json.dumps(IndexNodes((node_id,)).to_json())
+        message = message_of(IndexNodes((node_id,)), empty.sql)
+        batch["Records"][0]["body"] = json.dumps(message)
         assert empty.functions["index_node"].invoke(batch) == {"batchItemFailures": []}
     rows = empty.sql(
         "SELECT turbopuffer_doc_id FROM chunks WHERE turbopuffer_namespace = :name AND present",
@@ -61,14 +62,14 @@ def test_a_recorded_message_indexes_its_string(empty: Deployment) -> None:
 
 def test_replaying_every_message_changes_nothing(empty: Deployment) -> None:
     tool = empty.tool(DOCUMENT)
-    bodies = [json.dumps(IndexNodes((number,)).to_json()) for number in nodes(empty, tool)]
-    bodies.append(json.dumps(CompareIndex(index_of(empty, tool)).to_json()))
+    every: list[Order] = [IndexNodes((number,)) for number in nodes(empty, tool)]
+    every.append(CompareIndex(index_of(empty, tool)))
     empty.drain()
     tables = ("node", "chunk_set", "chunks", "tombstone", "outbox")
     before = [empty.sql(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
     documents = empty.documents(tool["namespace"])
     for _ in range(2):
-        assert empty.index(empty.send(*bodies)) == set()
+        assert empty.index(empty.order(*every)) == set()
     assert [empty.sql(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables] == before
     assert empty.documents(tool["namespace"]) == documents
 
@@ -78,8 +79,9 @@ def test_replaying_every_message_changes_nothing(empty: Deployment) -> None:
     [
         "not json",
         "{}",
-        '{"kind": "node", "node_id": "1"}',
-        f'{{"kind": "nodes", "node_ids": ["{CANARY}"]}}',
+        '{"kind": "node", "node_id": 1}',
+        '{"kind": "node", "node_id": "1", "order": 1}',
+        f'{{"kind": "nodes", "node_ids": ["{CANARY}"], "order": 1}}',
     ],
 )
 def test_a_message_nobody_understands_fails_alone(empty: Deployment, body: str) -> None:
@@ -148,8 +150,8 @@ def test_who_is_done_sends_the_next_of_the_project(empty: Deployment) -> None:
 
 
 def test_ids_that_are_nowhere_are_done(empty: Deployment) -> None:
-    bodies = [json.dumps(each.to_json()) for each in (IndexNodes((2**62,)), CompareIndex(2**62))]
-    assert empty.index(empty.send(*bodies)) == set()
+    nowhere = empty.order(IndexNodes((2**62,)), CompareIndex(2**62))
+    assert empty.index(nowhere) == set()
 
 
 def test_an_order_to_compare_finds_what_changed_and_orders_its_indexing(
@@ -163,7 +165,7 @@ def test_an_order_to_compare_finds_what_changed_and_orders_its_indexing(
         text=english(300, seed=3),
         id=tool["table_id"],
     )
-    [order] = empty.send(json.dumps(CompareIndex(index_of(empty, tool)).to_json()))
+    [order] = empty.order(CompareIndex(index_of(empty, tool)))
     assert empty.index([order]) == set()
     [message] = empty.receive()
     added = json.loads(message["Body"])
@@ -194,7 +196,7 @@ def test_several_strings_in_one_message_are_each_indexed(empty: Deployment) -> N
     empty.sql(
         "UPDATE node SET next_at = clock_timestamp() + interval '0.8 s' WHERE id = :id", id=late
     )
-    [message] = empty.send(json.dumps({"kind": "nodes", "node_ids": [*numbers, 2**62]}))
+    [message] = empty.order(IndexNodes((*numbers, 2**62)))
     assert empty.index([message]) == {message["MessageId"]}
     states = {number: node(empty, number, "state")[0] for number in numbers}
     assert states == {**dict.fromkeys(numbers, "indexed"), late: "queued"}
@@ -229,7 +231,7 @@ def test_a_document_too_deep_to_read_is_an_error_of_its_index(empty: Deployment)
         data=deep,
         id=tool["table_id"],
     )
-    [order] = empty.send(json.dumps(CompareIndex(index_of(empty, tool)).to_json()))
+    [order] = empty.order(CompareIndex(index_of(empty, tool)))
     assert empty.index([order]) == set()
     told = empty.search_index(tool)
     assert (told["status"], told["nodes"]) == ("error", {})

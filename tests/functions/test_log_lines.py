@@ -87,7 +87,7 @@ def orders(*bodies: object) -> dict[str, Any]:
         ),
         (
             "index_node",
-            orders({"kind": CANARY}, {"kind": "node", "node_id": 1}),
+            orders({"kind": CANARY}, {"kind": "node", "node_id": 1, "order": 2}),
             ("order failed", "WARNING", {"code": "DATABASE_UNAVAILABLE"}),
         ),
         ("cleanup", {"scheduled_time": CANARY}, ("cleanup", "INFO", {})),

@@ -164,7 +164,7 @@ def test_the_recorded_events_are_answered(deployed: Deployment) -> None:
 
 
 @pytest.mark.parametrize("release", [name for name in RECORDED if "kinds" not in name])
-def test_messages_of_every_release_are_taken(built: BuiltFunctions, release: str) -> None:
+def test_recorded_messages_are_taken(built: BuiltFunctions, release: str) -> None:
     with built.cold("index_node") as index_node:
         answer = index_node.invoke({"Records": sqs_records(*RECORDED[release])})
     assert answer == {"batchItemFailures": []}

@@ -221,7 +221,7 @@ class System:
             self.calibrator.run,
             self.tell,
         )
-        return hands.carry_out(order, self.deadline(), order_id=message.get("order"))  # type: ignore[arg-type]
+        return hands.carry_out(order, self.deadline(), order_id=int(str(message["order"])))
 
     def carry_out_plan(self, plan_id: int, deadline: Deadline) -> str:
         """Does what the order of a plan asks for."""

@@ -23,16 +23,13 @@ from local.template import read_template
 def understood(body: str) -> Any:
     """What a message says to this version; None: it leaves it to a later one."""
     from context_search.domain.errors import InvalidInputError
-    from context_search.domain.orders import order_id_of, read_message
+    from context_search.domain.orders import read_message
 
     try:
-        order = read_message(body)
+        order, order_id = read_message(body)
     except InvalidInputError as error:
         return f"refused: {error.message}"
-    if order is None:
-        return None
-    order_id = order_id_of(body)
-    return order.to_json() | ({} if order_id is None else {"order": order_id})
+    return None if order is None else {**order.to_json(), "order": order_id}
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""``python -m tests.upgrade.prove v0.1.0``: this state and a release work side by side.
+"""``python -m tests.upgrade.prove v0.2.0``: this state and a release work side by side.
 
 A line for each part with what it counted and its seconds; below a red one what failed. Ends with
 1 when a part is red. What is promised, and in which order versions change: docs/operations.md.
@@ -194,8 +194,6 @@ class Proof:
         for chosen in ((old, new, new, old), (new, old, old, new)):
             shared.mix(**dict(zip(_ROLES, chosen, strict=True)))
             walk.round()
-            walk.replace_and_undo(shared.versions[new])
-        walk.use_what_is_new(shared.versions[new])
         shared.alternate(seed=1)
         walk.round()
         walk.round()
@@ -213,8 +211,6 @@ class Proof:
         shared.mix(**dict.fromkeys(_ROLES, new))
         walk.round()
         walk.round()
-        walk.replace_and_undo(shared.versions[new])
-        walk.use_what_is_new(shared.versions[new])
         added = written(shared, before)
         for version in (old, new):
             shared.mix(**dict.fromkeys(_ROLES, version))
@@ -255,10 +251,13 @@ def scratch_folder() -> Iterator[Path]:
 def main() -> int:
     """Returns 0 when everything held."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("base", nargs="?", default=list(schema.LAST_MIGRATIONS)[-1])
+    parser.add_argument("base", nargs="?", default=next(reversed(schema.LAST_MIGRATIONS), None))
     parser.add_argument("--part", help="schema, tests, messages, mixed or redeploy alone")
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
+    if options.base is None:
+        print("prove-upgrade: there is no release to upgrade from")
+        return 0
     logging.getLogger("werkzeug").setLevel(logging.WARNING)  # moto's line for each request
     began = time.monotonic()
     try:

@@ -9,41 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-LAST_MIGRATIONS = {"v0.1.0": "0007_tables_that_moved.sql"}
+LAST_MIGRATIONS: dict[str, str] = {}
 """The last migration of each release, the latest release at the end."""
 
 # (file, how the statement begins) → why the last release's code does not notice.
-_KEPT, _EDITING = "0008_kept_chunks.sql", "0010_editing.sql"
-_REPLACING = "0011_replacing.sql"
-_WORDS, _NOTES = "0017_words_later.sql", "0018_words_later.concurrently.sql"
-_TALLY, _GROWTH = "0015_node_tally.sql", "0016_growth.concurrently.sql"
-_PIECES = "0025_pieces.concurrently.sql"
-_MAKERS = "0030_makers_and_callers.sql"
-_OF_ALL = "0034_strings_of_a_project.sql"
-_DEPLOYMENT = "0035_deployment.sql"
-EXCEPTIONS: dict[tuple[str, str], str] = {
-    (_KEPT, "ALTER TABLE chunk_set DROP"): "replaced by the next one",
-    (_KEPT, "ALTER TABLE chunk_set ADD"): "allows one state more; what it writes is still allowed",
-    (_KEPT, "ALTER TABLE chunk_set VALIDATE"): "reads only",
-    (_KEPT, "CREATE UNIQUE INDEX chunk_set_partial"): "of rows in a state that it never writes",
-    (_EDITING, "CREATE TRIGGER context_search_version_added"): "writes new tables only",
-    (_EDITING, "CREATE TRIGGER context_search_version_changed"): "writes new tables only",
-    (_REPLACING, "CREATE TRIGGER context_search_planned_deleted"): "writes new tables only",
-    (_TALLY, "CREATE TRIGGER tally_new_nodes"): "writes new tables only",
-    (_TALLY, "CREATE TRIGGER tally_gone_nodes"): "writes new tables only",
-    (_GROWTH, "SELECT context_search.mend_node_tally"): "writes new tables only",
-    (_WORDS, "CREATE TRIGGER note_generation"): "writes the new column only",
-    (_NOTES, "UPDATE context_search.words_backlog"): "writes the new column only",
-    (_PIECES, "DROP INDEX CONCURRENTLY IF EXISTS context_search.context_search_node_pointer"): (
-        "is younger than that release"
-    ),
-    (_PIECES, "DROP INDEX CONCURRENTLY IF EXISTS context_search.node_not_indexed"): (
-        "context_search_node_unfinished begins with the same columns"
-    ),
-    (_MAKERS, "DO ''"): "it calls none of these functions; their triggers fire as before",
-    (_OF_ALL, "DO ''"): "it calls none of these functions",
-    (_DEPLOYMENT, "INSERT INTO deployment"): "a table that it does not know",
-}
+EXCEPTIONS: dict[tuple[str, str], str] = {}
 
 _TEXT_OR_COMMENT = re.compile(
     r"(?P<text>'(?:[^']|'')*'|\$\w*\$.*?\$\w*\$)|--[^\n]*|/\*.*?\*/", re.DOTALL
@@ -69,9 +39,9 @@ _OF_A_TABLE = re.compile(
 )
 
 
-def since(release: str, migrations: Mapping[str, str]) -> dict[str, str]:
-    """The migrations after the last one of a release, text by name."""
-    return {name: sql for name, sql in migrations.items() if name > LAST_MIGRATIONS[release]}
+def since(last: str | None, migrations: Mapping[str, str]) -> dict[str, str]:
+    """The migrations after the last one of a release, text by name; none without a release."""
+    return {name: sql for name, sql in migrations.items() if last is not None and name > last}
 
 
 def refusals(migrations: Mapping[str, str], exceptions: Mapping[tuple[str, str], str]) -> list[str]:

@@ -48,10 +48,7 @@ _WAITING = """
 """
 Functions = Mapping[str, FunctionProcess]
 # Kinds that the release before does not read → why their orders may wait (decision 0044).
-WAITING = {
-    "plan": "of plans that only code that reads it makes and shows",
-    "calibrate": "of what only code that reads it stores, shows and ranks by",
-}
+WAITING: dict[str, str] = {}
 
 
 def _waits(message: MessageTypeDef) -> bool:

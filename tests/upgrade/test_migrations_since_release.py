@@ -8,11 +8,16 @@ from context_search.adapters.postgres import migrations
 from tests.upgrade.schema import EXCEPTIONS, LAST_MIGRATIONS, refusal, refusals, since, statements
 
 SHIPPED = {one.name: one.sql for one in migrations.read(migrations.shipped())}
-LATEST = list(LAST_MIGRATIONS)[-1]
+LATEST = next(reversed(LAST_MIGRATIONS.values()), None)
 
 
 def test_code_of_the_last_release_does_not_notice_later_migrations() -> None:
     assert refusals(since(LATEST, SHIPPED), EXCEPTIONS) == []
+
+
+def test_migrations_since_a_release_are_those_after_its_last_one() -> None:
+    assert list(since("0007_upkeep.sql", SHIPPED)) == [n for n in SHIPPED if n >= "0008"] != []
+    assert since(None, SHIPPED) == {}
 
 
 def test_the_last_migration_of_each_release_is_there() -> None:

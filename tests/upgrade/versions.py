@@ -24,7 +24,7 @@ MIGRATIONS = Path("shared/context_search/adapters/postgres/migrations")
 _PINS = ("requirements/dev.txt", "requirements/conformance.txt")
 
 
-RELEASED = {"v0.1.0": "29c2e9f0767ca8c62ac72a44938d715dd7b41856"}
+RELEASED: dict[str, str] = {}
 """The commits of releases, for a clone without tags."""
 
 

@@ -9,7 +9,7 @@ import json
 import random
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -21,7 +21,7 @@ from tests.builders import chinese, english
 from tests.faults.endurance.hits import deviation
 from tests.faults.endurance.texts import MARKER, Texts
 from tests.functions.deployment import SECRET
-from tests.upgrade.shared_parts import Functions, SharedParts
+from tests.upgrade.shared_parts import SharedParts
 from tests.upgrade.versions import UpgradeError
 
 THRESHOLD = 100
@@ -71,7 +71,8 @@ class Walk:
 
     def round(self) -> None:
         """Adds, changes and removes; after each step everything is found as it is written."""
-        for step in (self.add, self.upload, self.edit, self.rebuild, self.serve, self.remove):
+        steps = (self.add, self.upload, self.edit, self.rebuild, self.serve)
+        for step in (*steps, self.replace_and_undo, self.remove):
             step()
             self.settle()
             self.counts["steps"] += 1
@@ -86,15 +87,11 @@ class Walk:
         status: int = 200,
         query: str = "",
         headers: dict[str, str] | None = None,
-        by: Functions | None = None,
     ) -> Any:
-        """The answer of the function that serves a path. Raises UpgradeError for another status.
-
-        ``by``: of these functions, whichever else answer now.
-        """
+        """The answer of the function that serves a path. Raises UpgradeError for another status."""
         function = "search" if _SEARCHES.fullmatch(path) else "create_tool"
         is_operators = path.startswith("/internal") or path == "/api/v1/projects"
-        deployed = replace(self.shared.deployed, functions={**by}) if by else self.shared.deployed
+        deployed = self.shared.deployed
         answer = deployed.http(
             method,
             path,
@@ -128,10 +125,11 @@ class Walk:
         }
 
     def add(self) -> None:
-        """A table, with a repeated request under one key, and its tools."""
-        self._add_table(self.document())
-
-    def _add_table(self, document: dict[str, Any]) -> None:
+        """A table, with a repeated request under one key, and its tools; the first one is large."""
+        document = self.document()
+        if not self.documents:
+            texts = [english(_LARGE // 10, self.draw.randrange(10**6)) for _ in range(10)]
+            document["large"] = [self.texts.with_sentence(text) for text in texts]
         body = {"project_id": self.project_id, "name": "library", "data": document}
         once = {"idempotency-key": f"upgrade-{self.draw.randrange(10**9)}"}
         made = self.call("POST", "/api/v1/tables", body, status=201, headers=once)
@@ -195,6 +193,10 @@ class Walk:
         self.call(
             "PATCH", settings, {"maxTokens": 3_000}, headers={"if-match": f'"{known["version"]}"'}
         )
+        session = {"name": "console", "kind": "console", "scopes": ["search"], "expires_in": 3_600}
+        self.call("POST", self._own("keys"), session, status=201)
+        judged = self._own(f"judged-sets/set-{self.counts['steps']}")
+        self.call("PUT", judged, {"lines": ""}, status=201)
         made = self.call(
             "POST", self._own("keys"), {"name": "ci", "scopes": ["search"]}, status=201
         )
@@ -229,12 +231,12 @@ class Walk:
             del self.documents[oldest]
             self.tools = {i: each for i, each in self.tools.items() if each.table_id != oldest}
 
-    def replace_and_undo(self, functions: Functions) -> None:
-        """By functions that can: a word becomes another in all documents, is found, and is back."""
+    def replace_and_undo(self) -> None:
+        """A word becomes another in all documents, is found, and is back."""
         body = {"find": _FOUND, "replace_with": _BECOMES}
-        plan = self.call("POST", self._own("replace/preview"), body, by=functions)
+        plan = self.call("POST", self._own("replace/preview"), body)
         chosen = {"plan_id": plan["plan_id"], "digest": plan["digest"]}
-        done = self.call("POST", self._own("replace/execute"), chosen, by=functions)
+        done = self.call("POST", self._own("replace/execute"), chosen)
         if not 0 < done["replaced_count"] == plan["matches_count"]:
             raise UpgradeError(
                 f"{plan['matches_count']} matches, {done['replaced_count']} replaced"
@@ -244,26 +246,8 @@ class Walk:
         self.documents = {int(name): value for name, value in json.loads(replaced).items()}
         self.settle()
         self.look()
-        self.call("POST", self._own(f"replace/{plan['plan_id']}/undo"), {}, by=functions)
+        self.call("POST", self._own(f"replace/{plan['plan_id']}/undo"), {})
         self.documents = before
-        self.settle()
-        self.look()
-        self.counts["steps"] += 1
-
-    def use_what_is_new(self, functions: Functions) -> None:
-        """By functions that can: what a console makes; and a document that is cut in sections."""
-        session = {"name": "console", "kind": "console", "scopes": ["search"], "expires_in": 3_600}
-        self.call("POST", self._own("keys"), session, status=201, by=functions)
-        judged = self._own(f"judged-sets/set-{self.counts['steps']}")
-        self.call("PUT", judged, {"lines": ""}, status=201, by=functions)
-        texts = [english(_LARGE // 10, self.draw.randrange(10**6)) for _ in range(10)]
-        large = [self.texts.with_sentence(text) for text in texts]
-        self._add_table({**self.document(), "large": large})
-        self.settle()
-        self.edit()
-        self.settle()
-        self.look()
-        self.counts["steps"] += 1
 
     # ------------------------------------------------------------------ proof
 

@@ -6,18 +6,7 @@ from tests.upgrade.shared_parts import SharedParts
 from tests.upgrade.versions import UpgradeError
 
 # Tables and columns since the release that the walk leaves empty → why.
-UNWRITTEN: dict[str, str] = {
-    "history_settings": "the walk keeps the defaults",
-    "mcp.confirmation": "the walk lets no agent replace",
-    "mcp.redacts": "the walk's agents search as they did",
-    "mcp.replacing": "the walk lets no agent replace",
-    "node.fields": "the walk filters nothing: an index with fields waits for a worker of today's",
-    "search_index.filterable": "as node.fields",
-    "sign_in_code": "the walk opens no browser; 0.1.0 knows no console",
-    "upload.from_revision": "only of a restored document of over 6 MB",
-    "words_backlog.generation_id": "has rows between an indexing and the next cleanup only",
-    "project_removal": "has a row between a deletion and its end only; 0.1.0 knows neither",
-}
+UNWRITTEN: dict[str, str] = {}
 # Table, column, default in SQL.
 Column = tuple[str, str, str]
 

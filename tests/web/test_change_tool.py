@@ -195,4 +195,5 @@ def test_what_its_owner_keeps_beside_our_settings_stays(api: Api) -> None:
         )
     stored = json.loads(kept)
     assert stored["theirs"] == [1]
-    assert stored.keys().isdisjoint({"enable_hybrid", "where"})
+    assert "enable_hybrid" not in stored
+    assert stored["where"] is None

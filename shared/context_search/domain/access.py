@@ -149,7 +149,7 @@ class NewApiKey:
 class ApiKey:
     """A stored key, of which only the first characters are known.
 
-    ``made_by``: the key that it was made with; None: an operator's, a token's, or nobody noted it.
+    ``made_by``: the key that it was made with; None: an operator's or a token's.
     ``actor``: who made it with a token, or with a key that was made so.
     """
 

@@ -63,15 +63,8 @@ class IndexConfig:
     precision: Precision = "f32"
 
     def to_json(self) -> str:
-        """Returns the canonical JSON text: sorted keys, no spaces.
-
-        ``precision`` is left out when it is ``f32``: releases before it wrote and read the text
-        without it, and hashes stay the same.
-        """
-        given = asdict(self)
-        if self.precision == "f32":
-            del given["precision"]
-        return json.dumps(given, sort_keys=True, separators=(",", ":"))
+        """Returns the canonical JSON text: sorted keys, no spaces."""
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> IndexConfig:
@@ -109,9 +102,8 @@ class Model:
     precision: Precision = "f32"
 
 
-FORMER_WEIGHTS = (0.2, 0.8)
-"""Of vectors and keywords, where one of them is given and the other one is not: what both were
-before they were found."""
+ONE_GIVEN = (0.2, 0.8)
+"""Weights of vectors and of keywords: what one of them is where only the other one is given."""
 
 
 def both_weights(
@@ -124,8 +116,7 @@ def both_weights(
     """
     if vector is None and bm25 is None:
         return None, None
-    former = FORMER_WEIGHTS
-    return former[0] if vector is None else vector, former[1] if bm25 is None else bm25
+    return ONE_GIVEN[0] if vector is None else vector, ONE_GIVEN[1] if bm25 is None else bm25
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,28 +216,15 @@ class SearchConfig:
         return self.vector_weight is not None
 
     def to_json(self) -> str:
-        """Returns the canonical JSON text; without filters as releases before them wrote it.
-
-        ``weights`` says whose they are: see ``from_stored``.
-        """
-        given = {
-            **asdict(self),
-            "weights": "tool" if self.has_weights else "found",
-            "where": self.where and to_mapping(self.where),
-        }
-        for name in ("filterable", "where", "agents_may_filter"):
-            if not given[name]:
-                del given[name]
-        return to_text(given)
+        """Returns the canonical JSON text."""
+        return to_text({**asdict(self), "where": self.where and to_mapping(self.where)})
 
     @classmethod
     def from_stored(cls, stored: object) -> SearchConfig:
         """Returns the configuration of a stored JSON value, whoever wrote it.
 
         What is missing, or none of ours, keeps its default; a ``where`` that is no filter holds
-        nowhere. ``enable_hybrid`` false is an older word for the strategy ``semantic``. A release
-        that had fixed weights stored them without ``weights``, its default ones too: those mean
-        None.
+        nowhere. ``enable_hybrid`` false is an older word for the strategy ``semantic``.
         """
         values = _with_floats(stored)
         filterable = stored_names(values.get("filterable"))
@@ -256,13 +234,8 @@ class SearchConfig:
         rerank = Rerank.from_stored(_with_floats(values.get("rerank")))
         known = {name: value for name, value in values.items() if _is_valid(name, value)}
         given = cls(**known, rerank=rerank, filterable=filterable, where=where)
-        return given._with_both_weights(values.get("weights"))
-
-    def _with_both_weights(self, whose: object) -> SearchConfig:
-        vector, bm25 = both_weights(self.vector_weight, self.bm25_weight)
-        if whose != "tool" and self.fusion == "convex" and (vector, bm25) == FORMER_WEIGHTS:
-            return replace(self, vector_weight=None, bm25_weight=None)
-        return replace(self, vector_weight=vector, bm25_weight=bm25)
+        vector, bm25 = both_weights(given.vector_weight, given.bm25_weight)
+        return replace(given, vector_weight=vector, bm25_weight=bm25)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def namespace_prefix(deployment: str) -> str:
     """Returns how the names of all namespaces of a deployment begin.
 
     ``deployment`` is the id that the database keeps for itself, so deployments can share a
-    turbopuffer account. Namespaces made before there was such an id begin with ``project_``.
+    turbopuffer account.
     """
     return f"{deployment}_project_"
 

@@ -285,14 +285,14 @@ time; beyond that writing them anew is quicker."""
 
 
 def kept_chunks(
-    planned: Iterable[PlannedChunk], active: Iterable[tuple[int, bytes | None]]
+    planned: Iterable[PlannedChunk], active: Iterable[tuple[int, bytes]]
 ) -> list[KeptChunk]:
     """Returns the chunks of an active set, given by id and ``rows_hash``, that a plan can keep.
 
     Each takes the first place where its vector rows are wanted. None, when they are too many. The
     same arguments have the same result, so a run goes on where another one stopped.
     """
-    waiting: dict[bytes | None, deque[int]] = defaultdict(deque)
+    waiting: dict[bytes, deque[int]] = defaultdict(deque)
     for chunk_id, rows_hash in active:
         waiting[rows_hash].append(chunk_id)
     kept = [

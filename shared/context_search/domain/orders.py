@@ -1,6 +1,6 @@
 """Orders: what the queue's messages ask for. They hold ids only and describe a wanted state.
 
-Messages outlive a release. A message of an earlier release is understood. Fields that only a later
+Messages outlive a release. A message of the release before is understood. Fields that only a later
 release knows are ignored, and kinds that only it knows are left to it.
 """
 
@@ -96,20 +96,27 @@ class CalibrateIndex:
 Order = IndexNodes | CompareIndex | ImportUpload | CarryOutPlan | CalibrateIndex
 
 
-def read_message(body: str) -> Order | None:
-    """Returns the order of a message; None for one of a kind that only a later release knows.
+def read_message(body: str) -> tuple[Order | None, int]:
+    """Returns the order of a message, and its id in the order book.
 
-    Raises InvalidInputError for anything else.
+    The order is None for a kind that only a later release knows. Raises InvalidInputError for
+    anything else.
     """
-    return order_from_json(_said(body))
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InvalidInputError("not an order: no JSON") from None
+    order = order_from_json(said)
+    return order, _id_in(said, ORDER_ID)
 
 
 def order_from_json(said: object) -> Order | None:  # noqa: PLR0911 - one a kind
-    """Does what ``read_message`` does, for a message whose JSON was already read."""
+    """Returns the order of a message whose JSON was read, whether it names an id or not.
+
+    None for a kind that only a later release knows. Raises InvalidInputError for anything else.
+    """
     if not isinstance(said, dict) or not isinstance(said.get("kind"), str):
         raise InvalidInputError("not an order: it names no kind")
-    if said.get(ORDER_ID) is not None:
-        _id_in(said, ORDER_ID)
     match said["kind"]:
         case "node":
             return IndexNodes((_id_in(said, "node_id"),))
@@ -125,25 +132,6 @@ def order_from_json(said: object) -> Order | None:  # noqa: PLR0911 - one a kind
         case "calibrate":
             return CalibrateIndex(_id_in(said, "index_id"), _id_in(said, "generation_id"))
     return None
-
-
-def order_id_of(body: str) -> int | None:
-    """Returns the id in the order book that a message names.
-
-    None for a message of a release that had no order book.
-    """
-    try:
-        said = _said(body)
-        return _id_in(said, ORDER_ID) if isinstance(said, dict) else None
-    except InvalidInputError:
-        return None
-
-
-def _said(body: str) -> object:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise InvalidInputError("not an order: no JSON") from None
 
 
 def _id_in(said: Mapping[str, object], name: str) -> int:

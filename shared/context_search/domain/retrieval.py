@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
@@ -14,7 +14,6 @@ SensitiveKind = Literal["key", "email", "id_card", "iban", "bank_card", "ssn", "
 SENSITIVE_KINDS: tuple[SensitiveKind, ...] = get_args(SensitiveKind)
 DropReason = Literal["over_budget", "after_over_budget"]
 # The kinds that there were before settings told "all" from a choice.
-_ONCE_ALL = {"key", "email", "phone"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +48,20 @@ class RetrievalSettings:
 
     def to_json(self) -> str:
         """Returns the canonical JSON text. Without kinds it means all that there are by then."""
-        values = asdict(self) | {"hidden": self.kinds}
-        del values["kinds"]
+        values = asdict(self)
         if self.kinds == SENSITIVE_KINDS:
-            del values["hidden"]
+            del values["kinds"]
         return json.dumps(values, sort_keys=True, separators=(",", ":"))
 
     @classmethod
-    def from_mapping(cls, values: Mapping[str, object]) -> RetrievalSettings:
+    def from_mapping(cls, values: Mapping[str, Any]) -> RetrievalSettings:
         """Returns the settings of a stored JSON object; what is missing keeps its default.
 
-        What only a later release knows is left out. ``kinds`` is how they were once written, also
-        where a project had not chosen any.
+        What only a later release knows is left out.
         """
-        known = {each.name for each in fields(cls)} - {"kinds", "hidden"}
-        rest = {name: value for name, value in values.items() if name in known}
-        return cls(**rest, kinds=_stored_kinds(values))  # type: ignore[arg-type]
-
-
-def _stored_kinds(values: Mapping[str, Any]) -> tuple[SensitiveKind, ...]:
-    once: Sequence[SensitiveKind] = values.get("kinds", SENSITIVE_KINDS)
-    unchosen = SENSITIVE_KINDS if set(once) == _ONCE_ALL else once
-    return tuple(values.get("hidden", unchosen))
+        known = {each.name for each in fields(cls)}
+        given = {name: value for name, value in values.items() if name in known}
+        return cls(**{**given, "kinds": tuple(values.get("kinds", SENSITIVE_KINDS))})
 
 
 @dataclass(frozen=True, slots=True)

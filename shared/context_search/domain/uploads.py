@@ -69,10 +69,9 @@ class NewUpload:
 class Upload:
     """One document on its way into a table, and how far it has come.
 
-    ``table_id`` is None when the table is gone for good. ``size`` is None where a release made it
-    that did not ask for it, which is at most a day ago. ``bytes`` is the length of what was
-    uploaded, ``revision`` the table's after the import, ``runs`` how many imports began without
-    having ended so far. ``last_error`` is ``{code, message, retryable}``.
+    ``table_id`` is None when the table is gone for good. ``size`` was announced, ``bytes`` is the
+    length of what was uploaded, ``revision`` the table's after the import, ``runs`` how many
+    imports began without having ended so far. ``last_error`` is ``{code, message, retryable}``.
     """
 
     id: int
@@ -81,7 +80,7 @@ class Upload:
     format: UploadFormat
     state: UploadState
     created_at: datetime
-    size: int | None = None
+    size: int
     sha256: str | None = None
     if_revision: int | None = None
     bytes: int | None = None

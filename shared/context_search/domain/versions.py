@@ -102,7 +102,7 @@ class Overwritten:
 class Version:
     """A revision of a table, and whether its content is there.
 
-    ``cause`` None: it is from before versions were recorded. ``size`` (bytes) and ``sha256`` are
+    ``cause`` None: the table is older than its record. ``size`` (bytes) and ``sha256`` are
     those of the JSON text as Postgres writes it, of recorded versions. ``overwritten_at`` is when
     the next revision took its place, where our API wrote that.
     """

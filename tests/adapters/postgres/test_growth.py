@@ -134,8 +134,8 @@ TABLES = """
         INSERT INTO context_table (project_id, name, data)
         SELECT :project, number, '{}' FROM generate_series(1, :count) AS number
         RETURNING id, revision)
-    INSERT INTO comparison (generation_id, table_id, revision, scopes, fields_revision)
-    SELECT :generation, id, revision, '{""}', revision FROM added
+    INSERT INTO comparison (generation_id, table_id, revision, scopes)
+    SELECT :generation, id, revision, '{""}' FROM added
 """
 
 

@@ -1,9 +1,8 @@
-"""What is kept of a string, beside a release before and beside other programs."""
+"""What is kept of a string, beside other programs."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 
@@ -38,51 +37,6 @@ def edited(bench: Workbench) -> tuple[Index, ChunkSet, Claim]:
     )
     [node_id] = bench.enumerate(index)
     return index, old, bench.claim(node_id)
-
-
-# A release before does not see a partial set, and builds one with all chunks.
-_AS_BEFORE = """
-    INSERT INTO chunk_set (node_id, content_hash, state, chunks_count)
-    SELECT node_id, content_hash, 'building', chunks_count FROM chunk_set WHERE id = :set
-    RETURNING id
-"""
-_CHUNKS_AS_BEFORE = """
-    INSERT INTO chunks (table_id, set_id, json_pointer, chunk_index, total_chunks, chunk_text,
-        char_start, char_end, content_hash, turbopuffer_namespace, turbopuffer_doc_id, input_hash)
-    SELECT table_id, :into, json_pointer, CAST(:index AS int), :total, :text, 0, 0, content_hash,
-        turbopuffer_namespace, CAST(:doc_id AS text), input_hash
-    FROM chunks WHERE set_id = :set LIMIT 1 RETURNING 1
-"""
-
-
-@pytest.mark.parametrize("is_last", [True, False])
-def test_a_whole_set_counts_where_a_release_before_made_one_too(
-    bench: Workbench, *, is_last: bool
-) -> None:
-    index, _, claim = edited(bench)
-    partial = bench.begin(claim)
-    assert partial.kept
-    [[whole]] = bench.sql(_AS_BEFORE, set=partial.id)
-    for chunk in partial.chunks:
-        bench.sql(
-            _CHUNKS_AS_BEFORE,
-            set=partial.id,
-            into=whole,
-            index=chunk.index,
-            total=len(partial.chunks),
-            text=chunk.text,
-            doc_id=f"before.{chunk.index}",
-        )
-    moved = partial.id if is_last else whole  # to the end of the table
-    bench.sql("UPDATE chunk_set SET created_at = now() WHERE id = :id RETURNING 1", id=moved)
-    again = bench.begin(claim)
-    assert (again.id, again.kept, len(again.chunks)) == (whole, (), len(partial.chunks))
-    bench.mark(again)
-    with bench.store.for_all("test") as work:
-        assert not work.chunks.activate([(claim, replace(partial, kept=()))])
-        assert work.chunks.activate([(claim, again)])
-    with bench.store.for_all("test") as work:
-        assert work.node_counts.progress(index, "", silent_s=9).chunks_count == len(again.chunks)
 
 
 def test_words_that_are_deleted_during_the_swap_are_noted(bench: Workbench) -> None:

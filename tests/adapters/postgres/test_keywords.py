@@ -25,15 +25,18 @@ def bench(module_database: Database) -> Workbench:
 
 
 def indexed(bench: Workbench, *texts: str) -> Index:
-    """An index of these strings, without tokens as before migration 0006."""
+    """An index of these strings, all of which wait for their words."""
     _, index = bench.tool(bench.table(list(texts)))
     bench.indexed(index)
-    bench.sql("INSERT INTO words_backlog (set_id) SELECT id FROM chunk_set")
+    bench.sql(
+        "INSERT INTO words_backlog (set_id, generation_id)"
+        " SELECT chunk_set.id, generation_id FROM chunk_set JOIN node ON node.id = node_id"
+    )
     return index
 
 
 def keep(bench: Workbench, limit: int = 500) -> int:
-    """What cleanup does with what was there before; returns how many chunks it did."""
+    """What cleanup does with sets that wait; returns how many chunks it did."""
     return write_words(bench.store, limit)
 
 

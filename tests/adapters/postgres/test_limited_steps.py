@@ -21,8 +21,8 @@ Step = Callable[[PostgresUnitOfWork], int]
 STEPS: dict[str, tuple[str, Step]] = {
     "imports that fell silent": (
         """
-        INSERT INTO upload (project_id, format, state, saved_at)
-        SELECT :project, 'json', 'importing', now() - interval '1 day' FROM generate_series(1, 6)
+        INSERT INTO upload (project_id, format, size, state, saved_at)
+        SELECT :project, 'json', 1, 'importing', now() - interval '1 day' FROM generate_series(1, 6)
         """,
         lambda work: len(work.uploads.silent(silent_s=60, limit=2)),
     ),

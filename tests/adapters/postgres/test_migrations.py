@@ -203,9 +203,9 @@ _INDEXED = re.compile(r"^CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?\w+\s+ON (\
 
 
 def test_an_index_on_a_table_with_rows_keeps_nobody_waiting() -> None:
-    later = [one for one in migrations.read(migrations.shipped()) if one.name > "0009"]
+    shipped = migrations.read(migrations.shipped())
     waiting = {
-        one.name: set(_INDEXED.findall(one.sql)) - set(_MADE.findall(one.sql)) for one in later
+        one.name: set(_INDEXED.findall(one.sql)) - set(_MADE.findall(one.sql)) for one in shipped
     }
     assert set().union(*waiting.values()) == set(), waiting
-    assert any(_INDEXED.findall(one.sql) for one in later)
+    assert any(_INDEXED.findall(one.sql) for one in shipped)

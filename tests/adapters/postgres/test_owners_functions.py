@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from context_search.adapters.postgres.url import DatabaseUrl
 
-_MIGRATION = "0030_makers_and_callers.sql"
+_MIGRATION = "0008_rights.sql"
 _OURS = "pronamespace = CAST('context_search' AS regnamespace) AND prosecdef"
 _READS = "SELECT * FROM context_search.counts_below(1, 1, '', '', '')"
 _WRITES = "SELECT context_search.mend_part_tally(1, 1, '', '')"

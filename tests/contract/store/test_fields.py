@@ -240,25 +240,6 @@ def test_a_rebuilt_index_keeps_the_same_fields(bench: Bench) -> None:
     assert [list(noted(bench, each).values()) for each in live] == [[{"status": "public"}]] * 2
 
 
-def test_a_release_that_knows_no_fields_has_compared_since(bench: Bench) -> None:
-    if not isinstance(bench, PostgresBench):
-        pytest.skip("only a database has two releases")
-    table, index = indexed(bench, [{"status": "public", "text": TEXT}], "status")
-    table = bench.change(table, [{"status": "draft", "text": TEXT}])
-    with bench.database.transaction() as tx:  # as 0.1.0 notes what it has compared
-        tx.run(
-            "UPDATE comparison SET revision = :revision WHERE generation_id = :generation",
-            revision=table.revision,
-            generation=index.generation.id,
-        )
-    assert shown(bench, index, PUBLIC) == {}
-    assert shown(bench, index, DRAFT) == {"/0/text": False}
-    assert not bench.is_compared(index)
-    assert bench.compare(index, table) == []
-    assert bench.is_compared(index)
-    assert shown(bench, index, DRAFT) == {"/0/text": False}
-
-
 def test_random_filters_let_through_what_the_oracle_says(bench: Bench) -> None:
     rng = random.Random(5)
     fields = [random_fields(rng) for _ in range(60)]

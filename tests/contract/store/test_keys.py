@@ -47,7 +47,7 @@ def mcp_owner(bench: Bench) -> KeyOwner:
         return KeyOwner(project.id, work.mcp_instances.add(project.id, "agents").id)
 
 
-def test_what_a_release_made_that_knows_no_actors_ends_with_its_maker(bench: Bench) -> None:
+def test_what_the_keys_of_an_actor_made_is_revoked_with_him(bench: Bench) -> None:
     owner, stranger = KeyOwner(bench.project().id), KeyOwner(bench.project().id)
     first = add(bench, owner, b"1" * 32, actor="token:a")
     child = add(bench, owner, b"2" * 32, made_by=first.id)

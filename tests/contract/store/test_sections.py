@@ -237,7 +237,7 @@ def rebuild(desk: Desk, random: Random) -> None:
 
 
 def compare_whole(desk: Desk, random: Random) -> None:
-    """As a release does that knows no sections."""
+    """As if the document were small."""
     desk.save()
     with desk.bench.store.for_all("test") as work:
         revision, stored = work.tables.read(desk.table.id)

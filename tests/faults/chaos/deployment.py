@@ -10,10 +10,11 @@ from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Index, SearchTool, Table
+from context_search.domain.orders import Order
 from context_search.ports.outside import Message
 from context_search.services.indexing.node_report import RetryLater
 from testing.in_memory.queue import ListQueue
-from tests.builders import until
+from tests.builders import message_of, until
 from tests.faults.chaos.parts import CONFIG, ChaosParts, wanted_tool
 from tests.faults.chaos.stored import namespaces
 
@@ -95,6 +96,11 @@ class Deployment:
         """Takes what waits out of the queue."""
         taken, self.queue.messages = self.queue.messages, []
         return taken
+
+    def order(self, order: Order) -> Message:
+        """The message of an order that is in the book, and sent."""
+        with self.parts.database.transaction() as tx:
+            return message_of(order, tx.run)
 
     def receive(self, messages: Sequence[Message]) -> None:
         """Puts messages into the queue."""

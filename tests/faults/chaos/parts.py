@@ -137,7 +137,7 @@ class ChaosParts(Parts):
         order = order_from_json(body)
         assert order is not None
         order_id = body.get(ORDER_ID)
-        assert order_id is None or isinstance(order_id, int)
+        assert isinstance(order_id, int)
         done = self.worker.carry_out(order, self.in_time(), order_id=order_id)
         if done.error is not None:
             raise done.error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.access import Internal, Principal
+from context_search.domain.orders import CompareIndex, IndexNodes
 from context_search.ports.outside import Message
 from tests.builders import english
 from tests.faults.chaos.deployment import Deployment
@@ -102,7 +103,7 @@ def test_a_worker_may_die_anywhere_in_small_strings_that_come_together(
         index = deployment.index(tool)
         with deployment.parts.store.for_all("test") as work:
             known = work.nodes.known(index.generation.id, table.id)
-        return "carry_out", {"kind": "nodes", "node_ids": [node.id for node in known]}
+        return "carry_out", deployment.order(IndexNodes(tuple(node.id for node in known)))
 
     calls = kills.everywhere(prepare, order)
     assert calls.count("upsert") == 1
@@ -119,7 +120,7 @@ def test_a_comparison_may_die_anywhere(
         return table, tool
 
     def order(place: Place) -> Order:
-        return "carry_out", {"kind": "enumerate", "index_id": place[1].index_id}
+        return "carry_out", deployment.order(CompareIndex(place[1].index_id))
 
     assert "send" in kills.everywhere(prepare, order)
     kills.check()

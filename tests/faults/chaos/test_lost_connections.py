@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.access import Principal
+from context_search.domain.orders import CompareIndex
 from tests.faults.chaos.broken import Breakage, losses
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import EDITED, LONG, Order, Place, check, indexed
@@ -46,7 +47,7 @@ def test_a_comparison_happens_all_the_same(
         return table, tool
 
     def order(place: Place) -> Order:
-        return "carry_out", {"kind": "enumerate", "index_id": place[1].index_id}
+        return "carry_out", deployment.order(CompareIndex(place[1].index_id))
 
     check(deployment, severed.everywhere(prepare, order))
 

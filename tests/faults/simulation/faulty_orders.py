@@ -50,9 +50,7 @@ class BeginsLate(OrderBook):
     What was written while it read counts as ordered, and the order is forgotten with it.
     """
 
-    def begin(self, order_id: int | None) -> Begun | None:
-        if order_id is None:
-            return Begun(None)
+    def begin(self, order_id: int) -> Begun | None:
         with self.store.for_all("test") as work:
             row = work.outbox.rows.outbox.get(order_id)  # type: ignore[attr-defined]
         return row and Begun(order_id, row.project_id)
@@ -61,7 +59,7 @@ class BeginsLate(OrderBook):
 class ForgetsFirst(OrderBook):
     """An order is forgotten when a worker gets it, done or not."""
 
-    def begin(self, order_id: int | None) -> Begun | None:
+    def begin(self, order_id: int) -> Begun | None:
         begun = super().begin(order_id)
         if begun is not None:
             self.finish(begun)

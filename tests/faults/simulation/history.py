@@ -73,7 +73,7 @@ def live(world: World) -> None:
 def events(world: World) -> Counter[str]:
     """Returns how much happened in a history."""
     return world.seen + Counter(
-        {"steps": world.scheduler.steps, "messages": len(world.queue.ever_sent)}
+        {"steps": world.scheduler.steps, "messages": len(world.queue.asked_for)}
     )
 
 

@@ -33,7 +33,7 @@ class SimQueue:
     """The ports ``Queue`` and ``DeadLetters``.
 
     Where ``is_fair`` is true, a message is overtaken a few times at most, as in SQS as a rule;
-    otherwise they come in any order. ``ever_sent`` names no orders, which are done by then.
+    otherwise they come in any order. ``asked_for``: what was ever sent, without ids of orders.
     """
 
     clock: ManualClock
@@ -42,7 +42,7 @@ class SimQueue:
     is_fair: bool
     waiting: list[Envelope] = field(default_factory=list)
     dead: list[Message] = field(default_factory=list)
-    ever_sent: list[Message] = field(default_factory=list)
+    asked_for: list[Message] = field(default_factory=list)
 
     def send(self, messages: Sequence[Message]) -> list[int]:
         self.scheduler.pause()
@@ -60,7 +60,7 @@ class SimQueue:
                 self.dead.append(body)
             else:
                 self.waiting.append(Envelope(body, self.clock.monotonic()))
-            self.ever_sent.append(without_order(body))
+            self.asked_for.append({name: body[name] for name in body if name != ORDER_ID})
         if fault == "lost reply":
             raise QueueUnavailableError("simulated")
         return taken
@@ -120,11 +120,6 @@ class SimQueue:
         self.waiting.remove(envelope)
         if again_s is not None:
             self.dead.append(envelope.body)
-
-
-def without_order(body: Message) -> Message:
-    """Returns what a message says, as one of an earlier release."""
-    return {name: value for name, value in body.items() if name != ORDER_ID}
 
 
 def joining(unit_of_work: type[MemoryUnitOfWork]) -> type[MemoryUnitOfWork]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.access import Principal, ProjectKey
@@ -79,7 +80,7 @@ class WatchedBook:
     book: OrderBook
     on_begin: Callable[[Begun], None]
 
-    def begin(self, order_id: int | None) -> Begun | None:
+    def begin(self, order_id: int) -> Begun | None:
         """See ``OrderBook``."""
         begun = self.book.begin(order_id)
         if begun is not None:
@@ -93,6 +94,23 @@ class WatchedBook:
     def rest(self, begun: Begun, after_s: float) -> bool:
         """See ``OrderBook``."""
         return self.book.rest(begun, after_s)
+
+
+def order_of(body: Message) -> Order:
+    """What a message says."""
+    order = order_from_json(body)
+    assert order is not None
+    return order
+
+
+def _named(order: Order, body: Message) -> tuple[Kind, str]:
+    if isinstance(order, CompareIndex):
+        return "enumerate", f"enumerate {order.index_id}"
+    if isinstance(order, CarryOutPlan):
+        return "plan", f"plan {order.plan_id}"
+    if isinstance(order, CalibrateIndex):
+        return "calibrate", f"calibrate {order.generation_id}"
+    return "node", f"index {body}"
 
 
 def _no_uploads(upload_id: int) -> str:
@@ -343,23 +361,26 @@ class World:
             again_s = error.after_s if isinstance(error, RetryLater) else VISIBILITY_S
             self.queue.settle(envelope, None if error is None else again_s)
 
-        order = order_from_json(envelope.body)
-        assert order is not None
-        kind: Kind = "node"
-        name = f"index {envelope.body}"
-        if isinstance(order, CompareIndex):
-            kind, name = "enumerate", f"enumerate {order.index_id}"
-        if isinstance(order, CarryOutPlan):
-            kind, name = "plan", f"plan {order.plan_id}"
-        if isinstance(order, CalibrateIndex):
-            kind, name = "calibrate", f"calibrate {order.generation_id}"
-        deadline = self.deadline()
+        order, deadline = order_of(envelope.body), self.deadline()
+        kind, name = _named(order, envelope.body)
         self.spawn(kind, name, lambda: self._carry_out(order, envelope.body, deadline), ended)
+
+    def repeat(self, body: Message) -> None:
+        """Starts a worker that does what a message says, whatever the book says of its order."""
+        order, deadline = order_of(body), self.deadline()
+        kind, name = _named(order, body)
+
+        def obey() -> None:
+            with suppress(RetryLater, ContextSearchError):
+                self.worker.obey(order, deadline, self._count)
+
+        self.spawn(kind, name, obey)
 
     def _carry_out(self, order: Order, body: Message, deadline: Deadline) -> None:
         """Carries out an order as the function does."""
         order_id = body.get(ORDER_ID)
-        done = self.worker.carry_out(order, deadline, order_id=order_id, on_report=self._count)  # type: ignore[arg-type]
+        assert isinstance(order_id, int)
+        done = self.worker.carry_out(order, deadline, order_id=order_id, on_report=self._count)
         if done.error is None:
             return
         if not isinstance(done.error, RetryLater | ContextSearchError):

@@ -219,8 +219,7 @@ def test_dead_letters_and_quarantined_strings_go_through_the_book() -> None:
             return len(dead) + 1
 
     assert Redrive(system.store, Letters()).run(100).messages == WINDOW + 1
-    [older, *back] = system.queue.messages
-    assert (older["node_id"], back) == (1, dead)
+    assert system.queue.messages == dead  # without the one that names no order
     system.work()
     assert system.documents() == system.rows()
     assert system.memory.rows.outbox == {}

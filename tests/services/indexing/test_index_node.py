@@ -202,12 +202,13 @@ def test_progress_is_no_failed_attempt() -> None:
     system = System()
     system.tool(system.table({"a": prose(2_000)}))
     worker = system.worker(max_attempts=2, batch_chunks=1, batch_reserve_s=60)
-    node_id = int(str(system.queue.messages.pop()["node_id"]))
+    message = system.queue.messages.pop()
+    node_id = int(str(message["node_id"]))
     for _ in range(5):  # killed after its first batch each time
         with pytest.raises(KeyboardInterrupt):
             worker.index_one(node_id, _KillingDeadline())  # type: ignore[arg-type]
         system.clock.advance(10_000)
-    system.queue.send([{"kind": "node", "node_id": node_id}])
+    system.queue.send([message])
     system.work(worker)
     assert system.documents() == system.rows()
 

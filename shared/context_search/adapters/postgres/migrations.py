@@ -30,15 +30,10 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 OLDEST_MAJOR = 15
-LAST_BEFORE = "0027_long_orders.sql"
-"""Name of the last migration of the commits that had everything in ``public``."""
 
 _FILE_NAME = re.compile(r"\d{4}_[a-z0-9_]+(\.concurrently)?\.sql")
 _CONCURRENTLY = ".concurrently.sql"
-_BASELINE = 5  # the first files describe the whole schema; takeover.sql comes together with them
-_OUR_NAME = re.compile(
-    r"^CREATE (?:(?:UNLOGGED )?TABLE IF NOT EXISTS|OR REPLACE VIEW) (\w+) ", re.MULTILINE
-)
+_OUR_NAME = re.compile(r"^CREATE (?:UNLOGGED )?(?:TABLE|VIEW) (?!IF )(\w+) ", re.MULTILINE)
 _STATEMENT_TIMEOUT_MS = 15 * 60 * 1000
 # A change that waits for a lock holds up everybody behind it: not for long, and then once more.
 _LOCK_TIMEOUT_MS = 2_000
@@ -46,9 +41,8 @@ _ATTEMPTS = 5
 _RETRIED = frozenset({"55P03", "40P01"})  # lock not available, deadlock
 _TURN_S = 0.1
 
-_FIND_LEDGERS = """
-SELECT to_regclass('public.context_search_migration') IS NOT NULL,
-       ARRAY(SELECT CAST(relname AS text) FROM pg_class
+_FIND_OURS = """
+SELECT ARRAY(SELECT CAST(relname AS text) FROM pg_class
              WHERE relnamespace = to_regnamespace('context_search') AND relkind IN ('r', 'v')
              ORDER BY relname),
        quote_ident(current_user),
@@ -104,24 +98,19 @@ class Plan:
     """What a run does: ``steps`` in order, each whole or not at all.
 
     ``notes`` say what was found. ``makes_ledger``: nothing of ours is there yet.
-    ``takes_over``: the tables are in ``public`` and move; the first step does it.
     """
 
     notes: Sequence[str]
-    steps: Sequence[Sequence[Migration]]
+    steps: Sequence[Migration]
     makes_ledger: bool = False
-    takes_over: bool = False
 
     def lines(self) -> list[str]:
         """The plan for people."""
         if not self.steps:
             return ["nothing to apply"]
-        to_do = [f"will apply {one.name}" for step in self.steps for one in step]
+        to_do = [f"will apply {step.name}" for step in self.steps]
         if self.makes_ledger:
             to_do.insert(0, "will make the schema context_search for the tables that only we use")
-        if self.takes_over:
-            moves = "will move our tables with their rows from public to context_search, and"
-            to_do[1:1] = [f"{moves} in the same transaction:"]
         return [*self.notes, *to_do]
 
 
@@ -179,11 +168,11 @@ def apply(
             planned = _plan(database, migrations)
             for line in planned.lines():
                 report(line)
-            for position, step in enumerate(planned.steps):
-                _carry_out(database, database_url, planned, position)
-                for one in step:
-                    report(f"applied {one.name}")
-                    applied.append(one.name)
+            for step in planned.steps:
+                makes_ledger = planned.makes_ledger and not applied
+                _carry_out(database, database_url, step, makes_ledger=makes_ledger)
+                report(f"applied {step.name}")
+                applied.append(step.name)
     finally:
         database.close()
     return applied
@@ -232,7 +221,7 @@ def _nobody_else(url: DatabaseUrl) -> Iterator[None]:
 def _plan(database: Database, migrations: Sequence[Migration]) -> Plan:
     with database.transaction() as tx:
         check_version(tx)
-        [[has_old_ledger, tables, role, may_look]] = tx.run(_FIND_LEDGERS)
+        [[tables, role, may_look]] = tx.run(_FIND_OURS)
         if may_look is False:
             raise MigrationError(f"nothing was changed:\n{adoption.closed_to(role)}")
         has_ledger = "migration" in tables
@@ -240,52 +229,20 @@ def _plan(database: Database, migrations: Sequence[Migration]) -> Plan:
         if has_ledger:
             ledger = tx.run("SELECT name, sha256 FROM context_search.migration ORDER BY name")
             _check_history(ledger, migrations)
-        elif tables and "context_search_migration" not in tables:
+        elif tables:
             raise MigrationError(
                 f"the schema context_search is another program's: it has {', '.join(tables)}"
             )
-        elif has_old_ledger:
-            _check_last_before(tx)
-        else:
-            _check_elsewhere(tx)
         missing = migrations[len(ledger) :]
         if not missing:
             return Plan([], [])
-        takes_over = has_old_ledger and not has_ledger
         new = [name for one in missing for name in _OUR_NAME.findall(one.sql)]
         if not has_ledger:
             new.append("migration")
-        is_first = not has_ledger and not takes_over
-        found = adoption.look(tx, [] if takes_over else new, is_first=is_first)
+        found = adoption.look(tx, new, is_first=not has_ledger)
     if found.problems:
         raise MigrationError("\n".join(["nothing was changed:", *found.problems]))
-    together = _BASELINE if takes_over else 1
-    steps = [missing[:together], *([one] for one in missing[together:])]
-    return Plan(found.notes, steps, makes_ledger=not has_ledger, takes_over=takes_over)
-
-
-def _check_last_before(tx: Transaction) -> None:
-    [[last]] = tx.run("SELECT max(name) FROM public.context_search_migration")
-    if last != LAST_BEFORE:
-        raise MigrationError(
-            f"the schema is at {last or 'its beginning'}: migrate it to {LAST_BEFORE} first,"
-            " with the last commit that has that file"
-        )
-
-
-def _check_elsewhere(tx: Transaction) -> None:
-    """What an earlier commit made on the way of a role would be passed over, and look empty."""
-    found = tx.run(
-        """
-        SELECT CAST(relnamespace AS regnamespace) FROM pg_class
-        WHERE relname = 'context_search_migration' AND relkind = 'r'
-        """
-    )
-    if found:
-        raise MigrationError(
-            f"an earlier commit has its tables in the schema {found[0][0]}: move them, and"
-            " project, context_table and tool, to public first (ALTER TABLE … SET SCHEMA public)"
-        )
+    return Plan(found.notes, missing, makes_ledger=not has_ledger)
 
 
 def _check_history(ledger: Sequence[Sequence[str]], migrations: Sequence[Migration]) -> None:
@@ -301,36 +258,28 @@ def _check_history(ledger: Sequence[Sequence[str]], migrations: Sequence[Migrati
             )
 
 
-def _carry_out(database: Database, url: DatabaseUrl, planned: Plan, position: int) -> None:
+def _carry_out(
+    database: Database, url: DatabaseUrl, step: Migration, *, makes_ledger: bool
+) -> None:
     """Carries out one step; once more when others were in its way."""
-    step = planned.steps[position]
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            if step[0].is_concurrent:
-                _run_concurrently(url, step[0])
+            if step.is_concurrent:
+                _run_concurrently(url, step)
             with database.transaction() as tx:
-                if position == 0:
-                    _prepare(tx, planned)
-                for one in step:
-                    if not one.is_concurrent:
-                        _run_file(tx, one.name, one.sql)
-                    _note_applied(tx, one)
+                if makes_ledger:
+                    _run_file(tx, "the schema context_search", _CREATE_LEDGER)
+                if not step.is_concurrent:
+                    _run_file(tx, step.name, step.sql)
+                _note_applied(tx, step)
         except PostgresUnavailableError as error:
             if error.sqlstate not in _RETRIED:
                 raise
             if attempt == _ATTEMPTS:
-                message = f"{step[0].name}: others hold its tables locked; run it again"
+                message = f"{step.name}: others hold its tables locked; run it again"
                 raise MigrationError(message) from error
         else:
             return
-
-
-def _prepare(tx: Transaction, planned: Plan) -> None:
-    if planned.makes_ledger:
-        _run_file(tx, "the schema context_search", _CREATE_LEDGER)
-    if planned.takes_over:
-        takeover = resources.files("context_search.adapters.postgres") / "takeover.sql"
-        _run_file(tx, takeover.name, takeover.read_text("utf-8"))
 
 
 def _note_applied(tx: Transaction, migration: Migration) -> None:

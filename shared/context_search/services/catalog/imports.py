@@ -113,7 +113,7 @@ class ImportDocument:
         for piece in self.objects.read(upload.key):
             self._check_size(len(content) + len(piece))
             content += piece
-        if upload.size not in (None, len(content)):
+        if upload.size != len(content):
             raise InvalidDocumentError(f"{len(content)} bytes were uploaded, not {upload.size}")
         if upload.sha256 not in (None, hashlib.sha256(content).hexdigest()):
             raise InvalidDocumentError("the sha256 of what was uploaded is another one")

@@ -23,13 +23,11 @@ BLANK = "(blank)"
 def input_hash(text: str, config: IndexConfig, passage_key: str = "") -> bytes:
     """Returns what a chunk's vectors depend on: model, dimensions, precision, windows and text.
 
-    And the model's parameters, as ``passage_key`` of its embedder; the hash of a text that is
-    embedded without any is that of releases which did not know them. Precision counts, because
+    And the model's parameters, as ``passage_key`` of its embedder. Precision counts, because
     vectors are read back from turbopuffer.
     """
-    precision = "" if config.precision == "f32" else f" {config.precision}"
-    params = f" {passage_key}" if passage_key else ""
-    model = f"{config.model}\n{config.dimensions}{precision}{params}\n{config.window_tokens}\n"
+    numbers = f"{config.dimensions} {config.precision} {passage_key}"
+    model = f"{config.model}\n{numbers}\n{config.window_tokens}\n"
     return hashlib.sha256((model + text).encode()).digest()
 
 

@@ -26,8 +26,8 @@ def note_use(work: UnitOfWork, index: Index) -> bool:
 class IndexUse:
     """Notes that an index is searched; an evicted one is ordered to be built again.
 
-    However many ask at once, one of them orders it. One that was never calibrated, because it is
-    from before there was such a thing, is ordered to be.
+    However many ask at once, one of them orders it. One whose calibration is due is ordered to be
+    calibrated.
     """
 
     store: Store

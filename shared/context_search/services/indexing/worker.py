@@ -21,37 +21,30 @@ from context_search.services.indexing.outgoing import Deliver, OnFailure
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """An order that a worker has; ``id`` is None for a message that names none."""
+    """An order that a worker has."""
 
-    id: int | None
-    project_id: int = 0
+    id: int
+    project_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class OrderBook:
-    """Begins, ends and puts off orders; whoever leaves a place in the window sends the next one.
-
-    A message of an earlier release names no order: it is carried out, and nothing is noted.
-    """
+    """Begins, ends and puts off orders; whoever leaves a place in the window sends the next one."""
 
     store: Store
     deliver: Deliver
 
-    def begin(self, order_id: int | None) -> Begun | None:
+    def begin(self, order_id: int) -> Begun | None:
         """Call it before anything is read: what is written from now on is a new order.
 
         Returns None for an order that is done: the message came once more.
         """
-        if order_id is None:
-            return Begun(None)
         with self.store.for_all("deliver orders") as work:
             project_id = work.outbox.begin(order_id)
         return None if project_id is None else Begun(order_id, project_id)
 
     def finish(self, begun: Begun) -> None:
         """Forgets the order. Raises DatabaseUnavailableError: the message has to come again."""
-        if begun.id is None:
-            return
         with self.store.for_all("deliver orders") as work:
             work.outbox.finish(begun.id)
             taken = work.outbox.take(begun.project_id, window=self.deliver.window)
@@ -62,8 +55,6 @@ class OrderBook:
 
         Raises DatabaseUnavailableError.
         """
-        if begun.id is None:
-            return True
         window = self.deliver.window
         with self.store.for_all("deliver orders") as work:
             stays = work.outbox.rest(begun.id, after_s=after_s, window=window)
@@ -113,13 +104,12 @@ class Worker:
         order: Order,
         deadline: Deadline,
         *,
-        order_id: int | None = None,
+        order_id: int,
         on_report: OnReport = lambda _: None,
     ) -> CarriedOut:
         """Never raises an Exception: it is in what is returned.
 
-        ``order_id`` is the order's in the book, None for a message of a release without one.
-        ``on_report`` is told of every run over nodes.
+        ``order_id`` is the order's in the book. ``on_report`` is told of every run over nodes.
         """
         begun = None
         try:
@@ -155,7 +145,7 @@ class Worker:
             outcomes.add(report.outcome)
         return ", ".join(sorted(outcomes)) or "nothing_to_do"
 
-    def put_off(self, order_id: int | None, after_s: float) -> bool:
+    def put_off(self, order_id: int, after_s: float) -> bool:
         """Puts an order off. False: its message may be deleted, the book brings the order back.
 
         The order takes no place in its project's window meanwhile.

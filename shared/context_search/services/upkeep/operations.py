@@ -157,10 +157,7 @@ class Redrive:
         return Redriven(moved, len(nodes))
 
     def _keep(self, letters: Sequence[Message]) -> None:
-        """Drops a message whose order is done; keeps one of a release without order ids."""
+        """Drops a message whose order is done, or that names none."""
         orders = [order_id for each in letters if isinstance(order_id := each.get(ORDER_ID), int)]
         with self.store.for_all("upkeep") as work:
-            work.send_waiting(
-                *work.outbox.add(each for each in letters if ORDER_ID not in each),
-                *work.outbox.restore(orders),
-            )
+            work.send_waiting(*work.outbox.restore(orders))

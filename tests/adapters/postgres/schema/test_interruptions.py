@@ -16,9 +16,7 @@ from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.errors import PostgresUnavailableError
 from context_search.adapters.postgres.migrations import MigrationError
 from tests.adapters.postgres.schema.catalogue import Catalogue, catalogue, run
-from tests.adapters.postgres.schema.test_takeover import LAST_BEFORE, ROWS
-from tests.adopter import ROWS as HIS_ROWS
-from tests.adopter import SCHEMA as HIS_SCHEMA
+from tests.adopter import ROWS, SCHEMA
 from tests.stack import eventually
 
 if TYPE_CHECKING:
@@ -30,8 +28,7 @@ if TYPE_CHECKING:
 
 BEGINNINGS = {
     "empty": ["SELECT"],
-    "an adopter's": [*HIS_SCHEMA, *HIS_ROWS],
-    "the last commit before": [LAST_BEFORE, ROWS],
+    "an adopter's": [*SCHEMA, *ROWS],
 }
 # Fails the DDL commands with these numbers, counted over all runs: a sequence is not rolled back.
 STRIKES = [1, 2, 9, 40, 75, 150, 220, 300, 380, 430, 431]
@@ -188,7 +185,7 @@ def test_a_run_that_is_killed_lets_the_waiting_one_finish(empty_database_url: Da
         ) as killed:
             assert killed.stdout is not None
             for line in killed.stdout:
-                if line.startswith("applied 0005_"):
+                if line.startswith("applied 0008_"):
                     break
             his.query("BEGIN; INSERT INTO context_table (name) VALUES ('not committed')")
             assert eventually(lambda: bool(waiting(url, "CREATE INDEX CONCURRENTLY")))
@@ -196,7 +193,7 @@ def test_a_run_that_is_killed_lets_the_waiting_one_finish(empty_database_url: Da
             assert eventually(lambda: bool(turns_asked(url)))
             killed.kill()
         his.query("COMMIT")
-        assert second.result(60)[0] == "0006_shared_indexes.concurrently.sql"
+        assert second.result(60)[0] == "0009_shared_indexes.concurrently.sql"
     assert run(url, "SELECT FROM pg_index WHERE NOT indisvalid") == []
 
 
@@ -225,7 +222,7 @@ def test_an_index_is_made_beside_writers_and_one_that_was_interrupted_is_made_an
     with closing(Connection(url, timeout_s=60.0)) as his, ThreadPoolExecutor(1) as threads:
 
         def write(line: str) -> None:
-            if line == "applied 0005_upkeep.sql":
+            if line == "applied 0008_rights.sql":
                 his.query("BEGIN; INSERT INTO context_table (name) VALUES ('not committed')")
 
         running = threads.submit(migrations.apply, url, report=write)
@@ -238,7 +235,7 @@ def test_an_index_is_made_beside_writers_and_one_that_was_interrupted_is_made_an
         his.query("COMMIT")
     unfinished = "SELECT FROM pg_index WHERE NOT indisvalid"
     assert len(run(url, unfinished)) == 1
-    assert migrations.apply(url)[0] == "0006_shared_indexes.concurrently.sql"
+    assert migrations.apply(url)[0] == "0009_shared_indexes.concurrently.sql"
     assert run(url, unfinished) == []
 
 
@@ -246,7 +243,7 @@ def test_who_holds_a_table_is_waited_for_again_and_again_but_never_for_long(
     empty_database_url: DatabaseUrl,
 ) -> None:
     url = empty_database_url
-    run(url, *HIS_SCHEMA, *HIS_ROWS)
+    run(url, *SCHEMA, *ROWS)
     attempts: set[str] = set()
 
     def two_attempts() -> bool:

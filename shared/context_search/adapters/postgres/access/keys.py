@@ -67,14 +67,10 @@ _REVOKE = """
     UPDATE api_key SET revoked_at = clock_timestamp()
     WHERE id IN (SELECT id FROM family) AND revoked_at IS NULL
 """
-# A release that knows no actors notes only with which key a key was made.
+# What a key makes has its actor.
 _REVOKE_ACTOR = """
-    WITH RECURSIVE family AS (
-        SELECT id FROM api_key WHERE project_id = :project AND actor = :actor
-        UNION SELECT api_key.id FROM api_key JOIN family ON api_key.made_by = family.id
-        WHERE api_key.project_id = :project)
     UPDATE api_key SET revoked_at = clock_timestamp()
-    WHERE id IN (SELECT id FROM family) AND revoked_at IS NULL
+    WHERE project_id = :project AND actor = :actor AND revoked_at IS NULL
 """
 _FORGET_CODES = """
     DELETE FROM sign_in_code WHERE project_id = :project AND key_id IS NULL

@@ -88,14 +88,13 @@ class PostgresTools:
         return int(tool_id)
 
     def change(self, tool_id: int, settings: ToolSettings) -> None:
-        # Its owner may keep more in search_config. Ours leaves out what is empty, and the strategy
-        # stands for ``enable_hybrid``.
+        # Its owner may keep more in search_config. The strategy stands for ``enable_hybrid``.
         self.tx.run(
             f"""
             UPDATE tool SET name = :name, description = :description, search_config =
                 (CASE WHEN jsonb_typeof(tool.search_config) = 'object' THEN tool.search_config
                       ELSE '{{}}' END
-                 - CAST('{{enable_hybrid,filterable,where,agents_may_filter}}' AS text[]))
+                 - 'enable_hybrid')
                 || CAST(:config AS jsonb)
             WHERE tool.id = :tool AND {TOOL_OF_CALLER}
             """,

@@ -25,7 +25,7 @@ _Kept = Mapping[int, tuple[KeptChunk, StoredChunk]]
 _WANTED = "unnest(CAST(:nodes AS bigint[]), CAST(:hashes AS text[])) AS wanted (node, hash)"
 _SWAPPED = "unnest(CAST(:nodes AS bigint[]), CAST(:sets AS bigint[])) AS swapped (node, set)"
 _MOVED = "unnest(CAST(:chunks AS bigint[]), CAST(:sets AS bigint[])) AS moved (chunk, set)"
-# Chunks that were lost, and of sets that 0.1.0 has begun: no row is written for any other.
+# Chunks that were lost: no row is written for any other.
 _FOUND = """
     UPDATE chunks SET present = true, updated_at = clock_timestamp()
     WHERE id = ANY(CAST(:ids AS bigint[])) AND NOT present
@@ -55,7 +55,7 @@ class PostgresChunks:
         self.tx.run(
             f"""
             DELETE FROM chunk_set USING {_WANTED} WHERE node_id = wanted.node
-                AND state IN ('building', 'partial') AND content_hash <> wanted.hash
+                AND state = 'partial' AND content_hash <> wanted.hash
             """,
             **wanted,
         )
@@ -63,13 +63,11 @@ class PostgresChunks:
             f"""
             SELECT node_id, id, state, content_hash = wanted.hash
             FROM chunk_set JOIN {_WANTED} ON node_id = wanted.node
-            WHERE state IN ('building', 'partial', 'active')
-            ORDER BY state <> 'partial'  -- a whole one, of a release before, is the last and counts
             """,
             **wanted,
         )
         found = {node_id: set_id for node_id, set_id, _, is_wanted in rows if is_wanted}
-        whole = {node_id for node_id, _, state, same in rows if same and state != "partial"}
+        whole = {node_id for node_id, _, state, same in rows if same and state == "active"}
         kept = self._kept({node_id: plans[node_id] for node_id, *_ in rows if node_id not in whole})
         stored = self._stored(list(found.values()))
         for node_id in set(found) - whole:
@@ -125,9 +123,9 @@ class PostgresChunks:
             """
             INSERT INTO chunks (table_id, set_id, json_pointer, chunk_index, total_chunks,
                 chunk_text, char_start, char_end, content_hash, turbopuffer_namespace,
-                turbopuffer_doc_id, input_hash, rows_hash, window_count, present)
+                turbopuffer_doc_id, input_hash, rows_hash, window_count)
             SELECT of.table_id, of.set_id, pointer, i, total, t, s, e, hash, namespace, d,
-                   decode(h, 'hex'), decode(r, 'hex'), w, true
+                   decode(h, 'hex'), decode(r, 'hex'), w
             FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
                 n int, i int, t text, s int, e int, d text, h text, r text, w int)
             JOIN unnest(CAST(:sets AS bigint[]), CAST(:tables AS bigint[]),
@@ -314,7 +312,7 @@ class PostgresChunks:
         into = sorted({set_id for _, set_id in kept})
         self.tx.run(  # and then: a note of lost words goes with the set that it is about
             """
-            INSERT INTO words_backlog SELECT moved.set
+            INSERT INTO words_backlog SELECT moved.set, generation_id
             FROM unnest(CAST(:into AS bigint[]), CAST(:before AS bigint[])) AS moved (set, before)
             JOIN words_backlog ON set_id = before ON CONFLICT DO NOTHING
             """,

@@ -25,9 +25,8 @@ _OTHER_SCOPES = """
                   AND (scope IN ('', known) OR starts_with(known, scope || '/')))))
 """
 _OTHER_FIELDS = """
-    search_index.filterable IS NOT NULL AND (
-        comparison.fields_revision IS DISTINCT FROM comparison.revision
-        OR NOT COALESCE(comparison.fields, '{}') @> search_index.filterable)
+    search_index.filterable IS NOT NULL
+    AND NOT COALESCE(comparison.fields, '{}') @> search_index.filterable
 """
 # Of an index that nobody needs, and none may need again: a comparison retires it.
 _IS_LEFT = f"""
@@ -36,12 +35,11 @@ _IS_LEFT = f"""
         WHERE coverage.index_id = search_index.id AND {TOOL_MAY_RETURN})
 """
 # The strings are there, and nobody has counted the short ones of a scope: it is a new one inside of
-# another, or a release has compared that does not count.
+# another.
 _UNCOUNTED = """
     search_index.table_id IS NOT NULL AND comparison.refused IS NULL AND EXISTS (
         SELECT FROM needed_scope WHERE needed_scope.index_id = search_index.id
-          AND (comparison.short_revision IS DISTINCT FROM comparison.revision
-               OR comparison.short_strings -> scope IS NULL))
+          AND comparison.short_strings -> scope IS NULL)
 """
 _PAIRS = """
     FROM index_generation AS generation
@@ -176,15 +174,13 @@ class PostgresComparisons:
         counted = dict(zip(scopes, short_strings, strict=True)) if short_strings else None
         self.tx.run(
             """
-            INSERT INTO comparison (generation_id, table_id, revision, scopes, fields,
-                                    fields_revision, short_strings, short_revision)
+            INSERT INTO comparison
+                (generation_id, table_id, revision, scopes, fields, short_strings)
             VALUES (:generation, :table, :revision, CAST(:scopes AS text[]),
-                    CAST(:fields AS text[]), :revision, CAST(:short AS jsonb),
-                    CASE WHEN CAST(:short AS jsonb) IS NOT NULL THEN CAST(:revision AS bigint) END)
+                    CAST(:fields AS text[]), CAST(:short AS jsonb))
             ON CONFLICT (generation_id, table_id)
             DO UPDATE SET revision = excluded.revision, scopes = excluded.scopes, refused = NULL,
-                fields = excluded.fields, fields_revision = excluded.fields_revision,
-                short_strings = excluded.short_strings, short_revision = excluded.short_revision,
+                fields = excluded.fields, short_strings = excluded.short_strings,
                 sections = NULL  -- until somebody says that they are of these strings
             """,
             generation=index.generation.id,

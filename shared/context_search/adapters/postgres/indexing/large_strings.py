@@ -33,7 +33,6 @@ _CURRENT_SET = """
     LEFT JOIN LATERAL (
         SELECT chunk_set.id, chunk_set.content_hash, chunks_count, chunk_set.state
         FROM chunk_set WHERE chunk_set.node_id = node.id
-          AND chunk_set.state IN ('active', 'building', 'partial')
         ORDER BY chunk_set.state LIMIT 1) AS current_set ON true
 """
 

@@ -108,12 +108,12 @@ _WORK = f"""
 # By scope. Nobody has counted those of a project's index, or of a scope that is yet to be compared.
 _SHORT = """
     (SELECT short_strings FROM comparison
-     WHERE generation_id = :generation AND table_id = :table AND short_revision = revision)
+     WHERE generation_id = :generation AND table_id = :table)
 """
 _CURRENT_SET = """
     LEFT JOIN LATERAL (
         SELECT chunks_count FROM chunk_set
-        WHERE node_id = listed.id AND state IN ('active', 'building', 'partial')
+        WHERE node_id = listed.id
         ORDER BY state LIMIT 1
     ) AS current_set ON true
 """
@@ -220,8 +220,7 @@ class PostgresNodeCounts:
     def has_any(self, index: Index, scope: str) -> bool:
         some = """
             AND (node.state NOT IN ('indexed', 'skipped') OR EXISTS (
-                SELECT FROM chunk_set WHERE node_id = node.id AND chunks_count > 0
-                  AND chunk_set.state IN ('active', 'building', 'partial')))
+                SELECT FROM chunk_set WHERE node_id = node.id AND chunks_count > 0))
         """
         return bool(self._listed(index, scope, 1, which=some))
 

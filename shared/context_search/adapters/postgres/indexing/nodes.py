@@ -317,7 +317,7 @@ class PostgresNodes:
         if not held:
             raise LeaseLostError("another worker has the node, or it is gone")
         self.tx.run(
-            "DELETE FROM chunk_set WHERE node_id = :node AND state IN ('building', 'partial')",
+            "DELETE FROM chunk_set WHERE node_id = :node AND state = 'partial'",
             node=claim.node_id,
         )
 

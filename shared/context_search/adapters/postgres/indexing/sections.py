@@ -98,7 +98,7 @@ _OF = "generation_id = :generation AND table_id = :table"
 _DIGEST = f"""
     sha256(convert_to(CAST(json_build_array(revision, scopes) AS text), 'UTF8') || COALESCE((
         SELECT string_agg(digest, '' ORDER BY digest) FROM compared_section
-        WHERE {_OF} AND short_strings IS NOT NULL), ''))
+        WHERE {_OF}), ''))
 """
 
 

@@ -33,11 +33,8 @@ from context_search.domain.named_tuples import maker_of
 from context_search.domain.retrieval import ChunkText
 from context_search.ports.searching.live_chunks import SeenFields
 
-# Of all fields that a filter looks at, and of the revision that the strings are of.
-FIELDS_ARE_KNOWN = """
-    (comparison.fields_revision = comparison.revision
-     AND comparison.fields @> CAST(:names AS text[]))
-"""
+# Of all fields that a filter looks at.
+FIELDS_ARE_KNOWN = "comparison.fields @> CAST(:names AS text[])"
 
 
 # What nobody has noted yet may be what the filter looks for: who shows it reads the document.

@@ -79,7 +79,7 @@ class UploadAnswer(Answer):
     table_id: KnownId | LeftOut
     format: UploadFormat
     status: UploadState
-    size: Count | None
+    size: Count
     sha256: str | None
     if_revision: Count | None
     bytes: Count | None

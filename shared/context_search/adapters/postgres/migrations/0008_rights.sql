@@ -1,12 +1,6 @@
--- Which key a key was made with: whoever revokes the one revokes the other. No foreign key: keys of
--- the console are forgotten, and what they made is over by then.
-ALTER TABLE api_key ADD COLUMN made_by bigint;
-COMMENT ON COLUMN api_key.made_by IS
-    'Id of the key that it was made with. NULL: an operator or a token made it, or a release before.';
+-- Functions that work as the owner are for whoever may read these rows anyway, or write them, as a
+-- call does; triggers ask for no right.
 
--- What works as the owner was for everybody who may use the schema: to call, or to hang on a table
--- of their own. Calls are now for whoever may read these rows anyway, or write them, as a call does;
--- triggers ask for no right.
 DO $$
 DECLARE
     works_as_owner record;

@@ -10,3 +10,6 @@ CREATE INDEX CONCURRENTLY IF NOT EXISTS context_search_tool_project
 CREATE INDEX CONCURRENTLY IF NOT EXISTS context_search_tool_table ON public.tool (table_id);
 CREATE INDEX CONCURRENTLY IF NOT EXISTS context_search_tool_removal
     ON public.tool (context_search_remove_at) WHERE context_search_remove_at IS NOT NULL;
+CREATE INDEX CONCURRENTLY IF NOT EXISTS context_search_table_page
+    ON public.context_table (project_id, id)
+    WHERE deleted_at IS NULL AND context_search_remove_at IS NULL;
