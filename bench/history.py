@@ -24,10 +24,10 @@ from pathlib import Path
 from bench._large_version import large_version
 from context_search.adapters.postgres import migrations
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.access import ProjectKey
 from context_search.domain.versions import HistoryLimits
+from context_search.postgres.store import PostgresStore
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.editing.versions import ManageVersions
 from local.postgres.server import PostgresServer

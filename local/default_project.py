@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.access import Operator
 from context_search.domain.errors import NotFoundError, UnauthenticatedError
 from context_search.ports.store import Store
+from context_search.postgres.store import PostgresStore
 from context_search.services.access.authenticate import KeyAuthenticator
 from context_search.services.access.keys import KeyOptions, ManageKeys, NewKey
 from context_search.services.catalog.tables import ManageTables

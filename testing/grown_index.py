@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import ProjectKey
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import Index, Scope, SearchTool, Table
+from context_search.postgres.store import PostgresStore
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.indexing.enumeration import Limits

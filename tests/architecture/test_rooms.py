@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from context_search.adapters.postgres.store import REPOSITORIES, PostgresUnitOfWork
 from context_search.ports.store import UnitOfWork
+from context_search.postgres.store import REPOSITORIES, PostgresUnitOfWork
 from local.options import ROOT
 from testing.in_memory.store import MemoryUnitOfWork
 

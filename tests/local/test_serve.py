@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.access import Operator
+from context_search.postgres.store import PostgresStore
 from context_search.services.access.authenticate import KeyAuthenticator
 from context_search.services.access.keys import ManageKeys
 from local.processes import listen

@@ -12,13 +12,13 @@ from typing import Any
 import httpx2
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.bootstrap import Parts
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import EmbeddingRejectedError
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.ports.outside import Deadline, Embedder, Message
 from context_search.ports.store import Store
+from context_search.postgres.store import PostgresStore
 from context_search.settings import Settings
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue

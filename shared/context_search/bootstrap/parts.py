@@ -9,7 +9,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.access import AccessParts
@@ -20,6 +19,7 @@ from context_search.domain.errors import ContextSearchError
 from context_search.domain.search import query_hash
 from context_search.ports.outside import Deadline, Embedder
 from context_search.ports.store import Store
+from context_search.postgres.store import PostgresStore
 from context_search.services.indexing.outgoing import Deliver, OnUse, SendingStore
 from context_search.settings import Settings, environment
 

@@ -8,7 +8,7 @@ import pytest
 
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
+from context_search.postgres.store import PostgresStore
 from context_search.services.upkeep.cleanup import RETRY_S, RemoveDeleted
 from tests.adopter import prepare
 from tests.builders import Workbench, english

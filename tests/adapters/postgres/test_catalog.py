@@ -9,10 +9,10 @@ import pytest
 from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.errors import ForeignKeyViolationError
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import SearchConfig
 from context_search.domain.errors import InvalidInputError
 from context_search.domain.model import Table
+from context_search.postgres.store import PostgresStore
 from tests.builders import Workbench
 
 SEARCH = SearchConfig(

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.documents import content_hash
 from context_search.domain.model import ChunkSet, HydratedChunk, Index, Reach, SearchTool
+from context_search.postgres.store import PostgresStore
 from context_search.services.indexing.vector_rows import plan
 from tests.builders import Workbench, chinese, english
 from tests.steps import SMALL, table_of

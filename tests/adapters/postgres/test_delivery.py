@@ -7,12 +7,12 @@ import json
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
 from context_search.ports.outside import Message
 from context_search.ports.upkeep.deletions import Tombstone
 from context_search.ports.upkeep.sweeps import SweepCounts, SweepCursor
+from context_search.postgres.store import PostgresStore
 from context_search.services.upkeep.cleanup import RemoveDeleted
 from tests.builders import Workbench, count, english
 from tests.steps import table_of

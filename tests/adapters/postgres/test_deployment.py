@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from context_search.adapters.postgres import migrations
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
+from context_search.postgres.store import PostgresStore
 from context_search.services.upkeep.cleanup_report import CleanupReport
 from context_search.services.upkeep.unknown_namespaces import FindUnknownNamespaces
 from testing.in_memory.vectors import DictVectors

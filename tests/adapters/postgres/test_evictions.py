@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Index
+from context_search.postgres.store import PostgresStore
 from tests.builders import Workbench, english, until
 
 NOTHING = ProjectLimits(max_chunks=0, idle_s=3600.0)

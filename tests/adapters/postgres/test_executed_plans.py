@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from context_search.adapters.postgres.pool import BATCH_ROWS
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.system_clock import SystemClock
 from context_search.domain.editing.plans import MAX_PLANNED_TABLES
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.errors import ReplaceStaleError
+from context_search.postgres.store import PostgresStore
 from tests.services.editing.replacing import BusyStore, Desk
 from tests.stack import clear_rows
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.system_clock import SystemClock
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.errors import (
@@ -19,6 +18,7 @@ from context_search.domain.errors import (
     ReplaceStaleError,
     UndoExpiredError,
 )
+from context_search.postgres.store import PostgresStore
 from context_search.services.indexing.node_report import RetryLater
 from tests.services.editing.replacing import SKIP, STORY, Desk
 

@@ -13,8 +13,8 @@ import pytest
 
 from context_search.adapters.postgres.indexing.rebuilds import SIZED_NODES
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.ports.indexing.large_strings import StringPlace
+from context_search.postgres.store import PostgresStore
 from context_search.services.indexing.wanted import read_ahead
 from testing.grown_index import GrownIndex
 from testing.grown_operations import (

@@ -25,7 +25,7 @@ from pathlib import Path
 from dataclasses import replace
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
+from context_search.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.uploads import NewUpload
 from context_search.services.catalog.imports import ImportDocument

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, Table
+from context_search.postgres.store import PostgresStore
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.indexing.enumeration import Limits
 from context_search.services.indexing.outgoing import Deliver, SendingStore

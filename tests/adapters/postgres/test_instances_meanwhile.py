@@ -8,11 +8,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import KeyOwner, McpInstance
 from context_search.domain.errors import NotFoundError
 from context_search.domain.limits import ProjectBounds
 from context_search.ports.store import UnitOfWork
+from context_search.postgres.store import PostgresStore
 from context_search.services.access.authenticate import KeyAuthenticator
 from context_search.services.access.keys import KeyOptions, ManageKeys, add_key
 from context_search.services.access.mcp_instances import ManageBindings, ManageMcps

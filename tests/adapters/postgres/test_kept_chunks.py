@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import ChunkSet, Claim, Index
 from context_search.domain.text.analysis import tokens
 from context_search.ports.searching.keywords import ChunkTokens
+from context_search.postgres.store import PostgresStore
 from tests.builders import Workbench, english
 from tests.stack import eventually
 

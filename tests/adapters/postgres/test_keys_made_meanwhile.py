@@ -9,10 +9,10 @@ from contextlib import closing
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import ApiKey, KeyOwner, NewApiKey
 from context_search.domain.errors import UnauthenticatedError
 from context_search.ports.store import UnitOfWork
+from context_search.postgres.store import PostgresStore
 from testing.postgres_cost import measured
 from tests.builders import Workbench, waits
 from tests.stack import DatabaseFactory, eventually

@@ -8,12 +8,12 @@ import pytest
 
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.searching.keywords import RESCORED
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.errors import DatabaseUnavailableError, KeywordTimeoutError
 from context_search.domain.model import Index, Reach
 from context_search.domain.text.analysis import query_weights
 from context_search.ports.outside import Ranked
 from context_search.ports.searching.words_backlog import Unkeyed
+from context_search.postgres.store import PostgresStore
 from context_search.services.indexing.vector_rows import tokens_of
 from tests.builders import Workbench, count, english, until
 from tests.steps import write_words

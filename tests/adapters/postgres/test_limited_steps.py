@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore, PostgresUnitOfWork
+from context_search.postgres.store import PostgresStore, PostgresUnitOfWork
 from tests.builders import Workbench
 
 _PLANS = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import McpChanges
 from context_search.domain.errors import ContextSearchError
+from context_search.postgres.store import PostgresStore
 from tests.builders import Workbench
 
 

@@ -12,12 +12,12 @@ import pytest
 
 from context_search.adapters.postgres.indexing.nodes import PostgresNodes
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.documents import content_hash
 from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index
 from context_search.domain.orders import IndexNodes
+from context_search.postgres.store import PostgresStore
 from context_search.services.indexing.enumeration import Limits
 from tests.builders import Workbench, english, until
 from tests.steps import table_of

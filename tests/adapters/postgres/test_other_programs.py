@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Scope
+from context_search.postgres.store import PostgresStore
 from context_search.services.indexing.enumeration import Comparer, Limits, compare
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.vector_rows import plan

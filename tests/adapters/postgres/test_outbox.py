@@ -7,10 +7,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore, PostgresUnitOfWork
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
 from context_search.ports.outside import Message
+from context_search.postgres.store import PostgresStore, PostgresUnitOfWork
 from tests.builders import Workbench, count, until
 from tests.steps import table_of
 

@@ -10,11 +10,11 @@ from functools import partial
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.json_text import to_json
 from context_search.domain.model import Index, Table
 from context_search.domain.progress import Progress
 from context_search.ports.upkeep.sweeps import SweepCounts, SweepCursor
+from context_search.postgres.store import PostgresStore
 from tests.builders import Workbench, english
 from tests.steps import SMALL
 from tests.tallies import wrong_tallies

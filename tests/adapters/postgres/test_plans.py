@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.editing.plans import NewPlan, Plan, ReplaceScope
+from context_search.postgres.store import PostgresStore
 from tests.builders import Workbench
 from tests.stack import eventually
 

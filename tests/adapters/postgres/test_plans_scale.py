@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from context_search.adapters.postgres.pool import Database, Transaction
-from context_search.adapters.postgres.store import PostgresStore, PostgresUnitOfWork
 from context_search.domain.editing.plans import (
     NewPlan,
     Plan,
@@ -19,6 +18,7 @@ from context_search.domain.editing.plans import (
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.orders import CarryOutPlan
 from context_search.ports.editing.histories import TableHistory
+from context_search.postgres.store import PostgresStore, PostgresUnitOfWork
 from tests.builders import Workbench
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import Index
 from context_search.domain.progress import IndexStatus, Progress
+from context_search.postgres.store import PostgresStore
 from context_search.services.indexing.enumeration import Limits
 from tests.builders import Workbench, chinese, english
 

@@ -10,10 +10,10 @@ import pytest
 
 from context_search.adapters.postgres.errors import StatementRejectedError
 from context_search.adapters.postgres.pool import Database, Transaction
-from context_search.adapters.postgres.store import PostgresStore, PostgresUnitOfWork
 from context_search.domain.access import Principal
 from context_search.domain.config import Model
 from context_search.domain.model import Reach
+from context_search.postgres.store import PostgresStore, PostgresUnitOfWork
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.outgoing import Deliver, SendingStore
 from context_search.services.indexing.project_index import ProjectIndexes, ProjectIndexStatus

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Index
+from context_search.postgres.store import PostgresStore
 from context_search.services.indexing.vector_rows import plan
 from tests.builders import Workbench, english
 from tests.steps import SMALL

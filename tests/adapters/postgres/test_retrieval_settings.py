@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.errors import ConflictError
 from context_search.domain.retrieval import RetrievalSettings
+from context_search.postgres.store import PostgresStore
 from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
 from tests.builders import Workbench
 

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import Index
+from context_search.postgres.store import PostgresStore
 from context_search.services.indexing.rebuilds import retire_outdated
 from tests.builders import Workbench, until
 from tests.steps import SMALL

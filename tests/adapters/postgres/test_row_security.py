@@ -9,7 +9,6 @@ import pytest
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.errors import StatementRejectedError
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import ALL_PERMISSIONS, KeyOwner, NewApiKey, Token
 from context_search.domain.editing.plans import (
     NewPlan,
@@ -21,6 +20,7 @@ from context_search.domain.model import Reach
 from context_search.domain.uploads import NewUpload
 from context_search.domain.versions import Content
 from context_search.ports.access.idempotency_keys import RequestKey
+from context_search.postgres.store import PostgresStore
 from tests.builders import Workbench, english
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore, PostgresUnitOfWork
 from context_search.domain.config import SearchConfig
 from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Reach, SearchTool, ToolSettings
+from context_search.postgres.store import PostgresStore, PostgresUnitOfWork
 from tests.builders import Workbench, english
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.errors import ConflictError, NotFoundError
+from context_search.postgres.store import PostgresStore
 from context_search.services.catalog.tables import ManageTables
 from tests.builders import Workbench, waits
 from tests.stack import eventually

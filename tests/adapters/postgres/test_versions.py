@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.editing.pieces import cut, packed
 from context_search.domain.errors import (
     CommitUnknownError,
@@ -22,6 +21,7 @@ from context_search.domain.errors import (
 from context_search.domain.versions import Content, HistoryLimits, Origin
 from context_search.ports.editing.histories import TableHistory
 from context_search.ports.editing.versions import Pruned
+from context_search.postgres.store import PostgresStore
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.editing.versions import ManageVersions, find_version, text_of
 from tests.builders import Workbench

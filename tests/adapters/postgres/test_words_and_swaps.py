@@ -8,12 +8,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresUnitOfWork
 from context_search.adapters.system_clock import SystemClock
 from context_search.domain.errors import VectorStoreUnavailableError
 from context_search.domain.model import ChunkSet, Claim
 from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.outside import Legs
+from context_search.postgres.store import PostgresUnitOfWork
 from context_search.services.indexing.use_index import IndexUse
 from context_search.services.indexing.vector_rows import tokens_of
 from context_search.services.searching.search import searcher

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import pointer_sha256
@@ -15,6 +14,7 @@ from context_search.domain.json_text import to_json
 from context_search.domain.model import ChunkSet, Claim, Index, Project, SearchTool, Table
 from context_search.ports.outside import Message
 from context_search.ports.upkeep.deletions import Tombstone
+from context_search.postgres.store import PostgresStore
 from context_search.services.indexing.enumeration import Limits, enumerate_index
 from testing.in_memory.catalog import MemoryTables
 from testing.in_memory.clock import ManualClock

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.bootstrap import Parts
@@ -19,6 +18,7 @@ from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.model import Scope
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.ports.outside import Deadline, Embedder, Message, Queue
+from context_search.postgres.store import PostgresStore
 from context_search.services.catalog.tools import NewSearchTool
 from context_search.services.editing.keep_plans import keep_plans
 from context_search.services.editing.preview import AskedReplacement, PreviewLimits

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.system_clock import SystemClock
 from context_search.domain.editing.plans import Choice, Plan
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.model import Table
+from context_search.postgres.store import PostgresStore
 from tests.profile import examples
 from tests.services.editing.replacing import Desk
 from tests.services.editing.trees import TEXTS, WORDS, spliced

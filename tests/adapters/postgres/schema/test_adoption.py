@@ -14,7 +14,7 @@ import pytest
 from context_search.adapters.postgres import migrations
 from context_search.adapters.postgres.migrations import MigrationError
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
+from context_search.postgres.store import PostgresStore
 from tests.adapters.postgres.schema.catalogue import Catalogue, catalogue, run
 from tests.adopter import ROWS, SCHEMA, STRANGERS
 from tests.builders import Workbench, english
