@@ -9,61 +9,72 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from context_search.adapters.postgres.catalog.tools import tool_statement
-from context_search.adapters.postgres.indexing.indexes import project_statement
-from context_search.adapters.postgres.indexing.node_counts import moving_statement
-from context_search.adapters.postgres.pool import Database, Transaction
-from context_search.adapters.postgres.searching.live_chunks import chunks_statement
-from context_search.domain.orders import Order
-from context_search.ports.outside import Deadline
+from context_search.catalog.sql.tools import tool_statement
+from context_search.core.messages import Order
+from context_search.indexing.sql.indexes import project_statement
+from context_search.indexing.sql.node_counts import moving_statement
+from context_search.integrations.ports import Deadline
+from context_search.postgres.pool import Database, Transaction
+from context_search.searching.sql.live_chunks import chunks_statement
 
 if TYPE_CHECKING:
-    from context_search.adapters.postgres.access.idempotency_keys import PostgresIdempotencyKeys
-    from context_search.adapters.postgres.access.keys import PostgresKeys
-    from context_search.adapters.postgres.access.mcp_instances import PostgresMcpInstances
-    from context_search.adapters.postgres.catalog.judged_sets import PostgresJudgedSets
-    from context_search.adapters.postgres.catalog.outlines import PostgresOutlines
-    from context_search.adapters.postgres.catalog.projects import PostgresProjects
-    from context_search.adapters.postgres.catalog.tables import PostgresTables
-    from context_search.adapters.postgres.catalog.tools import PostgresTools
-    from context_search.adapters.postgres.catalog.uploads import PostgresUploads
-    from context_search.adapters.postgres.editing.histories import PostgresHistories
-    from context_search.adapters.postgres.editing.history_settings import PostgresHistorySettings
-    from context_search.adapters.postgres.editing.plans import PostgresPlans
-    from context_search.adapters.postgres.editing.versions import PostgresVersions
-    from context_search.adapters.postgres.indexing.calibrations import PostgresCalibrations
-    from context_search.adapters.postgres.indexing.chunks import PostgresChunks
-    from context_search.adapters.postgres.indexing.comparisons import PostgresComparisons
-    from context_search.adapters.postgres.indexing.evictions import PostgresEvictions
-    from context_search.adapters.postgres.indexing.indexes import PostgresIndexes
-    from context_search.adapters.postgres.indexing.large_strings import PostgresLargeStrings
-    from context_search.adapters.postgres.indexing.node_counts import PostgresNodeCounts
-    from context_search.adapters.postgres.indexing.nodes import PostgresNodes
-    from context_search.adapters.postgres.indexing.outbox import PostgresOutbox
-    from context_search.adapters.postgres.indexing.quotas import PostgresQuotas
-    from context_search.adapters.postgres.indexing.rebuilds import PostgresRebuilds
-    from context_search.adapters.postgres.indexing.sections import PostgresSections
-    from context_search.adapters.postgres.searching.keywords import PostgresKeywords
-    from context_search.adapters.postgres.searching.live_chunks import PostgresLiveChunks
-    from context_search.adapters.postgres.searching.permits import PostgresPermits
-    from context_search.adapters.postgres.searching.project_settings import PostgresProjectSettings
-    from context_search.adapters.postgres.searching.rankings import PostgresRankings
-    from context_search.adapters.postgres.searching.words_backlog import PostgresWordsBacklog
-    from context_search.adapters.postgres.upkeep.agenda import PostgresAgenda
-    from context_search.adapters.postgres.upkeep.cleanup_runs import PostgresCleanupRuns
-    from context_search.adapters.postgres.upkeep.deletions import PostgresDeletions
-    from context_search.adapters.postgres.upkeep.gauges import PostgresGauges
-    from context_search.adapters.postgres.upkeep.health import PostgresHealth
-    from context_search.adapters.postgres.upkeep.ledger import PostgresLedger
-    from context_search.adapters.postgres.upkeep.removals import PostgresRemovals
-    from context_search.adapters.postgres.upkeep.sweeps import PostgresSweeps
-    from context_search.ports.searching.live_chunks import Reading
+    from context_search.access.sql.idempotency_keys import PostgresIdempotencyKeys
+    from context_search.access.sql.keys import PostgresKeys
+    from context_search.agents.sql.mcp_instances import PostgresMcpInstances
+    from context_search.budgets.sql.ledger import PostgresLedger
+    from context_search.budgets.sql.permits import PostgresPermits
+    from context_search.catalog.sql.histories import PostgresHistories
+    from context_search.catalog.sql.history_settings import PostgresHistorySettings
+    from context_search.catalog.sql.judged_sets import PostgresJudgedSets
+    from context_search.catalog.sql.outlines import PostgresOutlines
+    from context_search.catalog.sql.projects import PostgresProjects
+    from context_search.catalog.sql.tables import PostgresTables
+    from context_search.catalog.sql.tools import PostgresTools
+    from context_search.catalog.sql.uploads import PostgresUploads
+    from context_search.catalog.sql.versions import PostgresVersions
+    from context_search.indexing.sql.calibrations import PostgresCalibrations
+    from context_search.indexing.sql.chunks import PostgresChunks
+    from context_search.indexing.sql.comparisons import PostgresComparisons
+    from context_search.indexing.sql.evictions import PostgresEvictions
+    from context_search.indexing.sql.indexes import PostgresIndexes
+    from context_search.indexing.sql.large_strings import PostgresLargeStrings
+    from context_search.indexing.sql.node_counts import PostgresNodeCounts
+    from context_search.indexing.sql.nodes import PostgresNodes
+    from context_search.indexing.sql.outbox import PostgresOutbox
+    from context_search.indexing.sql.quotas import PostgresQuotas
+    from context_search.indexing.sql.rebuilds import PostgresRebuilds
+    from context_search.indexing.sql.sections import PostgresSections
+    from context_search.indexing.sql.words_backlog import PostgresWordsBacklog
+    from context_search.maintenance.sql.cleanup_runs import PostgresCleanupRuns
+    from context_search.maintenance.sql.deletions import PostgresDeletions
+    from context_search.maintenance.sql.gauges import PostgresGauges
+    from context_search.maintenance.sql.health import PostgresHealth
+    from context_search.maintenance.sql.removals import PostgresRemovals
+    from context_search.maintenance.sql.schedule import PostgresSchedule
+    from context_search.maintenance.sql.sweeps import PostgresSweeps
+    from context_search.searching.ports.live_chunks import Reading
+    from context_search.searching.sql.keywords import PostgresKeywords
+    from context_search.searching.sql.live_chunks import PostgresLiveChunks
+    from context_search.searching.sql.project_settings import PostgresProjectSettings
+    from context_search.searching.sql.rankings import PostgresRankings
+    from context_search_editing.sql.plans import PostgresPlans
 
 REPOSITORIES = {
-    "access": ("idempotency_keys", "keys", "mcp_instances"),
-    "catalog": ("judged_sets", "outlines", "projects", "tables", "tools", "uploads"),
-    "editing": ("histories", "history_settings", "plans", "versions"),
-    "indexing": (
+    "context_search.access": ("idempotency_keys", "keys"),
+    "context_search.agents": ("mcp_instances",),
+    "context_search.budgets": ("ledger", "permits"),
+    "context_search.catalog": (
+        "histories",
+        "history_settings",
+        "judged_sets",
+        "outlines",
+        "projects",
+        "tables",
+        "tools",
+        "uploads",
+        "versions",
+    ),
+    "context_search.indexing": (
         "calibrations",
         "chunks",
         "comparisons",
@@ -76,27 +87,21 @@ REPOSITORIES = {
         "quotas",
         "rebuilds",
         "sections",
-    ),
-    "searching": (
-        "keywords",
-        "live_chunks",
-        "permits",
-        "project_settings",
-        "rankings",
         "words_backlog",
     ),
-    "upkeep": (
-        "agenda",
+    "context_search.searching": ("keywords", "live_chunks", "project_settings", "rankings"),
+    "context_search.maintenance": (
         "cleanup_runs",
         "deletions",
         "gauges",
         "health",
-        "ledger",
         "removals",
+        "schedule",
         "sweeps",
     ),
+    "context_search_editing": ("plans",),
 }
-"""Names of the repositories by their rooms: ``PostgresKeys`` lies in ``access/keys.py``."""
+"""Names of the repositories by package: ``PostgresKeys`` is in ``access/sql/keys.py``."""
 
 
 class PostgresUnitOfWork:
@@ -136,7 +141,7 @@ class PostgresUnitOfWork:
     project_settings: PostgresProjectSettings
     rankings: PostgresRankings
     words_backlog: PostgresWordsBacklog
-    agenda: PostgresAgenda
+    schedule: PostgresSchedule
     cleanup_runs: PostgresCleanupRuns
     deletions: PostgresDeletions
     gauges: PostgresGauges
@@ -202,9 +207,9 @@ class PostgresStore:
 @cache
 def _repository(name: str) -> Callable[[Transaction], object]:
     """Loads a repository's class; raises AttributeError where there is none of that name."""
-    for room, names in REPOSITORIES.items():
+    for package, names in REPOSITORIES.items():
         if name in names:
-            module = import_module(f"context_search.adapters.postgres.{room}.{name}")
+            module = import_module(f"{package}.sql.{name}")
             class_name = "".join(word.capitalize() for word in name.split("_"))
             return getattr(module, f"Postgres{class_name}")  # type: ignore[no-any-return]
     raise AttributeError(name)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from context_search.domain.access import Principal
-from context_search.domain.editing.plans import MAX_ATOMIC_BYTES, Plan, PlannedTable
-from context_search.domain.model import Table
-from context_search.domain.versions import Version
+from context_search.catalog.rules.versions import Version
+from context_search.core.callers import Principal
+from context_search.core.model import Table
+from context_search_editing.rules.plans import MAX_ATOMIC_BYTES, Plan, PlannedTable
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import LONG, Place, indexed
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from context_search.domain.versions import HistoryLimits
-from context_search.ports.outside import Message
+from context_search.catalog.rules.versions import HistoryLimits
+from context_search.integrations.ports import Message
 from tests.builders import until
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.gate import Point

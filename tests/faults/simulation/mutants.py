@@ -7,8 +7,8 @@ catches the mutant (``record.py``), ``within`` how many to try when the code has
 from __future__ import annotations
 
 from tests.faults.simulation import faulty_limits as limits
+from tests.faults.simulation import faulty_messages as orders
 from tests.faults.simulation import faulty_nodes as nodes
-from tests.faults.simulation import faulty_orders as orders
 from tests.faults.simulation import faulty_plans as plans
 from tests.faults.simulation import faulty_rows as rows
 from tests.faults.simulation import faulty_steps as steps
