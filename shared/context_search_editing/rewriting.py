@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-from context_search.catalog.rules.uploads import MAX_UPLOAD_BYTES
 from context_search.core.documents import parse_exact, strings_at
 from context_search.core.errors import InvalidDocumentError, InvalidInputError
 from context_search.core.json_pointer import resolve, split
 from context_search.core.json_text import fits, to_json
+from context_search.core.limits import MAX_UPLOAD_BYTES
 from context_search.core.model import Table
 from context_search.store import UnitOfWork
 from context_search_editing.find_edits import Replacer, with_strings

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_search.catalog.rules.uploads import MAX_INLINE_BYTES, Upload
+from context_search.catalog.rules.uploads import Upload
 from context_search.core.errors import ConflictError, DocumentTooLargeError
 from context_search.core.json_text import to_json
+from context_search.core.limits import MAX_INLINE_BYTES
 from context_search.core.model import Table
 from tests.catalog.history import Editing, told
 from tests.profile import examples

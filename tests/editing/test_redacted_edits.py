@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_search.searching.rules.retrieval import SENSITIVE_KINDS
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 from context_search_editing.rules.edits import Edit, ShownEdit, shown_edits
 from context_search_editing.rules.redacted_edits import redacted
 

@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 
 from context_search.core.model import HydratedChunk
 from context_search.searching.retrieve import EXTENT_CHARS, read_sources
-from context_search.searching.rules.retrieval import (
-    SENSITIVE_KINDS,
-    RetrievalSettings,
-    SensitiveKind,
-)
+from context_search.searching.rules.retrieval import RetrievalSettings
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS, SensitiveKind
 from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.rows import ChunkRow, Rows, SetRow
 from tests.builders import english

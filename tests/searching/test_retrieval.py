@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from context_search.searching.rules.retrieval import SENSITIVE_KINDS, RetrievalSettings
+from context_search.searching.rules.retrieval import RetrievalSettings
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 
 
 @pytest.mark.parametrize(

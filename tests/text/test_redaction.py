@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.searching.rules.retrieval import SENSITIVE_KINDS
 from context_search.text.redaction import Excerpt, Replacement, Shown, placeholder
 from context_search.text.sensitive import find_sensitive
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 
 TEXT = "Ring 13812345678 or write to foo@bar.com today."
 

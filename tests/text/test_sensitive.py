@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.searching.rules.retrieval import SENSITIVE_KINDS
 from context_search.text.sensitive import find_sensitive
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 from context_search.text.sensitive.spans import ReadText
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"

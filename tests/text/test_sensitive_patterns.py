@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from context_search.searching.rules.retrieval import SENSITIVE_KINDS
 from context_search.text import sensitive
 from context_search.text.sensitive import find_sensitive
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 from context_search.text.sensitive.spans import ReadText
 
 # The parser of ``re``; it has no public name.

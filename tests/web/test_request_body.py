@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from fastapi import APIRouter
 
-from context_search.catalog.rules.uploads import MAX_INLINE_BYTES
+from context_search.core.limits import MAX_INLINE_BYTES
 from context_search.web.app import http_app
 from context_search.web.openapi import contract
 from context_search.web.request_body import BODY_BYTES, QUESTION_BYTES, SIGN_IN_BYTES

@@ -11,12 +11,7 @@ from context_search.budgets.bounds import check_growth
 from context_search.budgets.exclusive import alone
 from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.document_text import document_text
-from context_search.catalog.rules.uploads import (
-    MAX_UPLOAD_BYTES,
-    Upload,
-    import_memory,
-    longest_document,
-)
+from context_search.catalog.rules.uploads import Upload, import_memory, longest_document
 from context_search.catalog.versions import find_version, text_of
 from context_search.core.errors import (
     AttemptsExhaustedError,
@@ -28,7 +23,7 @@ from context_search.core.errors import (
     InvalidDocumentError,
     NotFoundError,
 )
-from context_search.core.limits import ProjectBounds
+from context_search.core.limits import MAX_UPLOAD_BYTES, ProjectBounds
 from context_search.core.model import Table
 from context_search.integrations.ports import Objects
 from context_search.store import Store, UnitOfWork

@@ -16,8 +16,6 @@ from context_search.core.model import Index
 from context_search.indexing.ports.large_strings import LargeString, StringsBelow
 from context_search.store import Store, UnitOfWork
 
-MAX_WINDOW = 100_000
-"""Maximum length of a window of a string, in code points."""
 MAX_CHILDREN = 200
 """Maximum number of children on a page."""
 LOOKED_AT = 1_000

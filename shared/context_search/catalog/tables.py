@@ -9,7 +9,6 @@ from context_search.access.keys import KeyOptions, ShownKey, add_key
 from context_search.access.lookup import live_table
 from context_search.budgets.bounds import check_bound, check_growth
 from context_search.catalog.record_versions import RecordVersions
-from context_search.catalog.rules.uploads import MAX_INLINE_BYTES, MAX_UPLOAD_BYTES
 from context_search.catalog.rules.versions import Origin, Overwritten
 from context_search.core.callers import Internal, KeyOwner, Principal
 from context_search.core.documents import check_depth, merge_patch, number_padding, parse_exact
@@ -22,7 +21,7 @@ from context_search.core.errors import (
 from context_search.core.json_number import MAX_GROWTH
 from context_search.core.json_pointer import remove_value, replace_value, resolve, split
 from context_search.core.json_text import fits, to_json
-from context_search.core.limits import ProjectBounds
+from context_search.core.limits import MAX_INLINE_BYTES, MAX_UPLOAD_BYTES, ProjectBounds
 from context_search.core.model import Project, Table
 from context_search.store import Store, UnitOfWork
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from context_search.access.lookup import live_table
 from context_search.budgets.bounds import check_bound
-from context_search.catalog.rules.uploads import CONTENT_TYPES, MAX_UPLOAD_BYTES, NewUpload, Upload
+from context_search.catalog.rules.uploads import CONTENT_TYPES, NewUpload, Upload
 from context_search.core.callers import Principal
 from context_search.core.errors import (
     ConflictError,
@@ -15,7 +15,7 @@ from context_search.core.errors import (
     TooManyUploadsError,
     UploadMissingError,
 )
-from context_search.core.limits import ProjectBounds
+from context_search.core.limits import MAX_UPLOAD_BYTES, ProjectBounds
 from context_search.core.messages import ImportUpload
 from context_search.integrations.ports import Objects, SignedPut
 from context_search.store import Store, UnitOfWork

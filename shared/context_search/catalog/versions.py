@@ -8,7 +8,7 @@ from context_search.access.lookup import live_table
 from context_search.budgets.bounds import check_growth
 from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.pieces import joined
-from context_search.catalog.rules.uploads import MAX_INLINE_BYTES, NewUpload, Upload
+from context_search.catalog.rules.uploads import NewUpload, Upload
 from context_search.catalog.rules.versions import (
     MAX_LABELS,
     MAX_READ_BYTES,
@@ -27,7 +27,7 @@ from context_search.core.errors import (
 )
 from context_search.core.json_pointer import resolve, split
 from context_search.core.json_text import fits, to_json
-from context_search.core.limits import ProjectBounds
+from context_search.core.limits import MAX_INLINE_BYTES, ProjectBounds
 from context_search.core.messages import ImportUpload
 from context_search.core.model import Table
 from context_search.core.pages import PAGE, Page, page_of

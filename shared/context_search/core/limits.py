@@ -9,6 +9,11 @@ from typing import Literal
 BYTES_PER_NUMBER = 4
 LONGEST_RETRY_S = 43_200.0
 """Maximum pause before a retry, in seconds. SQS cannot hide a message for longer."""
+MAX_INLINE_BYTES = 6_000_000
+"""Maximum bytes of a body and of an answer."""
+MAX_UPLOAD_BYTES = 250_000_000
+MAX_WINDOW = 100_000
+"""Maximum length of a window of a string, in code points."""
 
 
 MANAGEMENT_POOL = "management"

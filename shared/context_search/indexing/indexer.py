@@ -31,13 +31,13 @@ from context_search.indexing.node_report import (
     is_passing,
     pause_s,
 )
+from context_search.indexing.ports.words_backlog import ChunkTokens
 from context_search.indexing.vector_rows import (
     chunk_tokens,
     plan,
     vector_rows,
 )
 from context_search.integrations.ports import Clock, Deadline, VectorRow, VectorStore
-from context_search.searching.ports.keywords import ChunkTokens
 from context_search.store import Store
 
 Plans = Mapping[Claim, Sequence[PlannedChunk]]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from context_search.core.model import HydratedChunk
 from context_search.searching.retrieve import read_sources
-from context_search.searching.rules.retrieval import SensitiveKind
 from context_search.store import Store
 from context_search.text.redaction import Excerpt
+from context_search.text.sensitive.kinds import SensitiveKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from context_search.searching.rules.retrieval import SensitiveKind
 from context_search.text.sensitive import Sensitive, find_sensitive, united
+from context_search.text.sensitive.kinds import SensitiveKind
 from context_search.text.sensitive.spans import ReadText
 
 

@@ -20,7 +20,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from context_search.catalog.rules.uploads import MAX_INLINE_BYTES
 from context_search.core.documents import MAX_DEPTH, parse_json
 from context_search.core.errors import (
     ContextSearchError,
@@ -28,6 +27,7 @@ from context_search.core.errors import (
     PayloadTooLargeError,
     UnsupportedMediaTypeError,
 )
+from context_search.core.limits import MAX_INLINE_BYTES
 from context_search.web.callers import credential_checks
 
 BODY_BYTES = 64_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from context_search.searching.rules.retrieval import SensitiveKind
 from context_search.text.redaction import excerpt_of
+from context_search.text.sensitive.kinds import SensitiveKind
 from context_search.text.sensitive.spans import ReadText
 from context_search_editing.rules.edits import SURROUNDING_CHARS, ShownEdit
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
-from context_search.searching.rules.retrieval import SENSITIVE_KINDS
 from context_search.text.plain_text import hidden_character
 from context_search.text.sensitive import find_sensitive
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 from context_search_editing.rules.edits import Edit, StringEdits
 from context_search_editing.rules.plans import Warning  # noqa: A004 - the word of the API
 from context_search_editing.rules.replacing import ReplaceRequest

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from context_search.core.model import ChunkSet, Index, Project
-from context_search.indexing.ports.words_backlog import TEXTS_ABOVE, WORDS_WAIT_S, Unkeyed
+from context_search.indexing.ports.words_backlog import (
+    TEXTS_ABOVE,
+    WORDS_WAIT_S,
+    ChunkTokens,
+    Unkeyed,
+)
 from context_search.indexing.vector_rows import tokens_of
-from context_search.searching.ports.keywords import ChunkTokens
 from context_search.text.keywords import keyword_tokens, trails
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from context_search.searching.rules.retrieval import SENSITIVE_KINDS
 from context_search.text.sensitive import Sensitive, find_sensitive
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 
 _SECRET = re.compile(r"⟦(\w+)\|(.*?)⟧", re.DOTALL)
 

@@ -9,11 +9,9 @@ from fastapi import APIRouter
 
 from context_search import __version__
 from context_search.access.whoami import Identity, WhoAmI
-from context_search.catalog.outline import MAX_WINDOW
-from context_search.catalog.rules.uploads import MAX_INLINE_BYTES
 from context_search.core.callers import ApiKey, Permission, in_order
 from context_search.core.config import Model
-from context_search.core.limits import ProjectLimits
+from context_search.core.limits import MAX_INLINE_BYTES, MAX_WINDOW, ProjectLimits
 from context_search.web.callers import AnyScope, part
 from context_search.web.fields import (
     MAX_POINTER,

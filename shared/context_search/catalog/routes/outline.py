@@ -11,7 +11,6 @@ from pydantic import Field, JsonValue, model_validator
 
 from context_search.catalog.outline import (
     MAX_CHILDREN,
-    MAX_WINDOW,
     ChildrenWanted,
     Only,
     OutlinedChild,
@@ -20,6 +19,7 @@ from context_search.catalog.outline import (
 from context_search.catalog.ports.outlines import ValueKind
 from context_search.core.callers import Principal
 from context_search.core.errors import CursorInvalidError
+from context_search.core.limits import MAX_WINDOW
 from context_search.core.progress import NodeState
 from context_search.indexing.ports.large_strings import LargeString
 from context_search.indexing.routes.search_index import LastErrorAnswer

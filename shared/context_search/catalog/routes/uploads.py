@@ -10,14 +10,9 @@ from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
 
 from context_search.access.routes.idempotency import Once
-from context_search.catalog.rules.uploads import (
-    MAX_UPLOAD_BYTES,
-    NewUpload,
-    Upload,
-    UploadFormat,
-    UploadState,
-)
+from context_search.catalog.rules.uploads import NewUpload, Upload, UploadFormat, UploadState
 from context_search.catalog.uploads import URL_LIVES_S, ManageUploads
+from context_search.core.limits import MAX_UPLOAD_BYTES
 from context_search.integrations.ports import SignedPut
 from context_search.web.callers import MayManage, TableId, part
 from context_search.web.fields import (

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from context_search.catalog.rules.versions import Cause, Origin
+from context_search.core.limits import MAX_UPLOAD_BYTES
 
 UploadFormat = Literal["json", "jsonl"]
 UploadState = Literal["pending", "importing", "done", "failed"]
@@ -16,8 +17,6 @@ CONTENT_TYPES: Mapping[UploadFormat, str] = {
     "json": "application/json",
     "jsonl": "application/x-ndjson",
 }
-MAX_INLINE_BYTES = 6_000_000
-MAX_UPLOAD_BYTES = 250_000_000
 MEMORY_A_BYTE = 6
 """Bytes of memory that the import takes for each byte of a JSON document: measured with many small
 records.

@@ -14,8 +14,8 @@ from context_search.catalog.ports.outlines import (
     ChildValue,
     TextWindow,
 )
-from context_search.catalog.sql.tables import PART, cuts_of
 from context_search.core.json_pointer import split
+from context_search.postgres.json_text import PART, cuts_of
 from context_search.postgres.pool import Transaction
 from context_search.postgres.visible_rows import TABLE_IS_THERE, TABLE_OF_CALLER
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -15,49 +14,20 @@ from context_search.catalog.ports.tables import (
     TablePage,
 )
 from context_search.catalog.rules.versions import BY_SQL, Origin
-from context_search.core.errors import DocumentTooLargeError, NotFoundError
+from context_search.core.errors import NotFoundError
 from context_search.core.model import Table
+from context_search.postgres.json_text import (
+    NUMBERS_OF_DATA,
+    NUMBERS_OF_VALUE,
+    PART,
+    READABLE,
+    cuts_of,
+    text_of,
+)
 from context_search.postgres.pool import Transaction
+from context_search.postgres.table_lock import lock_table
 from context_search.postgres.visible_rows import LIVE, TABLE_IS_THERE, TABLE_OF_CALLER
 
-# Postgres keeps ``1e-999`` in twelve bytes and writes it in a thousand: 6 MB of such numbers are a
-# text of 820 MB, which takes a backend to 2.4 GB only to count its bytes. Our border lets no such
-# document in; a program that writes ``data`` by SQL might.
-MAX_NUMBERS_BYTES = 256_000_000
-"""Maximum bytes of a document's numbers as text: a whole upload, and what they may grow by."""
-# 2 kB cannot come to that, unless compressed: 7,000 times 1e131071 take less, and 917 MB as text.
-# An array, because jsonb_path_query takes time that grows with the square of what it finds. An
-# eighth of the memory of the whole text. Not below 5,000 levels: what follows a path calls itself
-# for each.
-_NUMBERS = """
-    CASE WHEN pg_column_size({value}) < 2000 AND pg_column_compression({value}) IS NULL
-    THEN 0 ELSE (
-        SELECT COALESCE(sum(octet_length(number)), 0)
-        FROM jsonb_array_elements_text(jsonb_path_query_array(
-            {value}, 'strict $.**{{0 to 5000}} ? (@.type() == "number")')) AS numbers (number))
-    END
-"""
-NUMBERS_OF_DATA = _NUMBERS.format(value="data")
-"""SQL for the bytes of the numbers of ``data`` as text; 0 where there can only be few."""
-NUMBERS_OF_VALUE = _NUMBERS.format(value="value")
-"""SQL for the bytes of the numbers of ``value`` as text."""
-READABLE = f"""
-    CASE WHEN {NUMBERS_OF_DATA} <= {MAX_NUMBERS_BYTES} THEN CAST(data AS text) END,
-    data IS NOT NULL
-"""
-"""Columns for ``text_of``."""
-# What C's strtol takes for a number, but no index of RFC 6901 is.
-_NO_INDEX = re.compile(r"(?!(?:0|[1-9][0-9]*)\Z)[ \t\n\v\f\r]*[+-]?[0-9]+\Z")
-# ``#>`` takes more for an index of an array than a JSON pointer does.
-# ``OFFSET 0``: each is computed once, and not written down as a materialized CTE of megabytes is.
-PART = f"""(
-        SELECT revision, pg_column_size(data) AS stored,
-               COALESCE(data, 'null') #> CAST(:path AS text[]) AS value
-        FROM context_table WHERE id = :table AND {TABLE_OF_CALLER} AND NOT EXISTS (
-            SELECT FROM unnest(CAST(:cuts AS int[])) AS cut
-            WHERE jsonb_typeof(data #> trim_array(CAST(:path AS text[]), cut)) = 'array')
-        OFFSET 0) AS part
-"""
 # For the trigger that adds the version of the new revision.
 _TOLD = "set_config('context_search.origin', :origin, true) AS told"
 # An owner's column may be without a time zone.
@@ -199,34 +169,7 @@ class PostgresTables:
         return int(count)
 
     def lock(self, table_id: int, *, with_project: bool = False) -> int | None:
-        # Two transactions may share the row lock; only one at a time may compare an index.
-        # Fifty who create tools of one table take turns; a request has 29 seconds for it. What
-        # the transaction locks afterwards is waited for as long as usual.
-        [[usual, _]] = self.tx.run(
-            "SELECT current_setting('lock_timeout'), set_config('lock_timeout', '9s', true)"
-        )
-        self.tx.run(
-            "SELECT pg_advisory_xact_lock(hashtextextended('context_search.table', :table))",
-            table=table_id,
-        )
-        self.tx.run("SELECT set_config('lock_timeout', :usual, true)", usual=usual)
-        if with_project:
-            self.tx.run(
-                f"""
-                SELECT FROM project WHERE id = (
-                    SELECT project_id FROM context_table
-                    WHERE id = :table AND {TABLE_OF_CALLER}) FOR KEY SHARE
-                """,
-                table=table_id,
-            )
-        rows = self.tx.run(
-            f"""
-            SELECT revision FROM context_table
-            WHERE id = :table AND {TABLE_OF_CALLER} AND {TABLE_IS_THERE} FOR SHARE
-            """,
-            table=table_id,
-        )
-        return int(rows[0][0]) if rows else None
+        return lock_table(self.tx, table_id, with_project=with_project)
 
     def size(self, table_id: int) -> int:
         """Of a document that is large even when compressed it is that size."""
@@ -338,19 +281,3 @@ class PostgresTables:
 
 def _told(origin: Origin, table_id: int | None) -> str:
     return json.dumps({"table_id": table_id, **asdict(origin)})
-
-
-def text_of(text: str | None, has_document: bool) -> str:  # noqa: FBT001  a column
-    """Returns the JSON text of a document. Raises DocumentTooLargeError for what has none."""
-    if text is not None:
-        return text
-    if has_document:
-        raise DocumentTooLargeError(
-            f"the numbers of the document, written out, are over {MAX_NUMBERS_BYTES} bytes"
-        )
-    return "null"
-
-
-def cuts_of(path: Sequence[str]) -> list[int]:
-    """Returns the parameter ``cuts`` of ``PART``."""
-    return [len(path) - at for at, token in enumerate(path) if _NO_INDEX.match(token)]

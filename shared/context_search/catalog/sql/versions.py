@@ -15,12 +15,9 @@ from context_search.catalog.rules.versions import (
     Overwritten,
     Version,
 )
-from context_search.catalog.sql.tables import (
-    MAX_NUMBERS_BYTES,
-    NUMBERS_OF_DATA,
-)
 from context_search.core.errors import NotFoundError
 from context_search.core.model import Table
+from context_search.postgres.json_text import MAX_NUMBERS_BYTES, NUMBERS_OF_DATA
 from context_search.postgres.pool import BATCH_BYTES, Transaction
 from context_search.postgres.visible_rows import TABLE_IS_THERE, TABLE_OF_CALLER
 

@@ -10,6 +10,14 @@ from context_search.core.model import Index
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkTokens:
+    """The tokens of one chunk, in order, with repetitions."""
+
+    chunk_id: int
+    tokens: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class UnkeyedChunk:
     """A chunk whose tokens are not kept: where it is in the text around it, in code points."""
 

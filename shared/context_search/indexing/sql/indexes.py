@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_search.catalog.sql.tables import PostgresTables
 from context_search.core.config import IndexConfig
 from context_search.core.ids import generation_namespace, table_namespace
 from context_search.core.model import Generation, Index, IndexCalibration
 from context_search.postgres.pool import Transaction
 from context_search.postgres.session import Statement
+from context_search.postgres.table_lock import lock_table
 from context_search.postgres.visible_rows import TOOL_IS_THERE, project_is_there
 
 INDEX_COLUMNS = """
@@ -145,7 +145,7 @@ class PostgresIndexes:
     def lock(self, index: Index) -> bool:
         """A table's lock is that of all its indexes."""
         if index.table_id is not None:
-            return PostgresTables(self.tx).lock(index.table_id) is not None
+            return lock_table(self.tx, index.table_id) is not None
         self.tx.run(f"SELECT pg_advisory_xact_lock({_LOCK})", index=index.id)
         return bool(self.tx.run("SELECT FROM search_index WHERE id = :index", index=index.id))
 

@@ -10,14 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import sub
 
-from context_search.catalog.sql.tables import (
-    MAX_NUMBERS_BYTES,
-    NUMBERS_OF_DATA,
-    READABLE,
-    text_of,
-)
 from context_search.core.model import Index
 from context_search.indexing.ports.sections import ComparedSection, Section, SectionChanges
+from context_search.postgres.json_text import MAX_NUMBERS_BYTES, NUMBERS_OF_DATA, READABLE, text_of
 from context_search.postgres.pool import Transaction, bulk
 from context_search.postgres.visible_rows import TABLE_OF_CALLER
 

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from context_search.core.model import Index, Reach
+from context_search.indexing.ports.words_backlog import ChunkTokens
 from context_search.integrations.ports import Ranked
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkTokens:
-    """The tokens of one chunk, in order, with repetitions."""
-
-    chunk_id: int
-    tokens: Sequence[str]
 
 
 class Keywords(Protocol):

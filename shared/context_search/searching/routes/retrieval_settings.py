@@ -10,12 +10,8 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from context_search.searching.retrieval_settings import ManageRetrievalSettings
-from context_search.searching.rules.retrieval import (
-    SENSITIVE_KINDS,
-    RetrievalSettings,
-    SensitiveKind,
-    StoredSettings,
-)
+from context_search.searching.rules.retrieval import RetrievalSettings, StoredSettings
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS, SensitiveKind
 from context_search.web.callers import MayManage, MayRead, ProjectId, part
 from context_search.web.fields import (
     Answer,

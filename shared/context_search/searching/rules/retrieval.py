@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from context_search.ranking.search import QuestionLimits
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS, SensitiveKind
 
-SensitiveKind = Literal["key", "email", "id_card", "iban", "bank_card", "ssn", "phone"]
-# Where finds overlap, the kind that stands first names the whole.
-SENSITIVE_KINDS: tuple[SensitiveKind, ...] = get_args(SensitiveKind)
 DropReason = Literal["over_budget", "after_over_budget"]
 # The kinds that there were before settings told "all" from a choice.
 

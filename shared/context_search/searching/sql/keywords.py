@@ -19,11 +19,11 @@ from typing import Any
 from context_search.core.errors import KeywordTimeoutError
 from context_search.core.ids import ancestor_keys, scope_key
 from context_search.core.model import Index, Reach
+from context_search.indexing.ports.words_backlog import ChunkTokens
 from context_search.integrations.ports import Ranked
 from context_search.postgres.errors import PostgresUnavailableError
 from context_search.postgres.pool import Transaction, bulk
 from context_search.ranking.bm25 import K1, B, idf
-from context_search.searching.ports.keywords import ChunkTokens
 from context_search.searching.sql.keyword_ranking import (
     COUNTED_MATCHES,
     MOST_MATCHES,

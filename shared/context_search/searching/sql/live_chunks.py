@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from context_search.catalog.sql.tables import READABLE, text_of
 from context_search.core.documents import content_hash, parse_fielded, parse_stored
 from context_search.core.errors import InvalidDocumentError
 from context_search.core.filters import (
@@ -27,6 +26,7 @@ from context_search.core.json_pointer import resolve, split
 from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
 from context_search.core.named_tuples import maker_of
 from context_search.indexing.sql.chunks import ACKNOWLEDGED
+from context_search.postgres.json_text import READABLE, text_of
 from context_search.postgres.pool import Transaction
 from context_search.postgres.session import Statement
 from context_search.postgres.visible_rows import TABLE_IS_THERE, TABLE_OF_CALLER

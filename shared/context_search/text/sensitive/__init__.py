@@ -11,8 +11,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.searching.rules.retrieval import SENSITIVE_KINDS, SensitiveKind
 from context_search.text.plain_text import places_of_hidden_characters
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS, SensitiveKind
 from context_search.text.sensitive.known_forms import (
     address_secrets,
     known_keys,
