@@ -38,6 +38,7 @@ from context_search.ranking.search import Answer, QuestionLimits
 from context_search.searching.search import Searcher, searcher
 from context_search.searching.targets import SearchedTool, Searches
 from context_search_editing.execute import ExecutePlans
+from context_search_editing.keep_plans import keep_plans_step
 from context_search_editing.one_by_one import OneByOne
 from context_search_editing.plan_worker import CarryOutPlans
 from context_search_editing.preview import PreviewReplacements
@@ -156,6 +157,7 @@ class System:
             sweep_rounds=SweepRounds(self.store, every_s, limits.swept_after_s, self.sweep.page),
             uploads=ManageUploads(self.store, self.objects),
             limits=limits,
+            further=[keep_plans_step(self.store, silent_s=limits.silent_s)],
         )
 
     def searcher(self, embedder: Embedder, use_index: IndexUse | None = None) -> Searcher:

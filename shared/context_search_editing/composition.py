@@ -1,4 +1,4 @@
-"""What is done with the past of documents, and with what is replaced in them."""
+"""What is replaced in documents."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from context_search.live_settings import LiveSettings
 from context_search.store import Store
 
 if TYPE_CHECKING:
-    from context_search.catalog.compare_versions import CompareVersions
-    from context_search.catalog.history_settings import ManageHistorySettings
     from context_search.catalog.record_versions import RecordVersions
-    from context_search.catalog.versions import ManageVersions
+    from context_search_editing.agents.replace_tools import ReplaceTools
     from context_search_editing.agents.replacing import ReplaceUseCases
     from context_search_editing.execute import ExecutePlans
     from context_search_editing.plan_worker import CarryOutPlans
@@ -36,27 +34,6 @@ class EditingParts:
     live: LiveSettings
     patient: Store
     hash_of: Callable[[str], str]
-
-    @cached_property
-    def versions(self) -> ManageVersions:
-        """The use cases of versions."""
-        from context_search.catalog.versions import ManageVersions  # noqa: PLC0415
-
-        return ManageVersions(self.store, bounds=self.live.settings.project_bounds)
-
-    @cached_property
-    def compare_versions(self) -> CompareVersions:
-        """The differences of versions."""
-        from context_search.catalog.compare_versions import CompareVersions  # noqa: PLC0415
-
-        return CompareVersions(self.store)
-
-    @cached_property
-    def history_settings(self) -> ManageHistorySettings:
-        """How much of the past a project keeps."""
-        from context_search.catalog.history_settings import ManageHistorySettings  # noqa: PLC0415
-
-        return ManageHistorySettings(self.store)
 
     @cached_property
     def patterns(self) -> Patterns:
@@ -121,6 +98,13 @@ class EditingParts:
 
         usual = WriteDocuments(bounds=self.live.settings.project_bounds)
         return replace(usual, recorder=recorder) if recorder else usual
+
+    @property
+    def agent_tools(self) -> ReplaceTools:
+        """The tools that agents replace with, over MCP."""
+        from context_search_editing.agents.replace_tools import ReplaceTools  # noqa: PLC0415
+
+        return ReplaceTools(lambda: self.agents)
 
     @property
     def agents(self) -> ReplaceUseCases:

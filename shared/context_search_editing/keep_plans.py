@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.core.messages import CarryOutPlan
+from context_search.maintenance.cleanup import Step
+from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.store import Store, UnitOfWork
 
 PLANS_PER_STEP = 100
@@ -52,6 +54,21 @@ def keep_plans(store: Store, *, silent_s: float) -> KeptPlans:
         and strings < STRINGS_PER_STEP
     )
     return KeptPlans(len(silent), expired, len(outlived), len(forgettable), is_done)
+
+
+def keep_plans_step(store: Store, *, silent_s: float) -> Step:
+    """Return the step of cleanup; errors name it by the function that it calls."""
+
+    def step(report: CleanupReport) -> bool:
+        kept = keep_plans(store, silent_s=silent_s)
+        report.plans_revived += kept.revived
+        report.plans_expired += kept.expired
+        report.plan_texts_forgotten += kept.texts_forgotten
+        report.plans_removed += kept.removed
+        return not kept.is_done
+
+    step.__name__ = keep_plans.__name__
+    return step
 
 
 def _is_being_undone(work: UnitOfWork, plan_id: int) -> bool:

@@ -24,10 +24,13 @@ from context_search.settings import Settings, environment
 from context_search.store import Store
 
 if TYPE_CHECKING:
+    from context_search.catalog.compare_versions import CompareVersions
+    from context_search.catalog.history_settings import ManageHistorySettings
     from context_search.catalog.imports import ImportDocument
     from context_search.catalog.routes.tools import ToolUseCases
     from context_search.catalog.tables import ManageTables
     from context_search.catalog.uploads import ManageUploads
+    from context_search.catalog.versions import ManageVersions
     from context_search.composition.reading import ReadingParts
     from context_search.composition.searching import SearchingParts
     from context_search.indexing.completion import Settler
@@ -244,6 +247,7 @@ class Parts(LiveSettings):
         from context_search.indexing.outbox_delivery import RelayOutbox  # noqa: PLC0415
         from context_search.maintenance.cleanup import Cleanup  # noqa: PLC0415
         from context_search.maintenance.sweep import Sweep  # noqa: PLC0415
+        from context_search_editing.keep_plans import keep_plans_step  # noqa: PLC0415
 
         return Cleanup(
             store=self.store,
@@ -254,6 +258,7 @@ class Parts(LiveSettings):
             sweep_rounds=self._sweep_rounds,
             uploads=self.uploads,
             limits=self._cleanup_limits,
+            further=[keep_plans_step(self.store, silent_s=self.settings.silent_after_s)],
         )
 
     @property
@@ -324,12 +329,12 @@ class Parts(LiveSettings):
             self.embedder_of,
             self.meter.add,
             self.hash_of,
-            lambda: self.editing.agents,
+            lambda: self.editing.agent_tools,
         )
 
     @cached_property
     def editing(self) -> EditingParts:
-        """Versions, and search and replace."""
+        """Search and replace."""
         from context_search_editing.composition import EditingParts  # noqa: PLC0415
 
         return EditingParts(self.store, self, self.patient_store, self.hash_of)
@@ -402,6 +407,27 @@ class Parts(LiveSettings):
         most = min(MAX_CHANGED_BYTES, self.editing.longest_document)
         bounds = self.settings.project_bounds
         return ManageTables(self.store, max_changed_bytes=most, bounds=bounds)
+
+    @property
+    def versions(self) -> ManageVersions:
+        """The use cases of versions."""
+        from context_search.catalog.versions import ManageVersions  # noqa: PLC0415
+
+        return ManageVersions(self.store, bounds=self.settings.project_bounds)
+
+    @property
+    def compare_versions(self) -> CompareVersions:
+        """The differences of versions."""
+        from context_search.catalog.compare_versions import CompareVersions  # noqa: PLC0415
+
+        return CompareVersions(self.store)
+
+    @property
+    def history_settings(self) -> ManageHistorySettings:
+        """How much of the past a project keeps."""
+        from context_search.catalog.history_settings import ManageHistorySettings  # noqa: PLC0415
+
+        return ManageHistorySettings(self.store)
 
     @cached_property
     def tools(self) -> ToolUseCases:

@@ -18,6 +18,8 @@ from context_search.live_settings import LiveSettings
 from context_search.store import Store
 
 if TYPE_CHECKING:
+    from context_search.agents.routes.mcp import AgentUseCases
+    from context_search.agents.tools.toolboxes import FurtherTools
     from context_search.core.model import HydratedChunk
     from context_search.ranking.search import Target
     from context_search.searching.redact_hits import RedactHits
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from context_search.searching.routes.retrieve import RetrieveUseCases
     from context_search.searching.routes.search import SearchUseCases
     from context_search.searching.search import Searcher
-    from context_search_editing.agents.replacing import ReplaceUseCases
 
 QUESTIONS_AT_ONCE = 16
 """Maximum number of questions that a model is asked at once: one that hangs delays only its own."""
@@ -37,7 +38,7 @@ QUESTIONS_AT_ONCE = 16
 class SearchingParts:
     """The use cases of ``searching``, each made on first use.
 
-    ``vectors`` and ``replacing`` are made when they are asked for. ``hash_of`` is what logs
+    ``vectors`` and ``further_tools`` are made when they are asked for. ``hash_of`` is what logs
     say instead of a question.
     """
 
@@ -48,7 +49,7 @@ class SearchingParts:
     embedder_of: Callable[[IndexConfig], Embedder]
     on_billed: OnBilled
     hash_of: Callable[[str], str]
-    replacing: Callable[[], ReplaceUseCases]
+    further_tools: Callable[[], FurtherTools]
 
     @cached_property
     def searcher(self) -> Searcher:
@@ -100,23 +101,34 @@ class SearchingParts:
 
     @cached_property
     def search(self) -> SearchUseCases:
-        """The use cases of search and MCP."""
-        from context_search.agents.list_tools import ListTools  # noqa: PLC0415
+        """The use cases of search."""
         from context_search.searching.routes.search import SearchUseCases  # noqa: PLC0415
 
         return SearchUseCases(
+            search=self._of_tools, explain=self.observed("explain"), titles=self._titles
+        )
+
+    @cached_property
+    def agents(self) -> AgentUseCases:
+        """The use cases of MCP."""
+        from context_search.agents.list_tools import ListTools  # noqa: PLC0415
+        from context_search.agents.routes.mcp import AgentUseCases  # noqa: PLC0415
+
+        return AgentUseCases(
             bearers=self.access.bearers,
             keys=self.access.known_keys,
-            search=self.observed("tool"),
-            explain=self.observed("explain"),
-            titles=self._titles,
+            search=self._of_tools,
             list_tools=ListTools(self.store),
             mcps=self.access.mcps,
-            replacing=self.replacing,
+            further=self.further_tools,
             redaction=self.redaction,
             allowed_origins=self.live.settings.allowed_origins,
             allowed_hosts=self.live.settings.allowed_hosts,
         )
+
+    @cached_property
+    def _of_tools(self) -> ObservedSearch:
+        return self.observed("tool")
 
     def redaction(self) -> RedactHits:
         """What hides keys and personal data from agents."""

@@ -5,7 +5,7 @@ Every step is bounded, safe to repeat, and goes on where the last run stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -35,7 +35,6 @@ from context_search.maintenance.unknown_namespaces import FindUnknownNamespaces
 from context_search.searching.admission import UNUSED_S
 from context_search.searching.kept_ranking import RANKING_AGE_S
 from context_search.store import Store
-from context_search_editing.keep_plans import keep_plans
 
 NODES_PER_STEP = 200
 CHUNKS_PER_STEP = 500
@@ -83,7 +82,10 @@ Step = Callable[[CleanupReport], bool]
 
 @dataclass(frozen=True, slots=True)
 class Cleanup:
-    """One run of all steps; a step that fails does not keep the others from running."""
+    """One run of all steps; a step that fails does not keep the others from running.
+
+    ``further`` are steps of what the core does not know.
+    """
 
     store: Store
     vectors: VectorStore
@@ -93,6 +95,7 @@ class Cleanup:
     sweep_rounds: SweepRounds
     uploads: ManageUploads
     limits: CleanupLimits
+    further: Sequence[Step] = ()
 
     def run(self, deadline: Deadline) -> CleanupReport:
         """Returns what was done; ``is_complete`` is false when time ran out first."""
@@ -113,7 +116,7 @@ class Cleanup:
             self._delete_namespaces,
             self._sweep,
             self._forget,
-            self._keep_plans,
+            *self.further,
             self._prune_versions,
             self._summarise,
             self._compact,
@@ -257,14 +260,6 @@ class Cleanup:
         report.requests_forgotten += requests
         report.keys_forgotten += keys
         return most in (requests, keys, days)
-
-    def _keep_plans(self, report: CleanupReport) -> bool:
-        kept = keep_plans(self.store, silent_s=self.limits.silent_s)
-        report.plans_revived += kept.revived
-        report.plans_expired += kept.expired
-        report.plan_texts_forgotten += kept.texts_forgotten
-        report.plans_removed += kept.removed
-        return not kept.is_done
 
     def _prune_versions(self, report: CleanupReport) -> bool:
         pruned = prune_versions(self.store)

@@ -9,13 +9,9 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from context_search.catalog.sql.tools import tool_statement
 from context_search.core.messages import Order
-from context_search.indexing.sql.indexes import project_statement
-from context_search.indexing.sql.node_counts import moving_statement
 from context_search.integrations.ports import Deadline
 from context_search.postgres.pool import Database, Transaction
-from context_search.searching.sql.live_chunks import chunks_statement
 
 if TYPE_CHECKING:
     from context_search.access.sql.idempotency_keys import PostgresIdempotencyKeys
@@ -171,14 +167,7 @@ class PostgresUnitOfWork:
         return sorted(self._to_deliver)
 
     def foresee(self, reading: Reading) -> None:
-        index, project_id = reading.index, reading.project_id
-        searched = (
-            project_statement(index.project_id)
-            if reading.tool_id is None
-            else tool_statement(reading.tool_id, project_id)
-        )
-        chunks = chunks_statement(index, reading.reach, reading.doc_ids, texts=reading.texts)
-        self._tx.ask_ahead([searched, moving_statement(index, reading.reach.json_pointer), chunks])
+        self.live_chunks.ask_ahead(reading)
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,7 @@ class ChaosParts(Parts):
             "delete_tool": lambda project, tool: tools.tools.delete(ProjectKey(project), tool),
             "start_rebuild": lambda tool: operations.rebuilds.start(tool, Internal()),
             "roll_back": lambda tool: operations.rebuilds.roll_back(tool, Internal()),
-            "restore": lambda project, table, revision: self.editing.versions.restore(
+            "restore": lambda project, table, revision: self.versions.restore(
                 ProjectKey(project), table, revision
             ),
             "preview": self.preview,

@@ -15,7 +15,7 @@ from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.versions import Overwritten
 from context_search.core.callers import Principal, ProjectKey
 from context_search.core.model import Table
-from context_search.integrations.ports import Clock
+from context_search.integrations.ports import Clock, Deadline
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.store import UnitOfWork
@@ -288,5 +288,5 @@ class UndoesWithoutLooking(UndoPlans):
 class NeverRevived(Cleanup):
     """A plan that its worker left is left for good."""
 
-    def _keep_plans(self, report: CleanupReport) -> bool:
-        return True
+    def run(self, deadline: Deadline) -> CleanupReport:
+        return Cleanup.run(replace(self, further=()), deadline)

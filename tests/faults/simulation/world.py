@@ -42,6 +42,7 @@ from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep_round import SweepRounds
 from context_search.ranking.search import Answer, QuestionLimits
 from context_search.searching.targets import SearchedTool
+from context_search_editing.keep_plans import keep_plans_step
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
 from testing.in_memory.uploads import DictObjects
@@ -271,6 +272,7 @@ class World:
             SweepRounds(store, 0.0, cleanup_limits.swept_after_s, sweep.page),
             ManageUploads(store, DictObjects()),
             cleanup_limits,
+            [keep_plans_step(store, silent_s=SILENT_S)],
         )
         self.scheduled_cleanup = mutation.scheduled_cleanup(self.cleanup, self.clock)
 

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import Headers
 
 from context_search import __version__
+from context_search.access.authenticate import BearerAuthenticator, KeyAuthenticator
 from context_search.access.routes.protected_resource import mcp_metadata_address
-from context_search.agents.tools.toolboxes import AgentToolbox, SearchToolbox, in_words_of_mcp
+from context_search.agents.list_tools import ListTools
+from context_search.agents.mcp_instances import ManageMcps
+from context_search.agents.tools.toolboxes import (
+    AgentToolbox,
+    FurtherTools,
+    SearchToolbox,
+    in_words_of_mcp,
+)
 from context_search.core.callers import McpKey, Principal
 from context_search.core.errors import PermissionDeniedError
 from context_search.mcp import McpRequest, ServerIdentity, Toolbox, handle
-from context_search.searching.routes.search import SearchUseCases, Use
-from context_search.web.callers import bearer_key, counting_refusals
+from context_search.searching.targets import Searches
+from context_search.web.callers import bearer_key, counting_refusals, part
 from context_search.web.problems import log_text
 from context_search.web.request_body import request_id
+
+if TYPE_CHECKING:
+    from context_search.searching.redact_hits import RedactHits
 
 router = APIRouter(include_in_schema=False)
 ANY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -29,6 +42,24 @@ IDENTITY = ServerIdentity(
     "texts, short ones mostly, that a tool cannot find. Where there are tools whose names begin "
     "with replace_, they change texts: begin with replace_preview.",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class AgentUseCases:
+    """What MCP calls. ``further`` are the tools that an instance may have beside its searches."""
+
+    bearers: BearerAuthenticator
+    keys: KeyAuthenticator
+    search: Searches
+    list_tools: ListTools
+    mcps: ManageMcps
+    further: Callable[[], FurtherTools]
+    redaction: Callable[[], RedactHits]
+    allowed_origins: tuple[str, ...]
+    allowed_hosts: tuple[str, ...] | None
+
+
+Use = Annotated[AgentUseCases, part("searching.agents")]
 
 
 @router.api_route("/mcp", methods=ANY)
@@ -46,7 +77,7 @@ async def mcp_by_path(request: Request, api_key: str, use: Use) -> Response:
 
 async def _mcp(
     request: Request,
-    use: SearchUseCases,
+    use: AgentUseCases,
     caller_of: Callable[[str | None], Principal],
     shown: str | None,
     resource_metadata: str | None,
@@ -60,7 +91,7 @@ async def _mcp(
         search = SearchToolbox(principal, use.list_tools, use.search, use.redaction)
         if not isinstance(principal, McpKey):
             return search
-        return AgentToolbox(principal, search, use.mcps, use.replacing)
+        return AgentToolbox(principal, search, use.mcps, use.further)
 
     answer = handle(
         McpRequest(request.method, _joined(request.headers), await request.body()),

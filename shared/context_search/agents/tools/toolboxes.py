@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from context_search.agents.list_tools import RESERVED_NAMES, ListTools
 from context_search.agents.mcp_instances import ManageMcps
 from context_search.agents.tools.results import fitted, trimmed
 from context_search.agents.tools.search_tools import described_tool, parse_search_arguments
-from context_search.core.callers import McpInstance, McpKey, Principal
+from context_search.core.callers import McpInstance, McpKey, Principal, Replacing
 from context_search.core.errors import ContextSearchError, InvalidInputError
 from context_search.mcp.contract import (
     ClientInput,
     InputRequired,
+    ToolDescription,
     ToolFailure,
     ToolPage,
     ToolResult,
@@ -28,7 +29,6 @@ from context_search.web.problems import http_status, public_message
 
 if TYPE_CHECKING:
     from context_search.searching.redact_hits import RedactHits
-    from context_search_editing.agents.replacing import ReplaceUseCases
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -104,6 +104,25 @@ class SearchToolbox:
         return fitted_and_redacted(shown, excerpts)
 
 
+class FurtherTools(Protocol):
+    """Tools that agents of an instance have beside its Search Tools."""
+
+    def tools_of(self, replacing: Replacing) -> Sequence[ToolDescription]:
+        """Return the tools that such an instance has."""
+        ...
+
+    def call(
+        self,
+        principal: McpKey,
+        instance: McpInstance,
+        client: ClientInput,
+        name: str,
+        arguments: Mapping[str, object],
+    ) -> ToolResult | InputRequired:
+        """Call a tool. Raises UnknownToolError for one that the instance does not have."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class AgentToolbox:
     """The port ``Toolbox`` for an agent with a key of an MCP instance.
@@ -115,7 +134,7 @@ class AgentToolbox:
     principal: McpKey
     search: SearchToolbox
     mcps: ManageMcps
-    replacing: Callable[[], ReplaceUseCases]
+    further: Callable[[], FurtherTools]
 
     @in_words_of_mcp
     def list_tools(self, *, cursor: str | None) -> ToolPage:
@@ -124,9 +143,8 @@ class AgentToolbox:
         instance = self._instance()
         if cursor is not None or instance.replacing == "off":
             return page
-        from context_search_editing.agents.replace_tools import tools_of  # noqa: PLC0415
-
-        return ToolPage([*tools_of(instance.replacing), *page.tools], page.next_cursor)
+        tools = self.further().tools_of(instance.replacing)
+        return ToolPage([*tools, *page.tools], page.next_cursor)
 
     @in_words_of_mcp
     def call_tool(
@@ -138,10 +156,7 @@ class AgentToolbox:
         instance = self._instance()
         if instance.replacing == "off":
             raise UnknownToolError("there is no such tool")
-        from context_search_editing.agents.replacing import AgentReplacing  # noqa: PLC0415
-
-        replacing = AgentReplacing(self.principal, instance, client, self.replacing())
-        return replacing.call(name, arguments)
+        return self.further().call(self.principal, instance, client, name, arguments)
 
     def _instance(self) -> McpInstance:
         return self.mcps.read(self.principal, self.principal.mcp_id)

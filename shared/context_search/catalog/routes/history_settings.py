@@ -56,7 +56,7 @@ class HistorySettingsAnswer(Answer):
         return cls(project_id=project_id, version=stored.version, **asdict(stored.settings))
 
 
-Use = Annotated[ManageHistorySettings, part("editing.history_settings")]
+Use = Annotated[ManageHistorySettings, part("history_settings")]
 
 
 @router.get("", response_model=HistorySettingsAnswer, responses=NOT_MODIFIED)

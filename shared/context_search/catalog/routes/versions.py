@@ -152,9 +152,9 @@ class DiffAnswer(Answer):
         )
 
 
-Compare = Annotated[CompareVersions, part("editing.compare_versions")]
+Compare = Annotated[CompareVersions, part("compare_versions")]
 To = Annotated[int | None, Query(ge=1, le=2**63 - 1), Decimal]
-Use = Annotated[ManageVersions, part("editing.versions")]
+Use = Annotated[ManageVersions, part("versions")]
 
 
 @router.get("")

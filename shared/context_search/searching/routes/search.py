@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import Field, WithJsonSchema
 
-from context_search.access.authenticate import BearerAuthenticator, KeyAuthenticator
-from context_search.agents.list_tools import ListTools
-from context_search.agents.mcp_instances import ManageMcps
 from context_search.core.callers import Internal
 from context_search.core.config import Strategy
 from context_search.core.model import HydratedChunk
@@ -46,10 +43,6 @@ from context_search.web.fields import (
 )
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
-
-if TYPE_CHECKING:
-    from context_search.searching.redact_hits import RedactHits
-    from context_search_editing.agents.replacing import ReplaceUseCases
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
 
@@ -343,19 +336,11 @@ def around(answer: FoundAnswer) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class SearchUseCases:
-    """What searches, explanations and MCP call; ``titles`` are by chunk id, of one table."""
+    """What searches and explanations call; ``titles`` are by chunk id, of one table."""
 
-    bearers: BearerAuthenticator
-    keys: KeyAuthenticator
     search: Searches
     explain: Searches
     titles: Callable[[Target, Sequence[HydratedChunk]], Mapping[int, str]]
-    list_tools: ListTools
-    mcps: ManageMcps
-    replacing: Callable[[], ReplaceUseCases]
-    redaction: Callable[[], RedactHits]
-    allowed_origins: tuple[str, ...]
-    allowed_hosts: tuple[str, ...] | None
 
 
 Use = Annotated[SearchUseCases, part("searching.search")]

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from context_search.catalog.sql.tools import tool_statement
 from context_search.core.documents import content_hash, parse_fielded, parse_stored
 from context_search.core.errors import InvalidDocumentError
 from context_search.core.filters import (
@@ -26,11 +27,13 @@ from context_search.core.json_pointer import resolve, split
 from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
 from context_search.core.named_tuples import maker_of
 from context_search.indexing.sql.chunks import ACKNOWLEDGED
+from context_search.indexing.sql.indexes import project_statement
+from context_search.indexing.sql.node_counts import moving_statement
 from context_search.postgres.json_text import READABLE, text_of
 from context_search.postgres.pool import Transaction
 from context_search.postgres.session import Statement
 from context_search.postgres.visible_rows import TABLE_IS_THERE, TABLE_OF_CALLER
-from context_search.searching.ports.live_chunks import SeenFields
+from context_search.searching.ports.live_chunks import Reading, SeenFields
 from context_search.searching.rules.retrieval import ChunkText
 
 # Of all fields that a filter looks at.
@@ -177,6 +180,17 @@ class PostgresLiveChunks:
     """The port ``LiveChunks``."""
 
     tx: Transaction
+
+    def ask_ahead(self, reading: Reading) -> None:
+        """Ask in one round trip for all that a search is about to read."""
+        index, reach = reading.index, reading.reach
+        searched = (
+            project_statement(index.project_id)
+            if reading.tool_id is None
+            else tool_statement(reading.tool_id, reading.project_id)
+        )
+        chunks = chunks_statement(index, reach, reading.doc_ids, texts=reading.texts)
+        self.tx.ask_ahead([searched, moving_statement(index, reach.json_pointer), chunks])
 
     def hydrate(
         self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
