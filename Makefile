@@ -146,7 +146,7 @@ decisions: setup-dev ## make new pages of docs/decisions final (decision 0011)
 	@$(python) -m scripts.final_decisions
 
 migrate: setup ## bring the schema of the database at DATABASE_URL up to date (DRY_RUN=1: only say how)
-	@$(python) -m context_search.adapters.postgres.migrations --database-url "$$DATABASE_URL" $(if $(DRY_RUN),--dry-run)
+	@$(python) -m context_search.postgres.migrations --database-url "$$DATABASE_URL" $(if $(DRY_RUN),--dry-run)
 
 # With the environment of the browser tests, which is the one of all tests and a browser's driver.
 bench: setup-console ## speeds of the parts, one program after the other

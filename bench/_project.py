@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx2
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from local.stack import Stack
 
 POLL_S = 0.5

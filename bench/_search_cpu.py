@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench._large_index import LargeIndex
-from context_search.adapters.postgres.connection import Connection
-from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
-from context_search.services.searching.embed_question import EmbedQuestion
+from context_search.integrations.turbopuffer import TurbopufferVectors
+from context_search.postgres.connection import Connection
+from context_search.searching.embed_question import EmbedQuestion
 from local.embedding import register
 from local.environment import Choice, function_environment
 from local.http_events import HttpRequest, request_event

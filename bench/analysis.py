@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from pydoc_data.topics import topics
 
-from context_search.domain.text.analysis import match_spans, tokens
+from context_search.text.analysis import match_spans, tokens
 
 _SENTENCES = """
 一份很长的文档要先切成小块，再写入索引，查询时才能准确地找到原文的位置。

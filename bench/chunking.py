@@ -17,7 +17,7 @@ from random import Random
 
 from semantic_text_splitter import TextSplitter
 
-from context_search.domain.text.chunking import chunk_spans
+from context_search.text.chunking import chunk_spans
 
 _ROUNDS = 15
 _LENGTH = 500_000

@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from random import Random
 
-from context_search.adapters.re2_patterns import Re2Patterns
-from context_search.domain.documents import parse_exact
-from context_search.domain.editing.edits import StringEdits, apply_edits, string_hash
-from context_search.domain.editing.replacing import (
+from context_search.core.documents import parse_exact
+from context_search_editing.integrations.re2_patterns import Re2Patterns
+from context_search_editing.ports.patterns import CompiledPattern
+from context_search_editing.rules.edits import StringEdits, apply_edits, string_hash
+from context_search_editing.rules.replacing import (
     Allowance,
     LiteralReplacer,
     PatternReplacer,
     ReplaceRequest,
 )
-from context_search.domain.editing.template import Template
-from context_search.ports.patterns import CompiledPattern
+from context_search_editing.rules.template import Template
 
 _ROUNDS = 5
 _WORDS = ["hero", "rain", "lamp", "letter", "station", "brother", "仓库", "信封", "铜钥匙", "雨水"]

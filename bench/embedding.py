@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from context_search.adapters.litellm_embedder import LitellmEmbedder
+from context_search.integrations.models.litellm_embedder import LitellmEmbedder
 from local.blas import limit_blas_threads
 from local.embedding import (
     DIMENSIONS,

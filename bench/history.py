@@ -22,14 +22,14 @@ from functools import partial
 from pathlib import Path
 
 from bench._large_version import large_version
-from context_search.adapters.postgres import migrations
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
-from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.domain.access import ProjectKey
-from context_search.domain.versions import HistoryLimits
-from context_search.services.catalog.tables import ManageTables
-from context_search.services.editing.versions import ManageVersions
+from context_search.catalog.rules.versions import HistoryLimits
+from context_search.catalog.tables import ManageTables
+from context_search.catalog.versions import ManageVersions
+from context_search.core.callers import ProjectKey
+from context_search.postgres import migrations
+from context_search.postgres.pool import Database
+from context_search.postgres.store import PostgresStore
+from context_search.postgres.url import DatabaseUrl
 from local.postgres.server import PostgresServer
 from local.stack import Stack
 from local.state import State

@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 
 from bench._large_index import text_of
-from context_search.adapters.postgres import migrations
-from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.domain.access import Internal
+from context_search.core.callers import Internal
+from context_search.postgres import migrations
+from context_search.postgres.url import DatabaseUrl
 from local.postgres.server import PostgresServer
 from testing.one_process import OneProcess
 

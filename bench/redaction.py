@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pydoc_data.topics import topics
 
 from bench.analysis import chinese, code, machine
-from context_search.adapters.tiktoken_counter import TiktokenCounter
-from context_search.domain.retrieval import SENSITIVE_KINDS
-from context_search.domain.text.sensitive import find_sensitive
+from context_search.integrations.models.tiktoken_counter import TiktokenCounter
+from context_search.text.sensitive import find_sensitive
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 
 _CHUNK = 1_000
 _RUNS = 5

@@ -22,15 +22,15 @@ from typing import Any
 
 from bench._project import Project, new_project
 from bench.history import Bench, document, seconds
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.adapters.system_clock import SystemClock
-from context_search.bootstrap.editing import EditingParts
-from context_search.domain.access import ProjectKey
-from context_search.domain.editing.plans import Choice, Plan
-from context_search.domain.editing.replacing import ReplaceRequest
-from context_search.services.catalog.tables import ManageTables
-from context_search.services.editing.preview import AskedReplacement
+from context_search.catalog.tables import ManageTables
+from context_search.core.callers import ProjectKey
+from context_search.integrations.system_clock import SystemClock
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
+from context_search_editing.composition import EditingParts
+from context_search_editing.preview import AskedReplacement
+from context_search_editing.rules.plans import Choice, Plan
+from context_search_editing.rules.replacing import ReplaceRequest
 from local.postgres.server import PostgresServer
 from local.stack import Stack
 from local.state import State

@@ -17,9 +17,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from statistics import quantiles
 
-from context_search.adapters.postgres import migrations
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres import migrations
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from local.postgres.server import PostgresServer
 from testing.grown_index import GrownIndex
 from testing.grown_operations import operations, operations_of_a_part

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from context_search.adapters.postgres import migrations
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres import migrations
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from local.postgres.server import PostgresServer
 from testing.grown_rows import write_strings
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from context_search.domain.config import Precision
-from context_search.domain.errors import ContextSearchError
+from context_search.core.config import Precision
+from context_search.core.errors import ContextSearchError
 from evaluation.compare import Deployment, NotMeasuredError, compare, read_judged
 from evaluation.jsonl import UnreadableError
 from evaluation.judged import QUERIES, SHIPPED, JudgedSet, read_sets

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from context_search.domain.config import SearchConfig
-from context_search.domain.model import HydratedChunk
-from context_search.domain.ranking.rank import candidate_texts, rank
-from context_search.domain.ranking.reranking import CandidateText
-from context_search.domain.search import Answer, Found, Question
+from context_search.core.config import SearchConfig
+from context_search.core.model import HydratedChunk
+from context_search.ranking.rank import candidate_texts, rank
+from context_search.ranking.reranking import CandidateText
+from context_search.ranking.search import Answer, Found, Question
 from evaluation.metrics import DEPTH, Span
 
 

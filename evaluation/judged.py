@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from context_search.domain.errors import InvalidPointerError
-from context_search.domain.json_pointer import escape, resolve, split
+from context_search.core.errors import InvalidPointerError
+from context_search.core.json_pointer import escape, resolve, split
 from evaluation.jsonl import Row, UnreadableError, range_of, read_rows, rows_of, text_of
 from evaluation.metrics import Span
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from context_search.adapters.litellm_embedder import LitellmEmbedder
-from context_search.ports.outside import Embedder
+from context_search.integrations.models.litellm_embedder import LitellmEmbedder
+from context_search.integrations.ports import Embedder
 from evaluation.jsonl import UnreadableError
 from evaluation.judged import JudgedSet
 from evaluation.synthetic import STRENGTHS, Synthetic

@@ -10,30 +10,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 
-from context_search.adapters.system_clock import SystemClock
-from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
-from context_search.domain.access import ProjectKey
-from context_search.domain.config import IndexConfig, Precision, SearchConfig
-from context_search.domain.errors import QueryEmptyError, SearchUnavailableError
-from context_search.domain.model import Index, Scope, SearchTool
-from context_search.domain.orders import ORDER_ID, order_from_json
-from context_search.domain.search import Question, QuestionLimits
-from context_search.domain.text.analysis import query_weights
-from context_search.ports.outside import Deadline, Embedder
-from context_search.services.catalog.tables import ManageTables
-from context_search.services.catalog.tools import ManageTools, NewSearchTool
-from context_search.services.indexing.calibrate import Calibrator
-from context_search.services.indexing.calibration_due import LEAST_CHUNKS
-from context_search.services.indexing.chunk_vectors import ChunkVectors
-from context_search.services.indexing.enumeration import Comparer, Limits
-from context_search.services.indexing.indexer import Indexer, IndexLimits
-from context_search.services.indexing.outgoing import Deliver, SendingStore
-from context_search.services.indexing.settle import Settler
-from context_search.services.indexing.use_index import IndexUse
-from context_search.services.indexing.worker import OrderBook, Worker
-from context_search.services.searching.search import Searcher, searcher
-from context_search.services.searching.targets import SearchedTool
-from context_search.services.spending import Spending
+from context_search.budgets.spending import Spending
+from context_search.catalog.tables import ManageTables
+from context_search.catalog.tools import ManageTools, NewSearchTool
+from context_search.core.callers import ProjectKey
+from context_search.core.config import IndexConfig, Precision, SearchConfig
+from context_search.core.errors import QueryEmptyError, SearchUnavailableError
+from context_search.core.messages import ORDER_ID, order_from_json
+from context_search.core.model import Index, Scope, SearchTool
+from context_search.indexing.calibrate import Calibrator
+from context_search.indexing.calibration_due import LEAST_CHUNKS
+from context_search.indexing.chunk_vectors import ChunkVectors
+from context_search.indexing.completion import Settler
+from context_search.indexing.enumeration import Comparer, Limits
+from context_search.indexing.indexer import Indexer, IndexLimits
+from context_search.indexing.outbox_delivery import Deliver, SendingStore
+from context_search.indexing.use_index import IndexUse
+from context_search.indexing.worker import OrderBook, Worker
+from context_search.integrations.ports import Deadline, Embedder
+from context_search.integrations.system_clock import SystemClock
+from context_search.integrations.turbopuffer import TurbopufferVectors
+from context_search.ranking.search import Question, QuestionLimits
+from context_search.searching.search import Searcher, searcher
+from context_search.searching.targets import SearchedTool
+from context_search.text.analysis import query_weights
 from evaluation.candidates import Asked
 from evaluation.metrics import DEPTH, Span
 from testing.in_memory.queue import ListQueue, unexpected

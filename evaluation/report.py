@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from context_search.domain.config import SearchConfig
+from context_search.core.config import SearchConfig
 from evaluation.baseline import PlainBm25
 from evaluation.candidates import Asked
 from evaluation.judged import JudgedSet

@@ -21,10 +21,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from context_search.domain.documents import string_nodes
-from context_search.domain.ranking.relevance import coverage
-from context_search.domain.text.analysis import query_weights, tokens
-from context_search.ports.outside import Embedder
+from context_search.core.documents import string_nodes
+from context_search.integrations.ports import Embedder
+from context_search.ranking.relevance import coverage
+from context_search.text.analysis import query_weights, tokens
 from evaluation.judged import JudgedSet, Question
 from evaluation.metrics import Span
 

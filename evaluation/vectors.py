@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from context_search.ports.outside import Embedder
+from context_search.integrations.ports import Embedder
 from evaluation.jsonl import UnreadableError
 
 WAIT_S = 60.0

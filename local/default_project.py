@@ -10,15 +10,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
-from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.domain.access import Operator
-from context_search.domain.errors import NotFoundError, UnauthenticatedError
-from context_search.ports.store import Store
-from context_search.services.access.authenticate import KeyAuthenticator
-from context_search.services.access.keys import KeyOptions, ManageKeys, NewKey
-from context_search.services.catalog.tables import ManageTables
+from context_search.access.authenticate import KeyAuthenticator
+from context_search.access.keys import KeyOptions, ManageKeys, NewKey
+from context_search.catalog.tables import ManageTables
+from context_search.core.callers import Operator
+from context_search.core.errors import NotFoundError, UnauthenticatedError
+from context_search.postgres.pool import Database
+from context_search.postgres.store import PostgresStore
+from context_search.postgres.url import DatabaseUrl
+from context_search.store import Store
 from local.state import read_json, write_private
 
 Remembered = dict[str, Any]

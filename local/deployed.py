@@ -23,9 +23,9 @@ from urllib.parse import urlsplit
 import boto3
 from botocore.config import Config
 
-from context_search.adapters.postgres import migrations
-from context_search.adapters.postgres.connection import Connection
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres import migrations
+from context_search.postgres.connection import Connection
+from context_search.postgres.url import DatabaseUrl
 from local.embedding import DIMENSIONS, PASSAGE_PARAMS, QUERY_PARAMS
 from local.environment import process_environment
 from local.invocation import REGION

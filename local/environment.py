@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from context_search.adapters.secrets import with_values
+from context_search.integrations.secrets import with_values
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS
 from local.emulator import CREDENTIALS, UPLOAD_BUCKET, queue_url
 from local.invocation import REGION

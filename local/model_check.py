@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from context_search.bootstrap.parts import Parts
-from context_search.domain.config import IndexConfig
-from context_search.domain.errors import EmbeddingDimensionMismatchError, EmbeddingError
+from context_search.composition.parts import Parts
+from context_search.core.config import IndexConfig
+from context_search.core.errors import EmbeddingDimensionMismatchError, EmbeddingError
 from context_search.settings import Settings
 from local.state import StackError
 

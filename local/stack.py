@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Self
 
-from context_search.adapters.postgres import migrations
-from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.domain.errors import ContextSearchError
+from context_search.core.errors import ContextSearchError
+from context_search.postgres import migrations
+from context_search.postgres.url import DatabaseUrl
 from context_search.settings import Settings
 from local.emulator import emulator_environment
 from local.environment import (

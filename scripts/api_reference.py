@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from context_search.web.agents.search_tools import SEARCH_INPUT_SCHEMA
+from context_search.agents.tools.search_tools import SEARCH_INPUT_SCHEMA
 from context_search.web.openapi import contract
 from local.template import read_template
 

@@ -1,4 +1,4 @@
-"""Generate ``domain/text/analysis/script_folding.py`` from OpenCC's ``TSCharacters.txt``.
+"""Generate ``text/analysis/script_folding.py`` from OpenCC's ``TSCharacters.txt``.
 
 The file (traditional character, TAB, simplified candidates, best first; Apache-2.0) is in the
 PyPI package ``opencc-python-reimplemented``:
@@ -14,9 +14,7 @@ import argparse
 import unicodedata
 from pathlib import Path
 
-TARGET = (
-    Path(__file__).parent.parent / "shared/context_search/domain/text/analysis/script_folding.py"
-)
+TARGET = Path(__file__).parent.parent / "shared/context_search/text/analysis/script_folding.py"
 
 TEMPLATE = '''"""Traditional Chinese characters and their simplified forms, one to one.
 

@@ -109,7 +109,7 @@ class Provider(BaseHTTPRequestHandler):
 
 def embed(model: str, address: str) -> list[list[float]]:
     """The vectors that the deployed embedder delivers. Raises its errors."""
-    from context_search.adapters.litellm_embedder import LitellmEmbedder  # noqa: PLC0415 - see main
+    from context_search.integrations.models.litellm_embedder import LitellmEmbedder  # noqa: PLC0415 - see main
 
     extra = {"api_version": "2024-10-21"} if model.startswith("azure") else {}
     embedder = LitellmEmbedder(
@@ -122,7 +122,7 @@ def embed(model: str, address: str) -> list[list[float]]:
 
 def check_tokens() -> None:
     """Raises when the vocabulary or its reader is missing."""
-    from context_search.adapters.tiktoken_counter import TiktokenCounter  # noqa: PLC0415 - see main
+    from context_search.integrations.models.tiktoken_counter import TiktokenCounter  # noqa: PLC0415 - see main
 
     TiktokenCounter().count("a text")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
-from context_search.domain.access import ProjectKey
-from context_search.domain.config import IndexConfig, SearchConfig
-from context_search.domain.model import Index, Scope, SearchTool, Table
-from context_search.services.catalog.tables import ManageTables
-from context_search.services.catalog.tools import ManageTools, NewSearchTool
-from context_search.services.indexing.enumeration import Limits
+from context_search.catalog.tables import ManageTables
+from context_search.catalog.tools import ManageTools, NewSearchTool
+from context_search.core.callers import ProjectKey
+from context_search.core.config import IndexConfig, SearchConfig
+from context_search.core.model import Index, Scope, SearchTool, Table
+from context_search.indexing.enumeration import Limits
+from context_search.postgres.pool import Database
+from context_search.postgres.store import PostgresStore
 from testing.grown_rows import write_strings
 
 CONFIG = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=200, chunk_overlap=10)

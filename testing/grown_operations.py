@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from itertools import count
 
-from context_search.adapters.system_clock import SystemClock
-from context_search.domain.limits import ProjectLimits
-from context_search.domain.model import Reach
-from context_search.domain.progress import NodeState
-from context_search.ports.store import UnitOfWork
-from context_search.services.catalog.list_tables import ListTables
-from context_search.services.catalog.outline import MOST_COUNTED
-from context_search.services.indexing.enumeration import Comparer, Limits
-from context_search.services.indexing.settle import Settler
-from context_search.services.indexing.status import ToolStatuses
-from context_search.services.indexing.strings import ReadStrings
+from context_search.catalog.list_tables import ListTables
+from context_search.catalog.outline import MOST_COUNTED
+from context_search.core.limits import ProjectLimits
+from context_search.core.model import Reach
+from context_search.core.progress import NodeState
+from context_search.indexing.completion import Settler
+from context_search.indexing.enumeration import Comparer, Limits
+from context_search.indexing.status import ToolStatuses
+from context_search.indexing.strings import ReadStrings
+from context_search.integrations.system_clock import SystemClock
+from context_search.store import UnitOfWork
 from testing.grown_index import SILENT_S, GrownIndex, wanted_tool
 
 _EDIT = """
@@ -138,7 +138,7 @@ class _Operations:
             work.quotas.readmit(limits, limit=200)
             work.evictions.next_to_go(limits)
             work.sweeps.extent(page=PAGE)
-            work.agenda.due_in_s(
+            work.schedule.due_in_s(
                 silent_s=SILENT_S, grace_s=1_800, keep_previous_s=86_400, limits=limits
             )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from context_search.adapters.postgres.pool import Database
-from context_search.domain.ids import scope_key
-from context_search.domain.model import Index
+from context_search.core.ids import scope_key
+from context_search.core.model import Index
+from context_search.postgres.pool import Database
 
 FIELD = "strings"
 WORDS = 8

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from context_search.domain.limits import ProjectLimits
-from context_search.domain.model import Reach
+from context_search.core.limits import ProjectLimits
+from context_search.core.model import Reach
 from testing.grown_index import GrownIndex
 from testing.grown_rows import FIELD
 

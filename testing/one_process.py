@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from context_search.bootstrap import Parts
-from context_search.domain.access import ProjectKey
-from context_search.domain.config import IndexConfig, SearchConfig
-from context_search.domain.model import Scope
-from context_search.domain.orders import ORDER_ID, order_from_json
-from context_search.ports.outside import Deadline
-from context_search.services.catalog.tools import NewSearchTool
+from context_search.catalog.tools import NewSearchTool
+from context_search.composition import Parts
+from context_search.core.callers import ProjectKey
+from context_search.core.config import IndexConfig, SearchConfig
+from context_search.core.messages import ORDER_ID, order_from_json
+from context_search.core.model import Scope
+from context_search.integrations.ports import Deadline
 from context_search.settings import Settings
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
@@ -20,8 +20,8 @@ from testing.in_memory.vectors import DictVectors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from context_search.domain.model import Table
-    from context_search.ports.outside import Embedder
+    from context_search.core.model import Table
+    from context_search.integrations.ports import Embedder
 
 CONFIG = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=300, chunk_overlap=0)
 LAMBDA_S = 900.0

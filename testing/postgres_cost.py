@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from context_search.adapters.postgres.pool import Database
+from context_search.postgres.pool import Database
 
 _BLOCKS = """
     SELECT pg_backend_pid(), pg_stat_get_db_blocks_fetched(oid)

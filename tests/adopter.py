@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from context_search.adapters.postgres import migrations
-from context_search.adapters.postgres.connection import Connection
+from context_search.postgres import migrations
+from context_search.postgres.connection import Connection
 
 if TYPE_CHECKING:
-    from context_search.adapters.postgres.url import DatabaseUrl
+    from context_search.postgres.url import DatabaseUrl
 
 # Tables of programs beside it, with names that some of ours have too.
 STRANGERS = [

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from context_search.adapters.postgres.pool import Transaction
-from context_search.adapters.postgres.store import PostgresStore
-from context_search.domain.access import Principal, ProjectKey
-from context_search.domain.json_text import to_json
-from context_search.domain.model import ChunkSet, Claim, Generation, Index, Project, Table
-from context_search.domain.orders import ORDER_ID, Order
-from context_search.ports.outside import Message
+from context_search.core.callers import Principal, ProjectKey
+from context_search.core.json_text import to_json
+from context_search.core.messages import ORDER_ID, Order
+from context_search.core.model import ChunkSet, Claim, Generation, Index, Project, Table
+from context_search.integrations.ports import Message
+from context_search.postgres.pool import Transaction
+from context_search.postgres.store import PostgresStore
 from tests.stack import clear_rows
 from tests.steps import SMALL, Steps
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.adapters.postgres.pool import Database
+from context_search.postgres.pool import Database
 from tests.stack import DatabaseFactory, server_of_this_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from context_search.adapters.postgres.url import DatabaseUrl
+    from context_search.postgres.url import DatabaseUrl
     from tests.contract.turbopuffer.targets import LocalServer
 
 pytest_plugins = ["tests.kinds", "tests.profile"]

@@ -10,17 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from context_search.adapters.postgres import migrations
-from context_search.adapters.postgres.connection import Connection
-from context_search.adapters.postgres.errors import StatementRejectedError
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres import migrations
+from context_search.postgres.connection import Connection
+from context_search.postgres.errors import StatementRejectedError
+from context_search.postgres.url import DatabaseUrl
 from local.locks import DirectoryInUseError
 from local.postgres import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from context_search.adapters.postgres.pool import Database
+    from context_search.postgres.pool import Database
 
 # Nothing here has to survive a crash of the machine.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}

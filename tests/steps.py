@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from context_search.domain.config import IndexConfig, SearchConfig
-from context_search.domain.model import ChunkSet, Claim, Index, Scope, SearchTool, Table
-from context_search.ports.searching.words_backlog import WORDS_WAIT_S
-from context_search.ports.store import Store
-from context_search.services.indexing.enumeration import Limits, enumerate_index
-from context_search.services.indexing.vector_rows import plan, tokens_of
+from context_search.core.config import IndexConfig, SearchConfig
+from context_search.core.model import ChunkSet, Claim, Index, Scope, SearchTool, Table
+from context_search.indexing.enumeration import Limits, enumerate_index
+from context_search.indexing.ports.words_backlog import WORDS_WAIT_S
+from context_search.indexing.vector_rows import plan, tokens_of
+from context_search.store import Store
 
 SMALL = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=100, chunk_overlap=10)
 """Strings of 20 characters are nodes, chunks have 100."""

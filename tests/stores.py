@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from context_search.ports.outside import Deadline
-from context_search.ports.store import Store, UnitOfWork
+from context_search.integrations.ports import Deadline
+from context_search.store import Store, UnitOfWork
 
 
 @dataclass

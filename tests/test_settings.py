@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from context_search.domain.errors import UnauthenticatedError
-from context_search.domain.limits import DailyLimits, ProjectBounds, ProjectLimits
-from context_search.services.access.authenticate import InternalSecrets
+from context_search.access.authenticate import InternalSecrets
+from context_search.core.errors import UnauthenticatedError
+from context_search.core.limits import DailyLimits, ProjectBounds, ProjectLimits
 from context_search.settings import Settings, SettingsError, TokenSettings
 
 CANARY = "canary-7d1e"

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from context_search_cli import judging
-from context_search_cli.abreast import abreast
 from context_search_cli.client import Client
 from context_search_cli.command import Session, command, group
+from context_search_cli.concurrent import abreast
 from context_search_cli.failures import Code, CommandError, EndedError, UsageError
 from context_search_cli.judged import POOLED, Question, questions_of, sets
 from context_search_cli.measures import (

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_search_cli.abreast import abreast
 from context_search_cli.client import Client
 from context_search_cli.command import Session
+from context_search_cli.concurrent import abreast
 from context_search_cli.failures import ProblemError, UsageError
 from context_search_cli.judged import Question
 from context_search_cli.output import Output, counted, number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from context_search.bootstrap import parts
+from context_search.composition import parts
 from context_search.web.logs import function_logger
 from context_search.web.metrics import CLEANUP, emit_billed, emit_cleanup
 

@@ -5,23 +5,32 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from context_search.bootstrap import parts
+from context_search.access.routes import keys, sign_in, whoami
+from context_search.catalog.routes import (
+    adopt,
+    history_settings,
+    judged_sets,
+    outline,
+    tables,
+    tools,
+    uploads,
+    versions,
+)
+from context_search.composition import parts
+from context_search.indexing.routes import search_index, strings
+from context_search.maintenance.routes import (
+    deployment,
+    health,
+    project_health,
+    project_index,
+    rebuilds,
+)
+from context_search.searching.routes import retrieval_settings
+from context_search.web import console
 from context_search.web.app import LambdaHandler, counting_requests, http_app, lambda_handler_of
 from context_search.web.logs import function_logger
 from context_search.web.openapi import contract
-from context_search.web.routes import console, health
-from context_search.web.routes.access import keys, sign_in, whoami
-from context_search.web.routes.catalog import adopt, judged_sets, outline, tables, tools, uploads
-from context_search.web.routes.editing import (
-    executing,
-    history_settings,
-    matches,
-    replacing,
-    versions,
-)
-from context_search.web.routes.indexing import project_index, search_index, strings
-from context_search.web.routes.searching import retrieval_settings
-from context_search.web.routes.upkeep import deployment, project_health, rebuilds
+from context_search_editing.routes import executing, matches, replacing
 
 logger = function_logger("create-tool")
 

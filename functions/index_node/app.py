@@ -13,9 +13,9 @@ from aws_lambda_powertools.utilities.batch import (
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from context_search.bootstrap import parts
-from context_search.domain.errors import ContextSearchError, InvalidInputError
-from context_search.domain.orders import (
+from context_search.composition import parts
+from context_search.core.errors import ContextSearchError, InvalidInputError
+from context_search.core.messages import (
     CalibrateIndex,
     CarryOutPlan,
     CompareIndex,
@@ -23,8 +23,8 @@ from context_search.domain.orders import (
     Order,
     read_message,
 )
-from context_search.services.indexing.node_report import RetryLater
-from context_search.services.indexing.worker import UNEXPECTED_S
+from context_search.indexing.node_report import RetryLater
+from context_search.indexing.worker import UNEXPECTED_S
 from context_search.web.logs import function_logger
 from context_search.web.metrics import INDEXING, emit_billed, emit_error, emit_node, emit_queue_age
 from context_search.web.problems import log_text

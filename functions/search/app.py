@@ -6,12 +6,13 @@ import gc
 from functools import lru_cache
 from typing import Any
 
-from context_search.bootstrap import parts
+from context_search.access.routes import protected_resource
+from context_search.agents.routes import mcp, mcps
+from context_search.composition import parts
+from context_search.searching.routes import explain, project_search, retrieve, search
 from context_search.web.app import LambdaHandler, counting_requests, http_app, lambda_handler_of
 from context_search.web.logs import function_logger
 from context_search.web.metrics import SEARCH, emit_billed
-from context_search.web.routes.access import mcps, protected_resource
-from context_search.web.routes.searching import explain, mcp, project_search, retrieve, search
 
 logger = function_logger("search")
 # A search makes thousands of objects and leaves few. To look through them each 2,000, as Python

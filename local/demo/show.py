@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from context_search.domain.text.analysis import match_spans
+from context_search.text.analysis import match_spans
 
 PASSAGE_CHARS = 420
 POLL_S = 0.2

@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from context_search.adapters.litellm_embedder import import_litellm
+from context_search.integrations.models.litellm_embedder import import_litellm
 from local.blas import limit_blas_threads
 
 PROVIDER = "local"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
-from context_search.domain.config import Precision
+from context_search.core.config import Precision
 from context_search.web.metrics import METRICS
 
 Language = Literal["en", "zh"]

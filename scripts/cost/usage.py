@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from context_search.domain.config import IndexConfig
-from context_search.domain.ranking.unanswered import UNANSWERED
-from context_search.domain.text.chunking import estimated_tokens
-from context_search.ports.upkeep.sweeps import SweepExtent
-from context_search.services.indexing.calibrate import QUESTIONS
-from context_search.services.indexing.calibration_due import LEAST_CHUNKS
-from context_search.services.indexing.indexer import IndexLimits
-from context_search.services.upkeep.cleanup import CleanupLimits
-from context_search.services.upkeep.sweep import PAGE
-from context_search.services.upkeep.sweep_round import SweepRound
+from context_search.core.config import IndexConfig
+from context_search.indexing.calibrate import QUESTIONS
+from context_search.indexing.calibration_due import LEAST_CHUNKS
+from context_search.indexing.indexer import IndexLimits
+from context_search.maintenance.cleanup import CleanupLimits
+from context_search.maintenance.ports.sweeps import SweepExtent
+from context_search.maintenance.sweep import PAGE
+from context_search.maintenance.sweep_round import SweepRound
+from context_search.ranking.unanswered import UNANSWERED
+from context_search.text.chunking import estimated_tokens
 from scripts.cost.load import Load, State
 from scripts.cost.quantities import quantity
 

@@ -14,6 +14,8 @@ from pathlib import Path
 FEATURES = frozenset(
     {
         "access",
+        "agents",
+        "budgets",
         "catalog",
         "context_search_editing",
         "editing",
@@ -23,11 +25,12 @@ FEATURES = frozenset(
         "upkeep",
     }
 )
-WEB = frozenset({"agents", "mcp", "routes", "web"})
+WEB = frozenset({"agents", "mcp", "routes", "tools", "web"})
 # Rules without I/O, adapters and composition.
 NO_USE_CASES = WEB | {
     "adapters",
     "bootstrap",
+    "composition",
     "core",
     "domain",
     "functions",

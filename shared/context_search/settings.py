@@ -20,11 +20,10 @@ from pydantic import (
     model_validator,
 )
 
-from context_search.domain.access import is_safe_address
-from context_search.domain.config import Precision
-from context_search.domain.errors import ContextSearchError
-from context_search.domain.limits import DailyLimits, ProjectBounds, ProjectLimits
-from context_search.domain.uploads import MAX_UPLOAD_BYTES
+from context_search.core.callers import is_safe_address
+from context_search.core.config import Precision
+from context_search.core.errors import ContextSearchError
+from context_search.core.limits import MAX_UPLOAD_BYTES, DailyLimits, ProjectBounds, ProjectLimits
 
 
 class SettingsError(ContextSearchError):

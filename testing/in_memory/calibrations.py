@@ -6,8 +6,8 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.domain.model import Index, IndexCalibration
-from context_search.ports.indexing.calibrations import SampledRow
+from context_search.core.model import Index, IndexCalibration
+from context_search.indexing.ports.calibrations import SampledRow
 from testing.in_memory.rows import ChunkRow, Rows
 
 

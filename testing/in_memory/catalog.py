@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from context_search.domain.documents import parse_exact, string_nodes
-from context_search.domain.errors import NotFoundError
-from context_search.domain.json_pointer import join, resolve
-from context_search.domain.json_text import to_json
-from context_search.domain.model import Project, Table
-from context_search.domain.orders import CompareIndex
-from context_search.domain.versions import BY_SQL, Origin
-from context_search.ports.catalog.projects import MOST_COUNTED, ListedProject
-from context_search.ports.catalog.tables import ListedTable, Part, StringsAt, TablePage
-from context_search.ports.outside import Clock
+from context_search.catalog.ports.projects import MOST_COUNTED, ListedProject
+from context_search.catalog.ports.tables import ListedTable, Part, StringsAt, TablePage
+from context_search.catalog.rules.versions import BY_SQL, Origin
+from context_search.core.documents import parse_exact, string_nodes
+from context_search.core.errors import NotFoundError
+from context_search.core.json_pointer import join, resolve
+from context_search.core.json_text import to_json
+from context_search.core.messages import CompareIndex
+from context_search.core.model import Project, Table
+from context_search.integrations.ports import Clock
 from testing.in_memory.comparisons import tables_of
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.removals import mark_table

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from context_search.domain.ids import first_row_id, vector_row_id
-from context_search.domain.model import (
+from context_search.core.ids import first_row_id, vector_row_id
+from context_search.core.model import (
     ChunkSet,
     Claim,
     EmbeddedChunk,
@@ -15,7 +15,7 @@ from context_search.domain.model import (
     StoredChunk,
     kept_chunks,
 )
-from context_search.ports.outside import Clock
+from context_search.integrations.ports import Clock
 from testing.in_memory.removals import remove_sets
 from testing.in_memory.rows import ChunkRow, NodeRow, Rows, SetRow
 

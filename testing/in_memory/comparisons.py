@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.domain.filters import Filter, matches, names_of
-from context_search.domain.json_pointer import contains
-from context_search.domain.model import Index
-from context_search.ports.outside import Clock
+from context_search.core.filters import Filter, matches, names_of
+from context_search.core.json_pointer import contains
+from context_search.core.model import Index
+from context_search.integrations.ports import Clock
 from testing.in_memory.rows import CoverageRow, GenerationRow, IndexRow, NodeRow, Rows, TableRow
 
 

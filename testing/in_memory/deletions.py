@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.ports.outside import Clock
-from context_search.ports.upkeep.deletions import Tombstone
-from context_search.ports.upkeep.sweeps import SweepCursor
+from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.deletions import Tombstone
+from context_search.maintenance.ports.sweeps import SweepCursor
 from testing.in_memory.removals import remove_some
 from testing.in_memory.rows import Rows
 

@@ -6,7 +6,7 @@ import math
 import zlib
 from collections.abc import Sequence
 
-from context_search.domain.text.analysis import tokens
+from context_search.text.analysis import tokens
 
 
 class WordEmbedder:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.domain.ids import generation_namespace
-from context_search.domain.limits import ProjectLimits, Usage
-from context_search.domain.model import Index
-from context_search.domain.progress import EvictionCause
-from context_search.ports.outside import Clock
+from context_search.core.ids import generation_namespace
+from context_search.core.limits import ProjectLimits, Usage
+from context_search.core.model import Index
+from context_search.core.progress import EvictionCause
+from context_search.integrations.ports import Clock
 from testing.in_memory.indexes import view
 from testing.in_memory.quotas import counted, is_cold, total, usage_of
 from testing.in_memory.rows import DEPLOYMENT, GenerationRow, IndexRow, Rows

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from context_search.ports.outside import Clock
-from context_search.ports.upkeep.gauges import Readings
+from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.gauges import Readings
 from testing.in_memory.outbox import is_due
 from testing.in_memory.rows import Rows
 

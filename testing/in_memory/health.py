@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from context_search.ports.outside import Clock
-from context_search.ports.upkeep.cleanup_runs import CleanupRun
-from context_search.ports.upkeep.health import ErrorCount, ProjectReadings
+from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.cleanup_runs import CleanupRun
+from context_search.maintenance.ports.health import ErrorCount, ProjectReadings
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.node_counts import MemoryNodeCounts
 from testing.in_memory.outbox import is_due

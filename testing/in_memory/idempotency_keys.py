@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.ports.access.idempotency_keys import EarlierRequest, RequestKey
-from context_search.ports.outside import Clock
+from context_search.access.ports.idempotency_keys import EarlierRequest, RequestKey
+from context_search.integrations.ports import Clock
 from testing.in_memory.rows import IdempotencyRow, Rows
 
 

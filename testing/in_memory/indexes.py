@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from context_search.domain.config import IndexConfig
-from context_search.domain.ids import generation_namespace, table_namespace
-from context_search.domain.model import Generation, Index
-from context_search.ports.outside import Clock
+from context_search.core.config import IndexConfig
+from context_search.core.ids import generation_namespace, table_namespace
+from context_search.core.model import Generation, Index
+from context_search.integrations.ports import Clock
 from testing.in_memory.rows import DEPLOYMENT, GenerationRow, IndexRow, Rows
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from context_search.domain.judged_sets import JudgedSet
-from context_search.ports.outside import Clock
+from context_search.catalog.rules.judged_sets import JudgedSet
+from context_search.integrations.ports import Clock
 from testing.in_memory.rows import Rows
 
 

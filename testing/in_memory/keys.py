@@ -6,7 +6,7 @@ import hmac
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from context_search.domain.access import (
+from context_search.core.callers import (
     MAX_OPEN_CODES,
     ApiKey,
     KeyKind,
@@ -17,8 +17,8 @@ from context_search.domain.access import (
     ProjectKey,
     Token,
 )
-from context_search.domain.errors import UnauthenticatedError
-from context_search.ports.outside import Clock
+from context_search.core.errors import UnauthenticatedError
+from context_search.integrations.ports import Clock
 from testing.in_memory.rows import KeyRow, Rows, SignInCodeRow
 
 

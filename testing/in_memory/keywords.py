@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.domain.model import Index, Reach
-from context_search.domain.ranking.bm25 import idf, term_weight
-from context_search.ports.outside import Ranked
-from context_search.ports.searching.keywords import ChunkTokens
+from context_search.core.model import Index, Reach
+from context_search.indexing.ports.words_backlog import ChunkTokens
+from context_search.integrations.ports import Ranked
+from context_search.ranking.bm25 import idf, term_weight
 from testing.in_memory.comparisons import may_match
 from testing.in_memory.rows import ChunkRow, NodeRow, Rows
 

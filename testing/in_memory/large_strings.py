@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.domain.model import Index, Scope
-from context_search.domain.progress import NodeProgress, NodeState
-from context_search.ports.indexing.large_strings import (
+from context_search.core.model import Index, Scope
+from context_search.core.progress import NodeProgress, NodeState
+from context_search.indexing.ports.large_strings import (
     PLACE_CHARS,
     ChunkSpan,
     LargeString,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.domain.limits import DailyLimits, Spent
-from context_search.ports.outside import Clock
-from context_search.services.spending import seconds_left_of_day
+from context_search.budgets.spending import seconds_left_of_day
+from context_search.core.limits import DailyLimits, Spent
+from context_search.integrations.ports import Clock
 from testing.in_memory.rows import Rows
 
 

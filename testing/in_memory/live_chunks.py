@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_search.domain.documents import content_hash, parse_fielded
-from context_search.domain.filters import Filter, lets_through, matches, names_of, to_text
-from context_search.domain.ids import pointer_sha256
-from context_search.domain.json_pointer import resolve, split
-from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
-from context_search.domain.retrieval import ChunkText
-from context_search.ports.searching.live_chunks import SeenFields
+from context_search.core.documents import content_hash, parse_fielded
+from context_search.core.filters import Filter, lets_through, matches, names_of, to_text
+from context_search.core.ids import pointer_sha256
+from context_search.core.json_pointer import resolve, split
+from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
+from context_search.searching.ports.live_chunks import SeenFields
+from context_search.searching.rules.retrieval import ChunkText
 from testing.in_memory.comparisons import has_fields, may_match
 from testing.in_memory.rows import ChunkRow, NodeRow, Rows
 

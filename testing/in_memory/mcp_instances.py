@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from context_search.domain.access import (
+from context_search.core.callers import (
     Binding,
     Confirmation,
     McpChanges,
     McpInstance,
     Replacing,
 )
-from context_search.domain.model import SearchTool
-from context_search.ports.outside import Clock
+from context_search.core.model import SearchTool
+from context_search.integrations.ports import Clock
 from testing.in_memory.rows import Rows
 from testing.in_memory.tools import MemoryTools
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.domain.model import Index
-from context_search.domain.progress import (
+from context_search.core.model import Index
+from context_search.core.progress import (
     MOST_REFUSED,
     PROJECT_FULL,
     IndexState,
@@ -19,7 +19,7 @@ from context_search.domain.progress import (
     given_up,
     index_status,
 )
-from context_search.ports.outside import Clock
+from context_search.integrations.ports import Clock
 from testing.in_memory.comparisons import MemoryComparisons, tables_of
 from testing.in_memory.nodes import of_generation
 from testing.in_memory.rows import NodeRow, Rows, SetRow

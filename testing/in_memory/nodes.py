@@ -7,15 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.domain.documents import text_of_chunks
-from context_search.domain.errors import LeaseLostError
-from context_search.domain.filters import Fields
-from context_search.domain.ids import KEY_BYTES, pointer_sha256
-from context_search.domain.json_pointer import contains
-from context_search.domain.model import Claim, Index, KnownNode
-from context_search.domain.progress import NodeState
-from context_search.ports.indexing.nodes import FRESH, NodeSelection, NodeUpsert, until_due
-from context_search.ports.outside import Clock
+from context_search.core.documents import text_of_chunks
+from context_search.core.errors import LeaseLostError
+from context_search.core.filters import Fields
+from context_search.core.ids import KEY_BYTES, pointer_sha256
+from context_search.core.json_pointer import contains
+from context_search.core.model import Claim, Index, KnownNode
+from context_search.core.progress import NodeState
+from context_search.indexing.ports.nodes import FRESH, NodeSelection, NodeUpsert, until_due
+from context_search.integrations.ports import Clock
 from testing.in_memory.comparisons import needed_scopes
 from testing.in_memory.removals import remove_nodes, remove_sets, remove_sets_of
 from testing.in_memory.rows import IndexRow, NodeRow, Rows

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.domain.orders import (
+from context_search.core.messages import (
     FEW_NODES,
     LONG_STRING,
     MOST_SHARED,
@@ -21,7 +21,7 @@ from context_search.domain.orders import (
     shared_messages,
     together,
 )
-from context_search.ports.outside import Clock, Message
+from context_search.integrations.ports import Clock, Message
 from testing.in_memory.rows import OutboxRow, Rows
 
 

@@ -7,10 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.domain.documents import parse_exact
-from context_search.domain.json_pointer import resolve, split
-from context_search.domain.json_text import to_json
-from context_search.ports.catalog.outlines import (
+from context_search.catalog.ports.outlines import (
     SHOWN_CHARS,
     Beginnings,
     Children,
@@ -18,6 +15,9 @@ from context_search.ports.catalog.outlines import (
     TextWindow,
     ValueKind,
 )
+from context_search.core.documents import parse_exact
+from context_search.core.json_pointer import resolve, split
+from context_search.core.json_text import to_json
 from testing.in_memory.rows import Rows
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from context_search.domain.editing.pattern_matches import PatternMatches
-from context_search.domain.errors import PatternInvalidError
+from context_search.core.errors import PatternInvalidError
+from context_search_editing.rules.pattern_matches import PatternMatches
 
 
 class RePatterns:

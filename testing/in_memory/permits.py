@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.ports.outside import Clock
+from context_search.integrations.ports import Clock
 from testing.in_memory.rows import PermitRow, Rows
 
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from context_search.domain.editing.plans import (
+from context_search.integrations.ports import Clock
+from context_search_editing.ports.plans import OpenPlans
+from context_search_editing.rules.plans import (
     PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,
     NewPlan,
@@ -15,8 +17,6 @@ from context_search.domain.editing.plans import (
     PlannedTable,
     PlannedTableState,
 )
-from context_search.ports.editing.plans import OpenPlans
-from context_search.ports.outside import Clock
 from testing.in_memory.rows import PlanRow, Rows
 
 _OPEN = ("previewing", "ready")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.domain.retrieval import RetrievalSettings, StoredSettings
+from context_search.searching.rules.retrieval import RetrievalSettings, StoredSettings
 from testing.in_memory.rows import Rows
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from context_search.domain.errors import ContextSearchError
-from context_search.ports.outside import Message
+from context_search.core.errors import ContextSearchError
+from context_search.integrations.ports import Message
 
 
 class ListQueue:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.domain.limits import Held, ProjectLimits, Usage
-from context_search.domain.model import Claim
-from context_search.domain.progress import PROJECT_FULL
-from context_search.ports.outside import Clock
+from context_search.core.limits import Held, ProjectLimits, Usage
+from context_search.core.model import Claim
+from context_search.core.progress import PROJECT_FULL
+from context_search.integrations.ports import Clock
 from testing.in_memory.rows import GenerationRow, IndexRow, NodeRow, Rows
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.ports.outside import Clock
+from context_search.integrations.ports import Clock
 from testing.in_memory.journal import Journaled
 from testing.in_memory.rows import Rows
 

@@ -6,11 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.domain.config import IndexConfig
-from context_search.domain.ids import generation_namespace
-from context_search.domain.model import Index
-from context_search.ports.indexing.rebuilds import Size, UnderWay
-from context_search.ports.outside import Clock
+from context_search.core.config import IndexConfig
+from context_search.core.ids import generation_namespace
+from context_search.core.model import Index
+from context_search.indexing.ports.rebuilds import Size, UnderWay
+from context_search.integrations.ports import Clock
 from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.indexes import view
 from testing.in_memory.rows import DEPLOYMENT, GenerationRow, Rows

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from context_search.domain.limits import project_pools
-from context_search.ports.outside import Clock
-from context_search.ports.upkeep.removals import Removal, RemovalEnd
+from context_search.core.limits import project_pools
+from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.removals import Removal, RemovalEnd
 from testing.in_memory.journal import Journaled
 from testing.in_memory.plans import remove_plans
 from testing.in_memory.rows import NodeRow, Rows, TombstoneRow

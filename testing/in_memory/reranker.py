@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from context_search.domain.errors import RerankError, RerankTimeoutError
-from context_search.domain.text.analysis import tokens
+from context_search.core.errors import RerankError, RerankTimeoutError
+from context_search.text.analysis import tokens
 
 
 class WordReranker:

@@ -7,21 +7,21 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Literal
 
-from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance, Principal
-from context_search.domain.config import IndexConfig, SearchConfig
-from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
-from context_search.domain.filters import Fields
-from context_search.domain.judged_sets import JudgedSet
-from context_search.domain.limits import Spent
-from context_search.domain.model import GenerationState, IndexCalibration, Scope
-from context_search.domain.progress import EvictionCause, NodeState
-from context_search.domain.retrieval import StoredSettings
-from context_search.domain.uploads import Upload
-from context_search.domain.versions import Content, Gap, Origin, StoredHistoryLimits
-from context_search.ports.indexing.sections import ComparedSection
-from context_search.ports.outside import Message
-from context_search.ports.upkeep.cleanup_runs import CleanupRun
-from context_search.ports.upkeep.sweeps import SweepCounts
+from context_search.catalog.rules.judged_sets import JudgedSet
+from context_search.catalog.rules.uploads import Upload
+from context_search.catalog.rules.versions import Content, Gap, Origin, StoredHistoryLimits
+from context_search.core.callers import ApiKey, Binding, KeyOwner, McpInstance, Principal
+from context_search.core.config import IndexConfig, SearchConfig
+from context_search.core.filters import Fields
+from context_search.core.limits import Spent
+from context_search.core.model import GenerationState, IndexCalibration, Scope
+from context_search.core.progress import EvictionCause, NodeState
+from context_search.indexing.ports.sections import ComparedSection
+from context_search.integrations.ports import Message
+from context_search.maintenance.ports.cleanup_runs import CleanupRun
+from context_search.maintenance.ports.sweeps import SweepCounts
+from context_search.searching.rules.retrieval import StoredSettings
+from context_search_editing.rules.plans import Plan, PlannedString, PlannedTable
 from testing.in_memory.journal import Journal, Journaled
 
 

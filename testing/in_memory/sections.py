@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
-from context_search.domain.documents import parse_exact
-from context_search.domain.json_pointer import escape
-from context_search.domain.json_text import to_json
-from context_search.domain.model import Index
-from context_search.ports.indexing.sections import ComparedSection, Section, SectionChanges
+from context_search.core.documents import parse_exact
+from context_search.core.json_pointer import escape
+from context_search.core.json_text import to_json
+from context_search.core.model import Index
+from context_search.indexing.ports.sections import ComparedSection, Section, SectionChanges
 from testing.in_memory.rows import Rows
 
 SMALL_CHARS = 400

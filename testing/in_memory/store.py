@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from context_search.domain.errors import DatabaseUnavailableError
-from context_search.domain.orders import Order
-from context_search.ports.outside import Clock, Deadline
-from context_search.ports.searching.live_chunks import Reading
-from testing.in_memory.agenda import MemoryAgenda
+from context_search.core.errors import DatabaseUnavailableError
+from context_search.core.messages import Order
+from context_search.integrations.ports import Clock, Deadline
+from context_search.searching.ports.live_chunks import Reading
 from testing.in_memory.calibrations import MemoryCalibrations
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
@@ -39,6 +38,7 @@ from testing.in_memory.rankings import MemoryRankings
 from testing.in_memory.rebuilds import MemoryRebuilds
 from testing.in_memory.removals import MemoryRemovals
 from testing.in_memory.rows import Rows
+from testing.in_memory.schedule import MemorySchedule
 from testing.in_memory.sections import MemorySections
 from testing.in_memory.sweeps import MemorySweeps
 from testing.in_memory.tools import MemoryTools
@@ -82,7 +82,7 @@ class MemoryUnitOfWork:
         self.gauges = MemoryGauges(rows, clock)
         self.health = MemoryHealth(rows, clock)
         self.cleanup_runs = MemoryCleanupRuns(rows)
-        self.agenda = MemoryAgenda(rows, clock)
+        self.schedule = MemorySchedule(rows, clock)
         self.uploads = MemoryUploads(rows, clock)
         self.judged_sets = MemoryJudgedSets(rows, clock)
         self.versions = MemoryVersions(rows, clock)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 
-from context_search.domain.ids import namespace_prefix
-from context_search.ports.outside import Clock
-from context_search.ports.upkeep.sweeps import SweepCounts, SweepCursor, SweepExtent
+from context_search.core.ids import namespace_prefix
+from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor, SweepExtent
 from testing.in_memory.rows import DEPLOYMENT, GenerationRow, Rows
 
 ORDERED = datetime.min.replace(tzinfo=UTC)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.domain.config import SearchConfig
-from context_search.domain.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
-from context_search.ports.catalog.tools import ToolPage, Unowned, UnservedTool
-from context_search.ports.outside import Clock
+from context_search.catalog.ports.tools import ToolPage, Unowned, UnservedTool
+from context_search.core.config import SearchConfig
+from context_search.core.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
+from context_search.integrations.ports import Clock
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.removals import mark_unsettled
 from testing.in_memory.rows import Rows, ToolRow

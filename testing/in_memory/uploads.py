@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from context_search.domain.errors import UploadMissingError
-from context_search.domain.uploads import NewUpload, Upload
-from context_search.ports.outside import Clock, SignedPut
+from context_search.catalog.rules.uploads import NewUpload, Upload
+from context_search.core.errors import UploadMissingError
+from context_search.integrations.ports import Clock, SignedPut
 from testing.in_memory.rows import Rows, UploadRow
 
 PIECE = 65_536

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from context_search.domain.config import IndexConfig
-from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
-from context_search.domain.ids import first_row_id
-from context_search.domain.ranking.bm25 import idf, term_weight
-from context_search.ports.outside import MAX_QUERY_BYTES, Legs, Ranked, VectorQuery, VectorRow
+from context_search.core.config import IndexConfig
+from context_search.core.errors import NamespaceMissingError, VectorStoreRejectedError
+from context_search.core.ids import first_row_id
+from context_search.integrations.ports import MAX_QUERY_BYTES, Legs, Ranked, VectorQuery, VectorRow
+from context_search.ranking.bm25 import idf, term_weight
 
 
 class DictVectors:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from context_search.domain.errors import NotFoundError
-from context_search.domain.model import Table
-from context_search.domain.versions import (
+from context_search.catalog.ports.histories import TableHistory
+from context_search.catalog.ports.versions import Pruned
+from context_search.catalog.rules.versions import (
     MAX_LABELS,
     Content,
     Gap,
@@ -18,9 +18,9 @@ from context_search.domain.versions import (
     StoredHistoryLimits,
     Version,
 )
-from context_search.ports.editing.histories import TableHistory
-from context_search.ports.editing.versions import Pruned
-from context_search.ports.outside import Clock
+from context_search.core.errors import NotFoundError
+from context_search.core.model import Table
+from context_search.integrations.ports import Clock
 from testing.in_memory.plans import is_needed
 from testing.in_memory.rows import Rows, TableRow, VersionRow
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.domain.documents import text_of_chunks
-from context_search.domain.model import Generation, Index
-from context_search.ports.outside import Clock
-from context_search.ports.searching.words_backlog import (
+from context_search.core.documents import text_of_chunks
+from context_search.core.model import Generation, Index
+from context_search.indexing.ports.words_backlog import (
     TEXTS_ABOVE,
     WORDS_WAIT_S,
     Unkeyed,
     UnkeyedChunk,
 )
+from context_search.integrations.ports import Clock
 from testing.in_memory.rows import ChunkRow, GenerationRow, Rows
 
 

@@ -18,7 +18,7 @@ LOCAL = [*LAYERS, "requirements/local.in"]
 DEV = [*LOCAL, "requirements/dev.in", "requirements/cli.in"]
 CONFORMANCE = "requirements/conformance.in"
 installed = cache(packages_distributions)
-OURS = {"context_search", "context_search_cli", *(entry.name for entry in ROOT.iterdir())}
+OURS = {entry.name for folder in (".", "shared", "cli") for entry in (ROOT / folder).iterdir()}
 # Import name → the distribution to ask for, where it comes as a part of another one.
 PART_OF = {
     "botocore": "boto3",

@@ -18,9 +18,7 @@ PAGES = [
 # Final decisions tell what was; the answers are made from the code (scripts/api_reference.py).
 READ = [path for path in PAGES if not path.name[:4].isdigit() and path.name != "answers.md"]
 FILE = re.compile(r"[\w.-]+(/[\w.-]+)*\.(py|md|toml|yaml|yml|json|jsonl|sql|mjs|sh|txt|in)")
-FOLDER = re.compile(
-    r"[\w.-]+(/[\w.-]+)*/|(shared|functions|local|testing|tests|docs|domain)/[\w/.-]+"
-)
+FOLDER = re.compile(r"[\w.-]+(/[\w.-]+)*/|(shared|functions|local|testing|tests|docs)/[\w/.-]+")
 CLASS = re.compile(r"\b[A-Z][a-z]+[A-Z]\w*")
 README_WORDS = 1_000
 # Of other programs, of one machine, or examples.

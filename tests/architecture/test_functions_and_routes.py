@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from context_search.domain.orders import IndexNodes, read_message
+from context_search.core.messages import IndexNodes, read_message
 from tests.architecture.project import (
     ROOT,
     functions,

@@ -1,4 +1,4 @@
-"""docs/glossary.md has every public class of the domain and the ports, each name once."""
+"""docs/glossary.md has every public class of rules and ports, each name once."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +17,14 @@ _LIMITED = re.compile(r"\b(LIMIT|OFFSET)\b.*\bSKIP LOCKED\b", re.DOTALL)
 _ONCE = {"AS", "MATERIALIZED", "ARRAY", "LATERAL"}
 
 
+def sql_files() -> list[Path]:
+    """Return the modules that hold SQL."""
+    return [path for path in python_files("shared") if {"postgres", "sql"} & set(path.parts)]
+
+
 def statements() -> Iterator[tuple[str, str]]:
-    """(file:line, text) of every string of the adapter; what is put in later is ``?``."""
-    for path in python_files("shared/context_search/adapters/postgres"):
+    """(file:line, text) of every string beside SQL; what is put in later is ``?``."""
+    for path in sql_files():
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.JoinedStr):
                 parts = [
@@ -88,10 +94,7 @@ _NAMES_PROJECT = ("TABLE_OF_CALLER", "TOOL_OF_CALLER", "project_id = :project")
 
 def test_what_is_looked_up_by_its_id_alone_names_the_project_of_the_transaction() -> None:
     """Of tables that may be an adopter's: they have no row-level security."""
-    trees = {
-        path: ast.parse(path.read_text())
-        for path in python_files("shared/context_search/adapters/postgres")
-    }
+    trees = {path: parsed(path) for path in sql_files()}
     parts = {
         id(part)
         for tree in trees.values()

@@ -9,13 +9,13 @@ import pytest
 from mypy import api
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "shared/context_search"
+SHARED = ROOT / "shared"
 
 USES = """
-from context_search.domain.access import Internal, ProjectKey
-from context_search.ports.store import Store, UnitOfWork
-from context_search.services.access.lookup import live_tool
-from context_search.services.searching.targets import SearchedTool
+from context_search.core.callers import Internal, ProjectKey
+from context_search.store import Store, UnitOfWork
+from context_search.access.lookup import live_tool
+from context_search.searching.targets import SearchedTool
 
 def use(store: Store, work: UnitOfWork) -> None:
 """
@@ -60,7 +60,7 @@ def test_every_reason_to_see_all_projects_is_in_the_document() -> None:
     """``for_all`` is for few, and who reads docs/architecture.md sees all of them."""
     given = {
         reason
-        for path in PACKAGE.rglob("*.py")
+        for path in SHARED.rglob("*.py")
         for reason in re.findall(r"\.for_all\(\s*(\S[^,)]*)", path.read_text())
     }
     assert all(reason.startswith('"') or reason == "reason" for reason in given), given

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 
-from context_search.adapters.postgres.pool import Database
+from context_search.postgres.pool import Database
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from tests.cli.running import CliParts, CommandLine, Network

@@ -18,7 +18,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from context_search.ports.outside import SignedPut
+from context_search.integrations.ports import SignedPut
 from context_search_cli.command import World
 from context_search_cli.main import app
 from testing.in_memory.uploads import DictObjects

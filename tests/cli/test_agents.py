@@ -12,8 +12,8 @@ from typing import get_args
 import httpx2
 import pytest
 
-from context_search.domain.access import KeyOwner, NewApiKey
-from context_search.services.access.keys import new_key
+from context_search.access.keys import new_key
+from context_search.core.callers import KeyOwner, NewApiKey
 from context_search_cli.mcp_clients import CLIENTS, ClientName, Connection
 from tests.cli.running import URL, Before, CommandLine
 from tests.web.api import SECRET

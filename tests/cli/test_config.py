@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from context_search.access.routes import sign_in
+from context_search.web import console
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
-from context_search.web.routes import console
-from context_search.web.routes.access import sign_in
 from context_search_cli.config import Configuration, Endpoint, Wanted, checked_url, read_secret
 from context_search_cli.failures import UsageError
 from tests.cli.running import URL, CommandLine

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.web.app import http_app
 from context_search.web.openapi import every_router
 from context_search_cli.doctor import certificate

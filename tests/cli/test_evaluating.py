@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from context_search_cli import measures as ours
-from context_search_cli.abreast import abreast
+from context_search_cli.concurrent import abreast
 from evaluation.compare import read_judged
 from tests.builders import english
 from tests.cli.running import CommandLine

@@ -7,7 +7,7 @@ import re
 import httpx2
 import pytest
 
-from context_search.domain.errors import EmbeddingRejectedError
+from context_search.core.errors import EmbeddingRejectedError
 from context_search_cli.status import far, indexed_share
 from context_search_cli.usage import near_limits
 from testing.in_memory.embedder import WordEmbedder

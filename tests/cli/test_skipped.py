@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.adapters.postgres.pool import Database
+from context_search.postgres.pool import Database
 from tests.builders import english
 from tests.cli.running import CliParts, CommandLine
 

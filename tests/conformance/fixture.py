@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from context_search.domain.access import McpKey
-from context_search.domain.errors import InvalidInputError
+from context_search.core.callers import McpKey
+from context_search.core.errors import InvalidInputError
 from context_search.mcp import (
     ClientInput,
     Form,
@@ -15,7 +15,7 @@ from context_search.mcp import (
     ToolDescription,
     ToolResult,
 )
-from context_search.services.editing.confirmations import Confirmations, PlanOperation
+from context_search_editing.confirmations import Confirmations, PlanOperation
 from testing.in_memory.clock import ManualClock
 from tests.mcp.memory import Asking, MemoryToolbox, describe
 

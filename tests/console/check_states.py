@@ -10,8 +10,8 @@ from typing import get_args
 import pytest
 from playwright.sync_api import Route, expect
 
-from context_search.domain.errors import ContextSearchError
-from context_search.domain.search import Degradation, EmptyHint, Hint
+from context_search.core.errors import ContextSearchError
+from context_search.ranking.search import Degradation, EmptyHint, Hint
 from context_search.web.problems import http_status
 from tests.console.conftest import LANGUAGES, Watched
 

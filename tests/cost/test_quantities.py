@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from context_search.adapters.tiktoken_counter import TiktokenCounter
-from context_search.domain.text.chunking import chunk_spans, window_texts
-from context_search.domain.text.keywords import keyword_tokens, trails
+from context_search.integrations.models.tiktoken_counter import TiktokenCounter
+from context_search.text.chunking import chunk_spans, window_texts
+from context_search.text.keywords import keyword_tokens, trails
 from scripts.cost.load import Language
 from scripts.cost.quantities import quantity
 from tests.cost.texts import QUESTIONS, corpus, edited

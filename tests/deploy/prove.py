@@ -17,8 +17,8 @@ from typing import Any
 import httpx2
 from botocore.exceptions import ClientError
 
-from context_search.adapters.postgres.connection import Connection
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres.connection import Connection
+from context_search.postgres.url import DatabaseUrl
 from local.cloudformation import read
 from local.deployed import BUILT, ROLE, STACK, EmulatedAccount, built_for_host
 from local.options import ROOT

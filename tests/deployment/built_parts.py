@@ -12,11 +12,11 @@ import sys
 from functools import cached_property
 from operator import attrgetter
 
-from context_search.bootstrap import Parts, parts
-from context_search.bootstrap.access import AccessParts
-from context_search.bootstrap.editing import EditingParts
-from context_search.bootstrap.searching import SearchingParts
-from context_search.domain.config import IndexConfig
+from context_search.composition import Parts, parts
+from context_search.composition.access import AccessParts
+from context_search.composition.searching import SearchingParts
+from context_search.core.config import IndexConfig
+from context_search_editing.composition import EditingParts
 
 KINDS = (property, cached_property)
 ROOMS = {"access": AccessParts, "editing": EditingParts, "searching": SearchingParts}

@@ -11,7 +11,7 @@ import pytest
 from scripts.audit import main, pinned
 from scripts.bom import bill_of_materials
 from scripts.layer_contents import ROOT
-from tests.adapters.json_server import JsonHandler, serving
+from tests.integrations.json_server import JsonHandler, serving
 
 
 class Osv(JsonHandler):

@@ -78,7 +78,7 @@ def test_no_log_is_kept_for_ever(functions: Resources, resources: Resources) -> 
 
 
 def test_a_function_is_told_only_what_somebody_reads(functions: Resources) -> None:
-    secrets = (ROOT / "shared/context_search/adapters/secrets.py").read_text()
+    secrets = (ROOT / "shared/context_search/integrations/secrets.py").read_text()
     read = set(re.findall(r'"([A-Z][A-Z_]+)"', secrets)) | {
         field.validation_alias for field in Settings.model_fields.values()
     }

@@ -13,7 +13,7 @@ from typing import Any
 import boto3
 import pytest
 
-from context_search.adapters.secrets import with_secrets
+from context_search.integrations.secrets import with_secrets
 from context_search.settings import Settings, SettingsError
 from local.cloudformation import read, with_references
 from local.variables import Variables

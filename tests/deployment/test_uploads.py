@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_search.domain.uploads import FUNCTION_BYTES, MEMORY_A_BYTE, import_memory
+from context_search.catalog.rules.uploads import FUNCTION_BYTES, MEMORY_A_BYTE, import_memory
 from local.cloudformation import load
 from local.options import ROOT
 from tests.deployment.cloudformation import Resources, chosen, of_type

@@ -17,8 +17,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, Tool
 from turbopuffer import NotFoundError, Turbopuffer
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from local.options import ROOT
 from local.queues import sqs_client
 from local.reset import wipe

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from context_search.adapters.postgres.connection import Connection
+from context_search.postgres.connection import Connection
 from local.options import ROOT, StackOptions
 from local.stack import Stack
 from tests.adopter import SCHEMA
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from context_search.adapters.postgres.url import DatabaseUrl
+    from context_search.postgres.url import DatabaseUrl
 
 _BLOCK = re.compile(r"^```(sh|sql)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 _SHELL = """
 set -eu
 curl() { command curl --silent --show-error --noproxy '*' "$@"; }
 make() {  # migrate, with or without DRY_RUN=1
-    "$PYTHON" -m context_search.adapters.postgres.migrations \
+    "$PYTHON" -m context_search.postgres.migrations \
         --database-url "$DATABASE_URL" ${2:+--dry-run}
 }
 . ./said

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from context_search.domain.text.chunking import chunk_spans
+from context_search.text.chunking import chunk_spans
 from local.options import ROOT
 from local.state import State
 from tests.builders import chinese, english, planted, until

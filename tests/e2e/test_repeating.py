@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from context_search.domain.orders import CompareIndex, IndexNodes, Order
+from context_search.core.messages import CompareIndex, IndexNodes, Order
 from local.queues import sqs_client
 from tests.builders import english, message_of, until
 from tests.e2e.running import Running, Tenant

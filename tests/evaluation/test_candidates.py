@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.config import SearchConfig
+from context_search.core.config import SearchConfig
 from evaluation.judged import SHIPPED, JudgedSet, read_set
 from evaluation.metrics import Span
 from evaluation.pipeline import Pipeline, config_for, running

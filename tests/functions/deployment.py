@@ -12,10 +12,10 @@ from uuid import uuid4
 
 import boto3
 
-from context_search.adapters.litellm_embedder import import_litellm
-from context_search.adapters.secrets import with_values
-from context_search.bootstrap import parts
-from context_search.domain.orders import Order
+from context_search.composition import parts
+from context_search.core.messages import Order
+from context_search.integrations.models.litellm_embedder import import_litellm
+from context_search.integrations.secrets import with_values
 from local.invocation import LambdaFunction
 from local.options import ROOT
 from local.poller import sqs_event

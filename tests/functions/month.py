@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from context_search.adapters.tiktoken_counter import TiktokenCounter
-from context_search.bootstrap import parts
+from context_search.composition import parts
+from context_search.integrations.models.tiktoken_counter import TiktokenCounter
 from scripts.cost.load import Load
 from testing.in_memory.embedder import WordEmbedder
-from tests.adapters.openai_server import OpenAiServer
-from tests.adapters.scripted_embeddings import item
 from tests.cost.texts import QUESTIONS, corpus, edited
 from tests.functions.deployment import Deployment
+from tests.integrations.openai_server import OpenAiServer
+from tests.integrations.scripted_embeddings import item
 
 CONFIG = {"chunk_threshold": 10_000, "chunk_size": 1_000, "chunk_overlap": 100}
 

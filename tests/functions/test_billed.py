@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from context_search.bootstrap import parts
-from context_search.domain.billed import Billed
+from context_search.composition import parts
+from context_search.core.billed import Billed
 from tests.builders import english
 from tests.functions.deployment import Deployment, event
 

@@ -39,8 +39,8 @@ root = Path(sys.argv[1])
 function = LambdaFunction.load(spec)
 answer = function.invoke(json.loads(sys.argv[3]))
 packages = {module.partition(".")[0] for module in sys.modules}
-adapters = {module for module in sys.modules if module.startswith("context_search.adapters.")}
-print(json.dumps([answer, sorted(packages | adapters)]))
+integrations = {name for name in sys.modules if name.startswith("context_search.integrations.")}
+print(json.dumps([answer, sorted(packages | integrations)]))
 """
 
 
@@ -54,7 +54,7 @@ def request(method: str, path: str) -> dict[str, object]:
 def after(function: str, event: object, **variables: str) -> tuple[dict[str, object], set[str]]:
     """The answer of a function that has just started, and what it has loaded by then.
 
-    That is: packages by their first name, and our adapters.
+    That is: packages by their first name, and our integrations.
     """
     environment = {**os.environ, **ENVIRONMENT, **variables}  # noqa: TID251 - tests have no settings
     environment.pop("SECRETS_ARN", None)
@@ -98,7 +98,7 @@ def test_index_node_refuses_a_bad_message_before_it_loads_a_model() -> None:
     assert not {"litellm", "pyfastcdc", "re2"} & modules
 
 
-QUEUE = "context_search.adapters.sqs_queue"
+QUEUE = "context_search.integrations.sqs"
 
 
 def test_a_search_makes_no_client_of_the_queue(deployed: Deployment) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_search.domain.orders import CompareIndex, IndexNodes, Order
+from context_search.core.messages import CompareIndex, IndexNodes, Order
 from tests.builders import chinese, english, message_of, until
 from tests.functions.deployment import CANARY, Deployment, event, failures
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_search.bootstrap import parts
+from context_search.composition import parts
 from tests.builders import english
 from tests.functions.deployment import Deployment
 

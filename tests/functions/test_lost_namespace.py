@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from context_search.bootstrap import parts
-from context_search.domain.errors import NamespaceMissingError
+from context_search.composition import parts
+from context_search.core.errors import NamespaceMissingError
 from tests.builders import english
 from tests.functions.deployment import Deployment
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_search.domain.errors import EmbeddingUnavailableError
+from context_search.core.errors import EmbeddingUnavailableError
 from tests.builders import english
 from tests.functions.deployment import Deployment, event, failures
 

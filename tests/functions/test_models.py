@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.adapters.litellm_embedder import LitellmEmbedder
-from context_search.adapters.openai_embedder import OpenAiEmbedder
-from context_search.bootstrap.live_settings import LiveSettings
-from context_search.bootstrap.models import embedder, reranker
-from context_search.domain.billed import Billed
-from context_search.domain.config import IndexConfig
+from context_search.composition.models import embedder, reranker
+from context_search.core.billed import Billed
+from context_search.core.config import IndexConfig
+from context_search.integrations.models.litellm_embedder import LitellmEmbedder
+from context_search.integrations.models.openai_embedder import OpenAiEmbedder
+from context_search.live_settings import LiveSettings
 from context_search.settings import Settings
-from tests.adapters.openai_server import OpenAiServer
-from tests.adapters.rerank_server import RerankServer
-from tests.adapters.scripted_embeddings import KEY, vector
 from tests.functions.test_imports import ENVIRONMENT
+from tests.integrations.openai_server import OpenAiServer
+from tests.integrations.rerank_server import RerankServer
+from tests.integrations.scripted_embeddings import KEY, vector
 
 
 def live(**variables: str) -> LiveSettings:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from context_search.bootstrap import parts
-from context_search.domain.search import query_hash
+from context_search.composition import parts
+from context_search.ranking.search import query_hash
 from tests.builders import english, planted
 from tests.functions.deployment import CANARY, SECRET, Deployment
 

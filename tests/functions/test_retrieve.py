@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.retrieval import SENSITIVE_KINDS
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 from tests.builders import english, planted
 from tests.functions.deployment import CANARY, Deployment
 

@@ -11,18 +11,18 @@ from urllib.parse import quote
 import boto3
 import pytest
 
-from context_search.adapters.postgres.connection import Connection
-from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.bootstrap import parts
-from context_search.bootstrap.live_settings import MAX_AGE, PAUSE, RETRY
-from context_search.domain.config import IndexConfig
+from context_search.composition import parts
+from context_search.core.config import IndexConfig
+from context_search.live_settings import MAX_AGE, PAUSE, RETRY
+from context_search.postgres.connection import Connection
+from context_search.postgres.url import DatabaseUrl
 from testing.in_memory.clock import ManualClock
-from tests.adapters.openai_server import OpenAiServer
-from tests.adapters.scripted_embeddings import vector
-from tests.adapters.test_renewed_key import NEW as TURBOPUFFER_NEW
-from tests.adapters.test_renewed_key import KeyedServer
 from tests.builders import english
 from tests.functions.deployment import SECRET, SECRET_VALUES, Deployment, load_functions
+from tests.integrations.openai_server import OpenAiServer
+from tests.integrations.scripted_embeddings import vector
+from tests.integrations.test_renewed_key import NEW as TURBOPUFFER_NEW
+from tests.integrations.test_renewed_key import KeyedServer
 from tests.stack import DatabaseFactory
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words")]

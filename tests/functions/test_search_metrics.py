@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from context_search.adapters.litellm_embedder import import_litellm
-from context_search.bootstrap import parts
-from context_search.domain.errors import EmbeddingUnavailableError
+from context_search.composition import parts
+from context_search.core.errors import EmbeddingUnavailableError
+from context_search.integrations.models.litellm_embedder import import_litellm
 from tests.builders import english, planted
 from tests.functions.deployment import Deployment, event, failures
 

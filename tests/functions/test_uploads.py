@@ -10,7 +10,7 @@ import boto3
 import httpx2
 import pytest
 
-from context_search.bootstrap import parts
+from context_search.composition import parts
 from tests.builders import english
 from tests.functions.deployment import CANARY, Deployment
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from context_search.domain.json_pointer import resolve, split
+from context_search.core.json_pointer import resolve, split
 from tests.functions.deployment import SMALL, Deployment, event
 
 

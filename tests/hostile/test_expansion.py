@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from context_search.bootstrap import parts
-from context_search.domain.json_number import MAX_GROWTH
-from context_search.services.indexing.outgoing import RelayOutbox
-from context_search.services.indexing.wanted import MAX_POINTER_CHARS, MAX_POINTER_LENGTH
+from context_search.composition import parts
+from context_search.core.json_number import MAX_GROWTH
+from context_search.indexing.desired import MAX_POINTER_CHARS, MAX_POINTER_LENGTH
+from context_search.indexing.outbox_delivery import RelayOutbox
 from tests.builders import english
 from tests.hostile.stranger import Stranger
 

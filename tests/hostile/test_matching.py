@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import regex
 
-from context_search.domain.editing.edits import apply_edits, shown_edits
-from context_search.domain.editing.replacing import Allowance, LiteralReplacer, ReplaceRequest
-from context_search.domain.errors import ReplaceTooLargeError
-from context_search.domain.text.graphemes import LONGEST_CLUSTER
-from tests.domain.editing.brute_force import brute_force
+from context_search.core.errors import ReplaceTooLargeError
+from context_search.text.graphemes import LONGEST_CLUSTER
+from context_search_editing.rules.edits import apply_edits, shown_edits
+from context_search_editing.rules.replacing import Allowance, LiteralReplacer, ReplaceRequest
+from tests.editing.brute_force import brute_force
 
 LIST = json.loads(Path(__file__).with_name("naughty_strings.json").read_text())
 NAUGHTY: list[str] = [text for text in LIST["strings"] if text]

@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from context_search.domain.json_pointer import join
-from context_search.domain.text.analysis import has_searchable_character, query_tokens
-from context_search.domain.text.plain_text import hidden_character
+from context_search.core.json_pointer import join
+from context_search.text.analysis import has_searchable_character, query_tokens
+from context_search.text.plain_text import hidden_character
 from tests.functions.deployment import Deployment
 from tests.hostile.stranger import Stranger
 

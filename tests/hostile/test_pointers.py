@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from context_search.domain.ids import pointer_sha256
-from context_search.domain.json_pointer import join
+from context_search.core.ids import pointer_sha256
+from context_search.core.json_pointer import join
 from tests.functions.deployment import Deployment
 from tests.hostile.stranger import Stranger
 

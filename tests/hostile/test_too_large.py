@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from context_search.bootstrap import parts
+from context_search.composition import parts
 from tests.builders import english, planted
 from tests.functions.deployment import Deployment
 from tests.hostile.stranger import Stranger

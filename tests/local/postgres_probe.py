@@ -9,8 +9,8 @@ from typing import Any
 
 import pg8000
 
-from context_search.adapters.postgres.connection import Connection
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres.connection import Connection
+from context_search.postgres.url import DatabaseUrl
 
 _CHECKOUT = Path(__file__).parents[2]
 _SITE_PACKAGES = Path(pg8000.__file__).parents[1]

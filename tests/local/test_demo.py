@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.ranking.relevance import CALIBRATIONS, relevance
-from context_search.domain.text.analysis import query_weights
-from context_search.domain.text.chunking import chunk_spans, window_texts
+from context_search.ranking.relevance import CALIBRATIONS, relevance
+from context_search.text.analysis import query_weights
+from context_search.text.chunking import chunk_spans, window_texts
 from local.demo.__main__ import QUESTIONS
 from local.demo.documents import HANDBOOK
 from local.embedding import MODEL

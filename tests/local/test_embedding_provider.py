@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from context_search.adapters.litellm_embedder import LitellmEmbedder, import_litellm
-from context_search.domain.errors import EmbeddingRejectedError
+from context_search.core.errors import EmbeddingRejectedError
+from context_search.integrations.models.litellm_embedder import LitellmEmbedder, import_litellm
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS, register
 from local.embedding.provider import shared_encoder
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.adapters.postgres.connection import Connection
-from context_search.adapters.postgres.errors import StatementRejectedError
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres.connection import Connection
+from context_search.postgres.errors import StatementRejectedError
+from context_search.postgres.url import DatabaseUrl
 from local.locks import DirectoryInUseError
 from local.postgres import PostgresServer
 from local.postgres.placement import Account

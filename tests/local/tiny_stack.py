@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from local.options import ROOT
-from tests.adapters.openai_server import OpenAiServer
+from tests.integrations.openai_server import OpenAiServer
 from tests.local.tiny import eventually
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from context_search.domain.errors import UnauthenticatedError
+from context_search.agents.tools.toolboxes import in_words_of_mcp
+from context_search.core.errors import UnauthenticatedError
 from context_search.mcp import McpRequest, McpResponse, Toolbox, handle
-from context_search.web.agents.toolboxes import in_words_of_mcp
 from tests.mcp.memory import SERVER
 
 LOCAL_HOSTS = ("127.0.0.1:*", "localhost:*")

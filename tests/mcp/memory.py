@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from context_search.domain.errors import InvalidInputError
+from context_search.agents.tools.toolboxes import in_words_of_mcp
+from context_search.core.errors import InvalidInputError
 from context_search.mcp import (
     ClientInput,
     InputRequired,
@@ -20,7 +21,6 @@ from context_search.mcp import (
     UnknownToolError,
     handle,
 )
-from context_search.web.agents.toolboxes import in_words_of_mcp
 
 SERVER = ServerIdentity("context-search", "Context search", "1.2.3", "Search before you answer.")
 MODERN = "2026-07-28"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_search.mcp import McpRequest
-from context_search.mcp.eras import SUPPORTED, decode_field
+from context_search.mcp.revisions import SUPPORTED, decode_field
 from tests.mcp.memory import MODERN, ask, echo, raising, toolbox
 from tests.profile import examples
 

@@ -8,12 +8,12 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from context_search.domain.text.redaction import Excerpt
-from context_search.domain.text.sensitive import find_sensitive
+from context_search.agents.tools.redacting import fitted_and_redacted
+from context_search.agents.tools.results import MAX_RESULT_BYTES, fitted, trimmed
+from context_search.agents.tools.search_tools import SEARCH_OUTPUT_SCHEMA
 from context_search.mcp.jsonrpc import to_bytes
-from context_search.web.agents.redacting import fitted_and_redacted
-from context_search.web.agents.results import MAX_RESULT_BYTES, fitted, trimmed
-from context_search.web.agents.search_tools import SEARCH_OUTPUT_SCHEMA
+from context_search.text.redaction import Excerpt
+from context_search.text.sensitive import find_sensitive
 from tests.mcp.test_search_schema import ANSWER
 
 

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from context_search.domain.errors import (
+from context_search.core.errors import (
     ContextSearchError,
     DatabaseUnavailableError,
     NotFoundError,

@@ -16,9 +16,9 @@ from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ElicitRequestParams, ElicitResult
 
-from context_search.domain.errors import EmbeddingUnavailableError
+from context_search.agents.tools.search_tools import parse_search_arguments, search_tool
+from context_search.core.errors import EmbeddingUnavailableError
 from context_search.mcp import ClientInput, Form, InputRequired, ToolResult
-from context_search.web.agents.search_tools import parse_search_arguments, search_tool
 from tests.mcp.asgi import mcp_app, serving
 from tests.mcp.memory import MemoryToolbox, describe, raising
 from tests.mcp.test_search_schema import ANSWER

@@ -8,14 +8,14 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from context_search.domain.errors import InvalidInputError
-from context_search.web.agents.search_tools import (
+from context_search.agents.tools.search_tools import (
     QUOTED,
     SEARCH_INPUT_SCHEMA,
     SEARCH_OUTPUT_SCHEMA,
     parse_search_arguments,
     search_tool,
 )
+from context_search.core.errors import InvalidInputError
 
 ANSWER: dict[str, Any] = {
     "query": "attention",

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from context_search.domain.errors import (
+from context_search.agents.tools.toolboxes import in_words_of_mcp
+from context_search.core.errors import (
     ContextSearchError,
     DatabaseUnavailableError,
     EmbeddingUnavailableError,
@@ -16,7 +17,6 @@ from context_search.domain.errors import (
     NotFoundError,
 )
 from context_search.mcp import McpRequest, ToolResult
-from context_search.web.agents.toolboxes import in_words_of_mcp
 from tests.mcp.memory import (
     MemoryToolbox,
     ask,

@@ -17,9 +17,9 @@ from local.template import FunctionSpec, read_template
 from local.variables import Variables
 from scripts.prove_layers import BUILT, HOST
 from testing.in_memory.embedder import WordEmbedder
-from tests.adapters.openai_server import OpenAiServer
-from tests.adapters.scripted_embeddings import item
 from tests.functions.deployment import DIMENSIONS, Deployment
+from tests.integrations.openai_server import OpenAiServer
+from tests.integrations.scripted_embeddings import item
 
 TEMPLATE = ROOT / "template.yaml"
 _BARE = ROOT / "tests" / "runtime" / "bare"

@@ -24,7 +24,7 @@ from tests.runtime.check_budgets import tell
 TEXT = f"{english(3_000, 1)}\n\nThe lighthouse keeper counted comets.\n\n{english(3_000, 2)}"
 EMULATED_WARM_UPS = 60
 """Questions at most until litellm and the vocabulary are read, for which one has not the time."""
-RECORDED = json.loads((ROOT / "tests" / "domain" / "recorded_messages.json").read_text())
+RECORDED = json.loads((ROOT / "tests" / "core" / "recorded_messages.json").read_text())
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import boto3
 import httpx2
 import pytest
 
-from context_search.domain.uploads import import_memory
+from context_search.catalog.rules.uploads import import_memory
 from local.lambda_jail import LambdaEnvironment
 from tests.functions.deployment import Deployment
 from tests.functions.test_rotation import Rotating

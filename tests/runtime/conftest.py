@@ -13,7 +13,7 @@ from uuid import uuid4
 import boto3
 import pytest
 
-from context_search.adapters.postgres.connection import Connection
+from context_search.postgres.connection import Connection
 from local.lambda_jail import Arm64, FunctionError, Jail, Means
 from local.options import ROOT
 from scripts.package import LAMBDA_PLATFORM, lambda_python

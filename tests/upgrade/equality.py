@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from context_search.domain.config import IndexConfig
-from context_search.domain.documents import StringNode, string_nodes
-from context_search.domain.ids import window_ids
-from context_search.domain.text.analysis import tokens
-from context_search.domain.text.chunking import chunk_spans, window_texts
+from context_search.core.config import IndexConfig
+from context_search.core.documents import StringNode, string_nodes
+from context_search.core.ids import window_ids
+from context_search.text.analysis import tokens
+from context_search.text.chunking import chunk_spans, window_texts
 from testing.in_memory.embedder import WordEmbedder
 from tests.faults.chaos.stored import documents, namespaces
 

@@ -22,8 +22,8 @@ from local.template import read_template
 
 def understood(body: str) -> Any:
     """What a message says to this version; None: it leaves it to a later one."""
-    from context_search.domain.errors import InvalidInputError
-    from context_search.domain.orders import read_message
+    from context_search.core.errors import InvalidInputError
+    from context_search.core.messages import read_message
 
     try:
         order, order_id = read_message(body)

@@ -8,7 +8,7 @@ from typing import Any
 from tests.upgrade.shared_parts import WAITING, SharedParts
 from tests.upgrade.versions import UpgradeError, Version
 
-_RECORDED = "tests/domain/recorded_messages.json"
+_RECORDED = "tests/core/recorded_messages.json"
 _EVENTS = ("create_tool", "search", "mcp", "index_node", "cleanup")
 
 

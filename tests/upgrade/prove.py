@@ -19,8 +19,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from context_search.adapters.postgres.connection import Connection
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres.connection import Connection
+from context_search.postgres.url import DatabaseUrl
 from local.options import ROOT
 from tests.stack import DatabaseFactory, server_of_this_run
 from tests.upgrade import schema
@@ -30,12 +30,24 @@ from tests.upgrade.versions import UpgradeError, Version, checked_out, today
 from tests.upgrade.walk import Walk
 from tests.upgrade.written import columns, written
 
-SUITES = ("tests/functions", "tests/contract/store", "tests/services", "tests/adapters/postgres")
+SUITES = (
+    "tests/access",
+    "tests/agents",
+    "tests/budgets",
+    "tests/catalog",
+    "tests/contract/store",
+    "tests/editing",
+    "tests/functions",
+    "tests/indexing",
+    "tests/maintenance",
+    "tests/postgres",
+    "tests/searching",
+)
 # Which of the release's tests do not run → why.
 LEFT_OUT = {
-    "tests/adapters/postgres/schema": "how its own migrations are applied, on empty databases",
-    "tests/adapters/postgres/test_migrations.py": "refuses a schema that is ahead, as it should",
-    "tests/adapters/postgres/test_row_security.py::"
+    "tests/postgres/schema": "how its own migrations are applied, on empty databases",
+    "tests/postgres/test_migrations.py": "refuses a schema that is ahead, as it should",
+    "tests/postgres/test_row_security.py::"
     "test_every_table_has_a_policy_or_a_reason_to_have_none": "lists every table; today's own does",
 }
 _ROLES = ("create_tool", "index_node", "search", "cleanup")

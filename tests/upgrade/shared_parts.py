@@ -14,9 +14,9 @@ from uuid import uuid4
 
 import boto3
 
-from context_search.adapters.postgres.connection import Connection
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres.connection import Connection
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from local.poller import sqs_event
 from tests.builders import aws_server, until
 from tests.contract.turbopuffer.targets import running

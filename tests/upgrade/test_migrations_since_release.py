@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.adapters.postgres import migrations
+from context_search.postgres import migrations
 from tests.upgrade.schema import EXCEPTIONS, LAST_MIGRATIONS, refusal, refusals, since, statements
 
 SHIPPED = {one.name: one.sql for one in migrations.read(migrations.shipped())}

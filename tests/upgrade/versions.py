@@ -20,7 +20,7 @@ from local.template import FunctionSpec, read_template
 from local.variables import Variables
 
 FOLDER = ROOT / ".local" / "upgrade"
-MIGRATIONS = Path("shared/context_search/adapters/postgres/migrations")
+MIGRATIONS = Path("shared/context_search/postgres/schema")
 _PINS = ("requirements/dev.txt", "requirements/conformance.txt")
 
 
@@ -66,7 +66,7 @@ class Version:
 
     def migrate(self, database_url: str) -> list[str]:
         """``make migrate`` of this version; returns what it applied."""
-        module = "context_search.adapters.postgres.migrations"
+        module = "context_search.postgres.migrations"
         done = self.run("-m", module, "--database-url", database_url)
         if done.returncode:
             raise UpgradeError(f"migrations of {self.name}: {done.stderr.strip()}")

@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 import httpx2
 
-from context_search.domain.documents import string_nodes
-from context_search.domain.json_pointer import replace_value, split
+from context_search.core.documents import string_nodes
+from context_search.core.json_pointer import replace_value, split
 from tests.builders import chinese, english
 from tests.faults.endurance.hits import deviation
 from tests.faults.endurance.texts import MARKER, Texts

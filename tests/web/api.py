@@ -11,15 +11,15 @@ from typing import Any
 
 import httpx2
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
-from context_search.bootstrap import Parts
-from context_search.domain.config import IndexConfig
-from context_search.domain.errors import EmbeddingRejectedError
-from context_search.domain.orders import ORDER_ID, order_from_json
-from context_search.ports.outside import Deadline, Embedder, Message
-from context_search.ports.store import Store
+from context_search.composition import Parts
+from context_search.core.config import IndexConfig
+from context_search.core.errors import EmbeddingRejectedError
+from context_search.core.messages import ORDER_ID, order_from_json
+from context_search.integrations.ports import Deadline, Embedder, Message
+from context_search.postgres.pool import Database
+from context_search.postgres.store import PostgresStore
 from context_search.settings import Settings
+from context_search.store import Store
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
 from testing.in_memory.uploads import DictObjects

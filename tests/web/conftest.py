@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from context_search.adapters.postgres.pool import Database
+from context_search.postgres.pool import Database
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from tests.web.api import CANARY, Api, LocalParts, exposed

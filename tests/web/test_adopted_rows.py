@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from context_search.adapters.postgres.pool import Database
-from context_search.services.upkeep.cleanup import RemoveDeleted
+from context_search.maintenance.cleanup import RemoveDeleted
+from context_search.postgres.pool import Database
 from tests.adopter import prepare
 from tests.builders import english
 from tests.web.access.matrix import ROWS, Operation, ids_of, request_of
@@ -19,7 +19,7 @@ from tests.web.api import SMALL, Api, LocalParts, answer, problem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from context_search.adapters.postgres.url import DatabaseUrl
+    from context_search.postgres.url import DatabaseUrl
     from tests.stack import DatabaseFactory
 
 # Every column of his that may be NULL, and that is not what makes a row one of the project.

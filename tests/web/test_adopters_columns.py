@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from context_search.adapters import postgres
-from context_search.adapters.postgres.adoption import SHARED
-from context_search.adapters.postgres.pool import Database
-from context_search.ports.outside import Deadline
-from context_search.services.upkeep.cleanup import CleanupLimits
+from context_search import postgres
+from context_search.integrations.ports import Deadline
+from context_search.maintenance.cleanup import CleanupLimits
+from context_search.postgres.adoption import SHARED
+from context_search.postgres.pool import Database
 from tests.adopter import ROWS, prepare
 from tests.builders import english, planted
 from tests.web.access.matrix import ROWS as OPERATIONS
@@ -24,7 +24,7 @@ from tests.web.api import Api, LocalParts, answer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from context_search.adapters.postgres.url import DatabaseUrl
+    from context_search.postgres.url import DatabaseUrl
     from tests.stack import DatabaseFactory
 
 _COLUMNS = """

@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from context_search.agents.tools.results import MAX_RESULT_BYTES
 from context_search.mcp.jsonrpc import to_bytes
-from context_search.web.agents.results import MAX_RESULT_BYTES
 from tests.web.agent import Agent, Era, agent, data_of, named
 from tests.web.api import Api, answer, exposed
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from context_search.domain.config import SearchConfig
-from context_search.domain.model import HydratedChunk, Reach, Scope, SearchTool, Table
-from context_search.domain.progress import IndexStatus, NodeProgress, Progress
-from context_search.domain.search import Answer, Found, Hit, Target
-from context_search.services.indexing.status import ToolStatus
+from context_search.catalog.routes.tables import TableAnswer
+from context_search.catalog.routes.tools import NewSearchToolAnswer, SearchToolAnswer
+from context_search.core.config import SearchConfig
+from context_search.core.model import HydratedChunk, Reach, Scope, SearchTool, Table
+from context_search.core.progress import IndexStatus, NodeProgress, Progress
+from context_search.indexing.routes.search_index import SearchIndexAnswer
+from context_search.indexing.status import ToolStatus
+from context_search.ranking.search import Answer, Found, Hit, Target
+from context_search.searching.routes.search import SearchAnswer, SearchBody
 from context_search.web.fields import Answer as WireAnswer
-from context_search.web.routes.catalog.tables import TableAnswer
-from context_search.web.routes.catalog.tools import NewSearchToolAnswer, SearchToolAnswer
-from context_search.web.routes.indexing.search_index import SearchIndexAnswer
-from context_search.web.routes.searching.search import SearchAnswer, SearchBody
 from tests.builders import an_index
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

@@ -12,14 +12,14 @@ from functools import cached_property
 import httpx2
 import pytest
 
-from context_search.adapters.postgres.pool import Database
-from context_search.domain.config import IndexConfig
-from context_search.domain.errors import BackpressureError
-from context_search.domain.search import QuestionLimits
-from context_search.ports.outside import Embedder
-from context_search.services.indexing.use_index import IndexUse
-from context_search.services.searching.search import Searcher, searcher
-from context_search.services.searching.targets import SearchedTool
+from context_search.core.config import IndexConfig
+from context_search.core.errors import BackpressureError
+from context_search.indexing.use_index import IndexUse
+from context_search.integrations.ports import Embedder
+from context_search.postgres.pool import Database
+from context_search.ranking.search import QuestionLimits
+from context_search.searching.search import Searcher, searcher
+from context_search.searching.targets import SearchedTool
 from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults

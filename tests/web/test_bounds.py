@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from context_search.adapters.postgres.pool import Database
-from context_search.domain.json_text import to_json
-from context_search.services.indexing.node_report import RetryLater
+from context_search.core.json_text import to_json
+from context_search.indexing.node_report import RetryLater
+from context_search.postgres.pool import Database
 from tests.builders import english
 from tests.web.api import SMALL, Api, LocalParts, answer, problem
 from tests.web.test_uploads import begin, complete, put, state, uploads

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import pytest
 
 from console.build import MAX_BYTES
-from context_search.adapters.postgres.pool import Database
+from context_search.postgres.pool import Database
 from context_search.web.app import http_app
+from context_search.web.console import FILE
 from context_search.web.openapi import contract, every_router
-from context_search.web.routes.console import FILE
 from tests.web.api import Api, LocalParts, problem
 from tests.web.in_process import client_of
 

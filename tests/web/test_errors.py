@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from context_search.adapters.postgres.errors import PostgresUnavailableError, StatementRejectedError
-from context_search.domain import errors
-from context_search.domain.errors import ContextSearchError
+from context_search.core import errors
+from context_search.core.errors import ContextSearchError
+from context_search.postgres.errors import PostgresUnavailableError, StatementRejectedError
 from context_search.settings import SettingsError
 from context_search.web.problems import http_status, log_text, problem, problem_of
 from local.options import ROOT

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.services.editing.replacing import STORY
+from tests.editing.replacing import STORY
 from tests.web.api import CANARY, Api, answer, problem
 from tests.web.test_replacing import path, preview
 

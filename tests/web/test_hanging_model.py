@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from context_search.adapters.postgres.pool import Database
-from context_search.bootstrap.searching import QUESTIONS_AT_ONCE
-from context_search.domain.config import IndexConfig
-from context_search.domain.errors import EmbeddingTimeoutError
-from context_search.ports.outside import Embedder
+from context_search.composition.searching import QUESTIONS_AT_ONCE
+from context_search.core.config import IndexConfig
+from context_search.core.errors import EmbeddingTimeoutError
+from context_search.integrations.ports import Embedder
+from context_search.postgres.pool import Database
 from testing.in_memory.embedder import WordEmbedder
 from tests.web.api import LocalParts
 

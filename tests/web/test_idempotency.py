@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from context_search.domain.errors import IdempotencyKeyInUseError
-from context_search.services.access.idempotency import Idempotency, IdempotentRequest
+from context_search.access.idempotency import Idempotency, IdempotentRequest
+from context_search.core.errors import IdempotencyKeyInUseError
 from tests.builders import english
 from tests.web.api import SECRET, Api, answer, problem
 

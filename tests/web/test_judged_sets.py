@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_search.domain.judged_sets import MAX_SETS
+from context_search.catalog.rules.judged_sets import MAX_SETS
 from tests.web.api import Api, answer, problem
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from context_search.ports.outside import Deadline
+from context_search.integrations.ports import Deadline
 from tests.web.api import SECRET, Api, LocalParts, answer, problem
 
 ALL = ["search", "manage", "replace"]

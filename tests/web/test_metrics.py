@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from context_search.domain.errors import (
+from context_search.core.errors import (
     DatabaseUnavailableError,
     EmbeddingTimeoutError,
     VectorStoreRejectedError,
 )
-from context_search.services.indexing.node_report import NodeReport
-from context_search.services.upkeep.cleanup_report import CleanupReport
-from context_search.services.upkeep.sweep_round import SweepRound
+from context_search.indexing.node_report import NodeReport
+from context_search.maintenance.cleanup_report import CleanupReport
+from context_search.maintenance.sweep_round import SweepRound
 from context_search.web.metrics import METRICS, emit_cleanup, emit_error, emit_node, emit_queue_age
 
 REPORT = NodeReport(

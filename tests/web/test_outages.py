@@ -15,32 +15,32 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from fastapi import FastAPI
 
-from context_search.adapters.postgres.errors import PostgresUnavailableError
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.bootstrap.searching import SearchingParts
-from context_search.domain.config import IndexConfig
-from context_search.domain.errors import (
+from context_search.agents.tools.search_tools import SEARCH_OUTPUT_SCHEMA
+from context_search.composition.searching import SearchingParts
+from context_search.core.config import IndexConfig
+from context_search.core.errors import (
     ContextSearchError,
     EmbeddingRejectedError,
     EmbeddingTimeoutError,
     EmbeddingUnavailableError,
     QueueUnavailableError,
 )
-from context_search.domain.search import QuestionLimits
-from context_search.ports.outside import Embedder, Message
-from context_search.services.indexing.node_report import RetryLater
-from context_search.services.indexing.outgoing import RelayOutbox
-from context_search.services.searching.targets import SearchedTool
-from context_search.services.searching.timeouts import Timeouts
-from context_search.web.agents.search_tools import SEARCH_OUTPUT_SCHEMA
+from context_search.indexing.node_report import RetryLater
+from context_search.indexing.outbox_delivery import RelayOutbox
+from context_search.integrations.ports import Embedder, Message
+from context_search.postgres.errors import PostgresUnavailableError
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
+from context_search.ranking.search import QuestionLimits
+from context_search.searching.targets import SearchedTool
+from context_search.searching.timeouts import Timeouts
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
-from tests.adapters.json_server import JsonHandler, serving
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
+from tests.integrations.json_server import JsonHandler, serving
 from tests.steps import write_words
 from tests.web.api import SMALL, Api, LocalParts, answer, problem
 from tests.web.in_process import client_of

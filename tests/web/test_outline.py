@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_search.services.catalog.outline import LOOKED_AT
+from context_search.catalog.outline import LOOKED_AT
 from tests.builders import english
 from tests.web.api import SMALL, Api, answer, problem
 

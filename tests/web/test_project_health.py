@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from context_search.adapters.postgres.pool import Database
-from context_search.domain.errors import EmbeddingUnavailableError
-from context_search.ports.outside import Deadline
-from context_search.ports.upkeep.cleanup_runs import CleanupRun
+from context_search.core.errors import EmbeddingUnavailableError
+from context_search.integrations.ports import Deadline
+from context_search.maintenance.ports.cleanup_runs import CleanupRun
+from context_search.postgres.pool import Database
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from testing.in_memory.embedder import WordEmbedder

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_search.services.indexing.strings import MAX_CURSOR
+from context_search.indexing.strings import MAX_CURSOR
 from tests.web.api import Api, answer, problem
 
 ERROR = {

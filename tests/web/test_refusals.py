@@ -10,8 +10,8 @@ import httpx2
 import pytest
 from fastapi import APIRouter
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.web.app import http_app
 from tests.web.api import CANARY, PROBLEM, SECRET, Api, LocalParts, exposed, problem
 from tests.web.in_process import client_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from context_search.services.editing.preview import PreviewLimits, PreviewReplacements
-from tests.services.editing.novel import FACTORY, NOVEL, WAREHOUSE
+from context_search_editing.preview import PreviewLimits, PreviewReplacements
+from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE
 from tests.web.api import CANARY, Api, answer, problem
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from context_search.adapters.postgres.pool import Database
-from tests.adapters.rerank_server import NO_SCORES, RerankServer, by_words, opinions, set_answer
+from context_search.postgres.pool import Database
+from tests.integrations.rerank_server import NO_SCORES, RerankServer, by_words, opinions, set_answer
 from tests.web.api import CANARY, SMALL, Api, LocalParts, answer, exposed, problem
 
 MODEL, OTHER = "cohere/rerank-v3.5", "cohere/rerank-multilingual-v3.0"

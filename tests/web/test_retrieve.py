@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_search.domain.retrieval import SENSITIVE_KINDS
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 from tests.builders import english, planted
 from tests.web.api import CANARY, Api, answer, problem
 

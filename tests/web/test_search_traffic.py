@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import pytest
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
-from tests.adapters.postgres.relay import Relay
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from tests.builders import english, planted
+from tests.postgres.relay import Relay
 from tests.web.api import SMALL, Api, LocalParts, LocalQueue
 
 SENTENCE = "The lighthouse keeper counted nine comets."

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from context_search.adapters.postgres.pool import Database
-from tests.adapters.rerank_server import RerankServer
+from context_search.postgres.pool import Database
+from tests.integrations.rerank_server import RerankServer
 from tests.web.api import SMALL, Api
 from tests.web.test_rerank import ASKED, DOCUMENT, MODEL, RerankingParts
 

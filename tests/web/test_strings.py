@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from context_search.services.indexing import strings
+from context_search.indexing import strings
 from tests.builders import english
 from tests.web.api import SMALL, Api, answer, problem
 

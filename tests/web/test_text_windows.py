@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from context_search.domain.uploads import MAX_INLINE_BYTES
+from context_search.core.limits import MAX_INLINE_BYTES
 from tests.web.api import Api, answer, problem
 
 TEXT = '🐡 nine 𠮷 comets, é, "quotes" and \\'

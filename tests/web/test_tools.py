@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from context_search.web.routes.catalog.search_config import SearchConfigBody
+from context_search.catalog.routes.search_config import SearchConfigBody
 from tests.builders import chinese, english
 from tests.web.api import CANARY, SMALL, Api, answer, problem
 from tests.web.in_process import client_of

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from context_search.domain.uploads import MAX_INLINE_BYTES, MAX_UPLOAD_BYTES
-from context_search.services.catalog.uploads import MAX_PENDING
+from context_search.catalog.uploads import MAX_PENDING
+from context_search.core.limits import MAX_INLINE_BYTES, MAX_UPLOAD_BYTES
 from tests.builders import english
 from tests.web.api import Api, answer, problem
 

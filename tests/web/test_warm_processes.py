@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.web.app import http_app
 from context_search.web.openapi import every_router
 from tests.builders import english, planted

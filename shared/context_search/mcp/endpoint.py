@@ -12,15 +12,6 @@ from context_search.mcp.contract import (
     Toolbox,
     ToolFailure,
 )
-from context_search.mcp.eras import (
-    MODERN,
-    VERSION_HEADER,
-    answer_legacy,
-    answer_modern,
-    check_version_header,
-    header,
-    is_modern,
-)
 from context_search.mcp.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -30,6 +21,15 @@ from context_search.mcp.jsonrpc import (
     parse_json,
     parse_message,
     readable_id,
+)
+from context_search.mcp.revisions import (
+    MODERN,
+    VERSION_HEADER,
+    answer_legacy,
+    answer_modern,
+    check_version_header,
+    header,
+    is_modern,
 )
 from context_search.mcp.tools import CallContext, failure_report
 from context_search.mcp.transport import (

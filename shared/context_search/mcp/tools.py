@@ -17,8 +17,8 @@ from context_search.mcp.contract import (
     ToolResult,
     UnknownToolError,
 )
+from context_search.mcp.elicitation import input_required
 from context_search.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RpcError, to_text
-from context_search.mcp.rounds import input_required
 
 _INTERNAL = {"code": "INTERNAL", "message": "internal error", "retryable": False}
 

@@ -20,9 +20,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from context_search import __version__
-from context_search.domain.errors import ContextSearchError
-from context_search.ports.outside import Clock
-from context_search.web.border import BodyRefusedError, request_id, with_request_ids
+from context_search.core.errors import ContextSearchError
+from context_search.integrations.ports import Clock
 from context_search.web.metrics import emit_request
 from context_search.web.problems import (
     PROBLEM_JSON,
@@ -33,6 +32,7 @@ from context_search.web.problems import (
     unrouted,
 )
 from context_search.web.query_parameters import KnownParameters
+from context_search.web.request_body import BodyRefusedError, request_id, with_request_ids
 
 # Mangum logs the path of every request, and a key may travel in it.
 logging.getLogger("mangum").setLevel(logging.CRITICAL)
@@ -54,7 +54,7 @@ def http_app(
 
     What went wrong on our side is written to ``log``, the function's.
 
-    The routes find their use cases as attributes of ``use_cases`` (``bootstrap.Parts``).
+    The routes find their use cases as attributes of ``use_cases`` (``composition.Parts``).
     """
     app = FastAPI(
         title="context-search",

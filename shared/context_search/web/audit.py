@@ -8,8 +8,8 @@ from typing import Annotated
 from aws_lambda_powertools import Logger
 from fastapi import Depends, Request
 
-from context_search.domain.access import Principal
-from context_search.web.border import request_id
+from context_search.core.callers import Principal
+from context_search.web.request_body import request_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,22 +9,24 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from operator import attrgetter
-from typing import Annotated, Any, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
 from fastapi import Depends, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.security import APIKeyHeader, HTTPBearer
 
-from context_search.domain.access import McpKey, Operator, Permission, Principal
-from context_search.domain.errors import (
+from context_search.core.callers import McpKey, Operator, Permission, Principal
+from context_search.core.errors import (
     NotFoundError,
     PermissionDeniedError,
     UnauthenticatedError,
 )
-from context_search.services.access.authenticate import BearerAuthenticator, InternalSecrets
-from context_search.services.access.idempotency import Idempotency
 from context_search.web.metrics import Credential, emit_refused
 from context_search.web.query_parameters import IdInPath
+
+if TYPE_CHECKING:
+    from context_search.access.authenticate import BearerAuthenticator, InternalSecrets
+    from context_search.access.idempotency import Idempotency
 
 TableId = IdInPath
 ProjectId = IdInPath

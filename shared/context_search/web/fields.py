@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
-from context_search.domain.config import (
+from context_search.core.config import (
     MAX_MODEL_NAME,
     MAX_RERANKED,
     Fusion,
@@ -31,8 +31,8 @@ from context_search.domain.config import (
     Rerank,
     Strategy,
 )
-from context_search.domain.filters import MAX_FIELDS, MAX_NAME, OPERATORS, Filter, parse_filter
-from context_search.domain.text.plain_text import LINE_PATTERN, TEXT_PATTERN, hidden_character
+from context_search.core.filters import MAX_FIELDS, MAX_NAME, OPERATORS, Filter, parse_filter
+from context_search.text.plain_text import LINE_PATTERN, TEXT_PATTERN, hidden_character
 from context_search.web.query_parameters import Decimal
 
 T = TypeVar("T")

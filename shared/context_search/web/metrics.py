@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Literal
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-from context_search.domain.billed import Billed
-from context_search.domain.errors import ContextSearchError
-from context_search.domain.progress import Progress
-from context_search.domain.search import Answer
+from context_search.core.billed import Billed
+from context_search.core.errors import ContextSearchError
+from context_search.core.progress import Progress
+from context_search.ranking.search import Answer
 
 if TYPE_CHECKING:  # what is reported here belongs to one function each
-    from context_search.services.indexing.node_report import NodeReport, Outcome
-    from context_search.services.upkeep.cleanup_report import CleanupReport
+    from context_search.indexing.node_report import NodeReport, Outcome
+    from context_search.maintenance.cleanup_report import CleanupReport
 
 INDEXING, SEARCH, CLEANUP = "index-node", "search", "cleanup"
 MANAGEMENT = "create-tool"

@@ -5,17 +5,17 @@ FastAPI makes it from the routes and their models; problems are added here.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import lru_cache
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
 from fastapi import APIRouter
 
-from context_search.web import routes
 from context_search.web.app import http_app
 from context_search.web.problems import refused
 
+_PACKAGES = ("context_search", "context_search_editing")
 _PROBLEM = {
     "type": "object",
     "description": "RFC 9457; `code` is stable.",
@@ -99,6 +99,7 @@ def contract() -> dict[str, Any]:
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     schemas["Problem"] = _PROBLEM
+    document["paths"] = dict(sorted(document["paths"].items()))
     _exact(document)
     for operations in document["paths"].values():
         for operation in operations.values():
@@ -122,9 +123,14 @@ def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def every_router() -> list[APIRouter]:
-    """Returns the routers of all modules of ``web.routes``, whichever function serves them."""
-    found = pkgutil.walk_packages(routes.__path__, f"{routes.__name__}.")
-    modules = [importlib.import_module(name) for name in sorted(module.name for module in found)]
+    """Returns the routers of all features, whichever function serves them."""
+    found = [
+        module.name
+        for package in _PACKAGES
+        for module in walk_packages(import_module(package).__path__, f"{package}.")
+        if ".routes." in module.name or module.name == "context_search.web.console"
+    ]
+    modules = [import_module(name) for name in sorted(found)]
     routers = [getattr(module, "router", None) for module in modules]
     return [router for router in routers if isinstance(router, APIRouter)]
 

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from context_search.domain.errors import (
+from context_search.core.errors import (
     BackpressureError,
     ConflictError,
     ContextSearchError,

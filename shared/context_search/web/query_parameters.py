@@ -15,7 +15,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BeforeValidator
 
-from context_search.domain.errors import InvalidInputError
+from context_search.core.errors import InvalidInputError
 from context_search.web.problems import misses_method
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Header
 from pydantic import WithJsonSchema
 
-from context_search.domain.errors import InvalidInputError, PreconditionFailedError
+from context_search.core.errors import InvalidInputError, PreconditionFailedError
 
 # RFC 9110, section 8.8.3; a header's bytes are read as Latin-1.
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')

@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from context_search.adapters.bounded_models import BoundedReranker
-from context_search.adapters.litellm_reranker import LitellmReranker
-from context_search.domain.errors import RerankTimeoutError
-from context_search.ports.outside import Reranker
+from context_search.core.errors import RerankTimeoutError
+from context_search.integrations.models.bounded_models import BoundedReranker
+from context_search.integrations.models.litellm_reranker import LitellmReranker
+from context_search.integrations.ports import Reranker
 from testing.in_memory.reranker import WordReranker
-from tests.adapters.rerank_server import RerankServer
+from tests.integrations.rerank_server import RerankServer
 
 QUESTION = "Who counted the comets?"
 TEXTS = ["The harbour was empty.", "The keeper counted comets.", "Comets came back."]

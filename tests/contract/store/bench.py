@@ -6,16 +6,16 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
-from context_search.domain.access import Principal, ProjectKey
-from context_search.domain.config import IndexConfig
-from context_search.domain.ids import pointer_sha256
-from context_search.domain.json_text import to_json
-from context_search.domain.model import ChunkSet, Claim, Index, Project, SearchTool, Table
-from context_search.ports.outside import Message
-from context_search.ports.upkeep.deletions import Tombstone
-from context_search.services.indexing.enumeration import Limits, enumerate_index
+from context_search.core.callers import Principal, ProjectKey
+from context_search.core.config import IndexConfig
+from context_search.core.ids import pointer_sha256
+from context_search.core.json_text import to_json
+from context_search.core.model import ChunkSet, Claim, Index, Project, SearchTool, Table
+from context_search.indexing.enumeration import Limits, enumerate_index
+from context_search.integrations.ports import Message
+from context_search.maintenance.ports.deletions import Tombstone
+from context_search.postgres.pool import Database
+from context_search.postgres.store import PostgresStore
 from testing.in_memory.catalog import MemoryTables
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.removals import remove_nodes

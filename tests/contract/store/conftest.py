@@ -8,10 +8,10 @@ from uuid import uuid4
 import boto3
 import pytest
 
-from context_search.adapters.s3_objects import S3Objects, s3_client
-from context_search.adapters.sqs_queue import SqsQueue
-from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
-from context_search.ports.outside import Objects, Queue, VectorStore
+from context_search.integrations.ports import Objects, Queue, VectorStore
+from context_search.integrations.s3 import S3Objects, s3_client
+from context_search.integrations.sqs import SqsQueue
+from context_search.integrations.turbopuffer import TurbopufferVectors
 from testing.in_memory.queue import ListQueue
 from testing.in_memory.uploads import DictObjects
 from testing.in_memory.vectors import DictVectors

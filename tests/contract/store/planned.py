@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from context_search.domain.editing.edits import string_hash
-from context_search.domain.editing.plans import (
+from context_search_editing.rules.edits import string_hash
+from context_search_editing.rules.plans import (
     NewPlan,
     Plan,
     PlannedString,
     PlannedTable,
     ReplaceScope,
 )
-from context_search.domain.editing.replacing import ReplaceRequest
+from context_search_editing.rules.replacing import ReplaceRequest
 from tests.contract.store.bench import Bench
 
 LATER = datetime(2100, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from context_search.domain.editing.pieces import cut, joined, packed
-from context_search.domain.model import Table
-from context_search.domain.versions import HistoryLimits, Origin, Version
-from context_search.ports.editing.versions import Pruned
-from context_search.ports.store import UnitOfWork
+from context_search.catalog.ports.versions import Pruned
+from context_search.catalog.rules.pieces import cut, joined, packed
+from context_search.catalog.rules.versions import HistoryLimits, Origin, Version
+from context_search.core.model import Table
+from context_search.store import UnitOfWork
 from tests.contract.store.bench import Bench
 
 PUT = Origin("put", "key:7", "a-request")

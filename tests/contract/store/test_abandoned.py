@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from context_search.domain.model import Claim, Index
-from context_search.domain.orders import CompareIndex, IndexNodes
-from context_search.services.indexing.enumeration import Limits, compare
+from context_search.core.messages import CompareIndex, IndexNodes
+from context_search.core.model import Claim, Index
+from context_search.indexing.enumeration import Limits, compare
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 

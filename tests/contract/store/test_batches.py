@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from context_search.adapters.postgres.pool import Database
-from context_search.domain.model import ChunkSet, Claim, Index
-from context_search.services.indexing.vector_rows import plan
+from context_search.core.model import ChunkSet, Claim, Index
+from context_search.indexing.vector_rows import plan
+from context_search.postgres.pool import Database
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
 

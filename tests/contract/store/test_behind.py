@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_search.domain.model import Index, Table
+from context_search.core.model import Index, Table
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.ids import vector_row_id, window_ids
-from context_search.services.indexing.vector_rows import plan
+from context_search.core.ids import vector_row_id, window_ids
+from context_search.indexing.vector_rows import plan
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 

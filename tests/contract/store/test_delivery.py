@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.domain.model import Index
+from context_search.core.model import Index
 from tests.contract.store.bench import TEXT, Bench
 from tests.steps import SMALL
 

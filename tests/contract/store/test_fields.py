@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.errors import DatabaseUnavailableError
-from context_search.domain.filters import NOTHING, parse_filter
-from context_search.domain.model import Index, KnownNode, Reach, Table
-from context_search.domain.text.analysis import query_weights
-from context_search.services.indexing.vector_rows import chunk_tokens
+from context_search.core.errors import DatabaseUnavailableError
+from context_search.core.filters import NOTHING, parse_filter
+from context_search.core.model import Index, KnownNode, Reach, Table
+from context_search.indexing.vector_rows import chunk_tokens
+from context_search.text.analysis import query_weights
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
 from tests.filtering import NAMES, JsonObject, oracle, random_fields, random_filter

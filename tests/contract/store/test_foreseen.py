@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
-from context_search.domain.progress import IndexStatus
-from context_search.ports.searching.live_chunks import Reading
+from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
+from context_search.core.progress import IndexStatus
+from context_search.searching.ports.live_chunks import Reading
 from tests.contract.store.bench import TEXT, Bench
 
 Read = tuple[

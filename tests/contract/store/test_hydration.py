@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.documents import content_hash
-from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
+from context_search.core.documents import content_hash
+from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 

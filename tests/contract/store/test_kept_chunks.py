@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.domain.model import (
+from context_search.core.model import (
     MOST_KEPT,
     ChunkSet,
     HydratedChunk,
@@ -14,11 +14,11 @@ from context_search.domain.model import (
     Table,
     kept_chunks,
 )
-from context_search.domain.retrieval import RetrievalSettings
-from context_search.domain.text.analysis import query_weights, tokens
-from context_search.ports.searching.keywords import ChunkTokens
-from context_search.services.indexing.vector_rows import plan
-from context_search.services.searching.retrieve import read_sources
+from context_search.indexing.ports.words_backlog import ChunkTokens
+from context_search.indexing.vector_rows import plan
+from context_search.searching.retrieve import read_sources
+from context_search.searching.rules.retrieval import RetrievalSettings
+from context_search.text.analysis import query_weights, tokens
 from tests.builders import chinese, english
 from tests.contract.store.bench import Bench
 

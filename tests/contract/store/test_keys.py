@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from context_search.domain.access import (
+from context_search.core.callers import (
     ALL_PERMISSIONS,
     MAX_OPEN_CODES,
     MCP_PERMISSIONS,
@@ -19,7 +19,7 @@ from context_search.domain.access import (
     ProjectKey,
     Token,
 )
-from context_search.domain.errors import UnauthenticatedError
+from context_search.core.errors import UnauthenticatedError
 from tests.contract.store.bench import Bench
 
 EVERY_S = 60.0

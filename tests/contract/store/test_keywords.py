@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.errors import KeywordTimeoutError
-from context_search.domain.model import ChunkSet, Index, Reach
-from context_search.domain.ranking.bm25 import idf, term_weight
-from context_search.domain.text.analysis import query_tokens, query_weights, tokens
-from context_search.ports.searching.keywords import ChunkTokens
+from context_search.core.errors import KeywordTimeoutError
+from context_search.core.model import ChunkSet, Index, Reach
+from context_search.indexing.ports.words_backlog import ChunkTokens
+from context_search.ranking.bm25 import idf, term_weight
+from context_search.text.analysis import query_tokens, query_weights, tokens
 from tests.builders import chinese, english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
 from tests.steps import table_of, write_words

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from context_search.domain.limits import DailyLimits, Spent
-from context_search.domain.model import Index
+from context_search.core.limits import DailyLimits, Spent
+from context_search.core.model import Index
 from tests.contract.store.bench import TEXT, Bench
 
 DAY_S = 86_400.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from context_search.domain.access import KeyOwner, McpChanges, McpInstance, NewApiKey
-from context_search.domain.model import Table
+from context_search.core.callers import KeyOwner, McpChanges, McpInstance, NewApiKey
+from context_search.core.model import Table
 from tests.contract.store.bench import Bench
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.documents import StringNode, content_hash
-from context_search.domain.errors import LeaseLostError
-from context_search.domain.ids import pointer_sha256
-from context_search.domain.model import Claim, Index, Reach
-from context_search.domain.progress import NodeState
-from context_search.ports.indexing.nodes import (
+from context_search.core.documents import StringNode, content_hash
+from context_search.core.errors import LeaseLostError
+from context_search.core.ids import pointer_sha256
+from context_search.core.model import Claim, Index, Reach
+from context_search.core.progress import NodeState
+from context_search.indexing.ports.nodes import (
     UNNEEDED_PAUSE_S,
     Nodes,
     NodeSelection,

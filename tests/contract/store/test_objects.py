@@ -7,9 +7,9 @@ import socket
 import httpx2
 import pytest
 
-from context_search.adapters.s3_objects import S3Objects, s3_client
-from context_search.domain.errors import ObjectsUnavailableError, UploadMissingError
-from context_search.ports.outside import Objects, SignedPut
+from context_search.core.errors import ObjectsUnavailableError, UploadMissingError
+from context_search.integrations.ports import Objects, SignedPut
+from context_search.integrations.s3 import S3Objects, s3_client
 from testing.in_memory.uploads import DictObjects
 
 KEY = "uploads/1/2"

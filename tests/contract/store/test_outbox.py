@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.model import Project
-from context_search.domain.orders import (
+from context_search.core.messages import (
     LONG_STRING,
     CompareIndex,
     ImportUpload,
     IndexNodes,
     order_from_json,
 )
-from context_search.ports.outside import Message
+from context_search.core.model import Project
+from context_search.integrations.ports import Message
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 WINDOW = 3

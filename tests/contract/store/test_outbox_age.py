@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from context_search.domain.model import Project
-from context_search.domain.orders import CompareIndex
+from context_search.core.messages import CompareIndex
+from context_search.core.model import Project
 from tests.contract.store.bench import Bench
 
 SLACK_S = 30

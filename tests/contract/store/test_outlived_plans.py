@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.domain.editing.edits import Edit
-from context_search.domain.editing.plans import PLAN_KEPT_S, TEXTS_OUTLIVE_S, PlanState
-from context_search.ports.upkeep.removals import Removal
+from context_search.maintenance.ports.removals import Removal
+from context_search_editing.rules.edits import Edit
+from context_search_editing.rules.plans import PLAN_KEPT_S, TEXTS_OUTLIVE_S, PlanState
 from tests.contract.store.bench import Bench
 from tests.contract.store.planned import LATER, added, read, saved, string, table, undo_of
 

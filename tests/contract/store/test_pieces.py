@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_search.domain.documents import parse_exact
-from context_search.domain.json_pointer import split
-from context_search.domain.json_text import to_json
-from context_search.domain.model import Index, Scope
-from context_search.domain.progress import NodeState
-from context_search.ports.indexing.large_strings import LargeString, StringPage, StringPlace
+from context_search.core.documents import parse_exact
+from context_search.core.json_pointer import split
+from context_search.core.json_text import to_json
+from context_search.core.model import Index, Scope
+from context_search.core.progress import NodeState
+from context_search.indexing.ports.large_strings import LargeString, StringPage, StringPlace
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.profile import examples

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from context_search.domain.editing.edits import Edit, string_hash
-from context_search.domain.editing.plans import (
+from context_search_editing.rules.edits import Edit, string_hash
+from context_search_editing.rules.plans import (
     MAX_PLANNED_STRINGS,
     MAX_PLANNED_TABLES,
     PlannedString,
 )
-from context_search.domain.editing.replacing import MAX_MATCHES
+from context_search_editing.rules.replacing import MAX_MATCHES
 from tests.contract.store.bench import Bench
 from tests.contract.store.planned import added, string, table
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.progress import IndexState, IndexStatus, Progress
-from context_search.services.indexing.enumeration import Limits
+from context_search.core.progress import IndexState, IndexStatus, Progress
+from context_search.indexing.enumeration import Limits
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 

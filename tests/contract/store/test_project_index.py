@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from context_search.domain.limits import ProjectLimits
-from context_search.domain.model import Index, Reach, Table
-from context_search.domain.orders import CompareIndex
+from context_search.core.limits import ProjectLimits
+from context_search.core.messages import CompareIndex
+from context_search.core.model import Index, Reach, Table
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 

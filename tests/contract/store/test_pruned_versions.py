@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from context_search.domain.editing.plans import Plan, PlannedTable
-from context_search.domain.model import Table
-from context_search.domain.versions import MAX_LABELS
-from context_search.ports.editing.histories import TableHistory
-from context_search.ports.editing.versions import Pruned
+from context_search.catalog.ports.histories import TableHistory
+from context_search.catalog.ports.versions import Pruned
+from context_search.catalog.rules.versions import MAX_LABELS
+from context_search.core.model import Table
+from context_search_editing.rules.plans import Plan, PlannedTable
 from tests.contract.store.bench import Bench
 from tests.contract.store.planned import added, saved, undo_of
 from tests.contract.store.recorded import LONG, keep, pieces_of, prune, read, versions, write

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from context_search.adapters.sqs_queue import SqsQueue
-from context_search.ports.outside import Message, Queue
+from context_search.integrations.ports import Message, Queue
+from context_search.integrations.sqs import SqsQueue
 from testing.in_memory.queue import ListQueue
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.access import KeyOwner, NewApiKey
-from context_search.domain.limits import Held, ProjectLimits, Usage
-from context_search.domain.model import Index, Project
-from context_search.domain.orders import IndexNodes
-from context_search.domain.uploads import NewUpload
+from context_search.catalog.rules.uploads import NewUpload
+from context_search.core.callers import KeyOwner, NewApiKey
+from context_search.core.limits import Held, ProjectLimits, Usage
+from context_search.core.messages import IndexNodes
+from context_search.core.model import Index, Project
 from tests.builders import english
 from tests.contract.store.bench import TEXT, Bench
 from tests.steps import SMALL, table_of

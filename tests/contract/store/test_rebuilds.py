@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.domain.config import IndexConfig
-from context_search.domain.model import Index, Project
-from context_search.ports.indexing.rebuilds import Size, UnderWay
+from context_search.core.config import IndexConfig
+from context_search.core.model import Index, Project
+from context_search.indexing.ports.rebuilds import Size, UnderWay
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.model import Index, Table
+from context_search.core.model import Index, Table
 from tests.contract.store.bench import TEXT, Bench
 from tests.steps import SMALL
 

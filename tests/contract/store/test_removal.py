@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from context_search.domain.model import Index, Reach, SearchTool, Table
-from context_search.ports.upkeep.removals import Removal
-from context_search.services.indexing.enumeration import Limits, compare
-from context_search.services.upkeep.cleanup import RemoveDeleted
+from context_search.core.model import Index, Reach, SearchTool, Table
+from context_search.indexing.enumeration import Limits, compare
+from context_search.maintenance.cleanup import RemoveDeleted
+from context_search.maintenance.ports.removals import Removal
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.documents import content_hash
-from context_search.domain.retrieval import ChunkText, RetrievalSettings, StoredSettings
+from context_search.core.documents import content_hash
+from context_search.searching.rules.retrieval import ChunkText, RetrievalSettings, StoredSettings
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench
 

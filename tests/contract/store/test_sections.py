@@ -14,22 +14,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_search.domain.config import IndexConfig
-from context_search.domain.documents import content_hash, parse_stored, string_nodes
-from context_search.domain.ids import pointer_sha256
-from context_search.domain.model import Index, SearchTool, Table
-from context_search.services.indexing.enumeration import (
-    Limits,
-    enumerate_index,
-    give_up,
-    locked_revision,
-)
-from context_search.services.indexing.wanted import (
+from context_search.core.config import IndexConfig
+from context_search.core.documents import content_hash, parse_stored, string_nodes
+from context_search.core.ids import pointer_sha256
+from context_search.core.model import Index, SearchTool, Table
+from context_search.indexing.desired import (
     Ahead,
     ChangedSections,
     ComparedTable,
     WholeDocument,
     read_ahead,
+)
+from context_search.indexing.enumeration import (
+    Limits,
+    enumerate_index,
+    give_up,
+    locked_revision,
 )
 from tests.contract.store.bench import Bench
 from tests.profile import examples

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from context_search.domain.config import SearchConfig
-from context_search.domain.errors import DatabaseUnavailableError
-from context_search.domain.filters import NOTHING, Filter, parse_filter
-from context_search.domain.model import Index, SearchTool, Table
-from context_search.ports.searching.live_chunks import SeenFields
+from context_search.core.config import SearchConfig
+from context_search.core.errors import DatabaseUnavailableError
+from context_search.core.filters import NOTHING, Filter, parse_filter
+from context_search.core.model import Index, SearchTool, Table
+from context_search.searching.ports.live_chunks import SeenFields
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
 
 PUBLIC = parse_filter({"status": {"eq": "public"}})

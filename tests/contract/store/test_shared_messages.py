@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import chain
 
-from context_search.domain.model import Index, Project
-from context_search.domain.orders import SMALL_STRING, IndexNodes
-from context_search.ports.outside import Message
+from context_search.core.messages import SMALL_STRING, IndexNodes
+from context_search.core.model import Index, Project
+from context_search.integrations.ports import Message
 from tests.builders import english
 from tests.contract.store.bench import Bench
 

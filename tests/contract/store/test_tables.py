@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_search.domain.documents import parse_json
-from context_search.domain.editing.replacing import LiteralReplacer, ReplaceRequest
-from context_search.domain.errors import NotFoundError
-from context_search.domain.json_text import to_json
-from context_search.domain.model import Project, Table
-from context_search.domain.orders import CompareIndex
-from context_search.ports.catalog.projects import ListedProject
-from context_search.ports.catalog.tables import StringsAt
-from context_search.services.editing.find_edits import json_pieces
+from context_search.catalog.ports.projects import ListedProject
+from context_search.catalog.ports.tables import StringsAt
+from context_search.core.documents import parse_json
+from context_search.core.errors import NotFoundError
+from context_search.core.json_text import to_json
+from context_search.core.messages import CompareIndex
+from context_search.core.model import Project, Table
+from context_search_editing.find_edits import json_pieces
+from context_search_editing.rules.replacing import LiteralReplacer, ReplaceRequest
 from tests.contract.store.bench import Bench
 from tests.profile import examples
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.domain.access import ProjectKey
-from context_search.domain.config import SearchConfig
-from context_search.domain.model import Scope
-from context_search.ports.catalog.tools import Unowned
+from context_search.catalog.ports.tools import Unowned
+from context_search.core.callers import ProjectKey
+from context_search.core.config import SearchConfig
+from context_search.core.model import Scope
 from tests.contract.store.bench import Bench
 from tests.steps import SMALL
 

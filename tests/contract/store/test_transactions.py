@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from context_search.domain.access import KeyOwner, NewApiKey
-from context_search.ports.store import UnitOfWork
+from context_search.core.callers import KeyOwner, NewApiKey
+from context_search.store import UnitOfWork
 from tests.contract.store.bench import Bench
 from tests.steps import table_of
 

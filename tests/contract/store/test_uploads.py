@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.domain.model import Table
-from context_search.domain.uploads import NewUpload, Upload
-from context_search.ports.upkeep.removals import Removal
+from context_search.catalog.rules.uploads import NewUpload, Upload
+from context_search.core.model import Table
+from context_search.maintenance.ports.removals import Removal
 from tests.contract.store.bench import Bench
 
 

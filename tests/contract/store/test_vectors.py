@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from context_search.domain.config import IndexConfig
-from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
-from context_search.domain.ids import ancestor_keys, scope_key, vector_row_id, window_ids
-from context_search.ports.outside import (
+from context_search.core.config import IndexConfig
+from context_search.core.errors import NamespaceMissingError, VectorStoreRejectedError
+from context_search.core.ids import ancestor_keys, scope_key, vector_row_id, window_ids
+from context_search.integrations.ports import (
     MAX_QUERY_BYTES,
     Ranked,
     VectorQuery,

@@ -6,9 +6,14 @@ import hashlib
 
 import pytest
 
-from context_search.domain.editing.pieces import cut, joined
-from context_search.domain.errors import NotFoundError
-from context_search.domain.versions import HistoryLimits, Origin, Overwritten, StoredHistoryLimits
+from context_search.catalog.rules.pieces import cut, joined
+from context_search.catalog.rules.versions import (
+    HistoryLimits,
+    Origin,
+    Overwritten,
+    StoredHistoryLimits,
+)
+from context_search.core.errors import NotFoundError
 from tests.contract.store.bench import Bench
 from tests.contract.store.recorded import LONG, PUT, keep, pieces_of, read, record, versions, write
 

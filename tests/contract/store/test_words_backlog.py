@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.model import ChunkSet, Index, Project
-from context_search.domain.text.keywords import keyword_tokens, trails
-from context_search.ports.searching.keywords import ChunkTokens
-from context_search.ports.searching.words_backlog import TEXTS_ABOVE, WORDS_WAIT_S, Unkeyed
-from context_search.services.indexing.vector_rows import tokens_of
+from context_search.core.model import ChunkSet, Index, Project
+from context_search.indexing.ports.words_backlog import (
+    TEXTS_ABOVE,
+    WORDS_WAIT_S,
+    ChunkTokens,
+    Unkeyed,
+)
+from context_search.indexing.vector_rows import tokens_of
+from context_search.text.keywords import keyword_tokens, trails
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import write_words

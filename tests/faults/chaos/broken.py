@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from context_search.domain.errors import CommitUnknownError, ContextSearchError
-from context_search.services.indexing.node_report import RetryLater
+from context_search.core.errors import CommitUnknownError, ContextSearchError
+from context_search.indexing.node_report import RetryLater
 from testing.in_memory.queue import ListQueue
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.gate import Point, after_commits, points

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_search.domain.config import IndexConfig
-from context_search.domain.documents import content_hash, string_nodes
-from context_search.domain.ids import ancestor_keys, base36, pointer_key, window_ids
-from context_search.domain.model import Table
-from context_search.domain.text.analysis import tokens
-from context_search.domain.text.chunking import chunk_spans, window_texts
+from context_search.core.config import IndexConfig
+from context_search.core.documents import content_hash, string_nodes
+from context_search.core.ids import ancestor_keys, base36, pointer_key, window_ids
+from context_search.core.model import Table
+from context_search.text.analysis import tokens
+from context_search.text.chunking import chunk_spans, window_texts
 from testing.in_memory.embedder import WordEmbedder
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.stored import documents, namespaces

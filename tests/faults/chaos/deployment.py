@@ -6,13 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from context_search.domain.access import Principal, ProjectKey
-from context_search.domain.config import IndexConfig
-from context_search.domain.errors import ContextSearchError
-from context_search.domain.model import Index, SearchTool, Table
-from context_search.domain.orders import Order
-from context_search.ports.outside import Message
-from context_search.services.indexing.node_report import RetryLater
+from context_search.core.callers import Principal, ProjectKey
+from context_search.core.config import IndexConfig
+from context_search.core.errors import ContextSearchError
+from context_search.core.messages import Order
+from context_search.core.model import Index, SearchTool, Table
+from context_search.indexing.node_report import RetryLater
+from context_search.integrations.ports import Message
 from testing.in_memory.queue import ListQueue
 from tests.builders import message_of, until
 from tests.faults.chaos.parts import CONFIG, ChaosParts, wanted_tool

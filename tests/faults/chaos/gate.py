@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
-from context_search.domain.config import IndexConfig
-from context_search.ports.outside import (
+from context_search.core.config import IndexConfig
+from context_search.integrations.ports import (
     Embedder,
     Legs,
     Message,
@@ -17,7 +17,7 @@ from context_search.ports.outside import (
     VectorRow,
     VectorStore,
 )
-from context_search.ports.store import UnitOfWork
+from context_search.store import UnitOfWork
 from tests.stores import StoreInFront
 
 When = Literal["before", "after"]

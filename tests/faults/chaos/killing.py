@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from context_search.domain.access import Principal
-from context_search.domain.model import SearchTool, Table
+from context_search.core.callers import Principal
+from context_search.core.model import SearchTool, Table
 from tests.builders import english
 from tests.faults.chaos.compare import assert_no_namespace_is_forgotten, assert_whole
 from tests.faults.chaos.deployment import Deployment

@@ -7,30 +7,30 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.store import PostgresStore
-from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
-from context_search.bootstrap import Parts
-from context_search.domain.access import Internal, ProjectKey
-from context_search.domain.config import IndexConfig, SearchConfig
-from context_search.domain.editing.plans import Choice
-from context_search.domain.editing.replacing import ReplaceRequest
-from context_search.domain.model import Scope
-from context_search.domain.orders import ORDER_ID, order_from_json
-from context_search.ports.outside import Deadline, Embedder, Message, Queue
-from context_search.services.catalog.tools import NewSearchTool
-from context_search.services.editing.keep_plans import keep_plans
-from context_search.services.editing.preview import AskedReplacement, PreviewLimits
-from context_search.services.editing.prune import prune_versions
-from context_search.services.indexing.indexer import Indexer
+from context_search.catalog.prune_versions import prune_versions
+from context_search.catalog.tools import NewSearchTool
+from context_search.composition import Parts
+from context_search.core.callers import Internal, ProjectKey
+from context_search.core.config import IndexConfig, SearchConfig
+from context_search.core.messages import ORDER_ID, order_from_json
+from context_search.core.model import Scope
+from context_search.indexing.indexer import Indexer
+from context_search.integrations.ports import Deadline, Embedder, Message, Queue
+from context_search.integrations.turbopuffer import TurbopufferVectors
+from context_search.postgres.pool import Database
+from context_search.postgres.store import PostgresStore
+from context_search.postgres.url import DatabaseUrl
 from context_search.settings import Settings
+from context_search_editing.keep_plans import keep_plans
+from context_search_editing.preview import AskedReplacement, PreviewLimits
+from context_search_editing.rules.plans import Choice
+from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.embedder import WordEmbedder
 from tests.faults.chaos.gate import Gate, GatedEmbedder, GatedQueue, GatedStore, GatedVectors
 
 if TYPE_CHECKING:
-    from context_search.services.editing.execute import ExecutedPlan
-    from context_search.services.upkeep.cleanup import Cleanup
+    from context_search.maintenance.cleanup import Cleanup
+    from context_search_editing.execute import ExecutedPlan
 
 KEY = "chaos-of-32-characters-or-more!!"
 DIMENSIONS = 16
@@ -164,7 +164,7 @@ class ChaosParts(Parts):
             "delete_tool": lambda project, tool: tools.tools.delete(ProjectKey(project), tool),
             "start_rebuild": lambda tool: operations.rebuilds.start(tool, Internal()),
             "roll_back": lambda tool: operations.rebuilds.roll_back(tool, Internal()),
-            "restore": lambda project, table, revision: self.editing.versions.restore(
+            "restore": lambda project, table, revision: self.versions.restore(
                 ProjectKey(project), table, revision
             ),
             "preview": self.preview,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from context_search.domain.access import Principal
-from context_search.domain.editing.plans import MAX_ATOMIC_BYTES, Plan, PlannedTable
-from context_search.domain.model import Table
-from context_search.domain.versions import Version
+from context_search.catalog.rules.versions import Version
+from context_search.core.callers import Principal
+from context_search.core.model import Table
+from context_search_editing.rules.plans import MAX_ATOMIC_BYTES, Plan, PlannedTable
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import LONG, Place, indexed
 
@@ -112,7 +112,7 @@ class Writers:
 
     def versions(self, table: Table, case: Case) -> Sequence[Version]:
         """The versions of a document, the newest first."""
-        return self.deployment.parts.editing.versions.page(case.owner, table.id, below=None).rows
+        return self.deployment.parts.versions.page(case.owner, table.id, below=None).rows
 
     def is_written(self, case: Case, plan_id: int, texts: Sequence[str]) -> list[bool]:
         """Which documents a plan has made of ``texts``. R1, R5, R6, R8.
@@ -141,9 +141,7 @@ class Writers:
         assert [each.revision for each in of_plan] == [row.revision_after] == [revision]
         assert row.revision_before is not None
         assert len(edits) == row.replaced
-        recorded = parts.editing.versions.read_document(
-            case.owner, table.id, row.revision_before, ""
-        )
+        recorded = parts.versions.read_document(case.owner, table.id, row.revision_before, "")
         assert recorded == text
         return True
 

@@ -10,13 +10,13 @@ from functools import partial
 
 import pytest
 
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.domain.access import Principal
-from context_search.domain.model import Table
-from context_search.domain.orders import IndexNodes, order_from_json
-from context_search.ports.outside import Message
-from context_search.services.indexing.node_report import RetryLater
+from context_search.core.callers import Principal
+from context_search.core.messages import IndexNodes, order_from_json
+from context_search.core.model import Table
+from context_search.indexing.node_report import RetryLater
+from context_search.integrations.ports import Message
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from testing.in_memory.queue import ListQueue
 from tests.builders import english
 from tests.faults.chaos.deployment import Deployment

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from context_search.adapters.openai_embedder import OpenAiEmbedder, Route
-from context_search.domain.access import Principal
-from context_search.services.indexing.node_report import NodeReport, RetryLater
+from context_search.core.callers import Principal
+from context_search.indexing.node_report import NodeReport, RetryLater
+from context_search.integrations.models.openai_embedder import OpenAiEmbedder, Route
 from testing.in_memory.embedder import WordEmbedder
-from tests.adapters.openai_server import OpenAiServer
-from tests.adapters.scripted_embeddings import item
 from tests.builders import until
 from tests.contract.turbopuffer.faulty import Faults
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import DOCUMENT, EDITED, LONG, Place, check, indexed
 from tests.faults.chaos.parts import DIMENSIONS, KEY, LEASE_S, ChaosParts
+from tests.integrations.openai_server import OpenAiServer
+from tests.integrations.scripted_embeddings import item
 
 TRIES_OF_THE_SDK = 3
 

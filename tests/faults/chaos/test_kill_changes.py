@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.access import Internal, Principal
+from context_search.core.callers import Internal, Principal
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import EDITED, Kills, Place, indexed
 from tests.faults.chaos.worker_processes import WorkerProcesses

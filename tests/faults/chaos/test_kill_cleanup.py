@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from context_search.domain.access import Internal
+from context_search.core.callers import Internal
 from tests.builders import until
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.gate import Point, points

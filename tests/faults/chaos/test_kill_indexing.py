@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.access import Internal, Principal
-from context_search.domain.orders import CompareIndex, IndexNodes
-from context_search.ports.outside import Message
+from context_search.core.callers import Internal, Principal
+from context_search.core.messages import CompareIndex, IndexNodes
+from context_search.integrations.ports import Message
 from tests.builders import english
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import DOCUMENT, EDITED, LONG, Kills, Order, Place, indexed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.access import Principal
-from context_search.domain.orders import CompareIndex
+from context_search.core.callers import Principal
+from context_search.core.messages import CompareIndex
 from tests.faults.chaos.broken import Breakage, losses
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import EDITED, LONG, Order, Place, check, indexed

@@ -17,8 +17,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from context_search.ports.outside import Message
-from context_search.services.indexing.node_report import RetryLater
+from context_search.indexing.node_report import RetryLater
+from context_search.integrations.ports import Message
 from tests.faults.chaos.gate import Point
 from tests.faults.chaos.parts import ChaosParts
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from context_search.ports.outside import Message
+from context_search.integrations.ports import Message
 from tests.faults.chaos.gate import Point
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx2
 
-from context_search.domain.documents import string_nodes
-from context_search.domain.json_pointer import join, replace_value, resolve, split
+from context_search.core.documents import string_nodes
+from context_search.core.json_pointer import join, replace_value, resolve, split
 from tests.faults.endurance.hits import deviation
 from tests.faults.endurance.served import ServedStack
 from tests.faults.endurance.texts import MARKER, Texts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from context_search.domain.json_pointer import resolve, split
+from context_search.core.json_pointer import resolve, split
 
 
 def deviation(document: object, hit: dict[str, Any]) -> str | None:

@@ -16,11 +16,11 @@ import time
 
 import httpx2
 
-from context_search.domain.errors import ContextSearchError
+from context_search.core.errors import ContextSearchError
 from tests.e2e.running import state_folder
 from tests.faults.endurance.edits import Edits
+from tests.faults.endurance.idle import Proof, prove
 from tests.faults.endurance.neighbour import Neighbour
-from tests.faults.endurance.rest import Proof, prove
 from tests.faults.endurance.served import ServedStack
 
 BETWEEN_KILLS_S = (15.0, 60.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from context_search.domain.model import Index
-from context_search.services.indexing.calibrate import Calibrator
+from context_search.core.model import Index
+from context_search.indexing.calibrate import Calibrator
 
 CALIBRATES_FROM = 2
 """Least number of chunks."""

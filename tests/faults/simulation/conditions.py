@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.domain.config import IndexConfig
-from context_search.domain.limits import ProjectLimits
+from context_search.core.config import IndexConfig
+from context_search.core.limits import ProjectLimits
 
 LAMBDA_S = 900.0
 LEASE_S = 120.0

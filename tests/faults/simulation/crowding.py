@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from context_search.domain.limits import Usage
-from context_search.domain.search import Answer
+from context_search.core.limits import Usage
+from context_search.ranking.search import Answer
 from testing.in_memory.rows import IndexRow, NodeRow, Rows
 from tests.faults.simulation.invariants import check
 from tests.faults.simulation.world import World

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 
-from context_search.domain.versions import HistoryLimits
+from context_search.catalog.rules.versions import HistoryLimits
 from testing.in_memory.rows import Rows, VersionRow
 from tests.faults.simulation.invariants import check
 from tests.faults.simulation.world import World

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from context_search.domain.orders import ORDER_ID
-from context_search.services.indexing.outgoing import LOST_AFTER_S
-from context_search.services.indexing.worker import Begun
+from context_search.core.messages import ORDER_ID
+from context_search.indexing.outbox_delivery import LOST_AFTER_S
+from context_search.indexing.worker import Begun
 from testing.in_memory.comparisons import tables_of
 from testing.in_memory.rows import OutboxRow, Rows
 from tests.faults.simulation.conditions import OVERTAKES, WINDOW

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.domain.limits import ProjectLimits
-from context_search.domain.model import Index
-from context_search.ports.outside import Clock
+from context_search.core.limits import ProjectLimits
+from context_search.core.model import Index
+from context_search.integrations.ports import Clock
 from testing.in_memory.evictions import MemoryEvictions
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.quotas import MemoryQuotas

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from context_search.domain.errors import LeaseLostError
-from context_search.domain.filters import Fields
-from context_search.domain.model import Claim, Index
-from context_search.domain.progress import NodeState
-from context_search.ports.indexing.nodes import NodeUpsert
+from context_search.core.errors import LeaseLostError
+from context_search.core.filters import Fields
+from context_search.core.model import Claim, Index
+from context_search.core.progress import NodeState
+from context_search.indexing.ports.nodes import NodeUpsert
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.removals import remove_sets
 

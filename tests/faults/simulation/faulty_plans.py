@@ -9,22 +9,20 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from typing import Any
 
-from context_search.domain.access import Principal, ProjectKey
-from context_search.domain.editing.edits import Edit, apply_edits, string_hash
-from context_search.domain.editing.plans import Choice, Plan, PlannedString
-from context_search.domain.editing.replacing import Allowance
-from context_search.domain.editing.undo import reversed_edits
-from context_search.domain.model import Table
-from context_search.domain.versions import Overwritten
-from context_search.ports.editing.histories import TableHistory
-from context_search.ports.editing.versions import Pruned
-from context_search.ports.outside import Clock
-from context_search.ports.store import UnitOfWork
-from context_search.services.editing.execute import ExecutedPlan, ExecutePlans, finish, read_ahead
-from context_search.services.editing.one_by_one import OneByOne, Turn
-from context_search.services.editing.record import RecordVersions
-from context_search.services.editing.revert_document import RevertDocument
-from context_search.services.editing.rewriting import (
+from context_search.catalog.ports.histories import TableHistory
+from context_search.catalog.ports.versions import Pruned
+from context_search.catalog.record_versions import RecordVersions
+from context_search.catalog.rules.versions import Overwritten
+from context_search.core.callers import Principal, ProjectKey
+from context_search.core.model import Table
+from context_search.integrations.ports import Clock, Deadline
+from context_search.maintenance.cleanup import Cleanup
+from context_search.maintenance.cleanup_report import CleanupReport
+from context_search.store import UnitOfWork
+from context_search_editing.execute import ExecutedPlan, ExecutePlans, finish, read_ahead
+from context_search_editing.one_by_one import OneByOne, Turn
+from context_search_editing.revert_document import RevertDocument
+from context_search_editing.rewriting import (
     Refused,
     Replace,
     Rewriting,
@@ -32,10 +30,12 @@ from context_search.services.editing.rewriting import (
     Source,
     string_at,
 )
-from context_search.services.editing.undo import UndoPlans
-from context_search.services.editing.write_documents import Locked, WriteDocuments
-from context_search.services.upkeep.cleanup import Cleanup
-from context_search.services.upkeep.cleanup_report import CleanupReport
+from context_search_editing.rules.edits import Edit, apply_edits, string_hash
+from context_search_editing.rules.plans import Choice, Plan, PlannedString
+from context_search_editing.rules.replacing import Allowance
+from context_search_editing.rules.undo import reversed_edits
+from context_search_editing.undo import UndoPlans
+from context_search_editing.write_documents import Locked, WriteDocuments
 from testing.in_memory.plans import MemoryPlans
 from testing.in_memory.rows import Rows
 from testing.in_memory.store import MemoryUnitOfWork
@@ -288,5 +288,5 @@ class UndoesWithoutLooking(UndoPlans):
 class NeverRevived(Cleanup):
     """A plan that its worker left is left for good."""
 
-    def _keep_plans(self, report: CleanupReport) -> bool:
-        return True
+    def run(self, deadline: Deadline) -> CleanupReport:
+        return Cleanup.run(replace(self, further=()), deadline)

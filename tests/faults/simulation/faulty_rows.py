@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from context_search.domain.filters import Filter, matches
-from context_search.domain.ids import first_row_id
-from context_search.domain.model import (
+from context_search.core.filters import Filter, matches
+from context_search.core.ids import first_row_id
+from context_search.core.model import (
     ChunkSet,
     Claim,
     HydratedChunk,
@@ -18,9 +18,9 @@ from context_search.domain.model import (
     Reach,
     kept_chunks,
 )
-from context_search.ports.outside import Clock, Message
-from context_search.ports.searching.words_backlog import WORDS_WAIT_S, Unkeyed
-from context_search.ports.upkeep.deletions import Tombstone
+from context_search.indexing.ports.words_backlog import WORDS_WAIT_S, Unkeyed
+from context_search.integrations.ports import Clock, Message
+from context_search.maintenance.ports.deletions import Tombstone
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.deletions import MemoryDeletions

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.domain.access import Principal
-from context_search.domain.errors import VectorStoreUnavailableError
-from context_search.domain.ids import vector_row_id, window_ids
-from context_search.domain.model import Claim, Index, StoredChunk
-from context_search.ports.searching.keywords import ChunkTokens
-from context_search.ports.store import UnitOfWork
-from context_search.ports.upkeep.sweeps import SweepCursor
-from context_search.services.catalog.tools import ManageTools
-from context_search.services.indexing.indexer import Batch, Begun, Indexer, Plans
-from context_search.services.indexing.node_report import NodeRun
-from context_search.services.indexing.settle import Settler
-from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup
-from context_search.services.upkeep.cleanup_report import CleanupReport
-from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
-from context_search.services.upkeep.sweep import Sweep
+from context_search.catalog.tools import ManageTools
+from context_search.core.callers import Principal
+from context_search.core.errors import VectorStoreUnavailableError
+from context_search.core.ids import vector_row_id, window_ids
+from context_search.core.model import Claim, Index, StoredChunk
+from context_search.indexing.completion import Settler
+from context_search.indexing.indexer import Batch, Begun, Indexer, Plans
+from context_search.indexing.node_report import NodeRun
+from context_search.indexing.ports.words_backlog import ChunkTokens
+from context_search.maintenance.cleanup import TOMBSTONES_PER_STEP, Cleanup
+from context_search.maintenance.cleanup_report import CleanupReport
+from context_search.maintenance.ports.sweeps import SweepCursor
+from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
+from context_search.maintenance.sweep import Sweep
+from context_search.store import UnitOfWork
 
 
 class RestsOverWhatIsDue(ScheduledCleanup):

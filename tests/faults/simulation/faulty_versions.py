@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from context_search.domain.model import Table
-from context_search.domain.versions import BY_SQL, Content, Origin, Overwritten
-from context_search.ports.editing.histories import TableHistory
-from context_search.ports.editing.versions import Pruned
-from context_search.ports.outside import Clock
+from context_search.catalog.ports.histories import TableHistory
+from context_search.catalog.ports.versions import Pruned
+from context_search.catalog.rules.versions import BY_SQL, Content, Origin, Overwritten
+from context_search.core.model import Table
+from context_search.integrations.ports import Clock
 from testing.in_memory.catalog import MemoryTables
 from testing.in_memory.rows import Rows
 from testing.in_memory.store import MemoryUnitOfWork

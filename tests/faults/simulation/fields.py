@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 
-from context_search.domain.filters import Filter, parse_filter
+from context_search.core.filters import Filter, parse_filter
 
 STATES = ("public", "draft", 1, True, None)
 FILTERS: tuple[Filter | None, ...] = (

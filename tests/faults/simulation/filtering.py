@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from context_search.domain.filters import to_mapping, to_text
-from context_search.domain.json_pointer import ancestors, resolve, split
-from context_search.domain.search import Answer
+from context_search.core.filters import to_mapping, to_text
+from context_search.core.json_pointer import ancestors, resolve, split
+from context_search.ranking.search import Answer
 from testing.in_memory.rows import Rows
 from tests.faults.simulation.fields import NAMES
 from tests.faults.simulation.invariants import check

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.domain.editing.replacing import ReplaceRequest
+from context_search_editing.rules.replacing import ReplaceRequest
 
 _EITHER = ReplaceRequest("wizards|vow", "$0 and $0", regex=True)
 REQUESTS = (

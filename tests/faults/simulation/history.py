@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tests.faults.simulation import filtering
-from tests.faults.simulation.calm import heal, replay
+from tests.faults.simulation.after_faults import heal, replay
 from tests.faults.simulation.crowding import Crowd
 from tests.faults.simulation.editing import VersionWatch
 from tests.faults.simulation.fairness import Fairness
 from tests.faults.simulation.filtering import FilterWatch
+from tests.faults.simulation.idle import at_rest
 from tests.faults.simulation.invariants import Violated, Watch
 from tests.faults.simulation.moves import Moves
 from tests.faults.simulation.mutation import Mutation
 from tests.faults.simulation.planned import PlanWatch, documents
-from tests.faults.simulation.rest import at_rest
 from tests.faults.simulation.world import World
 
 STEPS = 350

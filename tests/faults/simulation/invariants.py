@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from context_search.domain.documents import content_hash, string_nodes
-from context_search.domain.ids import first_row_id, window_ids
-from context_search.domain.json_pointer import contains, resolve, split
-from context_search.domain.search import Answer
-from context_search.ports.outside import VectorRow
+from context_search.core.documents import content_hash, string_nodes
+from context_search.core.ids import first_row_id, window_ids
+from context_search.core.json_pointer import contains, resolve, split
+from context_search.integrations.ports import VectorRow
+from context_search.ranking.search import Answer
 from testing.in_memory.comparisons import needed_scopes, tables_of
 from testing.in_memory.rows import NodeRow, Rows
 from tests.faults.simulation.conditions import TEXTS

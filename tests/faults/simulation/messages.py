@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from context_search.domain.errors import QueueUnavailableError
-from context_search.domain.orders import ORDER_ID
-from context_search.ports.outside import Clock, Message
+from context_search.core.errors import QueueUnavailableError
+from context_search.core.messages import ORDER_ID
+from context_search.integrations.ports import Clock, Message
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.rows import Rows

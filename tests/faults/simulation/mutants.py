@@ -7,8 +7,8 @@ catches the mutant (``record.py``), ``within`` how many to try when the code has
 from __future__ import annotations
 
 from tests.faults.simulation import faulty_limits as limits
+from tests.faults.simulation import faulty_messages as messages
 from tests.faults.simulation import faulty_nodes as nodes
-from tests.faults.simulation import faulty_orders as orders
 from tests.faults.simulation import faulty_plans as plans
 from tests.faults.simulation import faulty_rows as rows
 from tests.faults.simulation import faulty_steps as steps
@@ -150,18 +150,18 @@ MUTANTS = [
     ),
     Mutation("rests over what is due", scheduled_cleanup=steps.RestsOverWhatIsDue, seed=13),
     Mutation("rests after work", scheduled_cleanup=steps.RestsAfterWork, seed=1),
-    Mutation("no window", unit_of_work=work_with(outbox=orders.NoWindow), seed=2),
+    Mutation("no window", unit_of_work=work_with(outbox=messages.NoWindow), seed=2),
     Mutation(
-        "each write its order", unit_of_work=work_with(outbox=orders.EachWriteItsOrder), seed=1
+        "each write its order", unit_of_work=work_with(outbox=messages.EachWriteItsOrder), seed=1
     ),
-    Mutation("sent again while in the queue", cleanup=orders.SendsAgain, seed=1),
+    Mutation("sent again while in the queue", cleanup=messages.SendsAgain, seed=1),
     Mutation(
         "begun late, nothing withdrawn",
-        unit_of_work=work_with(outbox=orders.NeverWithdraws),
-        book=orders.BeginsLate,
+        unit_of_work=work_with(outbox=messages.NeverWithdraws),
+        book=messages.BeginsLate,
         seed=1,
     ),
-    Mutation("forgotten first", book=orders.ForgetsFirst, seed=6),
+    Mutation("forgotten first", book=messages.ForgetsFirst, seed=6),
     Mutation(
         "waits for ever",
         unit_of_work=limited_by(quotas=limits.WaitsForEver),

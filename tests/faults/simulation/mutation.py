@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.services.catalog.tools import ManageTools
-from context_search.services.editing.execute import ExecutePlans
-from context_search.services.editing.one_by_one import OneByOne
-from context_search.services.editing.undo import UndoPlans
-from context_search.services.editing.write_documents import WriteDocuments
-from context_search.services.indexing.indexer import Indexer
-from context_search.services.indexing.settle import Settler
-from context_search.services.indexing.worker import OrderBook
-from context_search.services.upkeep.cleanup import Cleanup
-from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
-from context_search.services.upkeep.sweep import Sweep
+from context_search.catalog.tools import ManageTools
+from context_search.indexing.completion import Settler
+from context_search.indexing.indexer import Indexer
+from context_search.indexing.worker import OrderBook
+from context_search.maintenance.cleanup import Cleanup
+from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
+from context_search.maintenance.sweep import Sweep
+from context_search_editing.execute import ExecutePlans
+from context_search_editing.one_by_one import OneByOne
+from context_search_editing.undo import UndoPlans
+from context_search_editing.write_documents import WriteDocuments
 from testing.in_memory.store import MemoryUnitOfWork
 from tests.faults.simulation.conditions import GRACE_S
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from context_search.domain.config import IndexConfig
-from context_search.domain.errors import (
+from context_search.core.config import IndexConfig
+from context_search.core.errors import (
     CommitUnknownError,
     DatabaseUnavailableError,
     EmbeddingDimensionMismatchError,
     EmbeddingUnavailableError,
     VectorStoreUnavailableError,
 )
-from context_search.ports.outside import Deadline, Legs, VectorQuery, VectorRow
+from context_search.integrations.ports import Deadline, Legs, VectorQuery, VectorRow
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
 from testing.in_memory.vectors import DictVectors

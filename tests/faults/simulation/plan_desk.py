@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from context_search.domain.editing.pattern_matches import PatternMatches
-from context_search.domain.editing.plans import (
+from context_search.integrations.ports import Clock
+from context_search.store import Store
+from context_search_editing.plan_worker import CarryOutPlans
+from context_search_editing.preview import PreviewLimits, PreviewReplacements
+from context_search_editing.rules.pattern_matches import PatternMatches
+from context_search_editing.rules.plans import (
     MAX_ATOMIC_BYTES,
     Plan,
     PlannedString,
     PlannedTable,
 )
-from context_search.ports.outside import Clock
-from context_search.ports.store import Store
-from context_search.services.editing.carry_out import CarryOutPlans
-from context_search.services.editing.preview import PreviewLimits, PreviewReplacements
 from testing.in_memory.patterns import RePattern, RePatterns
 from testing.in_memory.plans import MemoryPlans
 from testing.in_memory.rows import Rows

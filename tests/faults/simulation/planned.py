@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 
-from context_search.domain.editing.plans import Choice, Plan, PlannedString, PlannedTable
+from context_search_editing.rules.plans import Choice, Plan, PlannedString, PlannedTable
 from testing.in_memory.rows import Rows
 from tests.faults.simulation.finding import Place, Shown, shown_by, texts_of, with_places
 from tests.faults.simulation.invariants import check

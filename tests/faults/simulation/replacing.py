@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from context_search.domain.access import McpKey, Principal
-from context_search.domain.editing.plans import Choice, OnConflict, Plan
-from context_search.domain.json_text import to_json
-from context_search.services.editing.execute import ExecutedPlan
-from context_search.services.editing.preview import AskedReplacement
+from context_search.core.callers import McpKey, Principal
+from context_search.core.json_text import to_json
+from context_search_editing.execute import ExecutedPlan
+from context_search_editing.preview import AskedReplacement
+from context_search_editing.rules.plans import Choice, OnConflict, Plan
 from testing.in_memory.rows import TableRow
 from tests.faults.simulation.finding import REQUESTS
 from tests.faults.simulation.invariants import check

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.services.indexing.outgoing import SendingStore
-from context_search.services.indexing.use_index import IndexUse
-from context_search.services.searching.search import Searcher, searcher
+from context_search.indexing.outbox_delivery import SendingStore
+from context_search.indexing.use_index import IndexUse
+from context_search.searching.search import Searcher, searcher
 from testing.in_memory.clock import ManualClock
 from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from types import FrameType
 
-from context_search.domain.ids import base36
-from context_search.domain.search import Answer
+from context_search.core.ids import base36
+from context_search.ranking.search import Answer
+from local.options import ROOT
+from scripts.shape.modules import is_use_case, name_of
 from testing.in_memory.rows import GenerationRow, Rows
 from tests.faults.simulation.scheduler import Task
 from tests.faults.simulation.world import World
-
-SERVICES = "/context_search/services/"
 
 
 class Sightings:
     """Counts situations in ``world.seen``, and keeps where tasks pause and where they are killed.
 
-    A place is the function of a service that makes the outside call, and the line of it.
+    A place is the function of a use case that makes the outside call, and the line of it.
     """
 
     def __init__(self, world: World) -> None:
@@ -108,7 +110,13 @@ def place(task: Task) -> set[str]:
     frame: FrameType | None = task.body.gr_frame
     while frame is not None:
         code = frame.f_code
-        if SERVICES in code.co_filename:
+        if _holds_use_cases(code.co_filename):
             return {f"{code.co_qualname}:{frame.f_lineno - code.co_firstlineno}"}
         frame = frame.f_back
     return set()
+
+
+@cache
+def _holds_use_cases(filename: str) -> bool:
+    path = Path(filename)
+    return path.is_relative_to(ROOT / "shared") and is_use_case(name_of(path, ROOT))

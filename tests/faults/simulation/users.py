@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from context_search.domain.config import SearchConfig
-from context_search.domain.model import Scope
-from context_search.services.catalog.tools import NewSearchTool
+from context_search.catalog.tools import NewSearchTool
+from context_search.core.config import SearchConfig
+from context_search.core.model import Scope
 from tests.faults.simulation.conditions import CONFIGS, QUERIES, SCOPES, SMALL_SCOPES
 from tests.faults.simulation.world import World
 

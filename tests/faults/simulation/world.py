@@ -8,12 +8,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from context_search.domain.access import Principal, ProjectKey
-from context_search.domain.config import Model
-from context_search.domain.errors import ContextSearchError
-from context_search.domain.filters import Filter
-from context_search.domain.model import Table
-from context_search.domain.orders import (
+from context_search.budgets.spending import Spending
+from context_search.catalog.history_settings import ManageHistorySettings
+from context_search.catalog.rules.versions import HistoryLimits
+from context_search.catalog.tables import ManageTables
+from context_search.catalog.uploads import ManageUploads
+from context_search.catalog.versions import ManageVersions
+from context_search.core.callers import Principal, ProjectKey
+from context_search.core.config import Model
+from context_search.core.errors import ContextSearchError
+from context_search.core.filters import Filter
+from context_search.core.messages import (
     ORDER_ID,
     CalibrateIndex,
     CarryOutPlan,
@@ -21,27 +26,23 @@ from context_search.domain.orders import (
     Order,
     order_from_json,
 )
-from context_search.domain.search import Answer, QuestionLimits
-from context_search.domain.versions import HistoryLimits
-from context_search.ports.outside import Deadline, Message
-from context_search.services.catalog.tables import ManageTables
-from context_search.services.catalog.uploads import ManageUploads
-from context_search.services.editing.history_settings import ManageHistorySettings
-from context_search.services.editing.versions import ManageVersions
-from context_search.services.indexing.chunk_vectors import ChunkVectors
-from context_search.services.indexing.enumeration import Comparer, Limits
-from context_search.services.indexing.indexer import IndexLimits
-from context_search.services.indexing.node_report import NodeReport, RetryLater
-from context_search.services.indexing.outgoing import Deliver, RelayOutbox, SendingStore
-from context_search.services.indexing.project_index import ProjectIndexes
-from context_search.services.indexing.rebuilds import Rebuilds
-from context_search.services.indexing.worker import Begun, OrderBook, Worker
-from context_search.services.searching.targets import SearchedTool
-from context_search.services.spending import Spending
-from context_search.services.upkeep.cleanup import CleanupLimits
-from context_search.services.upkeep.operations import Redrive
-from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
-from context_search.services.upkeep.sweep_round import SweepRounds
+from context_search.core.model import Table
+from context_search.indexing.chunk_vectors import ChunkVectors
+from context_search.indexing.enumeration import Comparer, Limits
+from context_search.indexing.indexer import IndexLimits
+from context_search.indexing.node_report import NodeReport, RetryLater
+from context_search.indexing.outbox_delivery import Deliver, RelayOutbox, SendingStore
+from context_search.indexing.project_index import ProjectIndexes
+from context_search.indexing.rebuilds import Rebuilds
+from context_search.indexing.worker import Begun, OrderBook, Worker
+from context_search.integrations.ports import Deadline, Message
+from context_search.maintenance.cleanup import CleanupLimits
+from context_search.maintenance.operations import Redrive
+from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
+from context_search.maintenance.sweep_round import SweepRounds
+from context_search.ranking.search import Answer, QuestionLimits
+from context_search.searching.targets import SearchedTool
+from context_search_editing.keep_plans import keep_plans_step
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
 from testing.in_memory.uploads import DictObjects
@@ -271,6 +272,7 @@ class World:
             SweepRounds(store, 0.0, cleanup_limits.swept_after_s, sweep.page),
             ManageUploads(store, DictObjects()),
             cleanup_limits,
+            [keep_plans_step(store, silent_s=SILENT_S)],
         )
         self.scheduled_cleanup = mutation.scheduled_cleanup(self.cleanup, self.clock)
 

@@ -7,8 +7,8 @@ from collections.abc import Set
 from functools import cached_property
 from typing import Any
 
-from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.limits import MANAGEMENT_POOL
+from context_search.core.limits import MANAGEMENT_POOL
+from context_search.postgres.pool import Transaction
 from testing.in_memory.journal import Journaled
 from testing.in_memory.store import MemoryStore
 from testing.in_memory.vectors import DictVectors

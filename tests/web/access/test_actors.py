@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from context_search.adapters.postgres.pool import Database
+from context_search.postgres.pool import Database
 from tests.issuer import Issuer, running_issuer
 from tests.web.access.stores import MemoryParts
 from tests.web.access.test_sign_in import code_of, use

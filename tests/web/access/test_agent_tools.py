@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 import pytest
 
-from context_search.domain.access import Replacing
-from context_search.services.catalog.list_tools import RESERVED_NAMES
+from context_search.agents.list_tools import RESERVED_NAMES
+from context_search.core.callers import Replacing
 from tests.web.access.matrix import AGENT_ROWS, SEARCHES, filled
 from tests.web.agent import Agent, agent, data_of, named
 from tests.web.api import SMALL, Api, answer

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.adapters.postgres.connection import Connection
+from context_search.postgres.connection import Connection
 from tests.web.access.matrix import PUBLIC, Operation, has_ids, ids_of, swaps
 from tests.web.access.stores import TABLES
 from tests.web.access.test_tenancy import ask, seen
@@ -19,8 +19,8 @@ from tests.web.access.things import MISSING, Tenant
 from tests.web.api import LocalParts
 
 if TYPE_CHECKING:
-    from context_search.adapters.postgres.pool import Database
-    from context_search.adapters.postgres.url import DatabaseUrl
+    from context_search.postgres.pool import Database
+    from context_search.postgres.url import DatabaseUrl
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from context_search.services.catalog.list_tools import TOOLS_PER_PAGE
+from context_search.agents.list_tools import TOOLS_PER_PAGE
 from tests.web.access.credentials import Headers, bad_headers, dead_keys, strange_keys
 from tests.web.access.matrix import MCP_METHODS
 from tests.web.access.stores import state_without

@@ -15,7 +15,7 @@ from mcp.client.auth.utils import (
 from mcp.shared.auth import ProtectedResourceMetadata
 from mcp.shared.auth_utils import check_resource_allowed
 
-from context_search.adapters.postgres.pool import Database
+from context_search.postgres.pool import Database
 from context_search.web.app import http_app
 from context_search.web.openapi import every_router
 from tests.issuer import AUDIENCE, MCP_AUDIENCE, Issuer, assembled, running_issuer

@@ -1,0 +1,183 @@
+"""Who is calling, and what this deployment is: what a client needs to know first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+
+from context_search import __version__
+from context_search.access.whoami import Identity, WhoAmI
+from context_search.core.callers import ApiKey, Permission, in_order
+from context_search.core.config import Model
+from context_search.core.limits import MAX_INLINE_BYTES, MAX_WINDOW, ProjectLimits
+from context_search.web.callers import AnyScope, part
+from context_search.web.fields import (
+    MAX_POINTER,
+    MAX_POINTER_IN_URL,
+    MAX_QUESTION,
+    MAX_TOP_K,
+    Answer,
+    Count,
+    KnownId,
+    Number,
+    Time,
+)
+from context_search.web.request_body import StrictJsonRoute
+
+router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["keys"])
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What every caller of a deployment is told of it.
+
+    ``string_chars`` and ``string_chunks``: maxima of one string. Bytes are of uploads.
+    """
+
+    model: Model
+    rerank_models: tuple[str, ...]
+    token_issuer: str | None
+    has_console: bool
+    has_uploads: bool
+    upload_bytes: int
+    string_chars: int
+    string_chunks: int
+    project: ProjectLimits
+
+
+@dataclass(frozen=True, slots=True)
+class WhoAmIUseCases:
+    """What the route of this file calls, and what it shows of the deployment."""
+
+    whoami: WhoAmI
+    deployment: Deployment
+
+
+class ProjectAnswer(Answer):
+    """The project of the credentials. Rows of others may lack a name."""
+
+    id: KnownId
+    name: str | None
+
+
+class OwnKeyAnswer(Answer):
+    """The key that was sent, without its text."""
+
+    id: KnownId
+    name: str | None
+    prefix: str
+    created_at: Time
+
+    @classmethod
+    def of(cls, key: ApiKey) -> OwnKeyAnswer:
+        """Returns what is shown of a key."""
+        return cls(id=key.id, name=key.name, prefix=key.prefix, created_at=key.created_at)
+
+
+class ModelAnswer(Answer):
+    """The embedding model of new indexes; ``price``: of a million tokens."""
+
+    name: str
+    dimensions: Count
+    window_tokens: Count
+    price: Number | None
+
+
+class MaximaAnswer(Answer):
+    """Maxima. Lengths are code points."""
+
+    body_bytes: Count
+    answer_bytes: Count
+    upload_bytes: Count
+    text_window: Count
+    pointer_in_url: Count
+    pointer: Count
+    question: Count
+    top_k: Count
+    string_chars: Count
+    string_chunks: Count
+    project_chunks: Count
+    project_vector_bytes: Count
+
+
+class FeaturesAnswer(Answer):
+    """What is on; what every deployment of a version has is not listed."""
+
+    console: bool
+    project_search: bool
+    uploads: bool
+    reranking: bool
+    tokens: bool
+
+
+class WhoAmIAnswer(Answer):
+    """Who is calling, what that permits, and what the deployment is."""
+
+    project: ProjectAnswer
+    kind: Literal["key", "token"]
+    key: OwnKeyAnswer | None
+    scopes: list[Permission]
+    expires_at: Time | None
+    version: str
+    model: ModelAnswer
+    rerank_models: list[str]
+    token_issuer: str | None
+    limits: MaximaAnswer
+    features: FeaturesAnswer
+
+    @classmethod
+    def of(cls, told: Identity, of: Deployment) -> WhoAmIAnswer:
+        """Returns what a caller is told."""
+        key = told.key
+        return cls(
+            project=ProjectAnswer(id=told.caller.project_id, name=told.project_name),
+            kind="token" if key is None else "key",
+            key=None if key is None else OwnKeyAnswer.of(key),
+            scopes=in_order(told.caller.permissions),
+            expires_at=None if key is None else key.expires_at,
+            version=__version__,
+            model=ModelAnswer(
+                name=of.model.name,
+                dimensions=of.model.dimensions,
+                window_tokens=of.model.window_tokens,
+                price=of.model.price,
+            ),
+            rerank_models=list(of.rerank_models),
+            token_issuer=of.token_issuer,
+            limits=_limits(of),
+            features=FeaturesAnswer(
+                console=of.has_console,
+                project_search=told.has_project_index,
+                uploads=of.has_uploads,
+                reranking=bool(of.rerank_models),
+                tokens=of.token_issuer is not None,
+            ),
+        )
+
+
+def _limits(of: Deployment) -> MaximaAnswer:
+    return MaximaAnswer(
+        body_bytes=MAX_INLINE_BYTES,
+        answer_bytes=MAX_INLINE_BYTES,
+        upload_bytes=of.upload_bytes,
+        text_window=MAX_WINDOW,
+        pointer_in_url=MAX_POINTER_IN_URL,
+        pointer=MAX_POINTER,
+        question=MAX_QUESTION,
+        top_k=MAX_TOP_K,
+        string_chars=of.string_chars,
+        string_chunks=of.string_chunks,
+        project_chunks=of.project.max_chunks,
+        project_vector_bytes=of.project.max_vector_bytes,
+    )
+
+
+Use = Annotated[WhoAmIUseCases, part("reading.whoami")]
+
+
+@router.get("/whoami")
+async def whoami(caller: AnyScope, use: Use) -> WhoAmIAnswer:
+    """Returns whose credentials these are, what they permit, and what the deployment is."""
+    return WhoAmIAnswer.of(use.whoami.tell(caller), use.deployment)

@@ -1,0 +1,114 @@
+"""Taking over tools of a database that others brought, docs/adopt.md: answer and route."""
+
+from __future__ import annotations
+
+import json
+
+from fastapi import APIRouter
+from pydantic import ValidationError
+
+from context_search.catalog.routes.search_config import SearchConfigBody
+from context_search.catalog.routes.tools import Use
+from context_search.catalog.tools import Adoption
+from context_search.core.config import IndexConfig, Model
+from context_search.core.errors import InvalidInputError
+from context_search.web.callers import InternalOnly, ProjectId
+from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor
+from context_search.web.problems import refused
+from context_search.web.request_body import StrictJsonRoute
+
+router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
+
+
+class TakenOverAnswer(Answer):
+    """A tool that has an index from now on."""
+
+    tool_id: KnownId
+    table_id: KnownId
+    json_path: str
+
+
+class NotTakenOverAnswer(Answer):
+    """A tool that stays as it was, and why."""
+
+    tool_id: KnownId
+    code: str
+    reason: str
+
+
+class UnownedToolAnswer(Answer):
+    """A tool of no project."""
+
+    tool_id: KnownId
+    name: str | None
+
+
+class UnownedToolsAnswer(Answer):
+    """Tools that no call for any project takes over."""
+
+    count: Count
+    tools: list[UnownedToolAnswer]
+
+
+class AdoptionAnswer(Answer):
+    """What became of a page of tools."""
+
+    taken_over: list[TakenOverAnswer]
+    not_taken_over: list[NotTakenOverAnswer]
+    of_no_project: UnownedToolsAnswer
+    cursor: NextCursor | None
+
+    @classmethod
+    def of(cls, done: Adoption) -> AdoptionAnswer:
+        """Returns what is told of a page."""
+        unowned = [
+            UnownedToolAnswer(tool_id=tool_id, name=name)
+            for tool_id, name in done.of_no_project.tools
+        ]
+        return cls(
+            taken_over=[
+                TakenOverAnswer(
+                    tool_id=one.tool_id,
+                    table_id=one.scope.table_id,
+                    json_path=one.scope.json_pointer,
+                )
+                for one in done.taken_over
+            ],
+            not_taken_over=[
+                NotTakenOverAnswer(tool_id=one.tool_id, code=one.code, reason=one.reason)
+                for one in done.not_taken_over
+            ],
+            of_no_project=UnownedToolsAnswer(count=done.of_no_project.count, tools=unowned),
+            cursor=next_cursor(done.next_after),
+        )
+
+
+@router.post(
+    "/internal/projects/{project_id}/adopt", dependencies=[InternalOnly], responses=refused(409)
+)
+async def adopt(project_id: ProjectId, use: Use, cursor: Cursor = 0) -> AdoptionAnswer:
+    """Takes over the project's tools of type search that have no index; says which, and why not."""
+    done = use.tools.take_over(
+        project_id, lambda stored: _index_config(stored, use.model), after=cursor
+    )
+    return AdoptionAnswer.of(done)
+
+
+def _index_config(stored: str | None, model: Model) -> IndexConfig:
+    """Reads how a tool wants to be indexed; what is no field of ours is its owner's own."""
+    try:
+        found = json.loads(stored or "null")
+    except (ValueError, RecursionError):  # a number of 5,000 digits, or too deep
+        raise InvalidInputError("search_config cannot be read") from None
+    found = {} if found is None else found
+    if not isinstance(found, dict):
+        raise InvalidInputError("search_config is no JSON object")
+    known = {name: found[name] for name in SearchConfigBody.model_fields if name in found}
+    try:
+        body = SearchConfigBody.model_validate(known)
+    except ValidationError as error:
+        names = sorted({str(name) for each in error.errors() for name in each["loc"][:1]})
+        message = f"search_config: {', '.join(names)} has a value that is not allowed"
+        raise InvalidInputError(message) from None
+    body.to_search_config()  # it says what is wrong with its filters
+    return body.to_index_config(model)

@@ -1,0 +1,246 @@
+"""Documents of any size, piece by piece: bodies, answers, routes."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import JSONResponse
+from pydantic import Field, JsonValue, model_validator
+
+from context_search.catalog.outline import (
+    MAX_CHILDREN,
+    ChildrenWanted,
+    Only,
+    OutlinedChild,
+    ReadPieces,
+)
+from context_search.catalog.ports.outlines import ValueKind
+from context_search.core.callers import Principal
+from context_search.core.errors import CursorInvalidError
+from context_search.core.limits import MAX_WINDOW
+from context_search.core.progress import NodeState
+from context_search.indexing.ports.large_strings import LargeString
+from context_search.indexing.routes.search_index import LastErrorAnswer
+from context_search.web.callers import MayManage, TableId, part
+from context_search.web.fields import (
+    Answer,
+    Body,
+    Count,
+    Id,
+    JsonPointer,
+    KnownId,
+    NextCursor,
+    PointerInUrl,
+    Time,
+    example,
+    next_cursor,
+)
+from context_search.web.problems import refused
+from context_search.web.query_parameters import Decimal
+from context_search.web.request_body import StrictJsonRoute
+from context_search.web.revisions import etag
+
+router = APIRouter(prefix="/api/v1/tables/{table_id}", route_class=StrictJsonRoute, tags=["tables"])
+
+_Offset = Annotated[int, Field(ge=0, le=1_000_000_000)]
+
+
+class TextBody(Body):
+    """``POST …/text``: a window of a string, in code points, at most 100,000 of them."""
+
+    model_config = example(json_pointer="/letters/0", start=0, end=10)
+    json_pointer: JsonPointer
+    start: _Offset = 0
+    end: _Offset | None = None
+
+    @model_validator(mode="after")
+    def _is_window(self) -> TextBody:
+        if not 0 <= self.behind - self.start <= MAX_WINDOW:
+            raise ValueError(f"end lies 0 to {MAX_WINDOW} characters behind start")
+        return self
+
+    @property
+    def behind(self) -> int:
+        """Where the window ends."""
+        return self.start + MAX_WINDOW if self.end is None else self.end
+
+
+class TextAnswer(Answer):
+    """A window of a string that has ``total`` characters; ``hash`` is sha256 of the whole."""
+
+    table_id: KnownId
+    revision: Count
+    json_pointer: str
+    start: Count
+    end: Count
+    total: Count
+    hash: str
+    text: str
+
+
+_NUMBER: dict[str, JsonValue] = {"pattern": r"^(0|[1-9][0-9]{0,8})$"}
+_MOST = 10**9
+PartOfKey = Annotated[str, Field(min_length=1, max_length=200)]
+Page = Annotated[int, Field(ge=1, le=MAX_CHILDREN)]
+
+
+class OutlineBody(Body):
+    """``POST …/outline``: a page of what is directly below a place."""
+
+    model_config = example(json_pointer="/letters", limit=50)
+    json_pointer: JsonPointer = ""
+    cursor: Annotated[str, Field(max_length=20, json_schema_extra=_NUMBER)] | None = None
+    limit: Page = MAX_CHILDREN
+    only: Only | None = None
+    key: PartOfKey | None = None
+    tool_id: Id | None = None
+
+    def wanted(self) -> ChildrenWanted:
+        """Returns what is asked for. Raises CursorInvalidError."""
+        cursor = self.cursor or "0"
+        if not re.fullmatch("0|[1-9][0-9]{0,8}", cursor):
+            raise CursorInvalidError("this is no cursor")
+        return ChildrenWanted(
+            self.json_pointer, int(cursor), self.limit, self.only, self.key, self.tool_id
+        )
+
+
+class ChildStringAnswer(Answer):
+    """A long string in the index that is told about; its chunks are null until they are known."""
+
+    state: NodeState
+    chunks_count: Count | None
+    attempts: Count
+    last_error: LastErrorAnswer | None
+    next_attempt_at: Time | None
+
+    @classmethod
+    def of(cls, string: LargeString) -> ChildStringAnswer:
+        """Returns how far a string is."""
+        progress = string.progress
+        return cls(
+            state=progress.state,
+            chunks_count=progress.chunks_count,
+            attempts=progress.attempts,
+            last_error=LastErrorAnswer.of(progress.last_error),
+            next_attempt_at=progress.next_attempt_at,
+        )
+
+
+class ChildAnswer(Answer):
+    """A member or an element, without what lies below it; ``text`` of a scalar, its beginning.
+
+    ``title``: of an object its member ``title``, else ``name``, where that is a text.
+    """
+
+    key: str
+    json_pointer: str
+    type: ValueKind
+    length: Count | None
+    bytes: Count
+    text: str | None
+    title: str | None
+    large_strings: Count | None
+    problems: Count | None
+    string: ChildStringAnswer | None
+
+    @classmethod
+    def of(cls, child: OutlinedChild) -> ChildAnswer:
+        """Returns what is shown of a child."""
+        value, below = child.value, child.below
+        return cls(
+            key=value.key,
+            json_pointer=child.json_pointer,
+            type=value.kind,
+            length=value.length,
+            bytes=value.size,
+            text=value.text,
+            title=value.title,
+            large_strings=None if below is None else below.large,
+            problems=None if below is None else below.problems,
+            string=None if child.string is None else ChildStringAnswer.of(child.string),
+        )
+
+
+class OutlineAnswer(Answer):
+    """A place of a document with a page of its children, and whose index counts their strings."""
+
+    table_id: KnownId
+    revision: Count
+    json_pointer: str
+    type: ValueKind
+    length: Count | None
+    tool_id: KnownId | None
+    index: Literal["tool", "project"] | None
+    children: list[ChildAnswer]
+    cursor: NextCursor | None
+
+
+Use = Annotated[ReadPieces, part("reading.pieces")]
+
+
+async def _in_url(
+    pointer: PointerInUrl = "",
+    cursor: Annotated[int, Query(ge=0, le=_MOST), Decimal] = 0,
+    limit: Annotated[int, Query(ge=1, le=MAX_CHILDREN), Decimal] = MAX_CHILDREN,
+    only: Only | None = None,
+    key: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
+    tool_id: Annotated[int | None, Query(ge=1, le=2**63 - 1), Decimal] = None,
+) -> ChildrenWanted:
+    return ChildrenWanted(pointer, cursor, limit, only, key, tool_id)
+
+
+@router.get("/outline", response_model=OutlineAnswer, responses=refused(413))
+async def read_outline(
+    table_id: TableId,
+    caller: MayManage,
+    use: Use,
+    wanted: Annotated[ChildrenWanted, Depends(_in_url)],
+) -> JSONResponse:
+    """Returns a page of what is directly below a place; the revision is the ETag."""
+    return _outline(use, caller, table_id, wanted)
+
+
+@router.post("/outline", response_model=OutlineAnswer)
+async def read_outline_at(
+    body: OutlineBody, table_id: TableId, caller: MayManage, use: Use
+) -> JSONResponse:
+    """Like ``GET …/outline``, with a pointer of any length."""
+    return _outline(use, caller, table_id, body.wanted())
+
+
+def _outline(
+    use: ReadPieces, caller: Principal, table_id: int, wanted: ChildrenWanted
+) -> JSONResponse:
+    found = use.outline(caller, table_id, wanted)
+    shown = OutlineAnswer(
+        table_id=table_id,
+        revision=found.value.revision,
+        json_pointer=wanted.pointer,
+        type=found.value.kind,
+        length=found.value.length,
+        tool_id=found.tool_id,
+        index=found.index,
+        children=[ChildAnswer.of(child) for child in found.children],
+        cursor=next_cursor(found.next_after),
+    )
+    return shown.response(headers=etag(found.value.revision))
+
+
+@router.post("/text", response_model=TextAnswer)
+async def read_text(body: TextBody, table_id: TableId, caller: MayManage, use: Use) -> JSONResponse:
+    """Returns a window of a string of any length; the revision is the ETag."""
+    window = use.window(caller, table_id, body.json_pointer, start=body.start, end=body.behind)
+    shown = TextAnswer(
+        table_id=table_id,
+        revision=window.revision,
+        json_pointer=body.json_pointer,
+        start=window.start,
+        end=window.end,
+        total=window.total,
+        hash=window.content_hash,
+        text=window.text or "",
+    )
+    return shown.response(headers=etag(window.revision))

@@ -1,0 +1,390 @@
+"""Projects and tables: bodies, answers, routes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypedDict
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import RootModel
+
+from context_search.access.routes.idempotency import OPERATORS, Once
+from context_search.catalog.list_tables import (
+    LISTED_TABLES,
+    MOST_LISTED_TABLES,
+    ListTables,
+    TableOverview,
+)
+from context_search.catalog.tables import ManageTables
+from context_search.core.callers import Operator, Principal
+from context_search.core.documents import parse_json
+from context_search.core.model import Table
+from context_search.core.progress import IndexStatus
+from context_search.web.audit import Audited
+from context_search.web.callers import (
+    InternalOnly,
+    MayManage,
+    ProjectId,
+    TableId,
+    own_project,
+    part,
+)
+from context_search.web.fields import (
+    Answer,
+    Body,
+    Count,
+    Cursor,
+    Description,
+    Id,
+    JsonPointer,
+    KnownId,
+    Name,
+    NextCursor,
+    PartOfName,
+    PartPointer,
+    PartPointerInUrl,
+    PointerInUrl,
+    Time,
+    example,
+    next_cursor,
+)
+from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
+from context_search.web.problems import refused
+from context_search.web.query_parameters import Decimal
+from context_search.web.request_body import StrictJsonRoute, request_id
+from context_search.web.revisions import IfMatch, etag
+
+router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["tables"])
+
+
+class CreateProjectBody(Body):
+    """``POST /api/v1/projects``"""
+
+    model_config = example(name="acme")
+    name: Name
+
+
+class CreateTableBody(Body):
+    """``POST /api/v1/tables``: ``data`` is any JSON value."""
+
+    model_config = example(project_id=1, name="library", data={"letters": ["Nine comets."]})
+    project_id: Id
+    name: Name
+    description: Description | None = None
+    data: object
+
+
+class ReadBody(Body):
+    """``POST …/data/read``: a pointer that would be too long for an address."""
+
+    model_config = example(json_pointer="/letters/0")
+    json_pointer: JsonPointer = ""
+
+
+class ReplaceBody(Body):
+    """``POST …/data/replace``: ``value`` is any JSON value."""
+
+    model_config = example(json_pointer="/letters/0", value="Ten comets.")
+    json_pointer: JsonPointer = ""
+    value: object
+
+
+class MergeBody(Body):
+    """``POST …/data/merge``: ``patch`` is a JSON Merge Patch."""
+
+    model_config = example(patch={"letters": ["Ten comets."]})
+    json_pointer: JsonPointer = ""
+    patch: object
+
+
+class RemoveBody(Body):
+    """``POST …/data/remove``: the place is not the whole document."""
+
+    model_config = example(json_pointer="/letters/0")
+    json_pointer: PartPointer
+
+
+class NewProjectAnswer(Answer):
+    """A project with its first API key."""
+
+    id: KnownId
+    name: str
+    api_key: str
+
+
+class TableAnswer(Answer):
+    """A table without its document. Rows of others may lack a name and times."""
+
+    id: KnownId
+    project_id: KnownId
+    name: str | None
+    description: str | None
+    revision: Count
+    updated_at: Time | None
+
+    @classmethod
+    def of(cls, table: Table) -> TableAnswer:
+        """Returns what is shown of a table."""
+        return cls(
+            id=table.id,
+            project_id=table.project_id,
+            name=table.name,
+            description=table.description,
+            revision=table.revision,
+            updated_at=table.updated_at,
+        )
+
+
+class ListedTableAnswer(Answer):
+    """A table in a list, with the sums over the indexes that serve its tools."""
+
+    id: KnownId
+    name: str | None
+    description: str | None
+    revision: Count
+    updated_at: Time | None
+    stored_bytes: Count
+    tools_count: Count
+    status: IndexStatus | None
+    nodes_count: Count
+    chunks_count: Count
+    indexed_chunks_count: Count
+
+    @classmethod
+    def of(cls, overview: TableOverview) -> ListedTableAnswer:
+        """Returns what is shown of a table in a list."""
+        table = overview.listed.table
+        return cls(
+            id=table.id,
+            name=table.name,
+            description=table.description,
+            revision=table.revision,
+            updated_at=table.updated_at,
+            stored_bytes=overview.listed.stored_bytes,
+            tools_count=overview.listed.tools_count,
+            status=overview.status,
+            nodes_count=overview.nodes_count,
+            chunks_count=overview.chunks_count,
+            indexed_chunks_count=overview.indexed_chunks_count,
+        )
+
+
+class TablesAnswer(Answer):
+    """A page of tables."""
+
+    tables: list[ListedTableAnswer]
+    cursor: NextCursor | None
+
+
+class DocumentAnswer(RootModel[Any]):
+    """Any JSON value."""
+
+
+Use = Annotated[ManageTables, part("tables")]
+UseList = Annotated[ListTables, part("reading.tables")]
+Limit = Annotated[int, Query(ge=1, le=MOST_LISTED_TABLES), Decimal]
+
+
+class _Change(TypedDict):
+    pointer: str
+    if_revision: int | None
+    request_id: str
+
+
+async def _change(
+    pointer: PointerInUrl = "",
+    if_match: IfMatch = None,
+) -> _Change:
+    return _at(pointer, if_match)
+
+
+def _at(pointer: str, if_match: int | None) -> _Change:
+    return {"pointer": pointer, "if_revision": if_match, "request_id": request_id()}
+
+
+Change = Annotated[_Change, Depends(_change)]
+"""Where to change a document, and which revision it must have for that."""
+
+# FastAPI is not told of these bodies: it would take them for parameters of ours.
+_ANY_JSON = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {}, "examples": {"text": {"value": "new"}}}},
+    }
+}
+
+
+@router.post(
+    "/projects",
+    status_code=201,
+    dependencies=[InternalOnly],
+    response_model=NewProjectAnswer,
+    responses=refused(409),
+)
+async def create_project(body: CreateProjectBody, use: Use, once: Once) -> Response:
+    """Creates a project with its first API key, which is shown this once."""
+
+    def create() -> JSONResponse:
+        project, key = use.create_project(body.name)
+        made = NewProjectAnswer(id=project.id, name=project.name, api_key=key.text)
+        return made.response(201)
+
+    return once.answer(OPERATORS, create)
+
+
+@router.delete("/projects/{project_id}", status_code=204, dependencies=[InternalOnly])
+async def delete_project(project_id: ProjectId, use: Use, audit: Audited) -> Response:
+    """Deletes a project with all that it has; its keys are refused at once."""
+    use.delete_project(project_id)
+    audit.tell("project deleted", Operator(project_id), project_id)
+    return Response(status_code=204)
+
+
+@router.post("/tables", status_code=201, response_model=TableAnswer, responses=refused(409))
+async def create_table(body: CreateTableBody, caller: MayManage, use: Use, once: Once) -> Response:
+    """Stores a JSON document."""
+    own_project(caller, body.project_id)
+
+    def create() -> JSONResponse:
+        table = use.create(caller, body.name, body.description, body.data, request_id=request_id())
+        place = {"Location": f"/api/v1/tables/{table.id}"}
+        return TableAnswer.of(table).response(201, {**etag(table.revision), **place})
+
+    return once.answer(caller.project_id, create)
+
+
+@router.get("/tables", response_model=TablesAnswer, responses=NOT_MODIFIED)
+async def list_tables(
+    caller: MayManage,
+    use: UseList,
+    polled: IfNoneMatch,
+    cursor: Cursor = 0,
+    limit: Limit = LISTED_TABLES,
+    q: PartOfName = None,
+) -> Response:
+    """Returns the project's tables with the state of their indexes; ``q`` is part of the name."""
+    page = use.page(caller, after=cursor, limit=limit, part_of_name=q)
+    tables = [ListedTableAnswer.of(overview) for overview in page.rows]
+    return polled.response(TablesAnswer(tables=tables, cursor=next_cursor(page.next_after)))
+
+
+@router.get("/tables/{table_id}", response_model=TableAnswer, responses=NOT_MODIFIED)
+async def read_table(
+    table_id: TableId, caller: MayManage, use: Use, polled: IfNoneMatch
+) -> Response:
+    """Returns a table without its document."""
+    return polled.unless_known(_shown(use.read(caller, table_id)))
+
+
+@router.delete("/tables/{table_id}", status_code=204, responses=refused(409))
+async def delete_table(
+    table_id: TableId, caller: MayManage, use: Use, audit: Audited, if_match: IfMatch = None
+) -> Response:
+    """Deletes a table; its tools and their hits are gone at once."""
+    use.delete(caller, table_id, if_revision=if_match)
+    audit.tell("table deleted", caller, table_id)
+    return Response(status_code=204)
+
+
+@router.get(
+    "/tables/{table_id}/data",
+    response_model=DocumentAnswer,
+    responses={**NOT_MODIFIED, **refused(413)},
+)
+async def read_document(
+    table_id: TableId, caller: MayManage, use: Use, polled: IfNoneMatch, pointer: PointerInUrl = ""
+) -> Response:
+    """Returns the document, or the value at ``pointer``; the revision is the ETag."""
+    return polled.unless_known(_value(use, caller, table_id, pointer))
+
+
+@router.post("/tables/{table_id}/data/read", response_model=DocumentAnswer, responses=refused(413))
+async def read_document_at(
+    body: ReadBody, table_id: TableId, caller: MayManage, use: Use
+) -> Response:
+    """Like ``GET …/data``, with a pointer of any length."""
+    return _value(use, caller, table_id, body.json_pointer)
+
+
+@router.put(
+    "/tables/{table_id}/data",
+    response_model=TableAnswer,
+    responses=refused(409),
+    openapi_extra=_ANY_JSON,
+)
+async def replace_document(
+    table_id: TableId, request: Request, caller: MayManage, use: Use, change: Change
+) -> JSONResponse:
+    """Replaces the document, or the value at ``pointer``, by the JSON value of the body.
+
+    A pointer that ends in ``-`` appends to an array.
+    """
+    value = parse_json(await request.body())
+    return _shown(use.replace(caller, table_id, value, **change))
+
+
+@router.patch(
+    "/tables/{table_id}/data",
+    response_model=TableAnswer,
+    responses=refused(409),
+    openapi_extra=_ANY_JSON,
+)
+async def patch_document(
+    table_id: TableId, request: Request, caller: MayManage, use: Use, change: Change
+) -> JSONResponse:
+    """Applies a JSON Merge Patch (RFC 7396) to the document, or to the value at ``pointer``."""
+    patch = parse_json(await request.body())
+    return _shown(use.merge(caller, table_id, patch, **change))
+
+
+@router.delete("/tables/{table_id}/data", response_model=TableAnswer, responses=refused(409, 413))
+async def remove_from_document(
+    table_id: TableId,
+    caller: MayManage,
+    use: Use,
+    pointer: PartPointerInUrl,
+    if_match: IfMatch = None,
+) -> JSONResponse:
+    """Takes the member or the element at ``pointer`` out; the elements behind it move up."""
+    return _shown(use.remove(caller, table_id, **_at(pointer, if_match)))
+
+
+@router.post(
+    "/tables/{table_id}/data/replace", response_model=TableAnswer, responses=refused(409, 413)
+)
+async def replace_document_at(
+    body: ReplaceBody, table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
+) -> JSONResponse:
+    """Like ``PUT …/data``, with a pointer of any length."""
+    change = _at(body.json_pointer, if_match)
+    return _shown(use.replace(caller, table_id, body.value, **change))
+
+
+@router.post(
+    "/tables/{table_id}/data/merge", response_model=TableAnswer, responses=refused(409, 413)
+)
+async def patch_document_at(
+    body: MergeBody, table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
+) -> JSONResponse:
+    """Like ``PATCH …/data``, with a pointer of any length."""
+    change = _at(body.json_pointer, if_match)
+    return _shown(use.merge(caller, table_id, body.patch, **change))
+
+
+@router.post(
+    "/tables/{table_id}/data/remove", response_model=TableAnswer, responses=refused(409, 413)
+)
+async def remove_from_document_at(
+    body: RemoveBody, table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
+) -> JSONResponse:
+    """Like ``DELETE …/data``, with a pointer of any length."""
+    return _shown(use.remove(caller, table_id, **_at(body.json_pointer, if_match)))
+
+
+def _value(use: ManageTables, caller: Principal, table_id: int, pointer: str) -> Response:
+    revision, text = use.read_document(caller, table_id, pointer)
+    return Response(text, media_type="application/json", headers=etag(revision))
+
+
+def _shown(table: Table) -> JSONResponse:
+    return TableAnswer.of(table).response(headers=etag(table.revision))

@@ -1,0 +1,371 @@
+"""Search Tools: bodies, answers, routes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import JSONResponse
+from pydantic import Field, model_validator
+
+from context_search.access.routes.idempotency import Once
+from context_search.catalog.routes.search_config import (
+    ChangeSearchConfigBody,
+    SearchConfigAnswer,
+    SearchConfigBody,
+)
+from context_search.catalog.tools import ManageTools, NewSearchTool
+from context_search.core.callers import McpInstance
+from context_search.core.config import IndexConfig, Model
+from context_search.core.errors import ContextSearchError, InvalidInputError
+from context_search.core.model import Scope, ToolSettings
+from context_search.core.progress import IndexStatus
+from context_search.indexing.routes.search_index import (
+    IndexSummaryAnswer,
+    ListedIndexAnswer,
+    emptiness,
+)
+from context_search.indexing.status import (
+    LISTED_TOOLS,
+    MOST_LISTED_TOOLS,
+    ListedTool,
+    ToolStatus,
+    ToolStatuses,
+)
+from context_search.ranking.search import EmptyHint
+from context_search.web.callers import MayManage, MayRead, ToolId, own_project, part
+from context_search.web.fields import (
+    Absent,
+    Answer,
+    Body,
+    Count,
+    Cursor,
+    Description,
+    Id,
+    JsonPointer,
+    KnownId,
+    LeftOut,
+    NextCursor,
+    NotNull,
+    OfTable,
+    PartOfName,
+    RerankBody,
+    Time,
+    ToolName,
+    example,
+    next_cursor,
+)
+from context_search.web.metrics import emit_created
+from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
+from context_search.web.problems import refused
+from context_search.web.query_parameters import Decimal
+from context_search.web.request_body import StrictJsonRoute
+from context_search.web.revisions import IfMatch, etag
+
+router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
+
+
+class CreateSearchToolBody(Body):
+    """``POST /api/v1/tools/search``. ``json_pointer`` is another name for ``json_path``."""
+
+    model_config = example(
+        project_id=1,
+        table_id=1,
+        name="search_library",
+        json_path="/letters",
+        search_config={"chunk_threshold": 1_000},
+    )
+    project_id: Id
+    table_id: Id
+    name: ToolName
+    description: Description | None = None
+    type: Literal["search"] = "search"
+    json_path: JsonPointer = ""
+    json_pointer: JsonPointer = ""
+    search_config: SearchConfigBody = Field(default_factory=SearchConfigBody)
+
+    @model_validator(mode="after")
+    def _one_scope(self) -> CreateSearchToolBody:
+        is_both = {"json_path", "json_pointer"} <= self.model_fields_set
+        if is_both and self.json_path != self.json_pointer:
+            raise ValueError("json_path and json_pointer name two different scopes")
+        return self
+
+    @property
+    def scope(self) -> str:
+        """The pointer below which the tool may look; the whole document by default."""
+        return self.json_path or self.json_pointer
+
+
+class ChangeToolBody(Body):
+    """``PATCH /api/v1/tools/{tool_id}``: what is left out stays."""
+
+    model_config = example(name="search_library", search_config={"top_k": 10})
+    name: Annotated[ToolName | LeftOut, NotNull] = None
+    description: Description | None = None
+    search_config: Annotated[ChangeSearchConfigBody | LeftOut, NotNull] = None
+
+    def applied_to(self, settings: ToolSettings, index: IndexConfig) -> ToolSettings:
+        """Returns the settings of a tool over that index with the body's changes.
+
+        Raises InvalidInputError, IndexSettingFixedError and FilterInvalidError.
+        """
+        if self.name is not None:
+            settings = replace(settings, name=self.name)
+        if "description" in self.model_fields_set:
+            settings = replace(settings, description=self.description)
+        if self.search_config is None:
+            return settings
+        self.search_config.check_index(index)
+        return replace(settings, search=self.search_config.applied_to(settings.search))
+
+
+class LargeNodeAnswer(Answer):
+    """A long string that was found; its chunks are null until they are known."""
+
+    json_pointer: str
+    char_count: Count
+    chunks_count: Count | None
+
+
+class NewSearchToolAnswer(Answer):
+    """A tool that was made; counts are null until they are known."""
+
+    tool_id: KnownId
+    name: str
+    status: IndexStatus
+    chunks_created: Count | None
+    namespace: str
+    large_nodes_detected: list[LargeNodeAnswer]
+    hint: Absent[EmptyHint] = None
+    longest_string: Absent[Count] = None
+
+    @classmethod
+    def of(cls, status: ToolStatus) -> NewSearchToolAnswer:
+        """Returns what a create answers."""
+        progress = status.progress
+        return cls(
+            tool_id=status.tool.id,
+            name=status.tool.name,
+            status=progress.status,
+            chunks_created=progress.chunks_count if progress.status == "ready" else None,
+            namespace=status.index.generation.namespace,
+            large_nodes_detected=[
+                LargeNodeAnswer(
+                    json_pointer=node.json_pointer,
+                    char_count=node.char_count,
+                    chunks_count=node.chunks_count,
+                )
+                for node in status.nodes
+            ],
+            **emptiness(status),
+        )
+
+
+class ToolMetadataAnswer(Answer):
+    """What we know of a tool beside its settings."""
+
+    search_index: IndexSummaryAnswer
+
+
+class SearchToolAnswer(Answer):
+    """A Search Tool with the summary of its index."""
+
+    id: KnownId
+    project_id: KnownId
+    table_id: KnownId
+    type: Literal["search"]
+    name: str
+    description: str | None
+    json_path: str
+    search_config: SearchConfigAnswer
+    metadata: ToolMetadataAnswer
+    created_at: Time | None
+
+    @classmethod
+    def of(cls, status: ToolStatus) -> SearchToolAnswer:
+        """Returns a tool."""
+        tool = status.tool
+        return cls(
+            id=tool.id,
+            project_id=tool.project_id,
+            table_id=tool.scope.table_id,
+            type="search",
+            name=tool.name,
+            description=tool.description,
+            json_path=tool.scope.json_pointer,
+            search_config=SearchConfigAnswer.of(tool.search, status.index.config),
+            metadata=ToolMetadataAnswer(search_index=IndexSummaryAnswer.of(status)),
+            created_at=tool.created_at,
+        )
+
+
+class ReplacingMcpAnswer(Answer):
+    """An MCP instance whose agents replace, or propose to, in the strings that a tool returns."""
+
+    id: KnownId
+    name: str
+    replace: Literal["propose", "execute"]
+
+
+class ChangedToolAnswer(SearchToolAnswer):
+    """A tool after a change, and the MCP instances, if any, that replace in what it returns."""
+
+    replacing_mcps: Absent[list[ReplacingMcpAnswer]] = None
+
+    @classmethod
+    def after(cls, status: ToolStatus, mcps: Sequence[McpInstance]) -> ChangedToolAnswer:
+        """Returns a tool with those of its instances that replace."""
+        named = [{"id": mcp.id, "name": mcp.name, "replace": mcp.replacing} for mcp in mcps]
+        tool = dict(SearchToolAnswer.of(status))
+        return cls.model_validate({**tool, "replacing_mcps": named or None})
+
+
+class ListedToolAnswer(Answer):
+    """A Search Tool in a list: what it searches, and how far its index is."""
+
+    id: KnownId
+    name: str
+    description: str | None
+    table_id: KnownId
+    json_pointer: str
+    status: IndexStatus
+    search_index: ListedIndexAnswer
+
+    @classmethod
+    def of(cls, listed: ListedTool) -> ListedToolAnswer:
+        """Returns what is shown of a tool in a list."""
+        return cls(
+            id=listed.tool.id,
+            name=listed.tool.name,
+            description=listed.tool.description,
+            table_id=listed.tool.scope.table_id,
+            json_pointer=listed.tool.scope.json_pointer,
+            status=listed.progress.status,
+            search_index=ListedIndexAnswer.listed(listed),
+        )
+
+
+class ToolsAnswer(Answer):
+    """A page of Search Tools."""
+
+    tools: list[ListedToolAnswer]
+    cursor: NextCursor | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUseCases:
+    """What the routes of this file call, and the models that tools may have.
+
+    New indexes are built with ``model``; ``rerank_models`` may give second opinions.
+    """
+
+    tools: ManageTools
+    statuses: ToolStatuses
+    model: Model
+    rerank_models: tuple[str, ...]
+
+    def check(self, rerank: RerankBody | None) -> None:
+        """Raises InvalidInputError for a reranking model that the deployment does not have."""
+        if rerank is not None and rerank.model not in self.rerank_models:
+            known = ", ".join(self.rerank_models) or "none"
+            raise InvalidInputError(
+                f"search_config.rerank.model: the reranking models of this deployment are: {known}"
+            )
+
+
+Use = Annotated[ToolUseCases, part("tools")]
+
+
+@router.post(
+    "/api/v1/tools/search",
+    status_code=201,
+    response_model=NewSearchToolAnswer,
+    responses=refused(409),
+)
+async def create_search_tool(
+    body: CreateSearchToolBody,
+    caller: MayManage,
+    use: Use,
+    once: Once,
+    wait: Annotated[int, Query(ge=0, le=25), Decimal] = 0,
+) -> Response:
+    """Creates a Search Tool and orders the indexing of its scope; ``wait`` holds the answer.
+
+    For so many seconds at most, and no longer than the deployment allows: 5 s as a rule.
+    Answers ``ready`` or ``indexing``, with what was found; counts are null until they are known.
+    """
+    own_project(caller, body.project_id)
+    use.check(body.search_config.rerank)
+    wanted = NewSearchTool(
+        project_id=caller.project_id,
+        name=body.name,
+        description=body.description,
+        scope=Scope(body.table_id, body.scope),
+        index=body.search_config.to_index_config(use.model),
+        search=body.search_config.to_search_config(),
+    )
+
+    def create() -> JSONResponse:
+        status = use.tools.create(wanted)
+        emit_created(status.progress)
+        # The tool is there, whatever becomes of the waiting: who asks again would make another.
+        with suppress(ContextSearchError):
+            status = use.statuses.wait(status.tool.id, caller, timeout_s=wait)
+        place = {"Location": f"/api/v1/tools/{status.tool.id}"}
+        headers = {**etag(status.tool.settings.version), **place}
+        return NewSearchToolAnswer.of(status).response(201, headers)
+
+    return once.answer(caller.project_id, create)
+
+
+@router.get("/api/v1/tools", response_model=ToolsAnswer, responses={**NOT_MODIFIED, **refused(404)})
+async def list_tools(
+    caller: MayRead,
+    use: Use,
+    polled: IfNoneMatch,
+    cursor: Cursor = 0,
+    table_id: OfTable = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_LISTED_TOOLS), Decimal] = LISTED_TOOLS,
+    q: PartOfName = None,
+) -> Response:
+    """Returns the project's Search Tools with the summaries of their indexes, 20 a page.
+
+    ``q`` is part of the name.
+    """
+    page = use.statuses.page(caller, after=cursor, table_id=table_id, limit=limit, part_of_name=q)
+    tools = [ListedToolAnswer.of(listed) for listed in page.rows]
+    return polled.response(ToolsAnswer(tools=tools, cursor=next_cursor(page.next_after)))
+
+
+@router.get("/api/v1/tools/{tool_id}", response_model=SearchToolAnswer)
+async def read_tool(tool_id: ToolId, caller: MayRead, use: Use) -> JSONResponse:
+    """Returns a Search Tool with the summary of its index; the ETag is that of its settings."""
+    status = use.statuses.read(tool_id, caller)
+    return SearchToolAnswer.of(status).response(headers=etag(status.tool.settings.version))
+
+
+@router.patch("/api/v1/tools/{tool_id}", response_model=ChangedToolAnswer, responses=refused(409))
+async def change_tool(
+    tool_id: ToolId, body: ChangeToolBody, caller: MayManage, use: Use, if_match: IfMatch
+) -> JSONResponse:
+    """Changes name, description and how the tool ranks and answers, not what makes its index.
+
+    Agents of ``replacing_mcps`` replace in every string that the tool returns now.
+    """
+    use.check(None if body.search_config is None else body.search_config.rerank)
+    status = use.tools.change(caller, tool_id, body.applied_to, if_version=if_match)
+    changed = ChangedToolAnswer.after(status, use.tools.replacing_in(caller, tool_id))
+    return changed.response(headers=etag(status.tool.settings.version))
+
+
+@router.delete("/api/v1/tools/{tool_id}", status_code=204, responses=refused(409))
+async def delete_tool(
+    tool_id: ToolId, caller: MayManage, use: Use, if_match: IfMatch = None
+) -> Response:
+    """Deletes a Search Tool; it answers nothing from now on."""
+    use.tools.delete(caller, tool_id, if_version=if_match)
+    return Response(status_code=204)

@@ -1,0 +1,187 @@
+"""Uploads, for documents that are too large for a request: bodies, answers, routes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+from fastapi.responses import JSONResponse
+from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
+
+from context_search.access.routes.idempotency import Once
+from context_search.catalog.rules.uploads import NewUpload, Upload, UploadFormat, UploadState
+from context_search.catalog.uploads import URL_LIVES_S, ManageUploads
+from context_search.core.limits import MAX_UPLOAD_BYTES
+from context_search.integrations.ports import SignedPut
+from context_search.web.callers import MayManage, TableId, part
+from context_search.web.fields import (
+    Absent,
+    Answer,
+    Body,
+    Count,
+    KnownId,
+    LeftOut,
+    NotNull,
+    Time,
+    example,
+)
+from context_search.web.problems import refused
+from context_search.web.query_parameters import IdInPath
+from context_search.web.request_body import StrictJsonRoute, request_id
+from context_search.web.revisions import IfMatch
+
+router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["uploads"])
+
+UploadId = IdInPath
+
+
+Use = Annotated[ManageUploads, part("uploads")]
+
+
+# Said to clients only: the service answers a larger one with 413, and can be given another limit.
+_MAX_BYTES: dict[str, JsonValue] = {"maximum": MAX_UPLOAD_BYTES}
+
+
+_Sha256 = Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$"), AfterValidator(str.lower)]
+
+
+class CreateUploadBody(Body):
+    """``POST …/uploads``: ``size`` in bytes; ``sha256`` in hex, checked where given."""
+
+    model_config = example(format="json", size=20_481_234)
+    format: UploadFormat
+    size: Annotated[int, Field(ge=1, le=2**40, json_schema_extra=_MAX_BYTES)]
+    sha256: Annotated[_Sha256 | LeftOut, NotNull] = None
+
+
+class UploadErrorAnswer(Answer):
+    """Why the document was not imported."""
+
+    code: str
+    message: str
+    retryable: bool
+
+
+class UploadAnswer(Answer):
+    """The state of an upload; ``revision`` is the table's after the import.
+
+    ``size``, ``sha256`` and ``if_revision`` are what was said of it before, ``bytes`` its length.
+    ``from_revision``: the document is a version of the table.
+    """
+
+    upload_id: KnownId
+    table_id: KnownId | LeftOut
+    format: UploadFormat
+    status: UploadState
+    size: Count
+    sha256: str | None
+    if_revision: Count | None
+    bytes: Count | None
+    revision: Count | None
+    last_error: UploadErrorAnswer | None
+    created_at: Time
+    from_revision: Absent[Count] = None
+
+    @classmethod
+    def of(cls, upload: Upload) -> UploadAnswer:
+        """Returns what is shown of an upload."""
+        error = upload.last_error
+        return cls(
+            upload_id=upload.id,
+            table_id=upload.table_id,
+            format=upload.format,
+            status=upload.state,
+            size=upload.size,
+            sha256=upload.sha256,
+            if_revision=upload.if_revision,
+            bytes=upload.bytes,
+            revision=upload.revision,
+            last_error=None if error is None else UploadErrorAnswer.stored(error),
+            created_at=upload.created_at,
+            from_revision=upload.from_revision,
+        )
+
+
+class NewUploadAnswer(UploadAnswer):
+    """An upload and the request that puts its document into S3."""
+
+    url: str
+    method: Annotated[str, WithJsonSchema({"type": "string", "const": "PUT"})]
+    headers: dict[str, str]
+    expires_at: Time
+
+    @classmethod
+    def signed(cls, upload: Upload, put: SignedPut) -> NewUploadAnswer:
+        """Returns what is shown once."""
+        return cls(
+            **dict(UploadAnswer.of(upload)),
+            url=put.url,
+            method=put.method,
+            headers=dict(put.headers),
+            expires_at=upload.created_at + timedelta(seconds=URL_LIVES_S),
+        )
+
+
+def going_on(table_id: int, upload: Upload) -> JSONResponse:
+    """Returns the 202 of an upload that a worker imports: where its state is, and when to ask."""
+    headers = {**_place_of(table_id, upload.id), "Retry-After": "1"}
+    return UploadAnswer.of(upload).response(202, headers)
+
+
+def _place_of(table_id: int, upload_id: int) -> dict[str, str]:
+    return {"Location": f"/api/v1/tables/{table_id}/uploads/{upload_id}"}
+
+
+@router.post(
+    "/tables/{table_id}/uploads",
+    status_code=201,
+    response_model=NewUploadAnswer,
+    responses=refused(409),
+)
+async def create_upload(
+    table_id: TableId,
+    body: CreateUploadBody,
+    caller: MayManage,
+    use: Use,
+    once: Once,
+    if_match: IfMatch = None,
+) -> Response:
+    """Returns the request that puts a document into S3; it must begin within 15 minutes."""
+    new = NewUpload(
+        caller.project_id,
+        table_id,
+        body.format,
+        body.size,
+        body.sha256,
+        if_revision=if_match,
+        actor=caller.actor,
+        request_id=request_id(),
+    )
+
+    def create() -> JSONResponse:
+        answer = NewUploadAnswer.signed(*use.create(caller, new))
+        return answer.response(201, _place_of(table_id, answer.upload_id))
+
+    return once.answer(caller.project_id, create)
+
+
+@router.post(
+    "/tables/{table_id}/uploads/{upload_id}/complete",
+    status_code=202,
+    response_model=UploadAnswer,
+    responses=refused(409, 413),
+)
+async def complete_upload(
+    table_id: TableId, upload_id: UploadId, caller: MayManage, use: Use
+) -> JSONResponse:
+    """Orders the import of a document that was uploaded."""
+    return going_on(table_id, use.complete(caller, table_id, upload_id))
+
+
+@router.get("/tables/{table_id}/uploads/{upload_id}")
+async def read_upload(
+    table_id: TableId, upload_id: UploadId, caller: MayManage, use: Use
+) -> UploadAnswer:
+    """Tells how far an upload has come."""
+    return UploadAnswer.of(use.read(caller, table_id, upload_id))

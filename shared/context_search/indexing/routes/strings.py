@@ -1,0 +1,195 @@
+"""The strings of an index one by one, and their chunks: bodies, answers, routes."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field, JsonValue
+
+from context_search.core.errors import CursorInvalidError
+from context_search.core.progress import NodeState
+from context_search.indexing.indexer import IndexLimits
+from context_search.indexing.ports.large_strings import ChunkSpan, LargeString
+from context_search.indexing.routes.search_index import LastErrorAnswer
+from context_search.indexing.strings import (
+    MAX_CURSOR,
+    MAX_SPANS,
+    MAX_STRINGS,
+    MendedBy,
+    ReadStrings,
+    Spans,
+    in_state_since,
+    mended_by,
+)
+from context_search.web.callers import MayRead, ToolId, part
+from context_search.web.fields import (
+    Answer,
+    Body,
+    Count,
+    JsonPointer,
+    KnownId,
+    NextCursor,
+    Time,
+    example,
+    next_cursor,
+)
+from context_search.web.query_parameters import Decimal
+from context_search.web.request_body import StrictJsonRoute
+
+router = APIRouter(prefix="/api/v1/tools/{tool_id}", route_class=StrictJsonRoute, tags=["tools"])
+
+_NUMBER: dict[str, JsonValue] = {"pattern": r"^(0|[1-9][0-9]{0,8})$"}
+_STRINGS: dict[str, JsonValue] = {"pattern": r"^[1-9][0-9]{0,18}\.[A-Za-z0-9_-]*$"}
+StringsCursor = Annotated[str | None, Query(max_length=MAX_CURSOR, json_schema_extra=_STRINGS)]
+
+
+class ChunksBody(Body):
+    """``POST …/chunks``: where the chunks of a string begin and end."""
+
+    model_config = example(json_pointer="/letters/0", **{"from": 0}, limit=100)
+    json_pointer: JsonPointer
+    from_: Annotated[int, Field(alias="from", ge=0, le=10**9)] = 0
+    cursor: Annotated[str, Field(max_length=20, json_schema_extra=_NUMBER)] | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_SPANS)] = MAX_SPANS
+
+    @property
+    def first(self) -> int | None:
+        """The index of the first chunk that is wanted. Raises CursorInvalidError."""
+        if self.cursor is None:
+            return None
+        if not re.fullmatch("0|[1-9][0-9]{0,8}", self.cursor):
+            raise CursorInvalidError("this is no cursor")
+        return int(self.cursor)
+
+
+class ChunkSpanAnswer(Answer):
+    """A chunk by its place in the string, in code points."""
+
+    index: Count
+    start: Count
+    end: Count
+    present: bool
+    windows: Count
+
+    @classmethod
+    def of(cls, span: ChunkSpan) -> ChunkSpanAnswer:
+        """Returns what is shown of a chunk."""
+        return cls(
+            index=span.index,
+            start=span.start,
+            end=span.end,
+            present=span.is_present,
+            windows=span.windows,
+        )
+
+
+class ChunksAnswer(Answer):
+    """A string with a page of its chunks; ``hash`` is of the text that they were cut from."""
+
+    tool_id: KnownId
+    json_pointer: str
+    state: NodeState
+    char_count: Count
+    hash: str | None
+    is_current: bool
+    namespace: str
+    generation: Count
+    chunks_count: Count | None
+    chunks: list[ChunkSpanAnswer]
+    cursor: NextCursor | None
+
+    @classmethod
+    def of(cls, tool_id: int, found: Spans) -> ChunksAnswer:
+        """Returns a page of chunks."""
+        string = found.string
+        return cls(
+            tool_id=tool_id,
+            json_pointer=string.progress.json_pointer,
+            state=string.progress.state,
+            char_count=string.progress.char_count,
+            hash=string.chunks_hash,
+            is_current=string.is_active and string.chunks_hash == string.content_hash,
+            namespace=found.generation.namespace,
+            generation=found.generation.number,
+            chunks_count=string.progress.chunks_count,
+            chunks=[ChunkSpanAnswer.of(span) for span in found.rows],
+            cursor=next_cursor(found.next_index),
+        )
+
+
+class StringAnswer(Answer):
+    """A string of an index: how far it is, why, since when, and who has to do something."""
+
+    table_id: KnownId
+    json_pointer: str
+    char_count: Count
+    state: NodeState
+    chunks_count: Count | None
+    attempts: Count
+    last_error: LastErrorAnswer | None
+    changed_at: Time
+    indexed_at: Time | None
+    since: Time
+    next_attempt_at: Time | None
+    mended_by: MendedBy | None
+
+    @classmethod
+    def of(cls, string: LargeString) -> StringAnswer:
+        """Returns how far a string is."""
+        progress = string.progress
+        return cls(
+            table_id=string.table_id,
+            json_pointer=progress.json_pointer,
+            char_count=progress.char_count,
+            state=progress.state,
+            chunks_count=progress.chunks_count,
+            attempts=progress.attempts,
+            last_error=LastErrorAnswer.of(progress.last_error),
+            changed_at=string.changed_at,
+            indexed_at=string.indexed_at,
+            since=in_state_since(string),
+            next_attempt_at=progress.next_attempt_at,
+            mended_by=mended_by(progress),
+        )
+
+
+class StringsAnswer(Answer):
+    """A page of long strings by pointer; ``most_attempts`` without progress end in quarantine."""
+
+    tool_id: KnownId
+    most_attempts: Count
+    nodes: list[StringAnswer]
+    cursor: str | None
+
+
+Use = Annotated[ReadStrings, part("reading.strings")]
+
+
+@router.get("/search-index/nodes")
+async def list_strings(
+    tool_id: ToolId,
+    caller: MayRead,
+    use: Use,
+    state: NodeState | None = None,
+    cursor: StringsCursor = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_STRINGS), Decimal] = 100,
+) -> StringsAnswer:
+    """Returns the long strings of a tool, all or those of one state, by pointer."""
+    page = use.page(caller, tool_id, state=state, cursor=cursor, limit=limit)
+    return StringsAnswer(
+        tool_id=tool_id,
+        most_attempts=IndexLimits().max_attempts,
+        nodes=[StringAnswer.of(string) for string in page.rows],
+        cursor=page.cursor,
+    )
+
+
+@router.post("/chunks")
+async def read_chunks(body: ChunksBody, tool_id: ToolId, caller: MayRead, use: Use) -> ChunksAnswer:
+    """Returns where the chunks of a string begin and end, in code points."""
+    found = use.spans(
+        caller, tool_id, body.json_pointer, char=body.from_, first=body.first, limit=body.limit
+    )
+    return ChunksAnswer.of(tool_id, found)

@@ -1,0 +1,254 @@
+"""Which indexes were compared with which documents, for which scopes, and how that went."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from context_search.core.model import Index
+from context_search.postgres.pool import Transaction
+from context_search.postgres.visible_rows import TABLE_IS_THERE, TOOL_MAY_RETURN
+
+# What tools need now is not what a generation was compared for: more, or less.
+_OTHER_SCOPES = """
+    search_index.table_id IS NOT NULL AND comparison.scopes IS DISTINCT FROM ARRAY(
+        SELECT scope FROM needed_scope WHERE needed_scope.index_id = search_index.id
+        ORDER BY scope COLLATE "C")
+    AND (EXISTS (
+            SELECT FROM needed_scope WHERE needed_scope.index_id = search_index.id AND NOT EXISTS (
+                SELECT FROM unnest(comparison.scopes) AS known
+                WHERE known IN ('', scope) OR starts_with(scope, known || '/')))
+         OR EXISTS (
+            SELECT FROM unnest(comparison.scopes) AS known WHERE NOT EXISTS (
+                SELECT FROM needed_scope WHERE needed_scope.index_id = search_index.id
+                  AND (scope IN ('', known) OR starts_with(known, scope || '/')))))
+"""
+_OTHER_FIELDS = """
+    search_index.filterable IS NOT NULL
+    AND NOT COALESCE(comparison.fields, '{}') @> search_index.filterable
+"""
+# Of an index that nobody needs, and none may need again: a comparison retires it.
+_IS_LEFT = f"""
+    search_index.table_id IS NOT NULL AND NOT EXISTS (
+        SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
+        WHERE coverage.index_id = search_index.id AND {TOOL_MAY_RETURN})
+"""
+# The strings are there, and nobody has counted the short ones of a scope: it is a new one inside of
+# another.
+_UNCOUNTED = """
+    search_index.table_id IS NOT NULL AND comparison.refused IS NULL AND EXISTS (
+        SELECT FROM needed_scope WHERE needed_scope.index_id = search_index.id
+          AND comparison.short_strings -> scope IS NULL)
+"""
+_PAIRS = """
+    FROM index_generation AS generation
+    JOIN search_index ON search_index.id = generation.index_id
+    JOIN index_table ON index_table.index_id = generation.index_id
+    LEFT JOIN comparison ON comparison.generation_id = generation.id
+                        AND comparison.table_id = index_table.table_id
+    WHERE generation.state IN ('active', 'building')
+"""
+_IS_BEHIND = f"""
+    comparison.revision IS DISTINCT FROM index_table.revision OR {_OTHER_SCOPES}
+    OR {_OTHER_FIELDS} OR {_IS_LEFT}
+"""
+UNCOMPARED = f"{_PAIRS} AND ({_IS_BEHIND})"
+"""Generations that should follow their tables, each with each table that it does not follow."""
+BEHIND = f"EXISTS (SELECT {UNCOMPARED} AND generation.id = :generation)"
+"""Whether a generation does not follow one of its tables."""
+_ORDERED = """
+    EXISTS (
+        SELECT FROM outbox CROSS JOIN LATERAL (
+            SELECT {uncompared} AND generation.id = :generation LIMIT 1) AS lacking
+        WHERE body ->> 'kind' = 'enumerate' AND body ->> 'index_id' = CAST(:index AS text)
+          AND body ->> 'table_id' IS {given})
+"""
+_OF_TABLE = f"{UNCOMPARED} AND index_table.table_id = CAST(body ->> 'table_id' AS bigint)"
+_ANY_ORDERED = _ORDERED.format(uncompared=UNCOMPARED, given="NULL")
+_TABLE_ORDERED = _ORDERED.format(uncompared=_OF_TABLE, given="NOT NULL")
+PROJECT_BEHIND = f"""
+    ({_ANY_ORDERED} OR {_TABLE_ORDERED}
+     OR EXISTS (
+        SELECT FROM comparison JOIN context_table ON context_table.id = comparison.table_id
+        WHERE comparison.generation_id = :generation AND comparison.revision IS NULL
+          AND {TABLE_IS_THERE}))
+"""
+"""The same of the index of a project, whatever number of tables it has.
+
+What is to be compared has an order, or a gap that somebody made by hand; ``LAGGING`` has the rest.
+"""
+_DUE = f"{_PAIRS} AND ({_IS_BEHIND} OR {_UNCOUNTED})"
+LAGGING = f"{_DUE} AND (evicted_at IS NULL OR {_IS_LEFT})"
+"""Those that are to be compared: what is evicted waits for a search."""
+# The caller has it compared; cleanup need not.
+_NOTE_ORDER = """
+    UPDATE comparison SET ordered_at = clock_timestamp()
+    FROM covered JOIN index_generation AS generation ON generation.index_id = covered.index_id
+    WHERE comparison.generation_id = generation.id AND generation.state IN ('active', 'building')
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresComparisons:
+    """The port ``Comparisons``."""
+
+    tx: Transaction
+
+    def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
+        self.tx.run(
+            f"""
+            WITH covered AS (
+                INSERT INTO coverage (tool_id, index_id, scope) VALUES (:tool, :index, :scope)
+                RETURNING index_id)
+            {_NOTE_ORDER}
+            """,
+            tool=tool_id,
+            index=index_id,
+            scope=scope,
+        )
+
+    def uncover(self, tool_id: int) -> None:
+        self.tx.run(
+            f"""
+            WITH covered AS (DELETE FROM coverage WHERE tool_id = :tool RETURNING index_id)
+            {_NOTE_ORDER}
+            """,
+            tool=tool_id,
+        )
+
+    def scopes(self, index_id: int) -> list[str]:
+        rows = self.tx.run(
+            """
+            SELECT scope FROM needed_scope WHERE index_id = :index ORDER BY scope COLLATE "C"
+            """,
+            index=index_id,
+        )
+        return [scope for [scope] in rows]
+
+    def may_be_needed(self, index_id: int) -> bool:
+        rows = self.tx.run(
+            f"""
+            SELECT FROM search_index WHERE id = :index AND (table_id IS NULL OR EXISTS (
+                SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
+                WHERE coverage.index_id = search_index.id AND {TOOL_MAY_RETURN}))
+            """,
+            index=index_id,
+        )
+        return bool(rows)
+
+    def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
+        self.tx.run(
+            f"""
+            UPDATE search_index SET order_error = CAST(:error AS jsonb)
+                || jsonb_build_object('at', clock_timestamp())
+            WHERE id = :index AND EXISTS (  -- or somebody else has compared it meanwhile
+                SELECT {UNCOMPARED} AND generation.index_id = :index)
+            """,
+            index=index_id,
+            error=json.dumps(error),
+        )
+
+    def note_refused(self, index_id: int, table_id: int, error: Mapping[str, object]) -> None:
+        self.tx.run(
+            """
+            INSERT INTO comparison (generation_id, table_id, refused)
+            SELECT id, :table, CAST(:error AS jsonb) || jsonb_build_object(
+                'table_id', CAST(:table AS bigint), 'at', clock_timestamp())
+            FROM index_generation WHERE index_id = :index AND state IN ('active', 'building')
+            ON CONFLICT (generation_id, table_id) DO UPDATE SET refused = excluded.refused
+            """,
+            index=index_id,
+            table=table_id,
+            error=json.dumps(error),
+        )
+
+    def note_compared(
+        self,
+        index: Index,
+        table_id: int,
+        revision: int,
+        scopes: Sequence[str],
+        short_strings: Sequence[int] = (),
+    ) -> None:
+        counted = dict(zip(scopes, short_strings, strict=True)) if short_strings else None
+        self.tx.run(
+            """
+            INSERT INTO comparison
+                (generation_id, table_id, revision, scopes, fields, short_strings)
+            VALUES (:generation, :table, :revision, CAST(:scopes AS text[]),
+                    CAST(:fields AS text[]), CAST(:short AS jsonb))
+            ON CONFLICT (generation_id, table_id)
+            DO UPDATE SET revision = excluded.revision, scopes = excluded.scopes, refused = NULL,
+                fields = excluded.fields, short_strings = excluded.short_strings,
+                sections = NULL  -- until somebody says that they are of these strings
+            """,
+            generation=index.generation.id,
+            table=table_id,
+            revision=revision,
+            scopes=list(scopes),
+            fields=list(index.fields),
+            short=None if counted is None else json.dumps(counted),
+        )
+        self.tx.run(
+            """
+            UPDATE search_index SET order_error = NULL
+            WHERE id = :index AND order_error IS NOT NULL
+            """,
+            index=index.id,
+        )
+
+    def follows(self, index_id: int, table_id: int | None = None) -> bool:
+        [[follows]] = self.tx.run(
+            f"""
+            WITH asked AS (
+                SELECT NOT EXISTS (
+                    SELECT {_DUE} AND search_index.id = :index
+                    AND (CAST(:table AS bigint) IS NULL OR index_table.table_id = :table)
+                ) AS follows),
+            forgotten AS (
+                UPDATE search_index SET order_error = NULL FROM asked
+                WHERE id = :index AND follows AND order_error IS NOT NULL)
+            SELECT follows FROM asked
+            """,
+            index=index_id,
+            table=table_id,
+        )
+        return bool(follows)
+
+    def uncompared(self, index_id: int) -> list[int]:
+        rows = self.tx.run(
+            f"""
+            SELECT DISTINCT index_table.table_id {UNCOMPARED} AND search_index.id = :index
+            ORDER BY 1
+            """,
+            index=index_id,
+        )
+        return [table_id for [table_id] in rows]
+
+    def is_compared(self, index: Index) -> bool:
+        [[behind]] = self.tx.run(f"SELECT {BEHIND}", generation=index.generation.id)
+        return not behind
+
+    def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:
+        rows = self.tx.run(
+            f"""
+            WITH due AS (
+                SELECT generation.id, index_table.index_id, index_table.table_id {LAGGING}
+                  AND GREATEST(index_table.updated_at, generation.created_at, ordered_at)
+                      < statement_timestamp() - make_interval(secs => :silent)
+                  AND NOT EXISTS (  -- an order that is in the book is not lost
+                      SELECT FROM outbox WHERE key = format(
+                          'enumerate:%s:%s', index_table.index_id, index_table.table_id))
+                ORDER BY generation.id, index_table.table_id LIMIT :limit),
+            taken AS (
+                INSERT INTO comparison (generation_id, table_id, ordered_at)
+                SELECT id, table_id, clock_timestamp() FROM due
+                ON CONFLICT (generation_id, table_id) DO UPDATE SET ordered_at = excluded.ordered_at
+            )
+            SELECT DISTINCT index_id, table_id FROM due ORDER BY index_id, table_id
+            """,
+            silent=silent_s,
+            limit=limit,
+        )
+        return [(index_id, table_id) for index_id, table_id in rows]

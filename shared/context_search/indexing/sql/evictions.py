@@ -1,0 +1,120 @@
+"""Indexes that give way, and their return, in Postgres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.core.ids import generation_namespace
+from context_search.core.limits import ProjectLimits
+from context_search.core.model import Index
+from context_search.core.progress import EvictionCause
+from context_search.indexing.sql.indexes import INDEX, deployment, index_of_row
+from context_search.postgres.pool import Transaction
+
+_USED_AT = "COALESCE(search_index.last_searched_at, search_index.created_at)"
+_IDLE_SINCE = "clock_timestamp() - make_interval(secs => :idle)"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresEvictions:
+    """The port ``Evictions``."""
+
+    tx: Transaction
+
+    def next_to_go(self, limits: ProjectLimits) -> Index | None:
+        rows = self.tx.run(
+            f"""
+            {INDEX} JOIN generation_usage AS used ON used.generation_id = generation.id
+            WHERE used.chunks > 0 AND used.project_id IN (
+                SELECT project_id FROM generation_usage GROUP BY project_id
+                HAVING sum(chunks) > :chunks OR sum(vector_bytes) > :bytes)
+              AND (generation.state = 'previous' OR {_USED_AT} < {_IDLE_SINCE})
+            ORDER BY generation.state <> 'previous',
+                     CASE generation.state WHEN 'previous' THEN switched_at ELSE {_USED_AT} END,
+                     search_index.id, generation.id LIMIT 1
+            """,
+            chunks=limits.max_chunks,
+            bytes=limits.max_vector_bytes,
+            idle=limits.idle_s,
+        )
+        return index_of_row(rows[0]) if rows else None
+
+    def give_up(self, going: Index, limits: ProjectLimits) -> bool:
+        if going.generation.state == "previous":
+            self._retire("id = :id", going.generation.id)
+            return True
+        return self._evict(going, "limit", f"{_USED_AT} < {_IDLE_SINCE}", idle=limits.idle_s)
+
+    def clear(self, index: Index) -> bool:
+        return self._evict(index, "operator", "true")
+
+    def _evict(self, index: Index, cause: EvictionCause, condition: str, **values: object) -> bool:
+        evicted = self.tx.run(
+            f"""
+            UPDATE search_index SET evicted_at = clock_timestamp(), evicted_by = :cause
+            WHERE id = :index AND evicted_at IS NULL AND {condition} RETURNING id
+            """,
+            index=index.id,
+            cause=cause,
+            **values,
+        )
+        if not evicted:
+            return False
+        self._retire("index_id = :id", index.id)
+        self._begin_anew(index)
+        return True
+
+    def _retire(self, condition: str, row_id: int) -> None:
+        self.tx.run(
+            f"""
+            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
+            WHERE {condition} AND state <> 'retired'
+            """,
+            id=row_id,
+        )
+
+    def _begin_anew(self, index: Index) -> None:
+        [[number]] = self.tx.run(
+            "SELECT max(number) + 1 FROM index_generation WHERE index_id = :index", index=index.id
+        )
+        namespace = generation_namespace(
+            deployment(self.tx),
+            project_id=index.project_id,
+            table_id=index.table_id,
+            index_id=index.id,
+            number=number,
+        )
+        self.tx.run(
+            """
+            WITH added AS (
+                INSERT INTO index_generation (index_id, number, namespace, state, config)
+                VALUES (:index, :number, :namespace, 'active', CAST(:config AS jsonb))
+                RETURNING id)
+            UPDATE search_index SET active_generation_id = added.id FROM added
+            WHERE search_index.id = :index
+            """,
+            index=index.id,
+            number=number,
+            namespace=namespace,
+            config=index.config.to_json(),
+        )
+
+    def revive(self, index_id: int) -> bool:
+        rows = self.tx.run(
+            """
+            UPDATE search_index SET evicted_at = NULL, evicted_by = NULL,
+                last_searched_at = clock_timestamp()
+            WHERE id = :index AND evicted_at IS NOT NULL RETURNING id
+            """,
+            index=index_id,
+        )
+        return bool(rows)
+
+    def note_search(self, index_id: int) -> None:
+        self.tx.run(
+            f"""
+            UPDATE search_index SET last_searched_at = clock_timestamp()
+            WHERE id = :index AND {_USED_AT} < clock_timestamp() - interval '1 minute'
+            """,
+            index=index_id,
+        )

@@ -1,0 +1,210 @@
+"""Indexes and their generations in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_search.core.config import IndexConfig
+from context_search.core.ids import generation_namespace, table_namespace
+from context_search.core.model import Generation, Index, IndexCalibration
+from context_search.postgres.pool import Transaction
+from context_search.postgres.session import Statement
+from context_search.postgres.table_lock import lock_table
+from context_search.postgres.visible_rows import TOOL_IS_THERE, project_is_there
+
+INDEX_COLUMNS = """
+    search_index.id, search_index.project_id, search_index.table_id, generation.config,
+    generation.id, generation.namespace, generation.state, generation.number,
+    EXISTS (SELECT FROM index_generation AS pending WHERE pending.index_id = search_index.id
+            AND pending.state IN ('queued', 'building')),
+    search_index.evicted_at,
+    COALESCE(search_index.last_searched_at, search_index.created_at)
+        < clock_timestamp() - interval '1 minute',
+    search_index.evicted_by, COALESCE(search_index.filterable, '{}'), generation.calibration
+"""
+INDEX = f"""
+    SELECT {INDEX_COLUMNS}
+    FROM search_index JOIN index_generation AS generation ON generation.index_id = search_index.id
+"""
+_LOCK = "hashtextextended('context_search.index', :index)"
+ACTIVE = "generation.id = search_index.active_generation_id"
+
+
+_OF_PROJECT = f"""
+    {INDEX} WHERE {ACTIVE} AND search_index.project_id = :project AND search_index.table_id IS NULL
+"""
+
+
+_PAGE = f"""
+    {INDEX} WHERE {ACTIVE} AND search_index.id > :after
+      AND {project_is_there("search_index.project_id")}
+    ORDER BY search_index.id LIMIT :limit
+"""
+
+
+def project_statement(project_id: int) -> Statement:
+    """Returns the statement of ``Indexes.of_project``."""
+    return _OF_PROJECT, {"project": project_id}
+
+
+def deployment(tx: Transaction) -> str:
+    """Returns the id of this database's deployment."""
+    [[found]] = tx.run("SELECT id FROM deployment")
+    return str(found)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresIndexes:
+    """The port ``Indexes``."""
+
+    tx: Transaction
+
+    def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
+        """The caller holds the table's lock, so two cannot add the same index."""
+        found = self._of_config(table_id, config)
+        if found is not None:
+            return found
+        name = table_namespace(deployment(self.tx), project_id=project_id, table_id=table_id)
+        is_taken = self.tx.run("SELECT FROM index_generation WHERE namespace = :name", name=name)
+        return self._add(project_id, table_id, config, None if is_taken else name)
+
+    def page(self, *, after: int, limit: int) -> list[Index]:
+        rows = self.tx.run(_PAGE, after=after, limit=limit)
+        return [index_of_row(row) for row in rows]
+
+    def of_project(self, project_id: int) -> Index | None:
+        sql, parameters = project_statement(project_id)
+        rows = self.tx.run(sql, **parameters)
+        return index_of_row(rows[0]) if rows else None
+
+    def add_to_project(self, project_id: int, config: IndexConfig) -> Index:
+        return self._add(project_id, None, config, None)
+
+    def _of_config(self, table_id: int, config: IndexConfig) -> Index | None:
+        """An index that is being rebuilt to the configuration counts too: it will have it soon."""
+        rows = self.tx.run(
+            f"""
+            {INDEX} WHERE {ACTIVE} AND search_index.table_id = :table AND (
+                config_hash = :hash OR EXISTS (
+                    SELECT FROM index_generation AS pending
+                    WHERE pending.index_id = search_index.id
+                      AND pending.state IN ('queued', 'building')
+                      AND pending.config = CAST(:config AS jsonb)))
+            ORDER BY search_index.id
+            """,
+            table=table_id,
+            hash=config.config_hash,
+            config=config.to_json(),
+        )
+        return index_of_row(rows[0]) if rows else None
+
+    def _add(
+        self, project_id: int, table_id: int | None, config: IndexConfig, namespace: str | None
+    ) -> Index:
+        [[index_id]] = self.tx.run(
+            """
+            INSERT INTO search_index (project_id, table_id, config, config_hash)
+            VALUES (:project, :table, CAST(:config AS jsonb), :hash) RETURNING id
+            """,
+            project=project_id,
+            table=table_id,
+            config=config.to_json(),
+            hash=config.config_hash,
+        )
+        if namespace is None:
+            namespace = generation_namespace(
+                deployment(self.tx),
+                project_id=project_id,
+                table_id=table_id,
+                index_id=index_id,
+                number=1,
+            )
+        [[generation_id]] = self.tx.run(
+            """
+            INSERT INTO index_generation (index_id, number, namespace, state, config)
+            VALUES (:index, 1, :namespace, 'active', CAST(:config AS jsonb)) RETURNING id
+            """,
+            index=index_id,
+            namespace=namespace,
+            config=config.to_json(),
+        )
+        self.tx.run(
+            "UPDATE search_index SET active_generation_id = :generation WHERE id = :index",
+            generation=generation_id,
+            index=index_id,
+        )
+        generation = Generation(generation_id, namespace)
+        return Index(index_id, project_id, table_id, config, generation)
+
+    def find(self, index_id: int) -> Index | None:
+        rows = self.tx.run(f"{INDEX} WHERE {ACTIVE} AND search_index.id = :index", index=index_id)
+        return index_of_row(rows[0]) if rows else None
+
+    def lock(self, index: Index) -> bool:
+        """A table's lock is that of all its indexes."""
+        if index.table_id is not None:
+            return lock_table(self.tx, index.table_id) is not None
+        self.tx.run(f"SELECT pg_advisory_xact_lock({_LOCK})", index=index.id)
+        return bool(self.tx.run("SELECT FROM search_index WHERE id = :index", index=index.id))
+
+    def share(self, index: Index) -> None:
+        if index.table_id is None:
+            self.tx.run(f"SELECT pg_advisory_xact_lock_shared({_LOCK})", index=index.id)
+
+    def name_fields(self, index_id: int, names: Sequence[str]) -> None:
+        self.tx.run(
+            "UPDATE search_index SET filterable = CAST(:names AS text[]) WHERE id = :index",
+            index=index_id,
+            names=list(names) or None,
+        )
+
+    def live(self, index_id: int) -> list[Index]:
+        rows = self.tx.run(
+            f"""
+            {INDEX} WHERE search_index.id = :index AND generation.state IN ('active', 'building')
+            ORDER BY generation.number
+            """,
+            index=index_id,
+        )
+        return [index_of_row(row) for row in rows]
+
+    def with_unsettled_tools(self, *, limit: int) -> list[int]:
+        rows = self.tx.run(
+            f"""
+            WITH chosen AS (
+                SELECT id, summarised_at FROM search_index WHERE EXISTS (
+                    SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
+                    WHERE coverage.index_id = search_index.id AND {TOOL_IS_THERE}
+                      AND (tool.metadata -> 'search_index' ->> 'status') IS DISTINCT FROM
+                          CASE WHEN search_index.evicted_at IS NULL THEN 'ready' ELSE 'evicted' END)
+                ORDER BY summarised_at NULLS FIRST, id LIMIT :limit FOR UPDATE SKIP LOCKED),
+            taken AS (
+                UPDATE search_index SET summarised_at = statement_timestamp()
+                WHERE id IN (SELECT id FROM chosen))
+            SELECT id FROM chosen ORDER BY summarised_at NULLS FIRST, id
+            """,
+            limit=limit,
+        )
+        return [index_id for [index_id] in rows]
+
+    def retire(self, index_id: int) -> None:
+        self.tx.run(
+            """
+            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
+            WHERE index_id = :index AND state <> 'retired'
+            """,
+            index=index_id,
+        )
+        self.tx.run("DELETE FROM search_index WHERE id = :index", index=index_id)
+
+
+def index_of_row(row: Sequence[Any]) -> Index:
+    """Returns the index of a row of ``INDEX``."""
+    index_id, project_id, table_id, config, each, namespace, state, number, *rest = row
+    *of_index, names, found = rest
+    calibration = None if found is None else IndexCalibration.from_json(found)
+    generation = Generation(each, namespace, state, number, calibration)
+    known = IndexConfig.from_json(config)
+    return Index(*[index_id, project_id, table_id, known, generation, *of_index, tuple(names)])

@@ -1,0 +1,214 @@
+"""How far the index of a tool is: derived from the nodes, never stored as truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from context_search.access.lookup import index_of, live_table, live_tool, opened_for
+from context_search.budgets.shares import waiting
+from context_search.core.callers import Caller, Principal
+from context_search.core.model import Index, SearchTool
+from context_search.core.pages import NAMES_LOOKED_AT, Page, page_of
+from context_search.core.progress import NodeProgress, Progress
+from context_search.indexing.hints import EmptyScope, empty_scope
+from context_search.integrations.ports import Clock
+from context_search.store import Store, UnitOfWork
+
+POLL_S = 0.2
+LONGEST_WAIT_S = 5.0
+"""How long a request waits for an index, in seconds, unless the deployment says otherwise."""
+LISTED_NODES = 200
+"""Maximum number of nodes in an answer."""
+LISTED_TOOLS = 20
+"""Number of tools on a page, usually. Each may have an index of its own to be asked."""
+MOST_LISTED_TOOLS = 100
+"""Maximum number of tools on a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """The generation that will take the place of the one that answers, and how far it is."""
+
+    index: Index
+    progress: Progress
+
+
+def rebuild_of(work: UnitOfWork, index: Index, scope: str, *, silent_s: float) -> Rebuild | None:
+    """Returns the rebuild of an index that goes on or waits for its turn, in a scope."""
+    pending = work.rebuilds.pending(index.id) if index.is_rebuilding else None
+    if pending is None:
+        return None
+    return Rebuild(pending, work.node_counts.progress(pending, scope, silent_s=silent_s))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStatus:
+    """A tool with the state of its index.
+
+    ``nodes`` lists at most 200 of its scope, by pointer; ``not_indexed`` at most 200 that are not
+    indexed, first those that nobody will take up. ``empty`` says why there is no chunk at all.
+    ``can_roll_back``: an earlier generation is kept.
+    """
+
+    tool: SearchTool
+    index: Index
+    progress: Progress
+    nodes: list[NodeProgress]
+    integrity: dict[str, object] | None = None
+    not_indexed: list[NodeProgress] = field(default_factory=list)
+    empty: EmptyScope | None = None
+    rebuild: Rebuild | None = None
+    can_roll_back: bool = False
+
+
+def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolStatus:
+    """Returns the counters and nodes of a tool's scope."""
+    index = index_of(work, tool)
+    scope = tool.scope.json_pointer
+    progress = work.node_counts.progress(index, scope, silent_s=silent_s)
+    nodes = work.node_counts.in_scope(index, scope, limit=LISTED_NODES)
+    reports = work.sweeps.reports(index.id)
+    proven = next(
+        (each for each in reports if each["namespace"] == index.generation.namespace), None
+    )
+    not_indexed = work.node_counts.not_indexed(index, scope, limit=LISTED_NODES)
+    is_settled = progress.status in ("ready", "rebuilding") and not progress.chunks_count
+    empty = empty_scope(work, tool.scope, index, measured=True) if is_settled else None
+    rebuild = rebuild_of(work, index, scope, silent_s=silent_s)
+    earlier = work.rebuilds.previous(index.id) is not None
+    return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty, rebuild, earlier)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """A tool, and how far the index of its scope is."""
+
+    tool: SearchTool
+    progress: Progress
+
+
+def write_summaries(
+    store: Store, index_id: int, *, silent_s: float, tool_id: int | None = None
+) -> None:
+    """Writes ``metadata.search_index`` of every tool that an index serves, or of one of them."""
+    with store.for_all("carry out an order") as work:
+        summarise(work, index_id, silent_s=silent_s, tool_id=tool_id)
+
+
+def summarise(
+    work: UnitOfWork, index_id: int, *, silent_s: float, tool_id: int | None = None
+) -> None:
+    """Does what ``write_summaries`` does, in a transaction that is open."""
+    index = work.indexes.find(index_id)
+    if index is None:
+        return
+    tools = work.tools.of_index(index_id, tool_id=tool_id)
+    scopes = sorted({tool.scope.json_pointer for tool in tools})
+    progress = work.node_counts.progress_of(index, scopes, silent_s=silent_s)
+    for tool in tools:
+        told = summary(progress[tool.scope.json_pointer], tool.created_at)
+        work.tools.write_summary(tool.id, told)
+
+
+def summary(progress: Progress, configured_at: datetime | None) -> dict[str, object]:
+    """Returns what ``tool.metadata.search_index`` says: a copy for people and other programs."""
+    return {
+        "status": progress.status,
+        "configured_at": configured_at.isoformat() if configured_at else None,
+        "indexed_at": progress.indexed_at.isoformat() if progress.indexed_at else None,
+        "nodes_count": progress.nodes_count,
+        "chunks_count": progress.chunks_count,
+        "indexed_chunks_count": progress.indexed_chunks_count,
+        "last_error": shown_error(progress.last_error),
+    }
+
+
+def shown_error(error: Mapping[str, object] | None) -> dict[str, object] | None:
+    """Returns an error without what only ``cleanup`` reads in it."""
+    if error is None:
+        return None
+    return {name: error[name] for name in ("code", "message", "retryable", "at") if name in error}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStatuses:
+    """The state of a tool's index, for its owner or an internal caller."""
+
+    store: Store
+    silent_s: float
+    clock: Clock
+    sleep: Callable[[float], None]
+    longest_wait_s: float = LONGEST_WAIT_S
+
+    def read(self, tool_id: int, caller: Caller) -> ToolStatus:
+        """Raises NotFoundError."""
+        with opened_for(self.store, caller) as work:
+            return tool_status(work, live_tool(work, tool_id, caller), silent_s=self.silent_s)
+
+    def wait(self, tool_id: int, caller: Principal, *, timeout_s: float) -> ToolStatus:
+        """Reads the status until the index is no longer being built, or time is up.
+
+        Time is up after ``longest_wait_s``, and at once where others of the project wait already.
+        Returns the last status; raises NotFoundError when the tool goes away meanwhile.
+        """
+        with waiting(self.store, caller.project_id) as may_wait:
+            waits_s = min(timeout_s, self.longest_wait_s) if may_wait else 0.0
+            return self._waited(tool_id, caller, self.clock.monotonic() + waits_s)
+
+    def _waited(self, tool_id: int, caller: Principal, ends_at: float) -> ToolStatus:
+        while True:
+            status = self.read(tool_id, caller)
+            left_s = ends_at - self.clock.monotonic()
+            if status.progress.status != "indexing" or left_s <= 0:
+                return status
+            self.sleep(min(POLL_S, left_s))
+
+    def page(
+        self,
+        caller: Principal,
+        *,
+        after: int,
+        table_id: int | None = None,
+        limit: int = LISTED_TOOLS,
+        part_of_name: str | None = None,
+    ) -> Page[ListedTool]:
+        """Returns Search Tools of the caller's project by id; of one table, if it is named.
+
+        A page with a name may be short. Raises NotFoundError for a table that is not the caller's.
+        """
+        with self.store.for_project(caller.project_id) as work:
+            if table_id is not None:
+                live_table(work, caller, table_id)
+            project_id = caller.project_id
+            if part_of_name is None:
+                tools = work.tools.page(project_id, table_id=table_id, after=after, limit=limit + 1)
+                page = page_of(tools, lambda tool: tool.id, limit)
+            else:
+                named = work.tools.named(
+                    project_id,
+                    part_of_name,
+                    table_id=table_id,
+                    after=after,
+                    limit=limit,
+                    among=NAMES_LOOKED_AT,
+                )
+                page = Page([*named.rows], named.next_after)
+            progress = self._progress(work, page.rows)
+        rows = [ListedTool(tool, progress[tool.id]) for tool in page.rows if tool.id in progress]
+        return Page(rows, page.next_after)
+
+    def _progress(self, work: UnitOfWork, tools: Sequence[SearchTool]) -> dict[int, Progress]:
+        """Asks each index once; a tool whose index went away meanwhile is left out."""
+        found: dict[int, Progress] = {}
+        for index_id in {tool.index_id for tool in tools}:
+            index = work.indexes.find(index_id)
+            served = {
+                tool.id: tool.scope.json_pointer for tool in tools if tool.index_id == index_id
+            }
+            if index is not None:
+                scopes = sorted(set(served.values()))
+                progress = work.node_counts.progress_of(index, scopes, silent_s=self.silent_s)
+                found |= {tool_id: progress[scope] for tool_id, scope in served.items()}
+        return found

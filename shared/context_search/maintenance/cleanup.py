@@ -1,0 +1,346 @@
+"""The scheduled run: it restarts what is stuck and deletes what must leave.
+
+Every step is bounded, safe to repeat, and goes on where the last run stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from context_search.access.idempotency import KEPT_S
+from context_search.catalog.prune_versions import prune_versions
+from context_search.catalog.uploads import ManageUploads
+from context_search.core.errors import ContextSearchError, VectorStoreError
+from context_search.core.ids import window_ids
+from context_search.core.limits import ProjectLimits
+from context_search.core.messages import CompareIndex
+from context_search.indexing.completion import Settler
+from context_search.indexing.evict import evict_coldest
+from context_search.indexing.outbox_delivery import (
+    RelayOutbox,
+    node_orders,
+    send_one_by_one,
+)
+from context_search.indexing.rebuilds import REBUILDS_AT_ONCE, retire_outdated
+from context_search.indexing.status import write_summaries
+from context_search.indexing.vector_rows import tokens_of
+from context_search.integrations.ports import Deadline, VectorStore
+from context_search.maintenance.cleanup_report import CleanupReport
+from context_search.maintenance.ports.removals import Removal
+from context_search.maintenance.sweep import Sweep
+from context_search.maintenance.sweep_round import PAGES_PER_RUN, SweepRounds
+from context_search.maintenance.unknown_namespaces import FindUnknownNamespaces
+from context_search.searching.admission import UNUSED_S
+from context_search.searching.kept_ranking import RANKING_AGE_S
+from context_search.store import Store
+
+NODES_PER_STEP = 200
+CHUNKS_PER_STEP = 500
+COMPARISONS_PER_STEP = 200
+TOMBSTONES_PER_STEP = 1_000
+REQUESTS_PER_STEP = 1_000
+PERMITS_PER_STEP = 1_000
+REMOVALS_PER_STEP = 200
+STEP_RESERVE_S = 20.0
+REPEATS_PER_STEP = PAGES_PER_RUN  # a repeat of the sweep is a page
+RETRY_S = 3_600.0
+CONSOLE_KEY_KEPT_S = 86_400.0
+"""Seconds for which a key of the console is listed after its end."""
+LEDGER_DAYS = 366
+"""Days for which it is kept what was spent for a project."""
+SOON_S = 60.0
+MOST_WAITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CleanupLimits:
+    """Limits of the scheduled run.
+
+    Seconds after which silence is a failure (``silent_s``), a delete is final (``grace_s``) and a
+    previous generation goes (``keep_previous_s``). ``project``: what a project may hold.
+    ``deletes_unknown``: whether unknown namespaces are deleted, never on a shared account.
+    ``idle_s``: for how many seconds it may rest where nothing is due.
+    """
+
+    silent_s: float = 180.0
+    grace_s: float = 1800.0
+    keep_previous_s: float = 86_400.0
+    project: ProjectLimits = field(default_factory=ProjectLimits)
+    deletes_unknown: bool = False
+    idle_s: float = 60.0
+
+    @property
+    def swept_after_s(self) -> float:
+        """Seconds after which a namespace is swept again: not more often than cleanup looks."""
+        return max(self.silent_s, self.idle_s)
+
+
+Step = Callable[[CleanupReport], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanup:
+    """One run of all steps; a step that fails does not keep the others from running.
+
+    ``further`` are steps of what the core does not know.
+    """
+
+    store: Store
+    vectors: VectorStore
+    relay: RelayOutbox
+    settler: Settler
+    sweep: Sweep
+    sweep_rounds: SweepRounds
+    uploads: ManageUploads
+    limits: CleanupLimits
+    further: Sequence[Step] = ()
+
+    def run(self, deadline: Deadline) -> CleanupReport:
+        """Returns what was done; ``is_complete`` is false when time ran out first."""
+        report = CleanupReport()
+        # What makes work for a step must be in the port Schedule: else cleanup rests over it.
+        steps: list[Step] = [
+            self._relay,
+            self._revive,
+            self._compare,
+            self._rebuild,
+            self._evict,
+            self._readmit,
+            self._keep_tokens,
+            self._keep_uploads,
+            self._mark_tables,
+            self._remove_nodes,
+            self._delete_documents,
+            self._delete_namespaces,
+            self._sweep,
+            self._forget,
+            *self.further,
+            self._prune_versions,
+            self._summarise,
+            self._compact,
+            self._measure,
+            self._find_unknown,
+            self._remove_rows,  # last: it may wait for locks of the database's owner
+        ]
+        for step in steps:
+            try:
+                report.is_complete &= self._is_done(step, report, deadline)
+            except ContextSearchError as error:
+                report.errors.append(f"{step.__name__.strip('_')}: {error.code}")
+        return report
+
+    def _is_done(self, step: Step, report: CleanupReport, deadline: Deadline) -> bool:
+        """Repeats a step while it has more to do, but not for so long that others starve."""
+        for _ in range(REPEATS_PER_STEP):
+            if not step(report):
+                return True
+            if deadline.left_s() < STEP_RESERVE_S:
+                break
+        return False
+
+    def _relay(self, report: CleanupReport) -> bool:
+        report.messages_relayed += self.relay.relay(silent_s=self.limits.silent_s)
+        return False
+
+    def _revive(self, report: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            nodes = work.nodes.abandoned(silent_s=self.limits.silent_s, limit=NODES_PER_STEP)
+            work.send(*node_orders(work, nodes))
+        report.nodes_revived += len(nodes)
+        return len(nodes) == NODES_PER_STEP
+
+    def _keep_uploads(self, report: CleanupReport) -> bool:
+        report.imports_revived += self.uploads.revive(self.limits.silent_s)
+        forgotten = self.uploads.forget()
+        report.uploads_forgotten += forgotten
+        return forgotten > 0
+
+    def _compare(self, report: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            behind = work.comparisons.behind(
+                silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP
+            )
+        send_one_by_one(self.store, [CompareIndex(*of) for of in behind])
+        report.comparisons_ordered += len(behind)
+        return len(behind) == COMPARISONS_PER_STEP
+
+    def _rebuild(self, report: CleanupReport) -> bool:
+        retire_outdated(self.store, older_than_s=self.limits.keep_previous_s)
+        with self.store.for_all("upkeep") as work:
+            promoted = work.rebuilds.promote(at_once=REBUILDS_AT_ONCE)
+            indexes = [work.indexes.find(index_id) for index_id in promoted]
+            work.send(*(CompareIndex(index.id, index.table_id) for index in indexes if index))
+            building = work.rebuilds.building(limit=NODES_PER_STEP)
+        for index_id in building:
+            try:
+                report.generations_switched += self.settler.settle(index_id)
+            except ContextSearchError as error:  # one index must not keep the others waiting
+                report.errors.append(f"rebuild: {error.code}")
+        return False
+
+    def _evict(self, report: CleanupReport) -> bool:
+        evicted = evict_coldest(self.store, self.limits.project, silent_s=self.limits.silent_s)
+        report.indexes_evicted += evicted
+        return evicted
+
+    def _readmit(self, report: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            nodes = work.quotas.readmit(self.limits.project, limit=NODES_PER_STEP)
+            work.send(*node_orders(work, nodes))
+        report.nodes_readmitted += len(nodes)
+        return False
+
+    def _keep_tokens(self, report: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            waiting = work.words_backlog.take(limit=CHUNKS_PER_STEP)
+            keyed = [tokens for one in waiting for tokens in tokens_of(one)]
+            work.keywords.put(keyed)
+        report.chunks_keyed += len(keyed)
+        return bool(keyed)  # of long strings that lack few, one is a step
+
+    def _mark_tables(self, _: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            return work.removals.mark_tables(limit=REMOVALS_PER_STEP) == REMOVALS_PER_STEP
+
+    def _remove_nodes(self, report: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            removed = work.removals.remove_nodes(limit=NODES_PER_STEP)
+            removed += work.deletions.remove_retired_nodes(limit=NODES_PER_STEP)
+        report.nodes_removed += removed
+        return removed > 0
+
+    def _remove_rows(self, report: CleanupReport) -> bool:
+        removed, failed = RemoveDeleted(self.store).run()
+        report.rows_removed += removed
+        report.errors += failed
+        return removed > 0
+
+    def _delete_documents(self, report: CleanupReport) -> bool:
+        grace_s = self.limits.grace_s
+        with self.store.for_all("upkeep") as work:
+            found = work.deletions.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
+        for namespace in sorted({tombstone.namespace for tombstone in found}):
+            group = [tombstone for tombstone in found if tombstone.namespace == namespace]
+            ids = [name for stone in group for name in window_ids(stone.doc_id, stone.window_count)]
+            try:
+                self.vectors.delete(namespace, ids)
+            except VectorStoreError as error:
+                report.errors.append(f"delete_documents: {error.code}")
+                continue
+            with self.store.for_all("upkeep") as work:
+                work.deletions.note_deleted(group, older_than_s=grace_s)
+            report.documents_deleted += len(ids)
+        return len(found) == TOMBSTONES_PER_STEP
+
+    def _delete_namespaces(self, report: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            retired = work.deletions.retired(older_than_s=self.limits.grace_s, limit=1)
+        for generation in retired:
+            self.vectors.delete_namespace(generation.namespace)
+            with self.store.for_all("upkeep") as work:
+                work.deletions.forget_generation(generation.generation_id)
+            report.namespaces_deleted += 1
+        return bool(retired)
+
+    def _sweep(self, report: CleanupReport) -> bool:
+        found = self.sweep.run(older_than_s=self.sweep_rounds.swept_after_s)
+        if found is None:
+            return False
+        report.add_sweep(found)
+        return True
+
+    def _forget(self, report: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            most = REQUESTS_PER_STEP
+            requests = work.idempotency_keys.forget(older_than_s=KEPT_S, limit=most)
+            keys = work.keys.forget_console(older_than_s=CONSOLE_KEY_KEPT_S, limit=most)
+            days = work.ledger.forget(older_than_days=LEDGER_DAYS, limit=most)
+        report.requests_forgotten += requests
+        report.keys_forgotten += keys
+        return most in (requests, keys, days)
+
+    def _prune_versions(self, report: CleanupReport) -> bool:
+        pruned = prune_versions(self.store)
+        report.versions_pruned += pruned.versions
+        report.pieces_removed += pruned.pieces
+        return not pruned.is_done
+
+    def _summarise(self, report: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            indexes = work.indexes.with_unsettled_tools(limit=NODES_PER_STEP)
+        for index_id in indexes:
+            try:
+                write_summaries(self.store, index_id, silent_s=self.limits.silent_s)
+                report.summaries_written += 1
+            except ContextSearchError as error:  # one index must not keep the others waiting
+                report.errors.append(f"summarise: {error.code}")
+        return False
+
+    def _compact(self, _: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            work.quotas.compact()
+        with self.store.for_all("upkeep") as work:
+            return work.quotas.count_parts()
+
+    def _measure(self, report: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            work.rankings.forget_old(older_than_s=RANKING_AGE_S)
+            work.permits.forget_unused(unused_s=UNUSED_S, limit=PERMITS_PER_STEP)
+            report.readings = work.gauges.read()
+        report.sweep_round = self.sweep_rounds.read()
+        if report.sweep_round.is_late:
+            report.errors.append("sweep: LATE")
+        return False
+
+    def _find_unknown(self, report: CleanupReport) -> bool:
+        FindUnknownNamespaces(self.store, self.vectors, self.limits.deletes_unknown).run(report)
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveDeleted:
+    """Deletes marked rows one by one.
+
+    One that is still referred to stays and does not stop the others. One that somebody has locked
+    is left for the next run.
+    """
+
+    store: Store
+
+    def run(self) -> tuple[int, list[str]]:
+        """Returns how many rows are gone, and for each row that stays, which one and why.
+
+        Retried after an hour; after a minute if the error is retryable, such as a lock. A run stops
+        after three of the latter.
+        """
+        with self.store.for_all("upkeep") as work:
+            due = work.removals.due(limit=REMOVALS_PER_STEP)
+        removed, waited, failed = 0, 0, []
+        for removal in due:
+            name = f"remove_{removal.kind} {removal.row_id}"
+            try:
+                with self.store.for_all("upkeep") as work:
+                    end = work.removals.remove(removal)
+            except ContextSearchError as error:
+                failed.append(f"{name}: {_reason(error)}")
+                self._put_off(removal, SOON_S if error.retryable else RETRY_S)
+                waited += error.retryable
+                if waited == MOST_WAITS:
+                    break
+            else:
+                removed += end == "removed"
+                if end == "kept" and self._put_off(removal, RETRY_S):
+                    failed.append(f"{name}: KEPT (a trigger of the database's owner)")
+        return removed, failed
+
+    def _put_off(self, removal: Removal, retry_in_s: float) -> bool:
+        with suppress(ContextSearchError), self.store.for_all("upkeep") as work:
+            return work.removals.put_off(removal, retry_in_s=retry_in_s)
+        return False
+
+
+def _reason(error: ContextSearchError) -> str:
+    """The code, and the message: names of the schema, never a value of a row."""
+    return f"{error.code} ({error.message})"

@@ -1,0 +1,121 @@
+"""How a project is: for its owner, who is woken at night."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from context_search.core.callers import Principal
+from context_search.core.limits import (
+    HELD,
+    DailyLimits,
+    ProjectBounds,
+    ProjectLimits,
+    Spent,
+    Usage,
+)
+from context_search.integrations.ports import Clock, Deadline
+from context_search.maintenance.part_checks import (
+    PartCheck,
+    PartHealth,
+)
+from context_search.maintenance.ports.cleanup_runs import CleanupRun
+from context_search.maintenance.ports.health import ProjectReadings
+from context_search.store import Store
+
+UNKNOWN_PERIOD_S = 86_400.0
+"""What counts as cleanup's period where its schedule does not tell."""
+
+SPENT_DAYS = 31
+"""Number of days whose spending is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectHealth:
+    """The readings of a project ``at`` a moment, what it holds, and when cleanup worked last.
+
+    ``spent``: on the latest days on which something was, the newest first. ``parts`` are all that
+    the project stands on.
+    """
+
+    at: datetime
+    readings: ProjectReadings
+    usage: Usage
+    held: Mapping[str, int]
+    spent: Sequence[Spent]
+    cleanup: CleanupRun | None
+    parts: Sequence[PartHealth]
+
+
+@dataclass(frozen=True, slots=True)
+class HealthLimits:
+    """What a project may hold and spend, and when silence of a worker or cleanup is a failure."""
+
+    project: ProjectLimits
+    bounds: ProjectBounds
+    daily: DailyLimits
+    silent_s: float
+    cleanup_every_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReadProjectHealth:
+    """Reads it in one transaction, and asks the parts outside meanwhile."""
+
+    store: Store
+    limits: HealthLimits
+    clock: Clock
+    outside: Sequence[PartCheck]
+
+    def read(self, principal: Principal) -> ProjectHealth:
+        """Returns how the caller's project is; what hangs holds it up for seconds only."""
+        for check in self.outside:
+            check.begin()
+        within_s = max(check.within_s for check in self.outside)
+        deadline = Deadline(self.clock, self.clock.monotonic() + within_s)
+        with self.store.for_project(principal.project_id, deadline) as work:
+            readings = work.health.of_project(principal.project_id, silent_s=self.limits.silent_s)
+            usage = work.quotas.used(principal.project_id)
+            held: dict[str, int] = {
+                kind: work.quotas.held(principal.project_id, kind) for kind in HELD
+            }
+            spent = work.ledger.days(principal.project_id, limit=SPENT_DAYS)
+            cleanup = work.cleanup_runs.last()
+        outside = [check.result(deadline.ends_at) for check in self.outside]
+        at = self.clock.now()
+        parts = [
+            PartHealth("database", checked_at=at),
+            *(_queue(part, readings, self.limits.silent_s) for part in outside),
+            _indexes(readings, at),
+            _cleanup(cleanup, at, self.limits.cleanup_every_s or UNKNOWN_PERIOD_S),
+        ]
+        return ProjectHealth(at, readings, usage, held, spent, cleanup, parts)
+
+
+def _queue(part: PartHealth, readings: ProjectReadings, silent_s: float) -> PartHealth:
+    """Returns a queue that answers and does not take the project's orders as failing."""
+    if part.name != "queue" or part.state != "ok" or readings.oldest_order_s <= silent_s:
+        return part
+    return PartHealth("queue", "failing", "ORDERS_WAIT", part.checked_at)
+
+
+def _indexes(readings: ProjectReadings, at: datetime) -> PartHealth:
+    if readings.stalled:
+        return PartHealth("indexes", "failing", "INDEX_STALLED", at)
+    if readings.errors:
+        return PartHealth("indexes", "failing", readings.errors[0].code, at)
+    return PartHealth("indexes", checked_at=at)
+
+
+def _cleanup(run: CleanupRun | None, at: datetime, every_s: float) -> PartHealth:
+    """Returns how cleanup is; it is overdue when it is later than twice its period."""
+    if run is None:
+        return PartHealth("cleanup", "unknown", "CLEANUP_NEVER_RAN", at)
+    due_at = max(run.finished_at, run.rests_until or run.finished_at)
+    overdue_at = due_at + timedelta(seconds=2 * every_s + run.seconds)
+    if at > overdue_at:
+        return PartHealth("cleanup", "failing", "CLEANUP_OVERDUE", at, since=overdue_at)
+    if run.errors:
+        return PartHealth("cleanup", "failing", run.errors[0], at, since=run.finished_at)
+    return PartHealth("cleanup", checked_at=at, since=run.finished_at)

@@ -1,0 +1,130 @@
+"""All projects of a deployment: listed, and rebuilt. For operators."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from context_search.catalog.ports.projects import ListedProject
+from context_search.maintenance.routes.rebuilds import EstimateAnswer, GenerationAnswer, Use
+from context_search.web.callers import InternalOnly
+from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor
+from context_search.web.problems import refused
+from context_search.web.query_parameters import TrueOrFalse
+from context_search.web.request_body import StrictJsonRoute
+
+router = APIRouter(
+    prefix="/internal",
+    route_class=StrictJsonRoute,
+    tags=["operations"],
+    dependencies=[InternalOnly],
+)
+
+
+class ListedProjectAnswer(Answer):
+    """A project in a list. ``tables_count`` and ``tools_count`` count to 1,000.
+
+    ``building``: generations of its indexes that are being built, or wait for it.
+    """
+
+    id: KnownId
+    name: str | None
+    tables_count: Count
+    tools_count: Count
+    building: Count
+
+    @classmethod
+    def of(cls, listed: ListedProject) -> ListedProjectAnswer:
+        """Returns what is shown of a project in a list."""
+        return cls(
+            id=listed.project_id,
+            name=listed.name,
+            tables_count=listed.tables_count,
+            tools_count=listed.tools_count,
+            building=listed.building,
+        )
+
+
+class ProjectsAnswer(Answer):
+    """A page of projects."""
+
+    projects: list[ListedProjectAnswer]
+    cursor: NextCursor | None
+
+
+class OrderedRebuildsAnswer(Answer):
+    """What became of a page of indexes: ``generations`` are under way, the others stay.
+
+    ``refused``: indexes whose table has another one with the configuration to come.
+    """
+
+    generations: list[GenerationAnswer]
+    up_to_date: Count
+    evicted: Count
+    refused: list[KnownId]
+    cursor: NextCursor | None
+
+
+class EstimatedRebuildsAnswer(EstimateAnswer):
+    """What the rebuilds of a page of indexes would take together."""
+
+    indexes: Count
+    cursor: NextCursor | None
+
+
+class UnderWayAnswer(Answer):
+    """How many generations of all projects are being built, and how many wait for it."""
+
+    building: Count
+    queued: Count
+
+
+_OF_A_REBUILD: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Of a dry run", "model": EstimatedRebuildsAnswer},
+    **refused(409),
+}
+
+
+@router.get("/projects")
+async def list_projects(use: Use, cursor: Cursor = 0) -> ProjectsAnswer:
+    """Returns the projects of the deployment by id, 50 a page."""
+    page = use.projects.page(after=cursor)
+    projects = [ListedProjectAnswer.of(listed) for listed in page.rows]
+    return ProjectsAnswer(projects=projects, cursor=next_cursor(page.next_after))
+
+
+@router.post(
+    "/rebuild", status_code=202, response_model=OrderedRebuildsAnswer, responses=_OF_A_REBUILD
+)
+async def rebuild_all(
+    use: Use,
+    cursor: Cursor = 0,
+    *,
+    outdated: Annotated[bool, Query(), TrueOrFalse] = True,
+    dry_run: Annotated[bool, Query(), TrueOrFalse] = False,
+) -> Response:
+    """Rebuilds the indexes of all projects, 50 a call: those that today's settings would change.
+
+    With ``outdated=false`` every one. ``dry_run`` only estimates.
+    """
+    if dry_run:
+        found = use.everywhere.estimate(after=cursor, outdated=outdated)
+        return EstimatedRebuildsAnswer(
+            **asdict(found.estimate), indexes=found.indexes, cursor=next_cursor(found.next_after)
+        ).response()
+    done = use.everywhere.start(after=cursor, outdated=outdated)
+    return OrderedRebuildsAnswer(
+        generations=[GenerationAnswer.of(index) for index in done.generations],
+        up_to_date=done.up_to_date,
+        evicted=done.evicted,
+        refused=done.refused,
+        cursor=next_cursor(done.next_after),
+    ).response(202)
+
+
+@router.get("/rebuild")
+async def read_rebuilds(use: Use) -> UnderWayAnswer:
+    """Returns how many generations of all projects are being built, or wait for it."""
+    return UnderWayAnswer(**asdict(use.everywhere.under_way()))

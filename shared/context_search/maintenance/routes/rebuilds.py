@@ -1,0 +1,326 @@
+"""Rebuild, roll back, empty, retry, check, redrive: bodies, answers and routes.
+
+What the owner of a tool does with a project key and what an operator does with the internal secret
+is the same, at two addresses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import JSONResponse
+from pydantic import Field
+
+from context_search.access.routes.idempotency import Once
+from context_search.catalog.list_projects import ListProjects
+from context_search.core.callers import Caller, Internal
+from context_search.core.model import GenerationState, Index
+from context_search.indexing.rebuild_all import RebuildAll
+from context_search.indexing.rebuilds import Rebuilds
+from context_search.indexing.routes.search_index import IntegrityAnswer
+from context_search.maintenance.operations import Operate, Redrive
+from context_search.web.callers import InternalOnly, MayManage, Owner, ToolId, part
+from context_search.web.fields import (
+    Answer,
+    Body,
+    Count,
+    JsonPointer,
+    KnownId,
+    LeftOut,
+    NotNull,
+    Number,
+    example,
+)
+from context_search.web.problems import refused
+from context_search.web.query_parameters import Decimal, TrueOrFalse
+from context_search.web.request_body import StrictJsonRoute
+
+router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
+
+
+class GenerationAnswer(Answer):
+    """The generation that comes: of a rebuild and a roll-back."""
+
+    index_id: KnownId
+    generation: KnownId
+    namespace: str
+    state: GenerationState
+
+    @classmethod
+    def of(cls, index: Index) -> GenerationAnswer:
+        """Returns the generation that an index is seen through."""
+        return cls(
+            index_id=index.id,
+            generation=index.generation.number,
+            namespace=index.generation.namespace,
+            state=index.generation.state,
+        )
+
+
+class GenerationsAnswer(Answer):
+    """One for each index of a project."""
+
+    generations: list[GenerationAnswer]
+
+
+class EstimateAnswer(Answer):
+    """What a rebuild would take. ``cost`` is of what is embedded; without a price there is none."""
+
+    nodes: Count
+    chunks: Count
+    tokens: Count
+    vectors_kept: Annotated[
+        Count, Field(description="Chunks whose vectors are read back and not embedded.")
+    ]
+    cost: Number | None
+    seconds: Count
+
+
+class EmptiedIndexAnswer(Answer):
+    """How many chunks answered until now, for which tools."""
+
+    index_id: KnownId
+    namespace: str
+    chunks: Count
+    tools: list[KnownId]
+
+
+class SweepRoundAnswer(Answer):
+    """How long it takes to compare every live namespace once.
+
+    ``seconds`` is how old a whole comparison becomes at today's size; null where nobody said how
+    often ``cleanup`` runs. ``oldest_seconds`` is how old the oldest one is, or a namespace that was
+    never compared whole.
+    """
+
+    vector_rows: Count
+    pages: Count
+    seconds: Count | None
+    oldest_seconds: Count
+
+
+class NamespacesAnswer(Answer):
+    """The last complete report of every namespace, and how old one becomes."""
+
+    namespaces: list[IntegrityAnswer]
+    sweep: SweepRoundAnswer
+
+
+class RetryBody(Body):
+    """``POST …/search-index/retry``: one string, or without it all of the tool's scope."""
+
+    model_config = example(json_pointer="/letters/0/text")
+    json_pointer: Annotated[JsonPointer | LeftOut, NotNull] = None
+
+
+class RetriedAnswer(Answer):
+    """How many strings are tried again, and how many stay in quarantine."""
+
+    nodes: Count
+    left: Count
+
+
+class RedrivenAnswer(Answer):
+    """What came back."""
+
+    messages: Count
+    nodes: Count
+
+
+@dataclass(frozen=True, slots=True)
+class OperationUseCases:
+    """What the routes of this file and of ``deployment.py`` call."""
+
+    rebuilds: Rebuilds
+    operate: Operate
+    redrive: Redrive
+    projects: ListProjects
+    everywhere: RebuildAll
+
+
+Use = Annotated[OperationUseCases, part("operations")]
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """What may be done to the index of a tool that the caller sees."""
+
+    use: OperationUseCases
+    caller: Caller
+
+    def rebuild(self, tool_id: int) -> JSONResponse:
+        """Orders a generation."""
+        return GenerationAnswer.of(self.use.rebuilds.start(tool_id, self.caller)).response(202)
+
+    def estimate(self, tool_id: int) -> JSONResponse:
+        """Says what a rebuild would take."""
+        return EstimateAnswer(**asdict(self.use.rebuilds.estimate(tool_id, self.caller))).response()
+
+    def roll_back(self, tool_id: int) -> JSONResponse:
+        """Lets the generation before answer."""
+        return GenerationAnswer.of(self.use.rebuilds.roll_back(tool_id, self.caller)).response()
+
+    def clear(self, tool_id: int, *, shared: bool) -> JSONResponse:
+        """Empties the index."""
+        gone = self.use.operate.clear_index(tool_id, self.caller, shared=shared)
+        return EmptiedIndexAnswer(**asdict(gone)).response()
+
+
+async def _owners(caller: MayManage, use: Use) -> Actions:
+    return Actions(use, caller)
+
+
+async def _operators(use: Use) -> Actions:
+    return Actions(use, Internal())
+
+
+OwnersActions = Annotated[Actions, Depends(_owners)]
+OperatorsActions = Annotated[Actions, Depends(_operators)]
+DryRun = Annotated[bool, Query(), TrueOrFalse]
+Shared = Annotated[bool, Query(), TrueOrFalse]
+_OF_A_REBUILD: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Of a dry run", "model": EstimateAnswer},
+    **refused(409),
+}
+
+
+@router.post(
+    "/api/v1/tools/{tool_id}/search-index/rebuild",
+    status_code=202,
+    response_model=GenerationAnswer,
+    responses=_OF_A_REBUILD,
+)
+async def rebuild_index(
+    tool_id: ToolId,
+    caller: MayManage,
+    actions: OwnersActions,
+    once: Once,
+    *,
+    dry_run: DryRun = False,
+) -> Response:
+    """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
+    if dry_run:
+        return actions.estimate(tool_id)
+    return once.answer(caller.project_id, lambda: actions.rebuild(tool_id))
+
+
+@router.post(
+    "/api/v1/tools/{tool_id}/search-index/rollback",
+    response_model=GenerationAnswer,
+    responses=refused(409),
+)
+async def roll_back_index(
+    tool_id: ToolId, caller: MayManage, actions: OwnersActions, once: Once
+) -> Response:
+    """Lets the generation before the last switch answer again."""
+    return once.answer(caller.project_id, lambda: actions.roll_back(tool_id))
+
+
+@router.post(
+    "/api/v1/tools/{tool_id}/search-index/clear",
+    response_model=EmptiedIndexAnswer,
+    responses=refused(409),
+)
+async def clear_index(
+    tool_id: ToolId,
+    caller: MayManage,
+    actions: OwnersActions,
+    once: Once,
+    *,
+    shared: Shared = False,
+) -> Response:
+    """Empties the tool's index; the next search or rebuild has it built again.
+
+    Refused when other tools need the same chunks, unless ``shared``.
+    """
+    return once.answer(caller.project_id, lambda: actions.clear(tool_id, shared=shared))
+
+
+@router.post(
+    "/api/v1/tools/{tool_id}/search-index/retry",
+    response_model=RetriedAnswer,
+    responses=refused(409),
+)
+async def retry_strings(
+    tool_id: ToolId, caller: MayManage, use: Use, once: Once, body: RetryBody | None = None
+) -> Response:
+    """Lets strings in quarantine be tried again: one, or 1,000 of the tool's scope."""
+
+    def retry() -> JSONResponse:
+        pointer = None if body is None else body.json_pointer
+        return RetriedAnswer(**asdict(use.operate.retry(tool_id, caller, pointer))).response()
+
+    return once.answer(caller.project_id, retry)
+
+
+@router.post(
+    "/internal/tools/{tool_id}/chunks/rebuild",
+    dependencies=[InternalOnly],
+    status_code=202,
+    response_model=GenerationAnswer,
+    responses=_OF_A_REBUILD,
+)
+async def rebuild_index_internally(
+    tool_id: ToolId, actions: OperatorsActions, *, dry_run: DryRun = False
+) -> Response:
+    """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
+    return actions.estimate(tool_id) if dry_run else actions.rebuild(tool_id)
+
+
+@router.post(
+    "/internal/tools/{tool_id}/chunks/rollback",
+    dependencies=[InternalOnly],
+    response_model=GenerationAnswer,
+    responses=refused(409),
+)
+async def roll_back_index_internally(tool_id: ToolId, actions: OperatorsActions) -> Response:
+    """Lets the generation before the last switch answer again."""
+    return actions.roll_back(tool_id)
+
+
+@router.delete(
+    "/internal/tools/{tool_id}/chunks",
+    dependencies=[InternalOnly],
+    response_model=EmptiedIndexAnswer,
+    responses=refused(409),
+)
+async def delete_chunks(
+    tool_id: ToolId, actions: OperatorsActions, *, shared: Shared = False
+) -> Response:
+    """Empties the tool's index; the next search or rebuild has it built again.
+
+    Refused when other tools need the same chunks, unless ``shared``.
+    """
+    return actions.clear(tool_id, shared=shared)
+
+
+@router.post("/api/v1/projects/{project_id}/reindex", status_code=202, responses=refused(409))
+async def reindex(owner: Owner, use: Use) -> GenerationsAnswer:
+    """Rebuilds every index of the project, two at a time."""
+    indexes = use.rebuilds.reindex(owner)
+    return GenerationsAnswer(generations=[GenerationAnswer.of(index) for index in indexes])
+
+
+@router.get("/internal/integrity", dependencies=[InternalOnly])
+async def read_integrity(use: Use) -> NamespacesAnswer:
+    """Returns the last complete report of every namespace that answers."""
+    reports, sweep = use.operate.read_integrity(), use.operate.read_sweep_round()
+    return NamespacesAnswer(
+        namespaces=[IntegrityAnswer.stored(one) for one in reports],
+        sweep=SweepRoundAnswer(
+            vector_rows=sweep.vector_rows,
+            pages=sweep.pages,
+            seconds=None if sweep.seconds is None else round(sweep.seconds),
+            oldest_seconds=round(sweep.oldest_s),
+        ),
+    )
+
+
+@router.post("/internal/index/redrive", dependencies=[InternalOnly], responses=refused(409))
+async def redrive(
+    use: Use, limit: Annotated[int, Query(ge=1, le=1000), Decimal] = 100
+) -> RedrivenAnswer:
+    """Brings messages of the dead-letter queue back, and quarantined nodes to work again."""
+    return RedrivenAnswer(**asdict(use.redrive.run(limit)))

@@ -1,0 +1,39 @@
+"""When cleanup worked last, in Postgres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.maintenance.ports.cleanup_runs import CleanupRun
+from context_search.postgres.pool import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresCleanupRuns:
+    """The port ``CleanupRuns``."""
+
+    tx: Transaction
+
+    def note(self, run: CleanupRun) -> None:
+        self.tx.run(
+            """
+            INSERT INTO cleanup_run (finished_at, seconds, is_complete, errors, rests_until)
+            VALUES (:at, :seconds, :complete, CAST(:errors AS text[]),
+                    CAST(:rests_until AS timestamptz))
+            ON CONFLICT (id) DO UPDATE SET
+                finished_at = excluded.finished_at, seconds = excluded.seconds,
+                is_complete = excluded.is_complete, errors = excluded.errors,
+                rests_until = excluded.rests_until
+            """,
+            at=run.finished_at,
+            seconds=run.seconds,
+            complete=run.is_complete,
+            errors=list(run.errors),
+            rests_until=run.rests_until,
+        )
+
+    def last(self) -> CleanupRun | None:
+        rows = self.tx.run(
+            "SELECT finished_at, seconds, is_complete, errors, rests_until FROM cleanup_run"
+        )
+        return CleanupRun(*rows[0]) if rows else None

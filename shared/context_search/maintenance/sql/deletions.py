@@ -1,0 +1,89 @@
+"""What is deleted in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context_search.maintenance.ports.deletions import Tombstone
+from context_search.maintenance.ports.sweeps import SweepCursor
+from context_search.maintenance.sql.removals import remove_nodes
+from context_search.postgres.pool import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresDeletions:
+    """The port ``Deletions``."""
+
+    tx: Transaction
+
+    def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
+        rows = self.tx.run(
+            """
+            SELECT namespace, doc_id, window_count FROM (
+                (SELECT * FROM tombstone WHERE deleted_at IS NULL
+                 ORDER BY created_at LIMIT :limit)
+                UNION ALL  -- apart: together, all that wait for their second delete were read
+                (SELECT * FROM tombstone WHERE deleted_at IS NOT NULL
+                   AND created_at < statement_timestamp() - make_interval(secs => :age)
+                 ORDER BY created_at LIMIT :limit)) AS found
+            ORDER BY created_at LIMIT :limit
+            """,
+            age=older_than_s,
+            limit=limit,
+        )
+        return [Tombstone(*row) for row in rows]
+
+    def note_deleted(self, tombstones: Sequence[Tombstone], *, older_than_s: float) -> int:
+        rows = self.tx.run(
+            """
+            WITH named AS (
+                SELECT ctid, created_at < statement_timestamp() - make_interval(secs => :age)
+                             AND deleted_at IS NOT NULL
+                    OR EXISTS (SELECT FROM index_generation  -- all of it goes after the grace
+                               WHERE namespace = :namespace AND state = 'retired') AS is_final
+                FROM tombstone
+                WHERE namespace = :namespace AND doc_id = ANY(CAST(:ids AS text[])) FOR UPDATE),
+            noted AS (
+                UPDATE tombstone SET deleted_at = clock_timestamp()
+                WHERE ctid IN (SELECT ctid FROM named WHERE NOT is_final))
+            DELETE FROM tombstone WHERE ctid IN (SELECT ctid FROM named WHERE is_final) RETURNING 1
+            """,
+            age=older_than_s,
+            namespace=tombstones[0].namespace,
+            ids=[tombstone.doc_id for tombstone in tombstones],
+        )
+        return len(rows)
+
+    def remove_retired_nodes(self, *, limit: int) -> int:
+        return remove_nodes(
+            self.tx,
+            """
+            SELECT of_generation.id FROM index_generation AS retired CROSS JOIN LATERAL (
+                SELECT id FROM node WHERE generation_id = retired.id
+                LIMIT :limit FOR UPDATE SKIP LOCKED) AS of_generation
+            WHERE retired.state = 'retired' LIMIT :limit
+            """,
+            limit,
+        )
+
+    def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        rows = self.tx.run(
+            """
+            SELECT id, namespace, '' FROM index_generation
+            WHERE state = 'retired'
+              AND retired_at < statement_timestamp() - make_interval(secs => :age)
+              AND NOT EXISTS (SELECT FROM node WHERE generation_id = index_generation.id)
+            ORDER BY id LIMIT :limit
+            """,
+            age=older_than_s,
+            limit=limit,
+        )
+        return [SweepCursor(*row) for row in rows]
+
+    def forget_generation(self, generation_id: int) -> None:
+        rows = self.tx.run(
+            "DELETE FROM index_generation WHERE id = :id RETURNING namespace", id=generation_id
+        )
+        for [namespace] in rows:
+            self.tx.run("DELETE FROM tombstone WHERE namespace = :name", name=namespace)

@@ -1,0 +1,99 @@
+"""How a project is, in Postgres."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from context_search.indexing.sql.node_counts import STALLED
+from context_search.indexing.sql.outbox import IS_DUE
+from context_search.maintenance.ports.health import ErrorCount, ProjectReadings
+from context_search.maintenance.sql.gauges import POLICIES_BIND
+from context_search.postgres.pool import Transaction
+
+MOST_ORDERS = 1_000
+"""Orders are counted no further than this."""
+MOST_REPORTS = 100
+MOST_ERRORS = 20
+_LIVE = """
+    SELECT generation.id, generation.state, generation.namespace, generation.integrity
+    FROM search_index JOIN index_generation AS generation ON generation.index_id = search_index.id
+    WHERE search_index.project_id = :project AND generation.state IN ('active', 'building')
+"""
+# Of what is indexed only tallies are read; the rest is in an index of what is not.
+_READINGS = f"""
+    WITH live AS MATERIALIZED ({_LIVE}),
+    answering AS MATERIALIZED (SELECT id FROM live WHERE state = 'active'),
+    moving AS MATERIALIZED (
+        SELECT node.state, count(*) AS nodes,
+               min(next_at) FILTER (WHERE node.state = 'queued'
+                                    AND next_at <= statement_timestamp()) AS since
+        FROM answering JOIN node ON node.generation_id = answering.id
+        WHERE node.state <> 'indexed' GROUP BY node.state),
+    failed (code, at) AS (
+        SELECT last_error ->> 'code', last_error ->> 'at'
+        FROM live JOIN node ON node.generation_id = live.id
+        WHERE node.state <> 'indexed' AND last_error IS NOT NULL
+        UNION ALL
+        SELECT refused ->> 'code', refused ->> 'at'
+        FROM live JOIN comparison ON comparison.generation_id = live.id WHERE refused IS NOT NULL
+        UNION ALL
+        SELECT order_error ->> 'code', order_error ->> 'at'
+        FROM search_index WHERE search_index.project_id = :project AND order_error IS NOT NULL)
+    SELECT
+        (SELECT COALESCE(json_object_agg(state, nodes), '{{}}') FROM moving),
+        (SELECT CAST(COALESCE(sum(nodes), 0) AS bigint)
+         FROM answering JOIN node_tally ON node_tally.generation_id = answering.id),
+        (SELECT CAST(COALESCE(extract(epoch FROM statement_timestamp() - min(since)), 0) AS float8)
+         FROM moving),
+        (SELECT count(*) FROM (
+             SELECT FROM outbox WHERE project_id = :project AND sent_at IS NULL
+             LIMIT {MOST_ORDERS}) AS waiting),
+        CAST(COALESCE((
+            SELECT extract(epoch FROM statement_timestamp() - GREATEST(created_at, due_at))
+            FROM outbox WHERE project_id = :project AND sent_at IS NULL AND {IS_DUE}
+            ORDER BY id LIMIT 1), 0) AS float8),
+        (SELECT count(*) FROM search_index
+         WHERE search_index.project_id = :project AND evicted_at IS NULL),
+        (SELECT count(*) FROM live WHERE state = 'building'),
+        (SELECT count(*) FROM search_index
+         WHERE search_index.project_id = :project AND evicted_at IS NOT NULL),
+        ({STALLED}),
+        (SELECT COALESCE(json_agg(integrity || jsonb_build_object('namespace', namespace)
+                                  ORDER BY integrity ->> 'at', id), '[]')
+         FROM (SELECT * FROM live WHERE integrity IS NOT NULL
+               ORDER BY integrity ->> 'at', id LIMIT {MOST_REPORTS}) AS compared),
+        (SELECT COALESCE(json_agg(json_build_array(code, count, at)
+                                  ORDER BY count DESC, code), '[]')
+         FROM (SELECT COALESCE(code, 'INTERNAL') AS code, count(*) AS count, max(at) AS at
+               FROM failed GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_ERRORS}) AS counted),
+        {POLICIES_BIND}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresHealth:
+    """The port ``Health``."""
+
+    tx: Transaction
+
+    def of_project(self, project_id: int, *, silent_s: float) -> ProjectReadings:
+        [row] = self.tx.run(_READINGS, project=project_id, silent=silent_s)
+        moving, whole, wait_s, orders, order_s, *row = row
+        indexes, building, evicted, stalled, reports, errors, row_security = row
+        nodes = json.loads(moving)
+        if indexed := whole - sum(nodes.values()):
+            nodes["indexed"] = indexed
+        return ProjectReadings(
+            nodes=nodes,
+            oldest_wait_s=max(0.0, wait_s),
+            orders=orders,
+            oldest_order_s=max(0.0, order_s),
+            indexes=indexes,
+            building=building,
+            evicted=evicted,
+            stalled=stalled,
+            integrity=json.loads(reports),
+            errors=[ErrorCount(*each) for each in json.loads(errors)],
+            row_security=row_security,
+        )

@@ -1,0 +1,192 @@
+"""Removes what our API deleted, and the nodes of tables that are not there, in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from context_search.catalog.sql.tables import PostgresTables
+from context_search.catalog.sql.tools import PostgresTools
+from context_search.core.limits import project_pools
+from context_search.maintenance.ports.removals import Removal, RemovalEnd
+from context_search.postgres.pool import Transaction
+from context_search.postgres.visible_rows import TABLE_IS_THERE
+
+CHUNKS_PER_DELETE = 20_000
+# Never without our mark, whatever the caller says.
+_LOCK = """
+    SELECT 1 FROM {rows} WHERE id = :id AND context_search_remove_at IS NOT NULL
+    FOR UPDATE SKIP LOCKED
+"""
+_LOCK_MARKED: Mapping[str, str] = {
+    "table": _LOCK.format(rows="context_table"),
+    "tool": _LOCK.format(rows="tool"),
+    # Its mark is the row of project_removal; it goes with the project (ON DELETE CASCADE).
+    "project": """
+        SELECT 1 FROM project JOIN project_removal AS removal ON removal.project_id = project.id
+        WHERE project.id = :id FOR UPDATE OF project SKIP LOCKED
+    """,
+}
+_DELETE: Mapping[str, str] = {
+    "table": "DELETE FROM context_table WHERE id = :id RETURNING 1",
+    "tool": "DELETE FROM tool WHERE id = :id RETURNING 1",
+    "project": "DELETE FROM project WHERE id = :id RETURNING 1",
+}
+_PUT_OFF = """
+    UPDATE {rows} SET context_search_remove_at = clock_timestamp() + make_interval(secs => :wait)
+    WHERE id IN (
+        SELECT id FROM {rows} WHERE id = :id AND context_search_remove_at IS NOT NULL
+        FOR NO KEY UPDATE SKIP LOCKED)
+    RETURNING 1
+"""
+_PUT_OFF_IN: Mapping[str, str] = {
+    "table": _PUT_OFF.format(rows="context_table"),
+    "tool": _PUT_OFF.format(rows="tool"),
+    "project": """
+        UPDATE project_removal SET remove_at = clock_timestamp() + make_interval(secs => :wait)
+        WHERE project_id = :id RETURNING 1
+    """,
+}
+# Else each step reads the table from its beginning, over all that the steps before have deleted.
+_BY_INDEX = "SET LOCAL enable_seqscan = off"
+_WITHOUT_FOREIGN_KEY = (
+    "DELETE FROM outbox WHERE project_id = :id",
+    "DELETE FROM idempotency_key WHERE project_id = :id",
+    "DELETE FROM permit WHERE pool = ANY(CAST(:pools AS text[]))",
+)
+
+
+def remove_nodes(tx: Transaction, which: str, limit: int, **values: object) -> int:
+    """Deletes nodes that a query has found and locked, at most ``limit``; returns how many."""
+    tx.run(_BY_INDEX)
+    # The chunks go with their nodes: a few nodes of many chunks are as much as many small ones.
+    rows = tx.run(
+        f"""
+        WITH found AS ({which}),
+        counted AS (
+            SELECT found.id, COALESCE(chunks_count, 0) AS own,
+                sum(COALESCE(chunks_count, 0)) OVER (ORDER BY found.id, chunk_set.id) AS total
+            FROM found LEFT JOIN chunk_set ON chunk_set.node_id = found.id)
+        DELETE FROM node WHERE id IN (SELECT id FROM counted WHERE total - own < :chunks)
+        RETURNING 1
+        """,
+        limit=limit,
+        chunks=CHUNKS_PER_DELETE,
+        **values,
+    )
+    return len(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresRemovals:
+    """The port ``Removals``."""
+
+    tx: Transaction
+
+    def mark_tables(self, *, limit: int) -> int:
+        rows = self.tx.run(
+            """
+            SELECT context_table.id FROM context_table JOIN project_removal USING (project_id)
+            WHERE context_search_remove_at IS NULL
+            ORDER BY context_table.id LIMIT :limit
+            FOR NO KEY UPDATE OF context_table SKIP LOCKED
+            """,
+            limit=limit,
+        )
+        for [table_id] in rows:
+            PostgresTables(self.tx).mark_deleted(table_id)
+        return len(rows)
+
+    def remove_nodes(self, *, limit: int) -> int:
+        self.tx.run(_BY_INDEX)
+        # The tables first, as workers take them; one that a worker has waits for the next run.
+        absent = [
+            table_id
+            for [table_id] in self.tx.run(
+                f"""
+                SELECT id FROM context_table
+                WHERE NOT ({TABLE_IS_THERE})
+                  AND EXISTS (SELECT FROM node WHERE table_id = context_table.id)
+                ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
+                """,
+                limit=limit,
+            )
+        ]
+        indexes = self.tx.run(
+            """
+            SELECT id FROM search_index WHERE table_id = ANY(CAST(:tables AS bigint[]))
+            ORDER BY id
+            """,
+            tables=absent,
+        )
+        for [index_id] in indexes:  # its counts are others when the table comes back
+            PostgresTools(self.tx).mark_unsettled(index_id)
+        self.tx.run(
+            """
+            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
+            WHERE state <> 'retired' AND (
+                index_id IS NULL  -- somebody deleted the table itself
+                OR index_id IN (
+                    SELECT search_index.id FROM search_index
+                    JOIN context_table ON context_table.id = search_index.table_id
+                    WHERE context_search_remove_at IS NOT NULL))
+            """
+        )
+        return remove_nodes(
+            self.tx,
+            """
+            SELECT id FROM node WHERE table_id = ANY(CAST(:tables AS bigint[]))
+            LIMIT :limit FOR UPDATE SKIP LOCKED
+            """,
+            limit,
+            tables=absent,
+        )
+
+    def due(self, *, limit: int) -> list[Removal]:
+        rows = self.tx.run(
+            """
+            SELECT kind, id FROM (
+                SELECT 'tool' AS kind, id, context_search_remove_at AS remove_at FROM tool
+                WHERE context_search_remove_at <= statement_timestamp()
+                UNION ALL
+                SELECT 'table', id, context_search_remove_at FROM context_table
+                WHERE context_search_remove_at <= statement_timestamp()
+                  AND NOT EXISTS (SELECT FROM node WHERE table_id = context_table.id)
+                  AND NOT EXISTS (
+                    SELECT FROM version_piece WHERE table_id = context_table.id)
+                  AND NOT EXISTS (
+                    SELECT FROM replace_table JOIN replace_string USING (plan_id, table_id)
+                    WHERE table_id = context_table.id)
+                UNION ALL
+                SELECT 'project', project_id, remove_at FROM project_removal AS removal
+                WHERE remove_at <= statement_timestamp()
+                  AND NOT EXISTS (
+                    SELECT FROM context_table WHERE project_id = removal.project_id)
+                  AND NOT EXISTS (SELECT FROM upload WHERE project_id = removal.project_id)
+                  AND NOT EXISTS (SELECT FROM replace_plan WHERE project_id = removal.project_id)
+                ) AS marked
+            ORDER BY kind DESC, remove_at, id LIMIT :limit
+            """,
+            limit=limit,
+        )
+        return [Removal(kind, row_id) for kind, row_id in rows]
+
+    def remove(self, removal: Removal) -> RemovalEnd:
+        if removal.kind == "table":  # first the history, then its versions, as who prunes them
+            self.tx.run(
+                "SELECT FROM table_history WHERE table_id = :id ORDER BY project_id FOR UPDATE",
+                id=removal.row_id,
+            )
+        if not self.tx.run(_LOCK_MARKED[removal.kind], id=removal.row_id):
+            return "left"
+        if not self.tx.run(_DELETE[removal.kind], id=removal.row_id):
+            return "kept"
+        if removal.kind == "project":
+            pools = project_pools(removal.row_id)
+            for statement in _WITHOUT_FOREIGN_KEY:
+                self.tx.run(statement, id=removal.row_id, pools=pools)
+        return "removed"
+
+    def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
+        rows = self.tx.run(_PUT_OFF_IN[removal.kind], id=removal.row_id, wait=retry_in_s)
+        return bool(rows)

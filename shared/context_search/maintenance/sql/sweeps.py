@@ -1,0 +1,178 @@
+"""Sweeps in Postgres."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from context_search.core.ids import namespace_prefix
+from context_search.indexing.sql.chunks import ACKNOWLEDGED
+from context_search.indexing.sql.indexes import deployment
+from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor, SweepExtent
+from context_search.postgres.pool import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresSweeps:
+    """The port ``Sweeps``."""
+
+    tx: Transaction
+
+    def due(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        rows = self.tx.run(
+            """
+            SELECT id, namespace, sweep_after, sweep_counts FROM index_generation
+            WHERE state IN ('active', 'building') AND (sweep_after <> '' OR swept_at IS NULL
+                OR swept_at < statement_timestamp() - make_interval(secs => :age))
+            ORDER BY swept_at IS NOT DISTINCT FROM '-infinity' DESC, swept_at NULLS FIRST, id
+            LIMIT :limit
+            """,
+            age=older_than_s,
+            limit=limit,
+        )
+        return [
+            SweepCursor(generation_id, namespace, after, _counts(counts))
+            for generation_id, namespace, after, counts in rows
+        ]
+
+    def extent(self, *, page: int) -> SweepExtent:
+        [row] = self.tx.run(
+            """
+            WITH namespace AS (
+                SELECT CAST(COALESCE(sum(documents), 0) AS bigint) AS rows,
+                       clock_timestamp() - COALESCE(
+                           CAST(integrity ->> 'at' AS timestamptz), created_at) AS age
+                FROM index_generation AS generation
+                LEFT JOIN chunk_tally ON chunk_tally.namespace = generation.namespace
+                WHERE state IN ('active', 'building') GROUP BY generation.id)
+            SELECT CAST(COALESCE(sum(rows), 0) AS bigint),
+                   CAST(COALESCE(sum(rows / :page + 1), 0) AS bigint),
+                   CAST(COALESCE(extract(epoch FROM max(age)), 0) AS float8)
+            FROM namespace
+            """,
+            page=page,
+        )
+        return SweepExtent(*row)
+
+    def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
+        """Turbopuffer orders ids by their bytes, so does the collation C."""
+        rows = self.tx.run(
+            f"""
+            SELECT turbopuffer_doc_id, window_count FROM chunks
+            WHERE turbopuffer_namespace = :namespace AND {ACKNOWLEDGED}
+              AND turbopuffer_doc_id COLLATE "C" > :after
+            ORDER BY turbopuffer_doc_id COLLATE "C" LIMIT :limit
+            """,
+            namespace=namespace,
+            after=after,
+            limit=limit,
+        )
+        return [(doc_id, windows) for doc_id, windows in rows]
+
+    def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
+        # The way down from the node, as its deletion goes: no two can wait for each other.
+        self.tx.run(
+            """
+            SELECT FROM node WHERE id IN (
+                SELECT node_id FROM chunks JOIN chunk_set ON chunk_set.id = set_id
+                WHERE turbopuffer_namespace = :namespace AND present
+                  AND turbopuffer_doc_id = ANY(CAST(:ids AS text[])))
+            ORDER BY id FOR NO KEY UPDATE
+            """,
+            namespace=namespace,
+            ids=list(doc_ids),
+        )
+        rows = self.tx.run(
+            """
+            WITH absent AS (
+                UPDATE chunks SET present = false
+                WHERE turbopuffer_namespace = :namespace AND present
+                  AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
+                RETURNING set_id),
+            counted AS (
+                UPDATE chunk_set SET present_count = present_count
+                    - CASE state WHEN 'partial' THEN 0 ELSE lost.number END
+                FROM (SELECT set_id, count(*) AS number FROM absent GROUP BY set_id) AS lost
+                WHERE chunk_set.id = lost.set_id RETURNING chunk_set.node_id)
+            UPDATE node SET state = 'queued', attempt = 0, next_at = clock_timestamp()
+            WHERE id IN (SELECT node_id FROM counted) AND state = 'indexed' RETURNING id
+            """,
+            namespace=namespace,
+            ids=list(doc_ids),
+        )
+        return sorted(node_id for [node_id] in rows)
+
+    def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
+        self.tx.run(
+            """
+            UPDATE index_generation SET sweep_after = :after,
+                swept_at = CASE WHEN :after = '' THEN clock_timestamp() ELSE swept_at END,
+                sweep_counts = CASE WHEN :after = '' THEN NULL ELSE CAST(:counts AS jsonb) END,
+                integrity = CASE WHEN :after = ''
+                    THEN CAST(:counts AS jsonb) || jsonb_build_object('at', clock_timestamp())
+                    ELSE integrity END
+            WHERE id = :generation
+            """,
+            after=after,
+            counts=json.dumps(asdict(cursor.counts.plus(found))),
+            generation=cursor.generation_id,
+        )
+        if not after:
+            self.tx.run("SELECT mend_node_tally(:generation)", generation=cursor.generation_id)
+            self.tx.run(
+                "UPDATE counted_part SET is_due = true WHERE generation_id = :generation",
+                generation=cursor.generation_id,
+            )
+
+    def order(self, generation_id: int) -> None:
+        """Longest ago of all is ``-infinity``, before those that were never swept.
+
+        Whoever is told the same meanwhile does not write again.
+        """
+        self.tx.run(
+            """
+            UPDATE index_generation
+            SET swept_at = '-infinity', sweep_after = '', sweep_counts = NULL
+            WHERE id = :generation
+              AND (swept_at IS DISTINCT FROM '-infinity' OR sweep_after <> '')
+            """,
+            generation=generation_id,
+        )
+
+    def note_failed(self, cursor: SweepCursor) -> None:
+        self.tx.run(
+            "UPDATE index_generation SET swept_at = clock_timestamp() WHERE id = :generation",
+            generation=cursor.generation_id,
+        )
+
+    def namespace_prefix(self) -> str:
+        return namespace_prefix(deployment(self.tx))
+
+    def unknown(self, namespaces: Sequence[str]) -> list[str]:
+        rows = self.tx.run(
+            """
+            SELECT DISTINCT name COLLATE "C" FROM unnest(CAST(:names AS text[])) AS listed (name)
+            WHERE NOT EXISTS (SELECT FROM index_generation WHERE namespace = name)
+            ORDER BY 1
+            """,
+            names=list(namespaces),
+        )
+        return [name for [name] in rows]
+
+    def reports(self, index_id: int | None) -> list[dict[str, object]]:
+        rows = self.tx.run(
+            """
+            SELECT namespace, integrity FROM index_generation
+            WHERE state IN ('active', 'building') AND integrity IS NOT NULL
+              AND index_id IS NOT NULL
+              AND (CAST(:index AS bigint) IS NULL OR index_id = :index)
+            ORDER BY id
+            """,
+            index=index_id,
+        )
+        return [{"namespace": namespace, **json.loads(report)} for namespace, report in rows]
+
+
+def _counts(text: str | None) -> SweepCounts:
+    return SweepCounts(**json.loads(text)) if text else SweepCounts()

@@ -1,0 +1,102 @@
+"""Proves that turbopuffer holds what Postgres says, and mends what is not so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context_search.core.errors import NamespaceMissingError, VectorStoreError
+from context_search.core.ids import first_row_id, window_ids
+from context_search.indexing.outbox_delivery import node_orders
+from context_search.integrations.ports import VectorStore
+from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor
+from context_search.store import Store
+
+PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Compares one page of one namespace both ways, and remembers where it stands.
+
+    Vector rows without a chunk row are deleted. Chunk rows whose vector rows are gone (also a
+    whole namespace) are indexed again; their text is in Postgres.
+    """
+
+    store: Store
+    vectors: VectorStore
+    page: int = PAGE
+
+    def run(self, *, older_than_s: float) -> SweepCounts | None:
+        """Returns what the page held; None when no sweep is due."""
+        with self.store.for_all("upkeep") as work:
+            due = work.sweeps.due(older_than_s=older_than_s, limit=1)
+        if not due:
+            return None
+        try:
+            return self._page(due[0])
+        except VectorStoreError:
+            with self.store.for_all("upkeep") as work:  # the next run begins with another one
+                work.sweeps.note_failed(due[0])
+            raise
+
+    def _page(self, cursor: SweepCursor) -> SweepCounts:
+        # Chunk rows are read before the vector rows: what was present then must be listed now.
+        with self.store.for_all("upkeep") as work:
+            rows = work.sweeps.present_after(cursor.namespace, cursor.after, self.page)
+        ids = self._listed(cursor)
+        ends = [page[-1] for page in (ids, [row[0] for row in rows]) if len(page) == self.page]
+        end = min((first_row_id(each) for each in ends), default="")
+        if (
+            end and end <= cursor.after
+        ):  # a page of windows of one chunk: on behind the last of them
+            end = ids[-1]
+        ids = [each for each in ids if not end or first_row_id(each) <= end]
+        rows = [row for row in rows if not end or row[0] <= end]
+        orphans = self._delete_orphans(cursor.namespace, ids)
+        missing = self._missing(cursor.namespace, rows, ids)
+        repaired = self._requeue(cursor.namespace, missing)
+        found = SweepCounts(len(ids), len(orphans), len(missing), repaired)
+        with self.store.for_all("upkeep") as work:
+            work.sweeps.note(cursor, after=end, found=found)
+        return found
+
+    def _listed(self, cursor: SweepCursor) -> list[str]:
+        try:
+            return self.vectors.ids_after(cursor.namespace, cursor.after, self.page)
+        except NamespaceMissingError:
+            return []
+
+    def _delete_orphans(self, namespace: str, ids: Sequence[str]) -> list[str]:
+        with self.store.for_all("upkeep") as work:
+            orphans = work.chunks.without_row(namespace, ids)
+        if orphans:
+            self.vectors.delete(namespace, orphans)
+        return orphans
+
+    def _missing(
+        self, namespace: str, rows: Sequence[tuple[str, int]], ids: Sequence[str]
+    ) -> list[str]:
+        """Returns chunks of which a document is gone, asked for by name once more."""
+        listed = set(ids)
+        doubtful = {
+            doc_id: names
+            for doc_id, windows in rows
+            if not listed.issuperset(names := window_ids(doc_id, windows))
+        }
+        if not doubtful:
+            return []
+        names = [name for windows in doubtful.values() for name in windows]
+        try:
+            found = self.vectors.existing(namespace, names)
+        except NamespaceMissingError:
+            found = set()
+        return [doc_id for doc_id, windows in doubtful.items() if not found.issuperset(windows)]
+
+    def _requeue(self, namespace: str, missing: Sequence[str]) -> int:
+        if not missing:
+            return 0
+        with self.store.for_all("upkeep") as work:
+            nodes = work.sweeps.requeue_missing(namespace, missing)
+            work.send(*node_orders(work, nodes))
+        return len(missing)

@@ -1,0 +1,267 @@
+"""Retrieval, passages for a language model: bodies, answers, routes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from context_search.core.callers import Internal
+from context_search.ranking.search import QuestionLimits
+from context_search.searching.routes.search import (
+    CollapsedAnswer,
+    EmptyResultHint,
+    IndexStateAnswer,
+    RetrievalAnswer,
+)
+from context_search.searching.rules.retrieval import DropReason, RetrievalSettings
+from context_search.searching.targets import SearchedProject, SearchedTool
+from context_search.web.callers import InternalOnly, MaySearch, ProjectId, ToolId, part
+from context_search.web.fields import (
+    Absent,
+    Answer,
+    CamelBody,
+    Count,
+    Filtered,
+    KnownId,
+    MaxTokens,
+    MinScore,
+    Number,
+    Question,
+    Share,
+    TopK,
+    example,
+    filter_of,
+)
+from context_search.web.problems import refused
+from context_search.web.request_body import StrictJsonRoute
+
+if TYPE_CHECKING:  # most searches retrieve nothing
+    from context_search.searching.retrieve import Passage, Retrieval, Retrieve
+
+router = APIRouter(route_class=StrictJsonRoute, tags=["retrieval"])
+
+
+class RetrieveBody(CamelBody):
+    """``POST …/retrieve``; what is left out is as the project's settings say."""
+
+    model_config = example(query="Who counted comets?", maxTokens=600)
+    query: Question
+    top_k: TopK | None = None
+    min_score: MinScore | None = None
+    max_tokens: MaxTokens | None = None
+    filter: Filtered = None
+
+    @property
+    def limits(self) -> QuestionLimits:
+        """What differs from the settings. Raises FilterInvalidError."""
+        return QuestionLimits(
+            top_k=self.top_k,
+            min_score=self.min_score,
+            max_tokens=self.max_tokens,
+            filter=filter_of(self.filter),
+        )
+
+
+class PassageChunkAnswer(Answer):
+    """A hit that is in a passage."""
+
+    id: KnownId
+    chunk_index: Count
+    char_start: Count
+    char_end: Count
+    score: Number
+    relevance: Share
+    duplicates: Absent[CollapsedAnswer] = None
+
+
+class ReplacementAnswer(Answer):
+    """One placeholder: where it stands, and what it hides of the source."""
+
+    kind: str
+    text_start: Count
+    text_end: Count
+    char_start: Count
+    char_end: Count
+
+
+class PassageAnswer(Answer):
+    """A passage for a prompt, and the hits that it is made of."""
+
+    score: Number
+    relevance: Share
+    json_path: str
+    table_id: KnownId
+    json_pointer: str
+    content_hash: str
+    char_start: Count
+    char_end: Count
+    text: str
+    tokens: Count
+    chunks: list[PassageChunkAnswer]
+    redactions: list[ReplacementAnswer]
+    stale: Absent[bool] = None
+
+    @classmethod
+    def of(cls, passage: Passage) -> PassageAnswer:
+        """Returns a passage with the scores of its best hit."""
+        best = passage.hits[0]
+        return cls(
+            score=round(best.score, 6),
+            relevance=round(best.relevance, 4),
+            json_path=best.json_path,
+            table_id=best.chunk.table_id,
+            json_pointer=best.chunk.json_pointer,
+            content_hash=best.chunk.content_hash,
+            char_start=passage.char_start,
+            char_end=passage.char_end,
+            text=passage.text,
+            tokens=passage.tokens,
+            chunks=[
+                PassageChunkAnswer(
+                    id=hit.chunk.id,
+                    chunk_index=hit.chunk.chunk_index,
+                    char_start=hit.chunk.char_start,
+                    char_end=hit.chunk.char_end,
+                    score=round(hit.score, 6),
+                    relevance=round(hit.relevance, 4),
+                    duplicates=CollapsedAnswer.of(hit),
+                )
+                for hit in passage.hits
+            ],
+            redactions=[ReplacementAnswer(**asdict(mark)) for mark in passage.replacements],
+            stale=any(hit.chunk.stale for hit in passage.hits) or None,
+        )
+
+
+class DroppedAnswer(Answer):
+    """A hit without room; ``tokens`` is what it would have added."""
+
+    id: KnownId
+    tokens: Count
+    reason: DropReason
+
+
+class AccountingAnswer(Answer):
+    """What became of the budget."""
+
+    limit: KnownId
+    used: Count
+    tokenizer: str
+    dropped: list[DroppedAnswer]
+    below_min_score: Count
+
+    @classmethod
+    def of(cls, retrieval: Retrieval) -> AccountingAnswer:
+        """Returns the account of a retrieval."""
+        return cls(
+            limit=retrieval.settings.max_tokens,
+            used=retrieval.used_tokens,
+            tokenizer=retrieval.tokenizer,
+            dropped=[DroppedAnswer(**asdict(dropped)) for dropped in retrieval.dropped],
+            below_min_score=retrieval.below_min_score,
+        )
+
+
+class HiddenAnswer(Answer):
+    """How many places of each kind are hidden."""
+
+    enabled: bool
+    counts: dict[str, Count]
+
+
+class LimitsAnswer(Answer):
+    """The settings that this retrieval followed."""
+
+    top_k: Annotated[KnownId, Field(serialization_alias="topK")]
+    min_score: Annotated[Share, Field(serialization_alias="minScore")]
+    max_tokens: Annotated[KnownId, Field(serialization_alias="maxTokens")]
+    neighbours: Count
+
+    @classmethod
+    def of(cls, settings: RetrievalSettings) -> LimitsAnswer:
+        """Returns the numbers of the settings."""
+        return cls(
+            top_k=settings.top_k,
+            min_score=settings.min_score,
+            max_tokens=settings.max_tokens,
+            neighbours=settings.neighbours,
+        )
+
+
+class RetrieveAnswer(Answer):
+    """Passages for a prompt, and the account of their budget."""
+
+    query: str
+    results: list[PassageAnswer]
+    accounting: AccountingAnswer
+    redaction: HiddenAnswer
+    settings: LimitsAnswer
+    retrieval: RetrievalAnswer
+    index: IndexStateAnswer
+    hint: EmptyResultHint = None
+
+    @classmethod
+    def of(cls, retrieval: Retrieval) -> RetrieveAnswer:
+        """Returns what was retrieved."""
+        settings, answer = retrieval.settings, retrieval.answer
+        hidden = Counter(mark.kind for one in retrieval.passages for mark in one.replacements)
+        return cls(
+            query=answer.query,
+            results=[PassageAnswer.of(passage) for passage in retrieval.passages],
+            accounting=AccountingAnswer.of(retrieval),
+            redaction=HiddenAnswer(
+                enabled=settings.redaction,
+                counts={kind: hidden[kind] for kind in settings.hidden_kinds},
+            ),
+            settings=LimitsAnswer.of(settings),
+            retrieval=RetrievalAnswer.of(answer),
+            index=IndexStateAnswer.of(answer),
+            hint=retrieval.hint,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieveUseCases:
+    """What the routes of this file call."""
+
+    from_tool: Retrieve
+    from_project: Retrieve
+
+
+Use = Annotated[RetrieveUseCases, part("searching.retrieve")]
+
+
+@router.post("/api/v1/tools/{tool_id}/retrieve", responses=refused(429))
+async def retrieve_from_tool(
+    tool_id: ToolId, body: RetrieveBody, caller: MaySearch, use: Use
+) -> RetrieveAnswer:
+    """Returns the relevant passages of a tool's scope that fit into a budget of tokens."""
+    searched = SearchedTool.by(caller, tool_id)
+    found = use.from_tool.passages(searched, body.query, body.limits)
+    return RetrieveAnswer.of(found)
+
+
+@router.post(
+    "/internal/tools/{tool_id}/retrieve", dependencies=[InternalOnly], responses=refused(429)
+)
+async def retrieve_from_tool_internally(
+    tool_id: ToolId, body: RetrieveBody, use: Use
+) -> RetrieveAnswer:
+    """Retrieves with a tool, for trusted services that have checked their user themselves."""
+    searched = SearchedTool.by(Internal(), tool_id)
+    found = use.from_tool.passages(searched, body.query, body.limits)
+    return RetrieveAnswer.of(found)
+
+
+@router.post("/api/v1/projects/{project_id}/retrieve", responses=refused(409, 429))
+async def retrieve_from_project(
+    project_id: ProjectId, body: RetrieveBody, caller: MaySearch, use: Use
+) -> RetrieveAnswer:
+    """Retrieves from every string of the project, once its search index is switched on."""
+    searched = SearchedProject.by(caller, project_id)
+    found = use.from_project.passages(searched, body.query, body.limits)
+    return RetrieveAnswer.of(found)

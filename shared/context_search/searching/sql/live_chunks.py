@@ -1,0 +1,411 @@
+"""Chunks in Postgres as search reads them: live, active, in scope."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from context_search.catalog.sql.tools import tool_statement
+from context_search.core.documents import content_hash, parse_fielded, parse_stored
+from context_search.core.errors import InvalidDocumentError
+from context_search.core.filters import (
+    All,
+    Condition,
+    Filter,
+    Not,
+    Operator,
+    lets_through,
+    matches,
+    names_of,
+    stored_fields,
+    to_text,
+)
+from context_search.core.ids import pointer_sha256
+from context_search.core.json_pointer import resolve, split
+from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
+from context_search.core.named_tuples import maker_of
+from context_search.indexing.sql.chunks import ACKNOWLEDGED
+from context_search.indexing.sql.indexes import project_statement
+from context_search.indexing.sql.node_counts import moving_statement
+from context_search.postgres.json_text import READABLE, text_of
+from context_search.postgres.pool import Transaction
+from context_search.postgres.session import Statement
+from context_search.postgres.visible_rows import TABLE_IS_THERE, TABLE_OF_CALLER
+from context_search.searching.ports.live_chunks import Reading, SeenFields
+from context_search.searching.rules.retrieval import ChunkText
+
+# Of all fields that a filter looks at.
+FIELDS_ARE_KNOWN = "comparison.fields @> CAST(:names AS text[])"
+
+
+# What nobody has noted yet may be what the filter looks for: who shows it reads the document.
+MAY_MATCH = f"""
+    (CAST(:path AS jsonpath) IS NULL OR NOT COALESCE({FIELDS_ARE_KNOWN}, false)
+     OR node.fields IS NULL OR node.fields @@ CAST(:path AS jsonpath))
+"""
+"""Of a node and its comparison, with ``filter_parameters``: the filter may let it through."""
+
+
+def filter_parameters(wanted: Filter | None) -> dict[str, object]:
+    """Returns the parameters of a filter: its path, and the names of its fields."""
+    if wanted is None:
+        return {"path": None, "names": None}
+    return {"path": json_path(wanted), "names": sorted(names_of(wanted))}
+
+
+def json_path(wanted: Filter, *, is_true: bool = True) -> str:
+    """Returns a SQL/JSON path over ``node.fields`` that is true where a filter holds, or else
+    where it does not.
+
+    Of values of different kinds a path says neither, and neither does its negation.
+    """
+    if isinstance(wanted, Not):
+        return json_path(wanted.of, is_true=not is_true)
+    if isinstance(wanted, Condition):
+        path = _path_of(wanted)
+        return f"({path})" if is_true else f"(!({path}) || (({path}) is unknown))"
+    parts = [json_path(one, is_true=is_true) for one in wanted.of]
+    are_all = isinstance(wanted, All) is is_true
+    if not parts:
+        return "(1 == 1)" if are_all else "(1 == 2)"
+    return f"({(' && ' if are_all else ' || ').join(parts)})"
+
+
+_SIGNS: Mapping[Operator, str] = {
+    **dict.fromkeys(("eq", "in", "contains"), "=="),
+    "lt": "<",
+    "lte": "<=",
+    "gt": ">",
+    "gte": ">=",
+    "prefix": "starts with",
+}
+
+
+def _path_of(wanted: Condition) -> str:
+    """A value and an array of it are compared alike: a path looks at each element."""
+    key, value = f"$.{json.dumps(wanted.field)}", wanted.value
+    if wanted.operator == "exists":
+        return f"exists({key})" if value else f"!exists({key})"
+    values = value if isinstance(value, tuple) else (value,)
+    sign = _SIGNS[wanted.operator]
+    path = " || ".join(f"{key} {sign} {to_text(each)}" for each in values)
+    return f'{key}.type() == "array" && {path}' if wanted.operator == "contains" else path
+
+
+# Two lists as a JSON value each: pg8000 takes 8 µs for a row, and there may be 10,000. Sets are
+# looked for by their ids: joined with 8,800 chunks, each was compared with every set. What the
+# chunks of a set share comes with the set, and what few are looked at for comes when they are.
+_FOUND = f"""
+    WITH found AS MATERIALIZED (
+        SELECT set_id, CASE
+            WHEN CAST(:texts AS boolean) THEN json_build_array(
+                set_id, turbopuffer_doc_id, chunk_index,
+                id, total_chunks, chunk_text, char_start, char_end)
+            ELSE json_build_array(set_id, turbopuffer_doc_id, chunk_index) END AS chunk
+        FROM chunks
+        WHERE turbopuffer_namespace = :namespace
+          AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
+          AND (:scope = '' OR json_pointer = :scope
+               OR starts_with(json_pointer, :scope || '/'))
+          AND (CAST(:tables AS bigint[]) IS NULL OR table_id = ANY(CAST(:tables AS bigint[]))))
+    SELECT (SELECT json_agg(chunk) FROM found), (
+        SELECT json_agg(json_build_array(
+                   chunk_set.id, node.table_id, node.json_pointer, chunk_set.content_hash,
+                   node.changed_at, node.content_hash,
+                   context_table.revision IS DISTINCT FROM comparison.revision,
+                   CAST(CASE WHEN {FIELDS_ARE_KNOWN} THEN node.fields END AS text)))
+        FROM chunk_set
+        JOIN node ON node.active_set_id = chunk_set.id
+        JOIN context_table ON context_table.id = node.table_id
+        LEFT JOIN comparison ON comparison.generation_id = node.generation_id
+                            AND comparison.table_id = node.table_id
+        WHERE chunk_set.id = ANY(ARRAY(SELECT DISTINCT set_id FROM found))
+          AND chunk_set.state = 'active' AND {TABLE_IS_THERE}
+          AND context_table.project_id = :project AND node.generation_id = :generation)
+"""
+
+
+def chunks_statement(
+    index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool
+) -> Statement:
+    """Returns the statement of ``hydrate``: the chunks, and those of their sets that answer."""
+    wanted = reach.filter
+    return _FOUND, {
+        "namespace": index.generation.namespace,
+        "ids": list(doc_ids),
+        "texts": texts,
+        "scope": reach.json_pointer,
+        "tables": None if reach.table_ids is None else list(reach.table_ids),
+        "project": index.project_id,
+        "generation": index.generation.id,
+        "names": None if wanted is None else sorted(names_of(wanted)),
+    }
+
+
+_LONGEST_FIELDS = 4_096
+_OF_FEW = ("id", "total_chunks", "chunk_text", "char_start", "char_end")
+_LEFT_OUT = (0, 0, "", 0, 0)
+_hydrated = maker_of(HydratedChunk)
+
+
+@dataclass(frozen=True, slots=True)
+class _LiveSet:
+    """The present state of a string whose chunks were found. ``is_behind``: its table changed
+    since, or its fields are asked for and not known.
+    """
+
+    table_id: int
+    json_pointer: str
+    content_hash: str
+    changed_at: datetime
+    is_stale: bool
+    is_behind: bool
+
+
+def _live_sets(listed: str | None, wanted: Filter | None) -> dict[int, _LiveSet]:
+    """Returns the sets by id, without those whose fields a filter does not let through."""
+    sets, rows = {}, json.loads(listed or "[]")
+    for set_id, table_id, pointer, of_set, changed_at, now, has_changed, fields in rows:
+        is_behind = has_changed or (wanted is not None and fields is None)
+        if wanted is None or is_behind or matches(wanted, stored_fields(fields)):
+            moment = datetime.fromisoformat(changed_at)
+            sets[set_id] = _LiveSet(table_id, pointer, of_set, moment, now != of_set, is_behind)
+    return sets
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresLiveChunks:
+    """The port ``LiveChunks``."""
+
+    tx: Transaction
+
+    def ask_ahead(self, reading: Reading) -> None:
+        """Ask in one round trip for all that a search is about to read."""
+        index, reach = reading.index, reading.reach
+        searched = (
+            project_statement(index.project_id)
+            if reading.tool_id is None
+            else tool_statement(reading.tool_id, reading.project_id)
+        )
+        chunks = chunks_statement(index, reach, reading.doc_ids, texts=reading.texts)
+        self.tx.ask_ahead([searched, moving_statement(index, reach.json_pointer), chunks])
+
+    def hydrate(
+        self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
+    ) -> dict[str, HydratedChunk]:
+        """Reads chunks with their sets, then documents that were not compared yet."""
+        sql, parameters = chunks_statement(index, reach, doc_ids, texts=texts)
+        [[listed, live_sets]] = self.tx.run(sql, **parameters)
+        sets = _live_sets(live_sets, reach.filter)
+        namespace = index.generation.namespace
+        chunks: list[HydratedChunk] = []
+        behind: list[HydratedChunk] = []
+        for set_id, doc_id, place, *rest in json.loads(listed or "[]"):  # thousands
+            if live := sets.get(set_id):
+                chunk_id, total, text, start, end = rest or _LEFT_OUT
+                at = (chunk_id, live.table_id, live.json_pointer, place, total, text, start, end)
+                named = (live.content_hash, namespace, doc_id, live.changed_at, live.is_stale)
+                chunk = _hydrated((*at, *named))
+                (behind if live.is_behind else chunks).append(chunk)
+        for table_id in sorted({chunk.table_id for chunk in behind}):
+            # The document changed and was not compared yet.
+            of_table = [chunk for chunk in behind if chunk.table_id == table_id]
+            chunks += self._checked(table_id, of_table, reach.filter)
+        return {
+            chunk.turbopuffer_doc_id: chunk
+            for chunk in chunks
+            if not (chunk.stale and reach.only_current)
+        }
+
+    def completed(self, index: Index, chunks: Sequence[HydratedChunk]) -> dict[str, HydratedChunk]:
+        """Reads chunks of a namespace, and leaves out those that another version took over."""
+        known = {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
+        [[listed]] = self.tx.run(
+            """
+            SELECT json_agg(json_build_array(
+                turbopuffer_doc_id, content_hash,
+                id, total_chunks, chunk_text, char_start, char_end))
+            FROM chunks
+            WHERE turbopuffer_namespace = :namespace
+              AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
+            """,
+            namespace=index.generation.namespace,
+            ids=list(known),
+        )
+        return {
+            name: known[name]._replace(**dict(zip(_OF_FEW, values, strict=True)))
+            for name, content_hash, *values in json.loads(listed or "[]")
+            if content_hash == known[name].content_hash
+        }
+
+    def matching(
+        self, index: Index, reach: Reach, *, most: int, timeout_s: float
+    ) -> list[str] | None:
+        """Looks first whether all fields are known, and lets the index on them do the rest."""
+        if reach.filter is None:
+            return None
+        self.tx.queue(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
+        places: dict[str, object] = {
+            "generation": index.generation.id,
+            "tables": None if reach.table_ids is None else list(reach.table_ids),
+        }
+        wanted = filter_parameters(reach.filter)
+        [[are_known]] = self.tx.run(
+            f"""
+            SELECT bool_and({FIELDS_ARE_KNOWN}) FROM comparison
+            WHERE generation_id = :generation AND (CAST(:tables AS bigint[]) IS NULL
+                                                   OR table_id = ANY(CAST(:tables AS bigint[])))
+            """,
+            names=wanted["names"],
+            **places,
+        )
+        if not are_known:
+            return None
+        rows = self.tx.run(
+            """
+            SELECT strings_let_through(:generation, CAST(:path AS jsonpath), :scope,
+                                       CAST(:tables AS bigint[]), :most)
+            """,
+            scope=reach.json_pointer,
+            path=wanted["path"],
+            most=most + 1,
+            **places,
+        )
+        return None if len(rows) > most else [pointer for [pointer] in rows]
+
+    def seen_fields(
+        self, tool: SearchTool, *, most: int, among: int, timeout_s: float
+    ) -> SeenFields:
+        """Reads nodes in the order of the hashes of their pointers, which is no order at all."""
+        self.tx.queue(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
+        names = sorted(tool.search.fields)
+        rows = self.tx.run(
+            f"""
+            WITH looked AS MATERIALIZED (
+                SELECT first.json_pointer, first.fields, comparison.fields AS known
+                FROM search_index
+                JOIN comparison ON comparison.generation_id = search_index.active_generation_id
+                               AND comparison.table_id = :table
+                JOIN context_table ON context_table.id = comparison.table_id
+                                  AND {TABLE_OF_CALLER}
+                CROSS JOIN LATERAL (
+                    SELECT json_pointer, node.fields FROM node
+                    WHERE node.generation_id = comparison.generation_id
+                      AND node.table_id = comparison.table_id
+                    ORDER BY pointer_sha256 LIMIT :among) AS first
+                WHERE search_index.id = :index AND {FIELDS_ARE_KNOWN}
+                  AND (CAST(:is_open AS boolean) OR context_table.revision = comparison.revision)),
+            found AS (
+                SELECT CAST(fields - ARRAY(
+                           SELECT unnest(known) EXCEPT SELECT unnest(CAST(:names AS text[]))
+                       ) AS text) AS noted
+                FROM looked
+                WHERE :scope = '' OR json_pointer = :scope
+                   OR starts_with(json_pointer, :scope || '/')
+                LIMIT :most)
+            SELECT CASE WHEN octet_length(noted) <= {_LONGEST_FIELDS} THEN noted END,
+                   (SELECT count(*) FROM looked)
+            FROM found
+            """,
+            index=tool.index_id,
+            table=tool.scope.table_id,
+            is_open=tool.search.where is None,
+            names=names,
+            scope=tool.scope.json_pointer,
+            among=among,
+            most=most,
+        )
+        noted = [stored_fields(text) for text, _ in rows if text is not None]
+        shown = [tool.search.shown_fields(fields) for fields in noted]
+        are_all = 0 < len(noted) == len(rows) < most and all(looked < among for _, looked in rows)
+        return SeenFields(tuple(each for each in shown if each is not None), are_all)
+
+    def _checked(
+        self, table_id: int, chunks: Sequence[HydratedChunk], wanted: Filter | None
+    ) -> list[HydratedChunk]:
+        pointers = sorted({chunk.json_pointer for chunk in chunks})
+        live = self._live_hashes(table_id, pointers, wanted)
+        return [
+            chunk._replace(stale=live[chunk.json_pointer] != chunk.content_hash)
+            for chunk in chunks
+            if live[chunk.json_pointer] is not None
+        ]
+
+    def _live_hashes(
+        self, table_id: int, pointers: Sequence[str], wanted: Filter | None
+    ) -> Mapping[str, str | None]:
+        """Returns the hash of each string; None without one that the filter lets through."""
+        # Read whole: Postgres would unpack the document anew for each pointer (74 ms at 5 MB).
+        sql = f"SELECT {READABLE} FROM context_table WHERE id = :table AND {TABLE_OF_CALLER}"
+        [row] = self.tx.run(sql, table=table_id) or [[None, False]]
+        try:
+            document = (parse_stored if wanted is None else parse_fielded)(text_of(*row))
+        except InvalidDocumentError:  # the comparison says so; until then none of it is there
+            document = None
+        return {
+            pointer: _string_hash(document, pointer)
+            if wanted is None or lets_through(wanted, document, pointer)
+            else None
+            for pointer in pointers
+        }
+
+    def first_texts(
+        self, index: Index, places: Sequence[tuple[int, str]]
+    ) -> dict[tuple[int, str], str]:
+        """Reads the first chunks of active sets."""
+        rows = self.tx.run(
+            """
+            SELECT node.table_id, node.json_pointer, chunk_text
+            FROM unnest(CAST(:tables AS bigint[]), CAST(:pointers AS bytea[])) AS wanted (t, p)
+            JOIN node ON node.generation_id = :generation AND node.table_id = wanted.t
+                     AND node.pointer_sha256 = wanted.p
+            JOIN chunks ON chunks.set_id = node.active_set_id AND chunk_index = 0
+            """,
+            tables=[table_id for table_id, _ in places],
+            pointers=[pointer_sha256(pointer) for _, pointer in places],
+            generation=index.generation.id,
+        )
+        return {(table_id, pointer): text for table_id, pointer, text in rows}
+
+    def around(
+        self, chunk_ids: Sequence[int], *, contents: Collection[str], reach: int
+    ) -> list[ChunkText]:
+        """Reads hits and those near them in one statement."""
+        rows = self.tx.run(
+            """
+            SELECT id, set_id, chunk_index, total_chunks, char_start, char_end, chunk_text
+            FROM chunks WHERE id IN (
+                SELECT near.id FROM chunks AS hit
+                JOIN chunk_set ON chunk_set.id = hit.set_id AND chunk_set.state = 'active'
+                JOIN chunks AS near ON near.set_id = hit.set_id AND near.chunk_index
+                    BETWEEN hit.chunk_index - :reach AND hit.chunk_index + :reach
+                WHERE hit.id = ANY(CAST(:ids AS bigint[]))
+                  AND hit.content_hash = ANY(CAST(:contents AS text[])))
+            ORDER BY set_id, chunk_index
+            """,
+            ids=list(chunk_ids),
+            contents=list(contents),
+            reach=reach,
+        )
+        return [ChunkText(*row) for row in rows]
+
+    def is_empty(self, index: Index) -> bool:
+        """Looks for a chunk that is present."""
+        [[has_some]] = self.tx.run(
+            f"""
+            SELECT EXISTS (
+                SELECT FROM chunks WHERE turbopuffer_namespace = :name AND {ACKNOWLEDGED})
+            """,
+            name=index.generation.namespace,
+        )
+        return not has_some
+
+
+def _string_hash(document: object, pointer: str) -> str | None:
+    try:
+        value = resolve(document, split(pointer))
+    except KeyError:
+        return None
+    return content_hash(value) if isinstance(value, str) else None

@@ -1,0 +1,115 @@
+"""The tools that agents replace with, as models read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from context_search.agents.tools.results import flat_schema
+from context_search.agents.tools.search_tools import QUOTED
+from context_search.core.callers import McpInstance, McpKey, Replacing
+from context_search.mcp.contract import ClientInput, InputRequired, ToolDescription, ToolResult
+from context_search_editing.agents.replace_answers import (
+    ExecuteArguments,
+    ExecuteResult,
+    PreviewArguments,
+    PreviewResult,
+    UndoArguments,
+    UndoResult,
+    arguments_schema,
+)
+
+if TYPE_CHECKING:
+    from context_search_editing.agents.replacing import ReplaceUseCases
+
+
+def _tool(
+    name: str,
+    title: str,
+    description: str,
+    arguments: type[BaseModel],
+    result: type[BaseModel],
+    *,
+    writes: bool,
+) -> ToolDescription:
+    return ToolDescription(
+        name=name,
+        title=title,
+        description=description,
+        input_schema=arguments_schema(arguments),
+        output_schema=flat_schema(result),
+        annotations={
+            "readOnlyHint": not writes,
+            **({"destructiveHint": True} if writes else {}),
+            "idempotentHint": True,
+            "openWorldHint": False,
+        },
+    )
+
+
+_PREVIEW = _tool(
+    "replace_preview",
+    "Preview a replacement",
+    "Finds every place where a text stands in the documents that the search tools here search, and "
+    "shows what each would become. Changes nothing. It makes a plan: the result has its plan_id "
+    "and digest, how many places would change, and the first of them. To change one name, word or "
+    "sentence everywhere, begin with this. The text is found exactly as it is written, not by "
+    f"meaning: if you do not know how it is written, search first. {QUOTED}",
+    PreviewArguments,
+    PreviewResult,
+    writes=False,
+)
+_EXECUTE = _tool(
+    "replace_execute",
+    "Carry out a replacement",
+    "Carries out a plan of replace_preview: changes all the places that it found, and nothing "
+    "else. Give plan_id and digest exactly as that result has them. Your user may be asked before. "
+    "If one of the texts has changed since the preview, nothing is changed and the error "
+    "REPLACE_STALE says so: preview again. Calling it twice does it once. It can be taken back "
+    "with replace_undo.",
+    ExecuteArguments,
+    ExecuteResult,
+    writes=True,
+)
+_UNDO = _tool(
+    "replace_undo",
+    "Take a replacement back",
+    "Takes an executed plan back: every place that it changed becomes what it was before. Places "
+    "that somebody has edited since stay as they are; the result counts and lists them. The undo "
+    "is a plan, too, with a plan_id of its own: undoing that one does the replacement again.",
+    UndoArguments,
+    UndoResult,
+    writes=True,
+)
+
+
+def tools_of(replacing: Replacing) -> Sequence[ToolDescription]:
+    """Returns the tools that agents of an instance see beside its Search Tools."""
+    return {"off": (), "propose": (_PREVIEW,), "execute": (_PREVIEW, _EXECUTE, _UNDO)}[replacing]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceTools:
+    """The port ``FurtherTools``. What replaces is loaded at the first call: most never do."""
+
+    use: Callable[[], ReplaceUseCases]
+
+    def tools_of(self, replacing: Replacing) -> Sequence[ToolDescription]:
+        """See ``FurtherTools``."""
+        return tools_of(replacing)
+
+    def call(
+        self,
+        principal: McpKey,
+        instance: McpInstance,
+        client: ClientInput,
+        name: str,
+        arguments: Mapping[str, object],
+    ) -> ToolResult | InputRequired:
+        """See ``FurtherTools``."""
+        from context_search_editing.agents.replacing import AgentReplacing  # noqa: PLC0415
+
+        return AgentReplacing(principal, instance, client, self.use()).call(name, arguments)

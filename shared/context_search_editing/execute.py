@@ -1,0 +1,254 @@
+"""Executes plans: what was shown, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from context_search.core.callers import Principal
+from context_search.core.errors import (
+    CommitUnknownError,
+    DatabaseUnavailableError,
+    DigestMismatchError,
+    InvalidInputError,
+    NotFoundError,
+    PlanExpiredError,
+    PlanNotReadyError,
+    PlanUsedError,
+    ReplaceBusyError,
+)
+from context_search.core.messages import CarryOutPlan
+from context_search.integrations.ports import Clock
+from context_search.store import Store, UnitOfWork
+from context_search_editing.find_edits import REQUEST_TEXT_S, replacer_of
+from context_search_editing.find_plan import find_plan
+from context_search_editing.ports.patterns import Patterns
+from context_search_editing.rewriting import (
+    KeptPlace,
+    Refused,
+    Replace,
+    Rewriting,
+    Rewritten,
+)
+from context_search_editing.rules.plans import (
+    MAX_PLANNED_TABLES,
+    Choice,
+    Plan,
+    PlannedTable,
+)
+from context_search_editing.write_documents import (
+    Outcome,
+    WriteDocuments,
+    ended,
+    undo_until,
+)
+
+BUSY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedPlan:
+    """A plan after it was executed or undone, or while a worker does it, with its documents.
+
+    ``kept`` are the places that an undo left alone, as long as a request tells of them.
+    ``replayed``: it was executed before.
+    """
+
+    plan: Plan
+    tables: Sequence[PlannedTable] = ()
+    kept: Sequence[KeptPlace] = ()
+    replayed: bool = False
+
+    @property
+    def done_count(self) -> int:
+        """How many places were exchanged."""
+        return sum(table.replaced for table in self.tables)
+
+    @property
+    def kept_count(self) -> int:
+        """How many places an undo left alone."""
+        return sum(table.kept for table in self.tables)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutePlans:
+    """Executes plans of the caller's project; an MCP key reaches those of its instance only.
+
+    One of up to 100 documents and 20 MB is executed here, all of it in one transaction; a worker
+    does others, a document at a time.
+    """
+
+    store: Store
+    patterns: Patterns
+    clock: Clock
+    writer: WriteDocuments = field(default_factory=WriteDocuments)
+
+    def execute(
+        self,
+        principal: Principal,
+        plan_id: int,
+        digest: bytes,
+        choice: Choice,
+        *,
+        request_id: str | None,
+    ) -> ExecutedPlan:
+        """Executes the chosen matches of a plan, or orders that.
+
+        The same again, with the same digest and choice, returns what became of it. Raises
+        NotFoundError, PlanNotReadyError, PlanUsedError, PlanExpiredError, DigestMismatchError,
+        InvalidInputError for a choice of what is not there, ReplaceBusyError, and
+        ReplaceStaleError, for an agent also when its tools cannot return one of the strings now.
+        """
+        asked = _Asked(digest, choice, principal.actor, request_id)
+        with self.store.for_project(principal.project_id) as work:
+            plan = find_plan(work, principal, plan_id)
+            if before := self._before(work, plan, asked):
+                return before
+            is_atomic = plan.counts.is_atomic
+            tables = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES) if is_atomic else []
+        try:
+            if not is_atomic:
+                return self._order(plan, asked)
+            begun = replace(plan, choice=choice, executed_by=principal.actor)
+            with self.rewriting(begun, REQUEST_TEXT_S) as task:
+                ahead = read_ahead(self.store, plan, task, tables, self.writer)
+                return self._write(plan, asked, task, ahead)
+        except CommitUnknownError:
+            return self._look(plan, asked)
+
+    @contextmanager
+    def rewriting(self, plan: Plan, text_timeout_s: float) -> Iterator[Rewriting]:
+        """Returns what a plan with a choice does to documents, in one thread.
+
+        Raises PlanExpiredError when its texts are forgotten, and as ``replacer_of`` does.
+        """
+        if plan.request is None or plan.choice is None:
+            raise PlanExpiredError("the texts of the plan are forgotten")
+        with replacer_of(plan.request, self.patterns, text_timeout_s=text_timeout_s) as replacer:
+            yield Replace(plan, plan.choice, replacer)
+
+    def _before(self, work: UnitOfWork, plan: Plan, asked: _Asked) -> ExecutedPlan | None:
+        """Returns what became of a plan that was executed with the same words."""
+        if plan.state == "previewing":
+            raise PlanNotReadyError("the preview goes on", retry_after_s=BUSY_S)
+        if plan.undoes is not None:
+            raise PlanUsedError("the plan is an undo: it is executed already")
+        if plan.choice is not None:
+            if plan.choice != asked.choice or plan.digest != asked.digest:
+                raise PlanUsedError("the plan was executed with another choice")
+            tables = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES)
+            return ExecutedPlan(plan, tables, replayed=True)
+        if plan.state != "ready" or plan.expires_at <= self.clock.now():
+            raise PlanExpiredError("the plan is over: preview again")
+        if plan.digest != asked.digest:
+            raise DigestMismatchError("the plan shows something else than this digest stands for")
+        _check_choice(work, plan, asked.choice)
+        return None
+
+    def _locked(self, work: UnitOfWork, plan: Plan, asked: _Asked) -> Plan | ExecutedPlan:
+        """Makes a plan the one that is executed, if it still may be."""
+        locked = work.plans.lock(plan.id)
+        if locked is None:
+            raise NotFoundError("there is no such plan")
+        if before := self._before(work, locked, asked):
+            return before
+        if not work.plans.begin(locked):
+            raise busy()
+        now = self.clock.now()
+        return replace(
+            locked,
+            state="executing",
+            choice=asked.choice,
+            executed_by=asked.actor,
+            executed_at=now,
+            undo_until=undo_until(work, plan.project_id, now),
+            request_id=asked.request_id or locked.request_id,
+            after_table=0,
+        )
+
+    def _order(self, plan: Plan, asked: _Asked) -> ExecutedPlan:
+        with self.store.for_project(plan.project_id) as work:
+            begun = self._locked(work, plan, asked)
+            if isinstance(begun, ExecutedPlan):
+                return begun
+            work.plans.save(begun)
+            work.send(CarryOutPlan(begun.id))
+            return ExecutedPlan(begun)
+
+    def _write(
+        self, plan: Plan, asked: _Asked, task: Rewriting, ahead: Sequence[Rewritten | Refused]
+    ) -> ExecutedPlan:
+        with self.store.for_project(plan.project_id) as work:
+            begun = self._locked(work, plan, asked)
+            if isinstance(begun, ExecutedPlan):
+                return begun
+            outcomes = self.writer.write_all(work, task, begun, ahead)
+            return finish(work, begun, outcomes)
+
+    def _look(self, plan: Plan, asked: _Asked) -> ExecutedPlan:
+        """What was committed, after nobody said whether it was."""
+        with self.store.for_project(plan.project_id) as work:
+            locked = work.plans.lock(plan.id)
+            if locked is not None and (before := self._before(work, locked, asked)):
+                return replace(before, replayed=False)
+        raise DatabaseUnavailableError("nothing was executed: the connection was lost")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    digest: bytes
+    choice: Choice
+    actor: str | None
+    request_id: str | None
+
+
+def busy() -> ReplaceBusyError:
+    """Returns that another plan of the project is executed."""
+    return ReplaceBusyError("another plan of the project is executed", retry_after_s=BUSY_S)
+
+
+def read_ahead(
+    store: Store,
+    plan: Plan,
+    task: Rewriting,
+    tables: Sequence[PlannedTable],
+    writer: WriteDocuments,
+) -> list[Rewritten | Refused]:
+    """Returns what becomes of documents, of each in a transaction of its own, without locks.
+
+    Those that became much larger than they were when the plan was made are too large.
+    """
+    ahead = []
+    left = writer.max_held_chars
+    for planned in tables:
+        with store.for_project(plan.project_id) as work:
+            source = task.read(work, planned, max_bytes=min(writer.max_bytes, left))
+        left -= min(left, source.chars)
+        ahead.append(task.rewritten(source))
+    return ahead
+
+
+def finish(work: UnitOfWork, plan: Plan, outcomes: Sequence[Outcome]) -> ExecutedPlan:
+    """Ends a plan all of whose documents are written, in their transaction."""
+    tables = [outcome.table for outcome in outcomes]
+    is_partial = any(table.state == "skipped" or table.kept for table in tables)
+    is_begun = any(table.replaced for table in tables)
+    plan = ended(plan, is_whole=not is_partial, is_begun=is_begun)
+    work.plans.save(plan)
+    work.send_waiting(plan.project_id)  # triggers have ordered the comparisons
+    return ExecutedPlan(plan, tables, [place for each in outcomes for place in each.kept])
+
+
+def _check_choice(work: UnitOfWork, plan: Plan, choice: Choice) -> None:
+    numbers = choice.leave | (choice.only or frozenset())
+    if any(number not in range(1, plan.counts.matches + 1) for number in numbers):
+        raise InvalidInputError(f"the plan has the matches 1 to {plan.counts.matches}")
+    if choice == Choice(on_conflict=choice.on_conflict):
+        return
+    tables = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES)
+    if choice.leave_tables - {table.table_id for table in tables}:
+        raise InvalidInputError("except_tables names a table that the plan does not change")
+    shown = (table.table_id for table in tables for _ in range(table.matches))
+    if not any(choice.takes(table_id, match) for match, table_id in enumerate(shown, start=1)):
+        raise InvalidInputError("no match is chosen: nothing would be executed")

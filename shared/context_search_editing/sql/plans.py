@@ -1,0 +1,369 @@
+"""Plans to replace in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from context_search.postgres.pool import Transaction, bulk, json_text
+from context_search_editing.ports.plans import OpenPlans
+from context_search_editing.rules.plans import (
+    PLAN_KEPT_S,
+    TEXTS_OUTLIVE_S,
+    NewPlan,
+    Plan,
+    PlannedString,
+    PlannedTable,
+    PlannedTableState,
+)
+from context_search_editing.sql.plan_rows import (
+    PLAN,
+    STRING,
+    TABLE,
+    optional_json,
+    plan_of,
+    string_of,
+    string_row,
+    table_of,
+)
+
+_IS_OPEN = "state IN ('previewing', 'ready')"
+_ENDED = "state NOT IN ('previewing', 'ready', 'executing')"
+
+_TABLES = """
+    jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
+        table_id bigint, revision_seen bigint, matches int, bytes bigint, state text, reason text,
+        revision_before bigint, revision_after bigint, replaced int, kept int, runs int)
+"""
+_IS_LAST = "NOT EXISTS (SELECT FROM replace_plan AS undo WHERE undo.undoes = replace_plan.id)"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresPlans:
+    """The port ``Plans``."""
+
+    tx: Transaction
+
+    def open(self, project_id: int) -> OpenPlans:
+        self.tx.run(
+            "SELECT pg_advisory_xact_lock(hashtextextended('context_search.plans', :project))",
+            project=project_id,
+        )
+        [[plans, previews]] = self.tx.run(
+            f"""
+            SELECT count(*), count(*) FILTER (WHERE state = 'previewing') FROM replace_plan
+            WHERE project_id = :project AND {_IS_OPEN} AND expires_at > clock_timestamp()
+                  AND NOT (state = 'ready' AND counts ->> 'matches' = '0')
+            """,
+            project=project_id,
+        )
+        return OpenPlans(plans, previews)
+
+    def add(self, new: NewPlan) -> Plan | None:
+        rows = self.tx.run(
+            f"""
+            INSERT INTO replace_plan AS plan (
+                project_id, mcp_id, undoes, state, request, scope, request_hmac, engine,
+                previewed_by, request_id, expires_at, texts_until, kept_until)
+            VALUES (:project, :mcp, :undoes, :state, CAST(:request AS jsonb),
+                    CAST(:scope AS jsonb), :hmac, :engine, :actor, :request_id,
+                    now() + make_interval(secs => :lifetime),
+                    now() + make_interval(secs => :lifetime + :outlive),
+                    now() + make_interval(secs => :kept))
+            ON CONFLICT (undoes) WHERE state NOT IN ('failed', 'cancelled', 'expired') DO NOTHING
+            RETURNING {PLAN}
+            """,
+            project=new.project_id,
+            mcp=new.mcp_id,
+            undoes=new.undoes,
+            state="previewing" if new.undoes is None else "ready",
+            request=optional_json(new.request),
+            scope=optional_json(new.scope),
+            hmac=new.request_hmac,
+            engine=new.engine,
+            actor=new.actor,
+            request_id=new.request_id,
+            lifetime=new.lifetime_s,
+            outlive=TEXTS_OUTLIVE_S,
+            kept=PLAN_KEPT_S,
+        )
+        return plan_of(rows[0]) if rows else None
+
+    def find(self, plan_id: int, *, project_id: int) -> Plan | None:
+        rows = self.tx.run(
+            f"SELECT {PLAN} FROM replace_plan AS plan WHERE id = :id AND project_id = :project",
+            id=plan_id,
+            project=project_id,
+        )
+        return plan_of(rows[0]) if rows else None
+
+    def lock(self, plan_id: int) -> Plan | None:
+        # First the lock: who waited for it must not see the plan as it was before.
+        self.tx.run("SELECT FROM replace_plan WHERE id = :id FOR UPDATE", id=plan_id)
+        rows = self.tx.run(f"SELECT {PLAN} FROM replace_plan AS plan WHERE id = :id", id=plan_id)
+        return plan_of(rows[0]) if rows else None
+
+    def page(self, project_id: int, *, below: int | None, limit: int) -> list[Plan]:
+        rows = self.tx.run(
+            f"""
+            SELECT {PLAN} FROM replace_plan AS plan
+            WHERE project_id = :project AND (CAST(:below AS bigint) IS NULL OR plan.id < :below)
+            ORDER BY plan.id DESC LIMIT :limit
+            """,
+            project=project_id,
+            below=below,
+            limit=limit,
+        )
+        return [plan_of(row) for row in rows]
+
+    def save(self, plan: Plan) -> None:
+        self.tx.run(
+            """
+            UPDATE replace_plan SET state = :state, after_table = :after, digest = :digest,
+                counts = CAST(:counts AS jsonb), choice = CAST(:choice AS jsonb),
+                executed_by = :executor, executed_at = :executed, undo_until = :undo,
+                request_id = :request_id, runs = :runs, last_error = CAST(:error AS jsonb),
+                saved_at = clock_timestamp(),
+                texts_until = CASE WHEN texts_until IS NOT NULL THEN
+                    COALESCE(:undo, expires_at + make_interval(secs => :outlive)) END
+            WHERE id = :id
+            """,
+            id=plan.id,
+            state=plan.state,
+            after=plan.after_table,
+            digest=plan.digest,
+            counts=optional_json(plan.counts),
+            choice=optional_json(plan.choice),
+            executor=plan.executed_by,
+            executed=plan.executed_at,
+            undo=plan.undo_until,
+            outlive=TEXTS_OUTLIVE_S,
+            request_id=plan.request_id,
+            runs=plan.runs,
+            error=None if plan.last_error is None else json_text(dict(plan.last_error)),
+        )
+
+    def begin(self, plan: Plan) -> bool:
+        # A unique index alone would let the second one wait for the first.
+        [[is_free]] = self.tx.run(
+            """
+            SELECT pg_try_advisory_xact_lock(hashtextextended('context_search.executing', :project))
+            """,
+            project=plan.project_id,
+        )
+        return bool(is_free) and bool(
+            self.tx.execute(
+                """
+                UPDATE replace_plan SET state = 'executing', saved_at = clock_timestamp()
+                WHERE id = :id AND NOT EXISTS (
+                    SELECT FROM replace_plan
+                    WHERE project_id = :project AND state = 'executing' AND id <> :id)
+                """,
+                id=plan.id,
+                project=plan.project_id,
+            )
+        )
+
+    def remove(self, plan_id: int) -> None:
+        self.tx.run("DELETE FROM replace_plan WHERE id = :id", id=plan_id)
+
+    def forget_texts(self, plan_id: int) -> None:
+        self.tx.run(
+            """
+            WITH strings AS (DELETE FROM replace_string WHERE plan_id = :id)
+            UPDATE replace_plan SET request = NULL, undo_until = NULL, texts_until = NULL
+            WHERE id = :id
+            """,
+            id=plan_id,
+        )
+
+    def add_tables(
+        self, plan_id: int, tables: Sequence[PlannedTable], strings: Sequence[PlannedString] = ()
+    ) -> None:
+        bulk(
+            self.tx,
+            f"""
+            INSERT INTO replace_table (plan_id, {TABLE})
+            SELECT :plan, {TABLE} FROM {_TABLES}
+            """,
+            (asdict(table) for table in tables),
+            plan=plan_id,
+        )
+        self.write_strings(plan_id, strings)
+
+    def tables(
+        self, plan_id: int, *, after: int = 0, limit: int, state: PlannedTableState | None = None
+    ) -> list[PlannedTable]:
+        rows = self.tx.run(
+            f"""
+            SELECT {TABLE} FROM replace_table
+            WHERE plan_id = :plan AND table_id > :after
+              AND (CAST(:state AS text) IS NULL OR state = :state)
+            ORDER BY table_id LIMIT :limit
+            """,
+            plan=plan_id,
+            after=after,
+            state=state,
+            limit=limit,
+        )
+        return [table_of(row) for row in rows]
+
+    def replaced(self, plan_ids: Sequence[int]) -> dict[int, int]:
+        rows = self.tx.run(
+            """
+            SELECT plan_id, CAST(sum(replaced) AS bigint) FROM replace_table
+            WHERE plan_id = ANY(CAST(:plans AS bigint[])) GROUP BY plan_id
+            """,
+            plans=list(plan_ids),
+        )
+        return dict(rows)
+
+    def lock_table(self, plan_id: int, table_id: int) -> PlannedTable | None:
+        rows = self.tx.run(
+            f"""
+            SELECT {TABLE} FROM replace_table
+            WHERE plan_id = :plan AND table_id = :table FOR UPDATE
+            """,
+            plan=plan_id,
+            table=table_id,
+        )
+        return table_of(rows[0]) if rows else None
+
+    def save_tables(self, plan_id: int, tables: Sequence[PlannedTable]) -> None:
+        bulk(
+            self.tx,
+            f"""
+            WITH living AS (
+                UPDATE replace_plan SET saved_at = clock_timestamp() WHERE id = :plan)
+            UPDATE replace_table SET state = row.state, reason = row.reason,
+                revision_before = row.revision_before, revision_after = row.revision_after,
+                replaced = row.replaced, kept = row.kept, runs = row.runs
+            FROM {_TABLES} WHERE plan_id = :plan AND replace_table.table_id = row.table_id
+            """,
+            (asdict(table) for table in tables),
+            plan=plan_id,
+        )
+
+    def strings(self, plan_id: int, table_id: int) -> list[PlannedString]:
+        rows = self.tx.run(
+            f"""
+            SELECT {STRING}, edits FROM replace_string
+            WHERE plan_id = :plan AND table_id = :table ORDER BY position
+            """,
+            plan=plan_id,
+            table=table_id,
+        )
+        return [string_of(row) for row in rows]
+
+    def write_strings(self, plan_id: int, strings: Sequence[PlannedString]) -> None:
+        bulk(
+            self.tx,
+            f"""
+            INSERT INTO replace_string (plan_id, {STRING}, edits)
+            SELECT :plan, table_id, position, json_pointer, first_match, matches,
+                decode(before_hash, 'base64'), decode(after_hash, 'base64'),
+                decode(final_hash, 'base64'), decode(edits, 'base64')
+            FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
+                table_id bigint, position int, json_pointer text, first_match int, matches int,
+                before_hash text, after_hash text, final_hash text, edits text)
+            ON CONFLICT (plan_id, table_id, position) DO UPDATE SET
+                final_hash = excluded.final_hash, edits = excluded.edits
+            """,
+            (string_row(string) for string in strings),
+            plan=plan_id,
+        )
+
+    def strings_of_matches(
+        self, plan_id: int, *, after: int, limit: int, table_id: int | None = None
+    ) -> list[PlannedString]:
+        # The string that holds match ``after + 1`` is the last one that begins there or before.
+        rows = self.tx.run(
+            f"""
+            SELECT {STRING}, NULL FROM replace_string
+            WHERE plan_id = :plan AND matches > 0
+              AND first_match + matches - 1 > CAST(:after AS bigint)
+              AND (CAST(:table AS bigint) IS NULL OR table_id = :table)
+              AND first_match >= COALESCE((
+                SELECT max(first_match) FROM replace_string
+                WHERE plan_id = :plan
+                  AND first_match <= LEAST(CAST(:after AS bigint), 2147483646) + 1), 0)
+            ORDER BY first_match LIMIT :limit
+            """,
+            plan=plan_id,
+            after=after,
+            table=table_id,
+            limit=limit,
+        )
+        return [string_of(row) for row in rows]
+
+    def expire(self, *, limit: int) -> int:
+        return self.tx.execute(
+            f"""
+            WITH found AS (
+                SELECT id FROM replace_plan WHERE {_IS_OPEN} AND expires_at <= clock_timestamp()
+                ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED)
+            UPDATE replace_plan SET state = 'expired' FROM found WHERE replace_plan.id = found.id
+            """,
+            limit=limit,
+        )
+
+    def outlived(self, *, limit: int) -> list[int]:
+        rows = self.tx.run(
+            f"""
+            SELECT id FROM replace_plan AS plan
+            WHERE texts_until <= clock_timestamp() AND {_ENDED} AND NOT EXISTS (
+                SELECT FROM replace_plan WHERE undoes = plan.id AND state IN ('ready', 'executing'))
+            ORDER BY texts_until LIMIT :limit
+            """,
+            limit=limit,
+        )
+        return _ids(rows)
+
+    def forget_strings(self, *, limit: int) -> int:
+        return self.tx.execute(
+            """
+            DELETE FROM replace_string WHERE (plan_id, table_id, position) IN (
+                SELECT string.plan_id, string.table_id, string.position FROM context_table
+                JOIN replace_table ON replace_table.table_id = context_table.id
+                JOIN replace_string AS string ON string.plan_id = replace_table.plan_id
+                    AND string.table_id = replace_table.table_id
+                WHERE context_table.context_search_remove_at IS NOT NULL LIMIT :limit)
+            """,
+            limit=limit,
+        )
+
+    def forgettable(self, *, limit: int) -> list[int]:
+        rows = self.tx.run(
+            f"""
+            SELECT id FROM (
+                (SELECT id FROM replace_plan
+                 WHERE kept_until <= clock_timestamp() AND {_ENDED} AND {_IS_LAST}
+                 ORDER BY kept_until LIMIT :limit)
+                UNION
+                (SELECT id FROM replace_plan JOIN project_removal USING (project_id)
+                 WHERE {_IS_LAST} LIMIT :limit)) AS plan
+            LIMIT :limit
+            """,
+            limit=limit,
+        )
+        return _ids(rows)
+
+    def silent(self, *, silent_s: float, limit: int) -> list[int]:
+        rows = self.tx.run(
+            """
+            WITH found AS (
+                SELECT id FROM replace_plan WHERE state IN ('previewing', 'executing')
+                    AND saved_at < clock_timestamp() - make_interval(secs => :silent)
+                ORDER BY saved_at LIMIT :limit FOR UPDATE SKIP LOCKED)
+            UPDATE replace_plan SET saved_at = clock_timestamp()
+            FROM found WHERE replace_plan.id = found.id RETURNING replace_plan.id
+            """,
+            silent=silent_s,
+            limit=limit,
+        )
+        return _ids(rows)
+
+
+def _ids(rows: list[list[Any]]) -> list[int]:
+    return sorted(row[0] for row in rows)

@@ -1,0 +1,248 @@
+"""Writes what plans make of documents: the text, what it overwrites, the edits, all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+
+from context_search.budgets.bounds import check_growth
+from context_search.catalog.record_versions import RecordVersions
+from context_search.catalog.rules.versions import HistoryLimits, Origin, Overwritten
+from context_search.core.errors import NotFoundError, ReplaceStaleError
+from context_search.core.limits import ProjectBounds
+from context_search.store import UnitOfWork
+from context_search_editing.rewriting import (
+    ChangedString,
+    KeptPlace,
+    PlanCause,
+    Refused,
+    Rewriting,
+    Rewritten,
+    refused,
+)
+from context_search_editing.rules.plans import Plan, PlannedTable, SkipReason
+
+MAX_HELD_CHARS = 50_000_000
+"""Maximum characters of documents that one request holds."""
+MAX_SHOWN = 100
+"""Maximum number of strings that are told to be in the way."""
+SHOWN_POINTER_CHARS = 1_000_000
+NOTHING_UNDONE = {
+    "code": ReplaceStaleError.code,
+    "message": "nothing could be undone: the plan can still be undone",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a document of a plan, or would have; ``conflicts``: what was in the way."""
+
+    table: PlannedTable
+    kept: Sequence[KeptPlace] = ()
+    conflicts: Sequence[ChangedString] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """A document that nobody else changes until the transaction ends, and what becomes of it."""
+
+    result: Rewritten | Refused
+    before: Overwritten | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteDocuments:
+    """Writes documents inside of transactions of its callers.
+
+    Strict where history is on: a document whose content cannot be recorded stays as it is.
+    ``recorder`` says how large one may be, ``max_held_chars`` all that are written at once,
+    ``bounds`` what a project may hold: ProjectFullError is raised for a document that is longer
+    afterwards and one too many.
+    """
+
+    recorder: RecordVersions = field(default_factory=RecordVersions)
+    max_held_chars: int = MAX_HELD_CHARS
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
+
+    @property
+    def max_bytes(self) -> int:
+        """How many bytes of a document are read at most."""
+        return self.recorder.max_bytes
+
+    def lock(
+        self,
+        work: UnitOfWork,
+        task: Rewriting,
+        ahead: Rewritten | Refused,
+        *,
+        max_bytes: int | None,
+    ) -> Locked | None:
+        """Keeps a document from changing, of which was computed before what becomes of it.
+
+        It is computed again where the document has another revision by now, or another time: a
+        revision may have been set back. ``max_bytes`` is how large it may be for that; None: it is
+        not, and None is returned. Tables are locked in the order of their ids.
+        """
+        source = ahead.source
+        if source.table is None:
+            return Locked(ahead)
+        try:
+            before = work.versions.overwritten(
+                source.table.id, project_id=source.table.project_id, max_bytes=0
+            )
+        except NotFoundError:
+            return Locked(refused(replace(source, table=None, text=None), "GONE"))
+        now = work.tables.find(source.table.id, project_id=source.table.project_id)
+        if before.revision == source.revision and now == source.table:
+            return Locked(ahead, before)
+        if max_bytes is None:
+            return None
+        again = task.read(work, source.planned, max_bytes=max_bytes)
+        return Locked(task.rewritten(again), before)
+
+    def write_all(
+        self,
+        work: UnitOfWork,
+        task: Rewriting,
+        plan: Plan,
+        ahead: Sequence[Rewritten | Refused],
+    ) -> list[Outcome]:
+        """Locks documents, then writes them. Those that are read again are held with the others.
+
+        Raises ReplaceStaleError where something is in the way, unless the plan may go on then;
+        what was written before has to be rolled back.
+        """
+        may_skip = plan.choice is not None and plan.choice.on_conflict == "skip"
+        left = max(0, self.max_held_chars - sum(each.source.chars for each in ahead))
+        locked: list[Locked] = []
+        for each in ahead:
+            one = self.lock(work, task, each, max_bytes=min(self.max_bytes, left))
+            if one is None:
+                continue
+            locked.append(one)
+            if one.result is not each:
+                left -= min(left, one.result.source.chars)
+        results = [each.result for each in locked]
+        check_reach(task, results)
+        if not may_skip:
+            _let_pass(task, results)
+        outcomes = [self.write(work, task, plan, each) for each in locked]
+        if not may_skip:
+            _let_pass(task, outcomes)
+        return outcomes
+
+    def write(self, work: UnitOfWork, task: Rewriting, plan: Plan, locked: Locked) -> Outcome:
+        """Writes a locked document, what it overwrites, and the rows of the plan."""
+        result = locked.result
+        if isinstance(result, Rewritten):
+            written = self._written(work, task, plan, result, locked.before)
+            if isinstance(written, PlannedTable):
+                work.plans.write_strings(plan.id, result.strings)
+                work.plans.save_tables(plan.id, [written])
+                return Outcome(written, result.kept, result.conflicts)
+            result = refused(result.source, written)
+        skipped = skipped_table(result.source.planned, result.reason, task.cause)
+        work.plans.save_tables(plan.id, [skipped])
+        return Outcome(skipped, conflicts=result.conflicts)
+
+    def _written(
+        self,
+        work: UnitOfWork,
+        task: Rewriting,
+        plan: Plan,
+        done: Rewritten,
+        locked: Overwritten | None,
+    ) -> PlannedTable | SkipReason:
+        planned = replace(
+            done.source.planned, state="done", replaced=done.done, kept=len(done.kept), runs=0
+        )
+        if done.after is None or done.source.table is None or locked is None:
+            return planned
+        before = replace(locked, text=done.source.text)
+        if not before.settings.is_off and self.recorder.gap_of(before):
+            return "SNAPSHOT_FAILED"
+        changed = work.tables.replace(
+            done.source.table.id,
+            done.after,
+            expected_revision=before.revision,
+            origin=Origin(task.cause, plan.executed_by, plan.request_id, plan.id),
+        )
+        if changed is None:
+            return "GONE"
+        self.recorder.record(work, changed, before)
+        if plan.undoes is None:  # what an undo brings back was there before
+            check_growth(work, plan.project_id, self.bounds, done.after, before.text)
+        return replace(planned, revision_before=before.revision, revision_after=changed.revision)
+
+
+def check_reach(task: Rewriting, results: Iterable[Rewritten | Refused]) -> None:
+    """Raises ReplaceStaleError when an agent's tools cannot return a string that is written."""
+    _let_pass(task, [each for each in results if _is_out_of_reach(each)])
+
+
+def _is_out_of_reach(result: Rewritten | Refused) -> bool:
+    return isinstance(result, Refused) and result.reason == "OUT_OF_REACH"
+
+
+def _let_pass(task: Rewriting, each: Iterable[Rewritten | Refused | Outcome]) -> None:
+    if conflicts := [conflict for one in each for conflict in one.conflicts]:
+        raise stale(task.cause, conflicts)
+
+
+def skipped_table(planned: PlannedTable, reason: SkipReason, cause: PlanCause) -> PlannedTable:
+    """Returns a document that stays as it is; an undo keeps all places in it."""
+    kept = planned.matches if cause == "undo" else 0
+    return replace(planned, state="skipped", reason=reason, kept=kept, runs=0)
+
+
+def ended(plan: Plan, *, is_whole: bool, is_begun: bool) -> Plan:
+    """Returns a plan at its end. ``is_whole``: no place was left out; ``is_begun``: some were not.
+
+    An undo that wrote nothing has failed, so the plan that it names can still be undone.
+    """
+    if plan.undoes is not None and not is_whole and not is_begun:
+        plan = replace(plan, last_error=plan.last_error or NOTHING_UNDONE)
+    if plan.last_error is not None and not is_begun:
+        return replace(plan, state="failed")
+    return replace(plan, state="done" if is_whole else "partial")
+
+
+def undo_until(work: UnitOfWork, project_id: int, now: datetime) -> datetime:
+    """Returns until when a plan that is executed now can be undone."""
+    settings = work.history_settings.read(project_id).settings
+    days = HistoryLimits().keep_days if settings.is_off else settings.keep_days
+    return now + timedelta(days=days)
+
+
+def stale(cause: PlanCause, conflicts: Sequence[ChangedString]) -> ReplaceStaleError:
+    """Returns why nothing was written, with the first of the strings that are in the way."""
+    told: list[dict[str, object]] = []
+    room = SHOWN_POINTER_CHARS
+    for each in conflicts[:MAX_SHOWN]:
+        room -= len(each.json_pointer) + len(each.moved_to or "")
+        if room < 0:
+            break
+        told.append({name: value for name, value in asdict(each).items() if value is not None})
+    return ReplaceStaleError(
+        stale_message(cause, conflicts),
+        members={"changed_count": len(conflicts), "changed": told},
+    )
+
+
+def stale_message(cause: PlanCause, conflicts: Sequence[ChangedString]) -> str:
+    """Returns in words how many strings are in the way, and the table and the reason of the first.
+
+    A pointer is text of the document, so it stands in ``changed`` alone: messages are logged.
+    """
+    first = f"{conflicts[0].reason}, in table {conflicts[0].table_id}"
+    if len(conflicts) == 1:
+        what, it, was = "1 string or document is", "it", "it was"
+    else:
+        what, it, was = f"{len(conflicts)} strings or documents are", "them", "they were"
+        first = f"the first: {first}"
+    how, then = {
+        "replace": (f"{was} shown", "preview again"),
+        "undo": (f"the plan left {it}", f"undo with on_conflict skip leaves {it} alone"),
+    }[cause]
+    return f"{what} not as {how} ({first}): {then}"

@@ -1,0 +1,78 @@
+"""A system with the past of its tables."""
+
+from __future__ import annotations
+
+import json
+
+from context_search.catalog.compare_versions import CompareVersions
+from context_search.catalog.history_settings import ManageHistorySettings
+from context_search.catalog.record_versions import RecordVersions
+from context_search.catalog.rules.uploads import Upload
+from context_search.catalog.rules.versions import Version
+from context_search.catalog.tables import ManageTables
+from context_search.catalog.uploads import ManageUploads
+from context_search.catalog.versions import ManageVersions
+from context_search.core.callers import ProjectKey
+from context_search.core.model import Table
+from context_search.maintenance.cleanup import CleanupLimits
+from tests.system import System
+
+
+class Editing(System):
+    """A system with the past of its tables."""
+
+    def __init__(self, recorded_bytes: int = 10**7) -> None:
+        super().__init__()
+        recorder = RecordVersions(recorded_bytes)
+        self.principal = ProjectKey(self.new_project(), key_id=7)
+        self.tables = ManageTables(self.store, recorder=recorder)
+        self.versions = ManageVersions(self.store, recorder)
+        self.compare = CompareVersions(self.store).compare
+        self.limits = ManageHistorySettings(self.store)
+        self.uploads = ManageUploads(self.store, self.objects)
+
+    def new_project(self) -> int:
+        """Makes a project and returns its id."""
+        with self.store.for_all("test") as work:
+            return work.projects.add("p").id
+
+    def make(self, document: object) -> Table:
+        """Stores a document."""
+        return self.tables.create(self.principal, "t", None, document, request_id="made")
+
+    def put(self, table: Table, document: object) -> Table:
+        """Replaces a document."""
+        return self.tables.replace(self.principal, table.id, document, request_id="put")
+
+    def list(self, table: Table) -> list[Version]:
+        """Returns the first page of versions."""
+        return [*self.versions.page(self.principal, table.id, below=None).rows]
+
+    def document(self, table: Table, revision: int, pointer: str = "") -> object:
+        """Returns a value of a version."""
+        text = self.versions.read_document(self.principal, table.id, revision, pointer)
+        return json.loads(text)
+
+    def now(self, table: Table) -> object:
+        """Returns the document."""
+        return json.loads(self.tables.read_document(self.principal, table.id, "")[1])
+
+    def by_sql(self, table: Table, text: str) -> None:
+        """What another program does."""
+        with self.store.for_all("test") as work:
+            work.tables.replace(table.id, text, expected_revision=None)
+
+    def clean_up(self) -> None:
+        """Runs the schedule once."""
+        report = self.scheduled(CleanupLimits()).run(self.deadline())
+        assert report.errors == []
+
+    def restore(self, table: Table, revision: int, **more: int) -> Table | Upload:
+        """Restores a version."""
+        return self.versions.restore(
+            self.principal, table.id, revision, request_id="restored", **more
+        )
+
+
+def told(versions: list[Version]) -> list[tuple[object, ...]]:
+    return [(v.revision, v.cause, v.gap, v.actor) for v in versions]

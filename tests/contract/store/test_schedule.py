@@ -1,0 +1,259 @@
+"""Contract of ``Schedule``: when cleanup has something to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from context_search.catalog.rules.uploads import NewUpload
+from context_search.core.limits import ProjectLimits
+from context_search.core.messages import CompareIndex
+from context_search.indexing.ports.words_backlog import ChunkTokens
+from context_search.maintenance.ports.removals import Removal
+from context_search_editing.rules.plans import (
+    PLAN_KEPT_S,
+    TEXTS_OUTLIVE_S,
+    NewPlan,
+    Plan,
+    ReplaceScope,
+)
+from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import SMALL
+
+SILENT_S, GRACE_S, KEEP_S = 100.0, 1_000.0, 10_000.0
+FULL = ProjectLimits(max_chunks=1)
+
+
+def due(bench: Bench, limits: ProjectLimits | None = None) -> float | None:
+    """In how many seconds something is due, rounded to ten; less than none is 0."""
+    with bench.store.for_all("test") as work:
+        found = work.schedule.due_in_s(
+            silent_s=SILENT_S,
+            grace_s=GRACE_S,
+            keep_previous_s=KEEP_S,
+            limits=limits or ProjectLimits(),
+        )
+    return found if found is None else max(0.0, round(found, -1))
+
+
+def test_nothing_is_due_where_all_is_indexed(bench: Bench) -> None:
+    assert due(bench) is None
+    bench.indexed({"a": TEXT, "b": OTHER})
+    assert due(bench) is None
+    assert due(bench, FULL) == 0  # over its limit: an index may grow cold at any time
+
+
+def test_an_order_is_due_until_it_is_done(bench: Bench) -> None:
+    _, index = bench.indexed({"a": TEXT})
+    project = index.project_id
+    with bench.store.for_all("test") as work:
+        work.outbox.add([CompareIndex(index.id, index.table_id or 0).to_json()])
+    assert due(bench) == 0
+    with bench.store.for_all("test") as work:
+        [(order_id, _)] = work.outbox.take(project, window=1)
+    assert due(bench) == 60  # its sender may die
+    with bench.store.for_all("test") as work:
+        work.outbox.note_sent([order_id])
+    assert due(bench) == SILENT_S
+    bench.pass_time(40)
+    assert due(bench) == SILENT_S - 40
+    with bench.store.for_all("test") as work:
+        work.outbox.begin(order_id)
+        work.outbox.rest(order_id, after_s=5_000, window=0)
+    assert due(bench) == 5_000
+    with bench.store.for_all("test") as work:
+        work.outbox.finish(order_id)
+    assert due(bench) is None
+
+
+def queued(bench: Bench) -> None:
+    bench.node()
+
+
+def claimed(bench: Bench) -> None:
+    _, node_id = bench.node()
+    bench.claim(node_id)
+
+
+def quarantined(bench: Bench) -> None:
+    _, node_id = bench.node()
+    claim = bench.claim(node_id)
+    with bench.store.for_all("test") as work:
+        work.nodes.quarantine(claim, {"code": "EMBEDDING_REJECTED"})
+
+
+def without_room(bench: Bench) -> None:
+    _, node_id = bench.node()
+    claim = bench.claim(node_id)
+    with bench.store.for_all("test") as work:
+        work.nodes.skip(claim, {"code": "PROJECT_FULL", "chunks": 1, "vector_bytes": 1})
+
+
+def rebuilding(bench: Bench) -> None:
+    _, index = bench.indexed({"a": TEXT})
+    with bench.store.for_all("test") as work:
+        assert work.indexes.lock(index)
+        work.rebuilds.start(index, replace(SMALL, chunk_size=200), at_once=2)
+
+
+def never_compared(bench: Bench) -> None:
+    bench.project_index(bench.table({"a": TEXT}).project_id)
+
+
+def words_lost(bench: Bench) -> None:
+    index, node_id = bench.node()
+    chunk_set = bench.finish(node_id)
+    with bench.store.for_all("test") as work:
+        work.keywords.put([ChunkTokens(one.id, ["word"]) for one in chunk_set.chunks])
+    bench.delete_words_by_hand(index.generation.id)
+
+
+def put_away(bench: Bench) -> None:
+    table = bench.table({"a": TEXT})
+    _, index = bench.tool(table)
+    for node_id in bench.enumerate(index):
+        bench.finish(node_id)
+    bench.put_away(table)
+
+
+def importing(bench: Bench) -> None:
+    table = bench.table({})
+    with bench.store.for_all("test") as work:
+        upload = work.uploads.add(NewUpload(table.project_id, table.id, "json", size=1))
+        work.uploads.save(replace(upload, state="importing"))
+
+
+def deleted_by_hand(bench: Bench) -> None:
+    _, node_id = bench.node()
+    bench.finish(node_id)
+    bench.delete_by_hand(node_id)
+
+
+@pytest.mark.parametrize(
+    "happened",
+    [
+        queued,
+        claimed,
+        quarantined,
+        without_room,
+        rebuilding,
+        never_compared,
+        words_lost,
+        put_away,
+        importing,
+        deleted_by_hand,
+    ],
+)
+def test_what_waits_or_is_under_way_is_due_at_once(
+    bench: Bench, happened: Callable[[Bench], None]
+) -> None:
+    assert due(bench) is None
+    happened(bench)
+    assert due(bench) == 0
+
+
+def test_a_string_that_is_skipped_for_its_size_waits_for_nothing(bench: Bench) -> None:
+    _, node_id = bench.node()
+    claim = bench.claim(node_id)
+    with bench.store.for_all("test") as work:
+        work.nodes.skip(claim, {"code": "NODE_TOO_LARGE"})
+    assert due(bench) is None
+
+
+def test_a_vector_row_is_due_for_its_first_delete_and_after_the_grace(bench: Bench) -> None:
+    table = bench.table({"a": TEXT})
+    _, index = bench.tool(table)
+    [node_id] = bench.enumerate(index)
+    bench.finish(node_id)
+    bench.change(table, {})
+    bench.compare(index, table)
+    bench.lose_orders()
+    assert due(bench) == 0
+    stones = bench.tombstones(older_than_s=GRACE_S)
+    with bench.store.for_all("test") as work:
+        work.deletions.note_deleted(stones, older_than_s=GRACE_S)
+    assert due(bench) == GRACE_S
+    bench.pass_time(GRACE_S + 10)
+    assert due(bench) == 0
+
+
+def test_generations_are_due_when_their_time_is_over(bench: Bench) -> None:
+    _, index = bench.indexed({})
+    with bench.store.for_all("test") as work:
+        assert work.indexes.lock(index)
+        building = work.rebuilds.start(index, SMALL, at_once=2)
+        work.comparisons.note_compared(building, index.table_id or 0, 1, [""], [0])
+        work.rebuilds.switch(building)
+    assert due(bench) == KEEP_S
+    bench.pass_time(KEEP_S + 10)
+    with bench.store.for_all("test") as work:
+        assert work.rebuilds.retire_previous(index.id, older_than_s=KEEP_S)
+    assert due(bench) == GRACE_S
+
+
+def test_a_row_that_could_not_be_removed_is_due_when_it_is_tried_again(bench: Bench) -> None:
+    table = bench.table({})
+    bench.delete(table)
+    assert due(bench) == 0
+    with bench.store.for_all("test") as work:
+        work.removals.put_off(Removal("table", table.id), retry_in_s=3_600)
+    assert due(bench) == 3_600
+
+
+def test_a_history_is_due_when_something_of_it_may_have_to_leave(bench: Bench) -> None:
+    table = bench.table({"a": 1})
+    assert due(bench) is None
+    with bench.store.for_all("test") as work:
+        work.versions.erase(table)
+    assert due(bench) == 0
+    with bench.store.for_all("test") as work:
+        for history in work.histories.due(limit=9):
+            assert work.histories.prune(history, limit=9).is_done
+    assert due(bench) is None
+
+
+def test_a_deleted_project_is_due_until_it_is_gone(bench: Bench) -> None:
+    project = bench.project()
+    with bench.store.for_all("test") as work:
+        work.projects.mark_deleted(project.id)
+    assert due(bench) == 0
+    with bench.store.for_all("test") as work:
+        work.removals.put_off(Removal("project", project.id), retry_in_s=600)
+    assert due(bench) == 600
+
+
+def test_a_plan_is_due_when_it_expires_falls_silent_or_outlives_its_texts(bench: Bench) -> None:
+    def save(plan: Plan, **changes: object) -> None:
+        with bench.store.for_all("test") as work:
+            work.plans.save(replace(plan, **changes))  # type: ignore[arg-type]
+
+    new = NewPlan(bench.project().id, None, ReplaceScope(), b"", "", lifetime_s=600, actor=None)
+    with bench.store.for_all("test") as work:
+        plan = work.plans.add(new)
+    assert plan is not None
+    assert due(bench) == SILENT_S
+    save(plan, state="ready")
+    assert due(bench) == 600
+    save(plan, state="executing")
+    bench.pass_time(70)
+    assert due(bench) == SILENT_S - 70
+    save(plan, state="expired")
+    assert due(bench) == 530 + TEXTS_OUTLIVE_S
+    with bench.store.for_all("test") as work:
+        now = work.plans.lock(plan.id)
+    assert now is not None
+    save(plan, state="done", undo_until=now.created_at + timedelta(days=30))
+    assert due(bench) == 30 * 86_400 - 70
+    with bench.store.for_all("test") as work:
+        work.plans.forget_texts(plan.id)
+    assert due(bench) == PLAN_KEPT_S - 70
+    bench.pass_time(PLAN_KEPT_S)
+    with bench.store.for_all("test") as work:
+        undo = work.plans.add(replace(new, undoes=plan.id))
+        assert undo is not None
+        work.plans.save(replace(undo, state="done"))
+        work.plans.forget_texts(undo.id)
+    assert due(bench) == PLAN_KEPT_S  # until then the plan that it undid stays

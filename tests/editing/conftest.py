@@ -1,0 +1,31 @@
+"""Search and replace over both stores."""
+
+from __future__ import annotations
+
+import pytest
+
+from testing.in_memory.clock import ManualClock
+from testing.in_memory.store import MemoryStore
+from tests.contract.store.bench import PostgresBench
+from tests.editing.replacing import Desk
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """A clock that is moved by hand."""
+    return ManualClock()
+
+
+@pytest.fixture
+def memory(clock: ManualClock) -> Desk:
+    """An empty project in the model store."""
+    return Desk(MemoryStore(clock), clock)
+
+
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.stack)])
+def desk(request: pytest.FixtureRequest, clock: ManualClock) -> Desk:
+    """An empty project in an empty store."""
+    if request.param == "memory":
+        made: Desk = request.getfixturevalue("memory")
+        return made
+    return Desk(PostgresBench(request.getfixturevalue("module_database")).store, clock)

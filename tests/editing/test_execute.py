@@ -1,0 +1,265 @@
+"""Executing plans: what was shown, nothing else, and nothing twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from context_search.catalog.rules.versions import HistoryLimits
+from context_search.core.errors import (
+    ContextSearchError,
+    DigestMismatchError,
+    InvalidInputError,
+    NotFoundError,
+    PlanExpiredError,
+    PlanNotReadyError,
+    PlanUsedError,
+    ReplaceBusyError,
+)
+from context_search_editing.preview import AskedReplacement
+from context_search_editing.rules.plans import Choice, Plan
+from context_search_editing.rules.replacing import ReplaceRequest
+from testing.in_memory.clock import ManualClock
+from tests.editing.replacing import SKIP, STORY, WAREHOUSE, Desk
+
+
+@pytest.fixture
+def desk(memory: Desk) -> Desk:
+    return memory
+
+
+def test_seven_places_in_three_documents_are_shown_and_done(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = desk.preview()
+    assert (plan.counts.tables, plan.counts.matches) == (3, 7)
+    executed = desk.execute(plan)
+    assert (executed.plan.state, executed.done_count, executed.replayed) == ("done", 7, False)
+    after = [desk.text(table) for table in tables]
+    assert after == [text.replace("废弃仓库", "荒废工厂") for text in before]
+    assert [row.replaced for row in executed.tables] == [2, 2, 3]
+    assert desk.rows(plan) == list(executed.tables)
+    for table, text in zip(tables, before, strict=True):
+        live, past = desk.versions(table)
+        assert (live.cause, live.plan_id, live.actor) == ("replace", plan.id, "key:7")
+        assert live.request_id == "executed"
+        assert desk.version(table, past.revision) == text
+
+
+def test_a_name_is_replaced_and_another_name_that_holds_it_is_not(desk: Desk) -> None:
+    [table] = desk.make({"text": "林小雨来了。林小雨说：雨停了。", "林小雨": "林小雨林"})
+    desk.execute(desk.preview(ReplaceRequest("林小雨", "林小溪")))
+    assert json.loads(desk.text(table)) == {
+        "text": "林小溪来了。林小溪说：雨停了。",
+        "林小雨": "林小溪林",
+    }
+
+
+def test_the_chosen_matches_are_replaced_and_no_other(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.preview()
+    executed = desk.execute(
+        plan, Choice(leave=frozenset({1, 7}), leave_tables=frozenset({tables[1].id}))
+    )
+    assert [row.replaced for row in executed.tables] == [1, 0, 2]
+    first, second, third = (json.loads(desk.text(table)) for table in tables)
+    assert first["text"] == "林小雨站在废弃仓库前。荒废工厂的门开着。"
+    assert second == STORY[1]
+    assert third["text"] == "她离开荒废工厂，又回到荒废工厂，最后还是废弃仓库。"
+
+
+def test_only_some_matches_are_replaced(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    executed = desk.execute(desk.preview(), Choice(only=frozenset({2, 3})))
+    assert executed.done_count == 2
+    assert json.loads(desk.text(tables[0]))["text"] == "林小雨站在废弃仓库前。荒废工厂的门开着。"
+    assert desk.text(tables[2]).count("废弃仓库") == 3
+    assert [table.revision_after for table in executed.tables] == [2, 2, None]
+
+
+def test_the_same_again_is_answered_with_the_first_result(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.preview()
+    first = desk.execute(plan)
+    before = desk.state(tables)
+    again = desk.execute(plan)
+    assert again.replayed
+    assert (again.plan, list(again.tables)) == (desk.plan(plan), list(first.tables))
+    for other in (SKIP, Choice(leave=frozenset({1}))):
+        with pytest.raises(PlanUsedError):
+            desk.execute(plan, other)
+    with pytest.raises(PlanUsedError):
+        desk.execute(replace(plan, digest=bytes(16)))
+    assert desk.state(tables) == before
+
+
+def test_a_plan_ends(desk: Desk, clock: ManualClock) -> None:
+    desk.make(*STORY)
+    plan, cancelled = desk.preview(lifetime_s=60), desk.preview()
+    desk.previews.cancel(desk.principal, cancelled.id)
+    with pytest.raises(PlanExpiredError):
+        desk.execute(cancelled)
+    clock.advance(60)
+    with pytest.raises(PlanExpiredError):
+        desk.execute(plan)
+
+
+def test_a_plan_is_expired_from_its_last_second_on_whoever_reads_it(
+    desk: Desk, clock: ManualClock
+) -> None:
+    desk.make(*STORY)
+    plan, done = desk.preview(lifetime_s=60), desk.preview(lifetime_s=60)
+    desk.execute(done)
+    clock.advance(59)
+    assert desk.previews.read(desk.principal, plan.id).plan.state == "ready"
+    clock.advance(1)
+    assert desk.previews.read(desk.principal, plan.id).plan.state == "expired"
+    page = desk.previews.page(desk.principal, below=None).rows
+    assert [each.state for each in page] == ["done", "expired"]
+
+
+def test_a_plan_of_which_nothing_is_chosen_is_not_used_up(desk: Desk) -> None:
+    first, *others = [table.id for table in desk.make(*STORY)]
+    plan = desk.preview()
+    for choice in (
+        Choice(only=frozenset()),
+        Choice(leave=frozenset(range(1, 8))),
+        Choice(leave_tables=frozenset({first, *others})),
+        Choice(only=frozenset({1, 2}), leave_tables=frozenset({first})),
+        Choice(leave=frozenset({1, 2}), leave_tables=frozenset(others)),
+    ):
+        with pytest.raises(InvalidInputError, match="no match is chosen"):
+            desk.execute(plan, choice)
+    assert desk.execute(plan).done_count == 7
+
+
+def test_a_plan_that_is_executed_may_be_asked_for_when_it_has_expired(
+    desk: Desk, clock: ManualClock
+) -> None:
+    desk.make(*STORY)
+    plan = desk.preview(lifetime_s=60)
+    desk.execute(plan)
+    clock.advance(600)
+    assert desk.execute(plan).replayed
+
+
+def refusals() -> list[tuple[type[ContextSearchError], Callable[[Desk, Plan], object]]]:
+    return [
+        (DigestMismatchError, lambda desk, plan: desk.execute(replace(plan, digest=bytes(16)))),
+        (NotFoundError, lambda desk, plan: desk.execute(replace(plan, id=plan.id + 1))),
+        (NotFoundError, lambda desk, plan: desk.execute(plan, principal=desk.agent())),
+        (InvalidInputError, lambda desk, plan: desk.execute(plan, Choice(leave=frozenset({8})))),
+        (InvalidInputError, lambda desk, plan: desk.execute(plan, Choice(only=frozenset({0})))),
+        (
+            InvalidInputError,
+            lambda desk, plan: desk.execute(plan, Choice(leave_tables=frozenset({0}))),
+        ),
+    ]
+
+
+@pytest.mark.parametrize(("error", "ask"), refusals())
+def test_what_is_refused_changes_nothing(
+    desk: Desk, error: type[ContextSearchError], ask: Callable[[Desk, Plan], object]
+) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.preview()
+    before = desk.state(tables)
+    with pytest.raises(error):
+        ask(desk, plan)
+    assert desk.state(tables) == before
+    assert desk.plan(plan) == plan
+
+
+def test_a_preview_that_goes_on_is_not_executed(desk: Desk) -> None:
+    desk.make(*STORY)
+    plan = desk.preview()
+    with desk.store.for_all("test") as work:
+        work.plans.save(replace(plan, state="previewing"))
+    with pytest.raises(PlanNotReadyError):
+        desk.execute(plan)
+
+
+def test_one_plan_of_a_project_is_executed_at_a_time(desk: Desk) -> None:
+    desk.make(*STORY)
+    first, second = desk.as_large(desk.preview()), desk.preview()
+    assert desk.execute(first).plan.state == "executing"
+    with pytest.raises(ReplaceBusyError):
+        desk.execute(second)
+    other = Desk(desk.store, desk.clock)
+    other.make(*STORY)
+    assert other.execute(other.preview()).done_count == 7
+
+
+def test_without_history_nothing_is_recorded_and_nothing_refused(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    desk.keep(HistoryLimits(keep_count=0))
+    plan = desk.preview()
+    assert desk.execute(plan).done_count == 7
+    undone = desk.undo(desk.plan(plan))
+    assert undone.done_count == 7
+    assert [json.loads(desk.text(table)) for table in tables] == [
+        json.loads(json.dumps(each)) for each in STORY
+    ]
+
+
+def test_the_digest_of_a_plan_that_differs_in_anything_is_refused(desk: Desk) -> None:
+    tables = desk.make(["x y"], ["x"])
+    asked = ReplaceRequest("x", "z")
+    plan = desk.preview(asked)
+    others = [
+        desk.preview(replace(asked, **change))  # type: ignore[arg-type]
+        for change in [
+            {"replace_with": "Z"},
+            {"find": "x "},
+            {"case_sensitive": False},
+            {"whole_word": True},
+            {"regex": True},
+            {"whole_characters": False},
+        ]
+    ]
+    others.append(desk.preview(asked, tables=(tables[0].id,)))
+    desk.put(tables[0], ["x Y"])
+    others.append(desk.preview(asked))
+    for other in others:
+        with pytest.raises(DigestMismatchError):
+            desk.execute(replace(plan, digest=other.digest))
+
+
+def test_agents_reach_the_plans_of_their_instance(desk: Desk) -> None:
+    [table] = desk.make({"a": "x", "ab": "x"})
+    agent, other = desk.agent(table, scope="/a"), desk.agent(table, scope="/a")
+    plan = desk.preview_by(agent, ReplaceRequest("x", "y")).plan
+    assert plan.counts.matches == 1
+    with pytest.raises(NotFoundError):
+        desk.execute(plan, principal=other)
+    assert json.loads(desk.text(table)) == {"a": "x", "ab": "x"}
+    assert desk.execute(plan, principal=agent).done_count == 1
+    assert json.loads(desk.text(table)) == {"a": "y", "ab": "x"}
+    assert desk.versions(table)[0].actor == f"mcp:{agent.mcp_id}"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        WAREHOUSE,
+        ReplaceRequest("HERO", "x", case_sensitive=False),
+        ReplaceRequest("[cbh]at", "dog", regex=True, whole_word=True),
+        ReplaceRequest(r"(\w)(\d)", "${2}$1", regex=True),
+        ReplaceRequest("$3.50", "$4"),
+    ],
+)
+def test_any_kind_of_request_is_executed_as_shown(desk: Desk, request_: ReplaceRequest) -> None:
+    text = "废弃仓库 hero Hero cat bat hat scatter a1 b2 costs $3.50, 废弃仓库"
+    [table] = desk.make({"a": text})
+    plan = desk.preview(request_)
+    shown = desk.previews.start(desk.principal, AskedReplacement(request_)).matches
+    executed = desk.execute(plan)
+    assert executed.done_count == plan.counts.matches == len(shown) > 0
+    expected = text
+    for match in reversed(shown):
+        edit = match.edit
+        expected = expected[: edit.start] + edit.becomes + expected[edit.end :]
+    assert json.loads(desk.text(table)) == {"a": expected}

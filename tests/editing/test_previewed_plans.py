@@ -1,0 +1,72 @@
+"""Whose the plans of previews are, and how they are listed and cancelled."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_search.core.callers import McpKey
+from context_search.core.errors import ConflictError, NotFoundError
+from context_search_editing.preview import PreviewLimits
+from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE, asked_for
+from tests.editing.replacing import Desk
+
+
+def test_an_agent_has_the_plans_of_its_instance(desk: Desk) -> None:
+    desk.make(*NOVEL)
+    agent, other = McpKey(desk.principal.project_id, 3), McpKey(desk.principal.project_id, 4)
+    places = tuple((table, "") for table in desk.documents())
+    plan = desk.previews.start(agent, asked_for(WAREHOUSE, places=places, mcp_id=3)).plan
+    assert plan.previewed_by == "mcp:3"
+    assert desk.previews.read(agent, plan.id).plan.id == plan.id
+    assert desk.read(plan.id).mcp_id == 3
+    of_project = desk.start(WAREHOUSE).plan
+    for caller, foreign in ((other, plan), (agent, of_project)):
+        with pytest.raises(NotFoundError):
+            desk.previews.read(caller, foreign.id)
+        with pytest.raises(NotFoundError):
+            desk.matches.page(caller, foreign.id)
+        with pytest.raises(NotFoundError):
+            desk.previews.cancel(caller, foreign.id)
+    assert [p.id for p in desk.previews.page(agent, below=None).rows] == [plan.id]
+
+
+def test_a_foreign_plan_is_not_there(desk: Desk) -> None:
+    plan = desk.start("x").plan
+    stranger = Desk(desk.store, desk.clock).principal
+    for ask in (desk.previews.read, desk.matches.page, desk.previews.cancel):
+        with pytest.raises(NotFoundError):
+            ask(stranger, plan.id)
+    assert desk.previews.page(stranger, below=None).rows == []
+
+
+def test_a_cancelled_plan_keeps_no_text(desk: Desk) -> None:
+    desk.make(*NOVEL)
+    plan = desk.start(WAREHOUSE, FACTORY).plan
+    desk.previews.cancel(desk.principal, plan.id)
+    desk.previews.cancel(desk.principal, plan.id)
+    cancelled = desk.read(plan.id)
+    assert (cancelled.state, cancelled.request) == ("cancelled", None)
+    assert (cancelled.counts, cancelled.request_hmac) == (plan.counts, plan.request_hmac)
+    assert desk.strings(plan.id) == []
+
+
+def test_a_preview_that_is_cancelled_ends(desk: Desk) -> None:
+    desk.make(*NOVEL)
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start(WAREHOUSE).plan
+    desk.previews.cancel(desk.principal, plan.id)
+    assert desk.previews.run(plan.id) == "nothing_to_do"
+    assert desk.read(plan.id).state == "cancelled"
+
+
+def test_a_plan_that_is_executed_cannot_be_cancelled(desk: Desk) -> None:
+    plan = desk.start("x").plan
+    with desk.store.for_all("test") as work:
+        assert work.plans.begin(plan)
+    with pytest.raises(ConflictError):
+        desk.previews.cancel(desk.principal, plan.id)
+
+
+def test_plans_come_in_pages(desk: Desk) -> None:
+    made = [desk.start("x").plan.id for _ in range(3)]
+    page = desk.previews.page(desk.principal, below=made[2])
+    assert [plan.id for plan in page.rows] == [made[1], made[0]]

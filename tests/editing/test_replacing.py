@@ -1,0 +1,295 @@
+"""What a request does to one string, against a matcher that goes place by place."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_search.core.errors import ReplaceTooLargeError, TooManyMatchesError
+from context_search_editing.rules import replacing
+from context_search_editing.rules.batches import BATCH_CHARS, batches
+from context_search_editing.rules.edits import Edit, LeftOut, StringEdits, apply_edits
+from context_search_editing.rules.pattern_matches import PatternMatches
+from context_search_editing.rules.replacing import (
+    Allowance,
+    LiteralReplacer,
+    PatternReplacer,
+    ReplaceRequest,
+)
+from context_search_editing.rules.template import Template
+from tests.editing.brute_force import TEXTS, brute_force, random_case
+from tests.profile import THOROUGH
+
+ALLOWANCE = Allowance()
+
+
+def replaced(text: str, find: str, replace_with: str = "×", **options: bool) -> str:
+    request = ReplaceRequest(find, replace_with, **options)
+    return apply_edits(text, LiteralReplacer(request).edits_of(text, ALLOWANCE).edits)
+
+
+def compare(cases: int, seed: int) -> Iterator[int]:
+    """Compares random cases with brute force, and yields how many edits each has."""
+    random = Random(seed)
+    for _ in range(cases):
+        text, request = random_case(random)
+        edits = LiteralReplacer(request).edits_of(text, ALLOWANCE)
+        assert edits == brute_force(text, request), (text, request)
+        yield len(edits.edits)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_literal_is_found_where_brute_force_finds_it(seed: int) -> None:
+    found = list(compare(1_000, seed))
+    assert sum(map(bool, found)) > 300
+
+
+@pytest.mark.slow
+@pytest.mark.sampled
+@pytest.mark.parametrize("seed", range(10, 20 if THOROUGH else 13))
+def test_a_literal_is_found_where_brute_force_finds_it_in_many_cases(seed: int) -> None:
+    found = list(compare(10_000, seed))
+    assert sum(map(bool, found)) > 3_000
+
+
+@given(
+    st.lists(st.sampled_from(TEXTS), max_size=20).map("".join),
+    st.builds(
+        ReplaceRequest,
+        find=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=3).map("".join),
+        replace_with=st.sampled_from(["", "y", "$0"]),
+        case_sensitive=st.booleans(),
+        whole_word=st.booleans(),
+    ),
+)
+def test_a_literal_is_found_where_brute_force_finds_it_whatever_it_is(
+    text: str, request: ReplaceRequest
+) -> None:
+    assert LiteralReplacer(request).edits_of(text, ALLOWANCE) == brute_force(text, request)
+
+
+@pytest.mark.parametrize(
+    ("text", "find", "expected"),
+    [
+        ("caf\u00e9 cafe\u0301", "caf\u00e9", "× ×"),
+        ("caf\u00e9 cafe\u0301", "cafe\u0301", "× ×"),
+        ("cafe\u0301", "cafe", "cafe\u0301"),
+        ("Ａ１ A1", "A1", "Ａ１ ×"),  # no NFKC
+        ("ﬁ fi", "fi", "ﬁ ×"),
+        ("马 馬", "马", "× 馬"),
+        ("İ i I ı", "i", "İ × I ı"),
+        ("aaaa", "aa", "××"),
+        ("aaa", "aa", "×a"),
+        ("abab", "abab", "×"),
+        ("x\r\ny", "\n", "x\r×y"),
+        ("x\r\ny", "\r", "x×\ny"),
+        ("👩\u200d👧 👩", "👩", "👩\u200d👧 ×"),
+        ("🇩🇪🇩🇪", "🇪🇩", "🇩🇪🇩🇪"),
+        ("It is $3.50 or $3,50", "$3.50", "It is × or $3,50"),
+        ("a.c abc", "a.c", "× abc"),
+        ("", "a", ""),
+        ("废弃仓库，废弃仓库！", "废弃仓库", "×，×！"),
+    ],
+)
+def test_an_exact_literal(text: str, find: str, expected: str) -> None:
+    assert replaced(text, find) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "find", "expected"),
+    [
+        ("Warehouse WAREHOUSE", "warehouse", "× ×"),
+        ("İ i I ı", "i", "İ × × ı"),
+        ("İ i I ı", "İ", "× i I ı"),
+        ("İ i I ı", "ı", "İ i I ×"),
+        ("ß ẞ ss SS", "ß", "× × ss SS"),
+        ("ß ẞ ss SS", "ss", "ß ẞ × ×"),
+        ("ΣΟΦΟΣ σοφος σοφοσ", "σοφος", "× × ×"),
+        ("\u212a k K", "K", "× × ×"),
+        ("\u212b å", "Å", "× ×"),
+        ("İİ Straße", "STRAßE", "İİ ×"),
+        ("CAFE\u0301", "caf\u00e9", "×"),
+    ],
+)
+def test_a_literal_without_case(text: str, find: str, expected: str) -> None:
+    assert replaced(text, find, case_sensitive=False) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "find", "expected"),
+    [
+        ("サーバー", "サーバ", "サーバー"),
+        ("サーバ と", "サーバ", "× と"),
+        ("한국은", "한국", "한국은"),
+        ("한국 은", "한국", "× 은"),
+        ("林小雨", "林", "×小雨"),
+        ("林小雨和林小溪", "林小雨", "×和林小溪"),
+        ("iPhone手机", "iPhone", "×手机"),
+        ("C++11", "C++", "×11"),
+        ("C++", "C", "×++"),
+        ("cat scatter concat cat.", "cat", "× scatter concat ×."),
+        ("snake_case case", "case", "snake_case ×"),
+        ("aa a a a", "a a", "aa × a"),
+        ("らーめん", "ら", "×ーめん"),
+        ("ภาษาไทย", "ไทย", "ภาษา×"),
+        ("e\u0301a", "a", "e\u0301a"),
+        ("naïve nai\u0308ve", "na", "naïve nai\u0308ve"),
+        ("ab ab ab ab a", "ab ab a", "ab ab ×"),
+    ],
+)
+def test_a_whole_word(text: str, find: str, expected: str) -> None:
+    assert replaced(text, find, whole_word=True) == expected
+
+
+def test_lone_marks_go_when_characters_need_not_be_whole() -> None:
+    assert replaced("cafe\u0301", "\u0301", "", whole_characters=False) == "cafe"
+    assert replaced("cafe\u0301", "\u0301", "") == "cafe\u0301"
+
+
+def test_places_that_stay_are_counted() -> None:
+    request = ReplaceRequest("e", "E")
+    edits = LiteralReplacer(request).edits_of("e e\u0301 e", ALLOWANCE)
+    assert edits == StringEdits((Edit(0, "e", "E"), Edit(5, "e", "E")), LeftOut(inside_character=1))
+    same = LiteralReplacer(ReplaceRequest("É", "é", case_sensitive=False)).edits_of(
+        "éÉé", ALLOWANCE
+    )
+    assert same == StringEdits((Edit(1, "É", "é"),), LeftOut(already_equal=2))
+
+
+def test_what_was_replaced_by_something_else_is_not_found_again() -> None:
+    text = "one two one"
+    once = replaced(text, "one", "1")
+    again = LiteralReplacer(ReplaceRequest("one", "1")).edits_of(once, ALLOWANCE)
+    assert again == StringEdits()
+
+
+def test_strings_are_searched_together_as_each_by_itself() -> None:
+    random = Random(5)
+    for _ in range(300):
+        text, request = random_case(random)
+        others = [random_case(random)[0] for _ in range(random.randint(0, 4))]
+        texts = [*others, text, "", "x" * random.choice([0, BATCH_CHARS]), text]
+        replacer = LiteralReplacer(request)
+        together = list(replacer.edits_in(texts, ALLOWANCE))
+        assert together == [replacer.edits_of(each, ALLOWANCE) for each in texts]
+
+
+def test_the_seeds_own_story_has_three_documents_and_seven_places() -> None:
+    documents = [
+        ["他走进了废弃仓库，满地灰尘。", "废弃仓库的门开着，废弃仓库里没有人。"],
+        ["第二章", "从废弃仓库到废弃仓库。"],
+        ["废弃仓库", "他想起废弃仓库。", "仓库"],
+    ]
+    replacer = LiteralReplacer(ReplaceRequest("废弃仓库", "荒废工厂"))
+    counts = [
+        [len(edits.edits) for edits in replacer.edits_in(strings, ALLOWANCE)]
+        for strings in documents
+    ]
+    assert counts == [[1, 2], [0, 2], [1, 1, 0]]
+
+
+def test_strings_share_what_a_plan_may_hold() -> None:
+    replacer = LiteralReplacer(ReplaceRequest("a", "b"))
+    edited = replacer.edits_in(["aa", "", "aaa", "a"], Allowance(matches=5))
+    assert [len(next(edited).edits) for _ in range(3)] == [2, 0, 3]
+    with pytest.raises(TooManyMatchesError):
+        next(edited)
+    pattern = PatternReplacer(
+        ReplaceRequest("a", "b", regex=True), Template.read("b", groups=0, names={})
+    )
+    found = [matches((0, 1)), matches(), matches((0, 1), (1, 2))]
+    edited = pattern.edits_in(["a", "x", "aa"], found, Allowance(matches=2))
+    assert [len(next(edited).edits) for _ in range(2)] == [1, 0]
+    with pytest.raises(TooManyMatchesError):
+        next(edited)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ([], []),
+        ([0], [1]),
+        ([0, 0, 0], [3]),
+        ([BATCH_CHARS, 0], [2]),
+        ([1, BATCH_CHARS, 1], [1, 1, 1]),
+        ([BATCH_CHARS * 3, 1, 1], [1, 2]),
+    ],
+)
+def test_short_texts_make_batches(lengths: list[int], expected: list[int]) -> None:
+    texts = ["x" * length for length in lengths]
+    assert [len(batch) for batch in batches(texts)] == expected
+    assert [text for batch in batches(texts) for text in batch] == texts
+
+
+def test_a_plan_holds_as_many_matches_as_it_may() -> None:
+    replacer = LiteralReplacer(ReplaceRequest("a", "b"))
+    allowance = Allowance(matches=5)
+    allowance = allowance.less(replacer.edits_of("aaa", allowance))
+    assert allowance.matches == 2
+    assert len(replacer.edits_of("aa", allowance).edits) == 2
+    with pytest.raises(TooManyMatchesError):
+        replacer.edits_of("aaa", allowance)
+
+
+def test_a_plan_grows_as_much_as_it_may() -> None:
+    replacer = LiteralReplacer(ReplaceRequest("a", "12345"))
+    allowance = Allowance(growth=10)
+    allowance = allowance.less(replacer.edits_of("aa", allowance))
+    assert allowance.growth == 2
+    with pytest.raises(ReplaceTooLargeError):
+        replacer.edits_of("a", allowance)
+    shorter = LiteralReplacer(ReplaceRequest("long", "x"))
+    assert allowance.less(shorter.edits_of("long long", allowance)) == Allowance(
+        allowance.matches - 2, 2
+    )
+
+
+@pytest.mark.slow
+def test_a_string_in_which_nearly_everything_stays_is_refused() -> None:
+    text = "a\u0301" * (replacing.MAX_LEFT_OUT // 100)
+    replacer = LiteralReplacer(ReplaceRequest("a", "b"))
+    assert replacer.edits_of(text, ALLOWANCE).left_out.inside_character == len(text) // 2
+    same = LiteralReplacer(ReplaceRequest("a", "a"))
+    with pytest.raises(TooManyMatchesError, match=r"over 1,000,000 places"):
+        same.edits_of("a" * (replacing.MAX_LEFT_OUT + 1), ALLOWANCE)
+
+
+def matches(*spans: tuple[int, ...], empty: int = 0, too_slow: bool = False) -> PatternMatches:
+    width = len(spans[0]) if spans else 2
+    return PatternMatches(array("i", sum(spans, ())), width, empty, too_slow)
+
+
+def test_matches_of_a_pattern_become_edits() -> None:
+    template = Template.read("[$1]", groups=1, names={})
+    replacer = PatternReplacer(ReplaceRequest("(.)x", "[$1]", regex=True), template)
+    edits = replacer.edits_of("ax é bx", matches((0, 2, 0, 1), (5, 7, 5, 6), empty=3), ALLOWANCE)
+    assert edits == StringEdits((Edit(0, "ax", "[a]"), Edit(5, "bx", "[b]")), LeftOut(empty=3))
+
+
+def test_a_match_that_is_no_word_or_no_whole_character_is_left_out() -> None:
+    request = ReplaceRequest("[ae]", "x", regex=True, whole_word=True)
+    replacer = PatternReplacer(request, Template.read("x", groups=0, names={}))
+    edits = replacer.edits_of("ab a e\u0301", matches((0, 1), (3, 4), (5, 6)), ALLOWANCE)
+    assert edits == StringEdits((Edit(3, "a", "x"),), LeftOut())
+    anywhere = PatternReplacer(ReplaceRequest("e", "x", regex=True), replacer._template)
+    assert anywhere.edits_of("e\u0301", matches((0, 1)), ALLOWANCE).left_out == LeftOut(1)
+
+
+def test_a_text_that_took_too_long_is_counted() -> None:
+    replacer = PatternReplacer(
+        ReplaceRequest("x", "y", regex=True), Template.read("y", groups=0, names={})
+    )
+    assert replacer.edits_of("x", matches(too_slow=True), ALLOWANCE).left_out == LeftOut(too_slow=1)
+
+
+def test_a_replacement_is_not_made_when_it_would_be_too_long() -> None:
+    template = Template.read("$0" * 5_000, groups=0, names={})
+    replacer = PatternReplacer(ReplaceRequest("(?s).*", "$0…", regex=True), template)
+    text = "x" * 50_000_000
+    with pytest.raises(ReplaceTooLargeError):
+        replacer.edits_of(text, matches((0, len(text))), ALLOWANCE)

@@ -1,0 +1,185 @@
+"""Somebody saves while a plan is executed or undone, between any two of its transactions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from context_search.core.errors import ReplaceStaleError
+from context_search.integrations.ports import Deadline
+from context_search_editing.execute import ExecutedPlan
+from context_search_editing.rules.plans import Choice, OnConflict
+from context_search_editing.rules.replacing import ReplaceRequest
+from testing.in_memory.clock import ManualClock
+from testing.in_memory.store import MemoryStore
+from tests.editing.novel import TickingClock
+from tests.editing.replacing import ALL, BusyStore, Desk
+
+LETTERS = ReplaceRequest("x", "yy")
+NEVER = 99
+
+
+@pytest.fixture
+def desk(memory: Desk) -> Desk:
+    return memory
+
+
+def transactions_of(run: Callable[[Desk], object], desk: Desk) -> int:
+    """How many transactions something takes."""
+    counting = desk.while_somebody(NEVER, lambda: None)
+    run(counting)
+    assert isinstance(counting.store, BusyStore)
+    return counting.store.begun
+
+
+def transactions_of_execute() -> int:
+    clock = ManualClock()
+    desk = Desk(MemoryStore(clock), clock)
+    desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.preview(LETTERS)
+    return transactions_of(lambda counting: counting.execute(plan), desk)
+
+
+EXECUTE = range(1, transactions_of_execute() + 2)
+
+
+@pytest.mark.parametrize("at", EXECUTE)
+def test_what_is_saved_beside_a_shown_string_is_not_lost(desk: Desk, at: int) -> None:
+    tables = desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.preview(LETTERS)
+    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/b"))
+    assert save.execute(plan).done_count == 2
+    assert isinstance(save.store, BusyStore)
+    is_saved = save.store.begun >= at
+    assert json.loads(desk.text(tables[0])) == {"a": "yy", "b": "mine" if is_saved else "o"}
+    assert json.loads(desk.text(tables[1])) == ["yy"]
+
+
+@pytest.mark.parametrize("at", EXECUTE)
+def test_what_is_saved_in_a_shown_string_stops_all_of_it(desk: Desk, at: int) -> None:
+    tables = desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.preview(LETTERS)
+    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine x", "/a"))
+    if at == EXECUTE[-1]:
+        assert save.execute(plan).done_count == 2
+        return
+    with pytest.raises(ReplaceStaleError):
+        save.execute(plan)
+    assert json.loads(desk.text(tables[0])) == {"a": "mine x", "b": "o"}
+    assert json.loads(desk.text(tables[1])) == ["x"]
+    assert desk.plan(plan).state == "ready"
+
+
+@pytest.mark.parametrize("is_undone", [False, True])
+@pytest.mark.parametrize("on_conflict", ["abort", "skip"])
+def test_documents_that_grew_are_read_again_in_as_much_memory_as_before(
+    desk: Desk, on_conflict: OnConflict, *, is_undone: bool
+) -> None:
+    tables = desk.make(*({"a": "x"} for _ in range(4)))
+    plan = desk.preview(LETTERS)
+    if is_undone:
+        plan = desk.execute(plan).plan
+
+    def grow() -> None:
+        for table in tables[:3]:
+            desk.put(table, "o" * 400, "/b")
+
+    # A look at the plan, then at each of four documents: before the sixth all of it is computed.
+    busy = replace(desk.while_somebody(6, grow), held_chars=1_000)
+    busy.__dict__["principal"] = desk.principal
+
+    def act() -> ExecutedPlan:
+        if is_undone:
+            return busy.undo(plan, on_conflict)
+        return busy.execute(plan, Choice(on_conflict=on_conflict))
+
+    was, becomes = ("yy", "x") if is_undone else ("x", "yy")
+    if on_conflict == "skip":
+        assert [table.reason for table in act().tables] == [None, None, "TOO_LARGE", None]
+        written = [becomes, becomes, was, becomes]
+    else:
+        with pytest.raises(ReplaceStaleError) as refused:
+            act()
+        changed = refused.value.members["changed"]
+        assert isinstance(changed, list)
+        told = [(each["table_id"], each["reason"]) for each in changed]
+        assert told == [(tables[2].id, "TOO_LARGE")]
+        written = [was] * 4
+    assert [json.loads(desk.text(table))["a"] for table in tables] == written
+
+
+@pytest.mark.parametrize("at", EXECUTE)
+def test_a_document_that_goes_away_stops_all_of_it(desk: Desk, at: int) -> None:
+    tables = desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.preview(LETTERS)
+    save = desk.while_somebody(at, lambda: desk.tables.delete(desk.principal, tables[0].id))
+    if at == EXECUTE[-1]:
+        assert save.execute(plan).done_count == 2
+        return
+    with pytest.raises(ReplaceStaleError):
+        save.execute(plan)
+    assert json.loads(desk.text(tables[1])) == ["x"]
+
+
+@pytest.mark.parametrize("at", range(1, 16))
+def test_a_worker_loses_nothing_that_is_saved_meanwhile(desk: Desk, at: int) -> None:
+    tables = desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.as_large(desk.preview(LETTERS))
+    desk.execute(plan, ALL)
+    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/b"))
+    assert save.carry_out(plan) == "done"
+    assert isinstance(save.store, BusyStore)
+    is_saved = save.store.begun >= at
+    assert json.loads(desk.text(tables[0])) == {"a": "yy", "b": "mine" if is_saved else "o"}
+    assert json.loads(desk.text(tables[1])) == ["yy"]
+
+
+@pytest.mark.parametrize("at", range(1, 16))
+def test_a_worker_skips_a_string_that_is_saved_after_the_first_look(desk: Desk, at: int) -> None:
+    tables = desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.as_large(desk.preview(LETTERS))
+    desk.execute(plan, ALL)
+    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/a"))
+    ended = save.carry_out(plan)
+    texts = [json.loads(desk.text(table)) for table in tables]
+    assert (ended, texts, desk.plan(plan).state) in [
+        ("failed", [{"a": "mine", "b": "o"}, ["x"]], "failed"),
+        ("done", [{"a": "mine", "b": "o"}, ["yy"]], "partial"),
+        ("done", [{"a": "mine", "b": "o"}, ["yy"]], "done"),  # when it had been written
+        ("done", [{"a": "yy", "b": "o"}, ["yy"]], "done"),  # nobody saved
+    ]
+
+
+@pytest.mark.parametrize("looks", range(1, 9))
+def test_a_plan_of_which_documents_are_written_does_not_fail(desk: Desk, looks: int) -> None:
+    tables = desk.make(["x"], ["x"], ["x"])
+    plan = desk.as_large(desk.preview(LETTERS))
+    desk.execute(plan, ALL)
+
+    def another_worker_and_somebody() -> None:
+        clock = TickingClock(800 / looks)
+        desk.worker.run(plan.id, Deadline(clock, clock.monotonic() + 870))
+        desk.put(tables[2], ["mine"])
+
+    desk.while_somebody(2, another_worker_and_somebody).carry_out(plan)
+    texts = [json.loads(desk.text(table)) for table in tables]
+    assert texts[2] == ["mine"]
+    if desk.plan(plan).state == "failed":
+        assert texts[:2] == [["x"], ["x"]]
+    else:
+        assert texts[:2] == [["yy"], ["yy"]]
+        desk.undo(desk.plan(plan), "skip")
+
+
+@pytest.mark.parametrize("at", range(1, 12))
+def test_an_undo_loses_nothing_that_is_saved_meanwhile(desk: Desk, at: int) -> None:
+    tables = desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/b"))
+    assert save.undo(plan).done_count == 2
+    assert isinstance(save.store, BusyStore)
+    is_saved = save.store.begun >= at
+    assert json.loads(desk.text(tables[0])) == {"a": "x", "b": "mine" if is_saved else "o"}

@@ -1,0 +1,386 @@
+"""Undo and redo of plans: byte for byte, and never over somebody's words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from context_search.catalog.record_versions import RecordVersions
+from context_search.catalog.rules.versions import HistoryLimits
+from context_search.catalog.versions import ManageVersions
+from context_search.core.errors import (
+    ConflictError,
+    NotFoundError,
+    PlanNotReadyError,
+    PlanUsedError,
+    ReplaceBusyError,
+    ReplaceStaleError,
+    ReplaceTooLargeError,
+    UndoExpiredError,
+)
+from context_search_editing.rewriting import KeptPlace
+from context_search_editing.rules.plans import Choice, OnConflict
+from context_search_editing.rules.replacing import ReplaceRequest
+from testing.in_memory.clock import ManualClock
+from tests.editing.replacing import STORY, WAREHOUSE, Desk
+
+DAY_S = 86_400.0
+LETTERS = ReplaceRequest("x", "yy")
+LONG = "The harbour at night x and the long winter garden. "
+
+
+@pytest.fixture
+def desk(memory: Desk) -> Desk:
+    return memory
+
+
+GROWS = ReplaceRequest("x", "y" * 1_000)
+
+
+@pytest.mark.parametrize("on_conflict", ["abort", "skip"])
+def test_a_worker_undoes_a_document_that_grew_too_large_for_a_request(
+    desk: Desk, on_conflict: OnConflict
+) -> None:
+    request = desk.having(recorder=RecordVersions(5_000))
+    [table] = request.make(["x" * 10])
+    before = desk.text(table)
+    plan = request.execute(request.preview(GROWS)).plan
+    assert request.undo(plan, dry_run=True).done_count == 10
+    undone = request.undo(plan, on_conflict)
+    assert undone.plan.state == "executing"
+    assert desk.carry_out(undone.plan) == "done"
+    assert desk.text(table) == before
+    assert desk.plan(plan).undone_by == undone.plan.id
+
+
+def test_a_dry_run_that_cannot_read_a_document_says_so(desk: Desk) -> None:
+    request = desk.having(recorder=RecordVersions(5_000))
+    [table] = request.make({"text": "x" * 10, "more": ""})
+    plan = request.execute(request.preview(GROWS)).plan
+    desk.put(table, "mine", "/more")
+    with pytest.raises(ReplaceTooLargeError):
+        request.undo(plan, "skip", dry_run=True)
+
+
+@pytest.mark.parametrize("by_worker", [False, True])
+def test_an_undo_that_brings_nothing_back_does_not_use_the_undo_up(
+    desk: Desk, *, by_worker: bool
+) -> None:
+    [table] = desk.make(["x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.put(table, ["mine"])
+    if by_worker:
+        desk.enlarge(plan)
+    undone = desk.undo(plan, "skip").plan
+    if by_worker:
+        assert desk.carry_out(undone) == "failed"
+    failed = desk.plan(undone)
+    assert failed.last_error is not None
+    assert (failed.state, failed.last_error["code"]) == ("failed", "REPLACE_STALE")
+    desk.put(table, ["yy"])
+    again = desk.undo(plan, "skip").plan
+    if by_worker:
+        desk.carry_out(again)
+    assert json.loads(desk.text(table)) == ["x"]
+    assert desk.plan(plan).undone_by == again.id
+
+
+@pytest.mark.parametrize("cancelled", [0, 1, 2])
+def test_a_forgotten_plan_is_forgotten_with_its_undo_and_redo(desk: Desk, cancelled: int) -> None:
+    tables = desk.make(*STORY)
+    first = desk.execute(desk.preview()).plan
+    undone = desk.undo(first).plan
+    plans = [first, undone, desk.undo(undone).plan]
+    desk.previews.cancel(desk.principal, plans[cancelled].id)
+    for plan in plans:
+        with desk.store.for_all("test") as work:
+            assert not any(work.plans.strings(plan.id, table.id) for table in tables)
+        with pytest.raises(UndoExpiredError):
+            desk.undo(plan)
+
+
+def test_an_undo_brings_every_byte_back_and_a_redo_does_it_again(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = desk.execute(desk.preview()).plan
+    after = [desk.text(table) for table in tables]
+    undone = desk.undo(plan)
+    assert (undone.plan.state, undone.plan.undoes) == ("done", plan.id)
+    assert (undone.done_count, undone.kept_count, undone.kept) == (7, 0, [])
+    assert [desk.text(table) for table in tables] == before
+    redone = desk.undo(undone.plan)
+    assert redone.done_count == 7
+    assert [desk.text(table) for table in tables] == after
+    again = desk.undo(redone.plan)
+    assert [desk.text(table) for table in tables] == before
+    causes = [(v.cause, v.plan_id) for v in desk.versions(tables[0])]
+    ids = [again.plan.id, redone.plan.id, undone.plan.id]
+    assert causes == [*[("undo", each) for each in ids], ("replace", plan.id), ("create", None)]
+
+
+def test_a_plan_is_undone_once(desk: Desk) -> None:
+    desk.make(*STORY)
+    plan = desk.execute(desk.preview()).plan
+    undone = desk.undo(plan)
+    with pytest.raises(UndoExpiredError) as told:
+        desk.undo(plan)
+    assert told.value.members == {"undone_by": undone.plan.id}
+    assert told.value.message == (f"plan {plan.id} is undone already, by plan {undone.plan.id}")
+    desk.undo(undone.plan)
+    with pytest.raises(UndoExpiredError):
+        desk.undo(plan)
+
+
+def test_only_what_was_chosen_is_undone(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = desk.execute(desk.preview(), Choice(only=frozenset({2, 6}))).plan
+    assert desk.undo(plan).done_count == 2
+    assert [desk.text(table) for table in tables] == before
+
+
+def test_a_dry_run_counts_and_writes_nothing(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.execute(desk.preview()).plan
+    desk.put(tables[0], "别处", "/text")
+    before = desk.state(tables)
+    counted = desk.undo(plan, dry_run=True)
+    assert (counted.done_count, counted.kept_count) == (5, 2)
+    assert {place.json_pointer for place in counted.kept} == {"/text"}
+    assert desk.state(tables) == before
+    assert desk.plan(plan) == plan
+    done = desk.undo(plan, "skip")
+    assert [(row.replaced, row.kept) for row in done.tables] == [
+        (row.replaced, row.kept) for row in counted.tables
+    ]
+    assert done.kept == counted.kept
+
+
+def test_what_somebody_wrote_stays_and_is_told(desk: Desk) -> None:
+    [table, other] = desk.make({"a": "x", "b": "x"}, ["x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.put(table, "mine", "/a")
+    before = desk.state([table, other])
+    with pytest.raises(ReplaceStaleError) as told:
+        desk.undo(plan)
+    assert told.value.members["changed"] == [
+        {
+            "table_id": table.id,
+            "json_pointer": "/a",
+            "reason": "EDITED_SINCE",
+            "revision": 3,
+        }
+    ]
+    assert desk.state([table, other]) == before
+    assert desk.plan(plan).undone_by is None
+    undone = desk.undo(plan, "skip")
+    assert undone.plan.state == "partial"
+    assert (undone.done_count, undone.kept_count) == (2, 1)
+    assert undone.kept == [KeptPlace(table.id, "/a", 0)]
+    assert json.loads(desk.text(table)) == {"a": "mine", "b": "x"}
+    assert json.loads(desk.text(other)) == ["x"]
+
+
+def test_places_of_a_string_that_was_edited_since_come_back(desk: Desk) -> None:
+    text = "".join(f"{n}: {LONG}" for n in range(9))
+    [table] = desk.make([text])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    edited = text.replace("x", "yy").replace("4: The", "4: My own words about the")
+    desk.put(table, [edited])
+    undone = desk.undo(plan)
+    assert undone.done_count == 9
+    assert json.loads(desk.text(table)) == [edited.replace("yy", "x")]
+
+
+def test_places_are_not_found_without_a_record_of_what_was_left(desk: Desk) -> None:
+    [table] = desk.make([LONG])
+    desk.keep(HistoryLimits(keep_count=0))
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    edited = "New: " + LONG.replace("x", "yy")
+    desk.put(table, [edited])
+    undone = desk.undo(plan, "skip")
+    assert (undone.done_count, undone.kept_count) == (0, 1)
+    assert json.loads(desk.text(table)) == [edited]
+
+
+def test_a_string_that_moved_is_undone_where_it_is(desk: Desk) -> None:
+    [table] = desk.make(["a x", "b x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.put(table, ["new yy", "a yy", "b yy"])
+    assert desk.undo(plan).done_count == 2
+    assert json.loads(desk.text(table)) == ["new yy", "a x", "b x"]
+    redone = desk.undo(desk.plan(replace(plan, id=desk.plan(plan).undone_by or 0)))
+    assert redone.done_count == 2
+    assert json.loads(desk.text(table)) == ["new yy", "a yy", "b yy"]
+
+
+def test_a_place_that_another_string_has_moved_to_is_that_strings(desk: Desk) -> None:
+    [table] = desk.make(["a x", "b x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.put(table, ["new", "a yy"])
+    undone = desk.undo(plan, "skip")
+    assert (undone.done_count, undone.kept_count) == (1, 1)
+    assert undone.kept == [KeptPlace(table.id, "/1", 2)]
+    assert json.loads(desk.text(table)) == ["new", "a x"]
+
+
+def test_a_deleted_document_stays_deleted_and_keeps_its_places(desk: Desk) -> None:
+    [gone, there] = desk.make(["x x"], ["x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.tables.delete(desk.principal, gone.id)
+    with pytest.raises(ReplaceStaleError):
+        desk.undo(plan)
+    undone = desk.undo(plan, "skip")
+    assert [(row.state, row.reason, row.kept) for row in undone.tables] == [
+        ("skipped", "GONE", 2),
+        ("done", None, 0),
+    ]
+    assert json.loads(desk.text(there)) == ["x"]
+
+
+def test_an_undo_has_its_time(desk: Desk, clock: ManualClock) -> None:
+    desk.make(*STORY)
+    desk.keep(HistoryLimits(keep_days=2))
+    plan = desk.execute(desk.preview()).plan
+    clock.advance(2 * DAY_S - 1)
+    assert desk.undo(plan, dry_run=True).done_count == 7
+    clock.advance(1)
+    with pytest.raises(UndoExpiredError):
+        desk.undo(plan)
+
+
+def test_forgotten_texts_are_not_undone(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.execute(desk.preview()).plan
+    desk.previews.cancel(desk.principal, plan.id)
+    before = desk.state(tables)
+    with pytest.raises(UndoExpiredError):
+        desk.undo(plan, "skip")
+    assert desk.state(tables) == before
+
+
+def test_what_was_not_executed_is_not_undone(desk: Desk) -> None:
+    desk.make(*STORY)
+    plan = desk.preview()
+    with pytest.raises(ConflictError):
+        desk.undo(plan)
+    with pytest.raises(NotFoundError):
+        desk.undo(replace(plan, id=plan.id + 1))
+    desk.execute(desk.as_large(plan))
+    with pytest.raises(PlanNotReadyError):
+        desk.undo(plan)
+
+
+def test_an_undo_waits_for_no_other_plan(desk: Desk) -> None:
+    desk.make(*STORY)
+    plan = desk.execute(desk.preview()).plan
+    desk.execute(desk.as_large(desk.preview(ReplaceRequest("雨", "雪"))))
+    with pytest.raises(ReplaceBusyError):
+        desk.undo(plan)
+    assert desk.plan(plan).undone_by is None
+
+
+def test_an_undo_is_no_plan_to_execute(desk: Desk) -> None:
+    desk.make(*STORY)
+    undone = desk.undo(desk.execute(desk.preview()).plan)
+    with pytest.raises(PlanUsedError):
+        desk.execute(replace(undone.plan, digest=bytes(16)))
+
+
+def test_a_document_that_cannot_be_recorded_is_not_undone(desk: Desk) -> None:
+    tables = desk.make(["x " + "1" * 500])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.keep(HistoryLimits(max_bytes=1))
+    before = desk.state(tables)
+    undone = desk.undo(plan, "skip")
+    assert [(row.reason, row.kept) for row in undone.tables] == [("SNAPSHOT_FAILED", 1)]
+    assert desk.state(tables) == before
+
+
+@pytest.mark.parametrize(
+    ("document", "find", "becomes", "edited"),
+    [
+        ({"a": "x", "b": "yy"}, "x", "yy", {"a": "mine", "b": "yy"}),
+        ({"nick": "x", "note": ""}, "x", "", {"nick": "mine", "note": ""}),
+        (["x", "z", "yy"], "x", "yy", ["mine", "yy", "z"]),
+    ],
+)
+def test_a_string_of_the_same_text_that_the_plan_did_not_make_stays(
+    desk: Desk, document: object, find: str, becomes: str, edited: object
+) -> None:
+    [table] = desk.make(document)
+    plan = desk.execute(desk.preview(ReplaceRequest(find, becomes))).plan
+    desk.put(table, edited)
+    undone = desk.undo(plan, "skip")
+    assert (undone.done_count, undone.kept_count) == (0, 1)
+    assert json.loads(desk.text(table)) == edited
+
+
+def test_a_string_moved_beside_one_of_the_same_text_that_did_not(desk: Desk) -> None:
+    [table] = desk.make(["x", "x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.put(table, ["new", "yy", "yy"])
+    assert desk.undo(plan).done_count == 2
+    assert json.loads(desk.text(table)) == ["new", "x", "x"]
+
+
+def test_no_string_moved_where_what_the_plan_left_is_not_known(desk: Desk) -> None:
+    [table] = desk.make(["x"])
+    desk.keep(HistoryLimits(keep_count=0))
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.put(table, ["new", "yy"])
+    undone = desk.undo(plan, "skip")
+    assert (undone.done_count, undone.kept_count) == (0, 1)
+    assert json.loads(desk.text(table)) == ["new", "yy"]
+
+
+@pytest.mark.parametrize("text", ["x of old", "of old x", "x"])
+def test_nothing_is_put_into_a_text_that_was_written_anew(desk: Desk, text: str) -> None:
+    [table] = desk.make([text])
+    plan = desk.execute(desk.preview(ReplaceRequest("x", ""))).plan
+    desk.put(table, ["A new text"])
+    undone = desk.undo(plan, "skip")
+    assert (undone.done_count, undone.kept_count) == (0, 1)
+    assert json.loads(desk.text(table)) == ["A new text"]
+
+
+@pytest.mark.parametrize(
+    ("text", "find", "becomes", "choice", "present"),
+    [
+        ("a x, b x, c", "x", "", None, "a x, b x, c"),
+        ("a x, b x, c", "x", "", None, "a x, b , c"),
+        ("a x, b x, c", "x", "", None, "a , b x, c"),
+        ("two xx x.", "xx", "x", None, "two xx x."),
+        ("the xyz", "xyz", "xy", None, "the xyz; more"),
+        ("abc xyz", "xyz", "yz", None, "more; abc xyz"),
+        ("x", "x", "", None, "x"),
+        ("xX.", "(?i)x", "", None, "xX."),
+        ("xx xx.", "x", "", Choice(only=frozenset({1})), "xx xx."),
+    ],
+)
+def test_what_somebody_took_back_himself_is_not_taken_back_again(
+    desk: Desk, text: str, find: str, becomes: str, choice: Choice | None, present: str
+) -> None:
+    [table] = desk.make([text])
+    request = ReplaceRequest(find, becomes, regex=find.startswith("("))
+    plan = desk.execute(desk.preview(request), choice or Choice()).plan
+    desk.put(table, [present])
+    desk.undo(plan, "skip")
+    [undone] = json.loads(desk.text(table))
+    assert undone.count("x") <= text.count("x")
+    if present.startswith(text) or present.endswith(text):
+        assert undone == present
+
+
+def test_a_restored_chapter_stays_when_the_rest_is_undone(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = desk.execute(desk.preview(replace(WAREHOUSE, replace_with=""))).plan
+    ManageVersions(desk.store).restore(desk.principal, tables[0].id, 1)
+    with pytest.raises(ReplaceStaleError):
+        desk.undo(plan)
+    undone = desk.undo(plan, "skip")
+    assert [(row.replaced, row.kept) for row in undone.tables] == [(0, 2), (2, 0), (3, 0)]
+    assert [desk.text(table) for table in tables] == before

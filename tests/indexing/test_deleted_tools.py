@@ -1,0 +1,79 @@
+"""A deleted tool costs nothing more: its strings are not embedded, and nobody waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from context_search.catalog.tools import NewSearchTool
+from context_search.core.config import SearchConfig
+from context_search.core.model import Scope, Table
+from context_search.indexing.status import ToolStatus
+from tests.system import MoodyEmbedder, System, prose
+
+TOOLS = 40
+
+
+@pytest.fixture
+def system() -> System:
+    return System()
+
+
+def tool_of_size(system: System, table: Table, chunk_size: int) -> ToolStatus:
+    """A tool whose chunks are so long that it has an index of its own."""
+    config = replace(system.config, chunk_size=chunk_size)
+    project_id = system.principal.project_id
+    scope = Scope(table.id, "")
+    return system.create_tool(
+        NewSearchTool(project_id, "search", None, scope, config, SearchConfig())
+    )
+
+
+def test_strings_of_forty_deleted_tools_are_never_embedded(system: System) -> None:
+    table = system.table({str(number): prose(2_000, number) for number in range(8)})
+    tools = [tool_of_size(system, table, 100 + number) for number in range(TOOLS)]
+    for each in tools:
+        system.delete_tool(system.principal, each.tool.id)
+    stays = system.tool(system.table({"a": prose(2_000, 99)}))
+    system.work()
+    assert system.read_status(stays.tool.id, system.principal).progress.status == "ready"
+    own = [row for row in system.memory.rows.chunks.values() if row.table_id != table.id]
+    assert sum(system.embedder.calls) == len(own) > 20
+    retired = [row for row in system.memory.rows.generations.values() if row.state == "retired"]
+    assert len(retired) == TOOLS
+
+
+class Interrupted(MoodyEmbedder):
+    """Does something after its first call."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        super().__init__()
+        self.then = then
+
+    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        vectors = super().embed_passages(texts, timeout_s=timeout_s)
+        if len(self.calls) == 1:
+            self.then()
+        return vectors
+
+
+def test_a_long_string_ends_with_the_batch_in_which_its_tool_is_deleted(system: System) -> None:
+    tool = system.tool(system.table({"a": prose(20_000)}))
+    system.embedder = Interrupted(lambda: system.delete_tool(system.principal, tool.tool.id))
+    system.work(system.worker(batch_chunks=20))
+    assert system.embedder.calls == [20]
+    [generation] = system.memory.rows.generations.values()
+    assert generation.state == "retired"
+
+
+def test_a_tool_that_is_made_again_at_once_is_indexed(system: System) -> None:
+    table = system.table({"a": prose(2_000)})
+    first = system.tool(table)
+    system.delete_tool(system.principal, first.tool.id)
+    taken = system.queue.messages.pop(0)  # the string's order comes before the comparison
+    second = system.tool(table)
+    system.queue.messages.insert(0, taken)
+    system.work()
+    assert system.read_status(second.tool.id, system.principal).progress.status == "ready"

@@ -1,0 +1,165 @@
+"""Plans are executed by several at the same time, in Postgres."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from context_search.core.errors import (
+    ConflictError,
+    DatabaseUnavailableError,
+    ReplaceBusyError,
+    ReplaceStaleError,
+    UndoExpiredError,
+)
+from context_search.indexing.node_report import RetryLater
+from context_search.integrations.system_clock import SystemClock
+from context_search.postgres.pool import Database
+from context_search.postgres.store import PostgresStore
+from context_search_editing.rules.replacing import ReplaceRequest
+from tests.editing.replacing import SKIP, STORY, Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from context_search.postgres.url import DatabaseUrl
+
+AT_ONCE = 4
+
+
+@pytest.fixture
+def desk(module_database: Database) -> Desk:
+    return Desk(PostgresStore(module_database), SystemClock())
+
+
+@pytest.fixture
+def hasty(module_url: DatabaseUrl, desk: Desk) -> Iterator[Desk]:
+    """The same caller in a process that waits for locks for 0.2 seconds."""
+    database = Database(module_url, lock_timeout_ms=200)
+    other = Desk(PostgresStore(database), SystemClock())
+    other.__dict__["principal"] = desk.principal
+    yield other
+    database.close()
+
+
+def test_many_who_execute_one_plan_have_one_result(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.preview()
+    barrier = threading.Barrier(AT_ONCE)
+
+    def execute(_: int) -> bool:
+        barrier.wait(10)
+        done = desk.execute(plan)
+        assert done.done_count == 7
+        return done.replayed
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        replayed = sorted(pool.map(execute, range(AT_ONCE)))
+    assert replayed == [False, *[True] * (AT_ONCE - 1)]
+    assert [len(desk.versions(table)) for table in tables] == [2, 2, 2]
+
+
+def test_many_who_undo_one_plan_undo_it_once(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = desk.execute(desk.preview()).plan
+    barrier = threading.Barrier(AT_ONCE)
+
+    def undo(_: int) -> bool:
+        barrier.wait(10)
+        try:
+            return desk.undo(plan).done_count == 7
+        except UndoExpiredError:
+            return False
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        assert sum(pool.map(undo, range(AT_ONCE))) == 1
+    assert [desk.text(table) for table in tables] == before
+    assert [len(desk.versions(table)) for table in tables] == [3, 3, 3]
+
+
+def test_a_message_that_two_workers_have_is_carried_out_once(desk: Desk) -> None:
+    tables = desk.make(*[["x"] for _ in range(12)])
+    plan = desk.as_large(desk.preview(ReplaceRequest("x", "y")))
+    desk.execute(plan, SKIP)
+    barrier = threading.Barrier(AT_ONCE)
+
+    def carry_out(_: int) -> str:
+        barrier.wait(10)
+        try:
+            return desk.carry_out(plan)
+        except (ReplaceBusyError, RetryLater):
+            return "again"
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        ends = list(pool.map(carry_out, range(AT_ONCE)))
+    assert "done" in ends
+    assert set(ends) <= {"done", "again", "nothing_to_do"}
+    assert desk.plan(plan).state == "done"
+    assert {desk.text(table) for table in tables} == {'["y"]'}
+    assert {len(desk.versions(table)) for table in tables} == {2}
+    assert {(row.state, row.replaced, row.runs) for row in desk.rows(plan)} == {("done", 1, 0)}
+
+
+def test_of_two_plans_at_the_same_time_one_is_refused_at_once(desk: Desk, hasty: Desk) -> None:
+    desk.make(*STORY)
+    first, second = desk.preview(), desk.preview(ReplaceRequest("雨", "雪"))
+    with desk.store.for_project(desk.principal.project_id) as work:
+        locked = work.plans.lock(first.id)
+        assert locked is not None
+        assert work.plans.begin(locked)
+        with pytest.raises(ReplaceBusyError):
+            hasty.execute(second)
+        work.plans.save(first)
+    assert hasty.execute(second).done_count > 0
+
+
+def test_a_document_that_somebody_holds_is_waited_for_and_then_nothing_is_done(
+    desk: Desk, hasty: Desk
+) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.preview()
+    before = desk.state(tables)
+    with desk.store.for_project(desk.principal.project_id) as work:
+        held = tables[1]
+        work.versions.overwritten(held.id, project_id=held.project_id, max_bytes=0)
+        with pytest.raises(DatabaseUnavailableError) as told:
+            hasty.execute(plan)
+    assert told.value.retryable
+    assert desk.state(tables) == before
+    assert desk.plan(plan).state == "ready"
+    assert hasty.execute(plan).done_count == 7
+
+
+def test_saves_while_plans_are_executed_and_undone_are_lost_nowhere(desk: Desk) -> None:
+    """Somebody counts in one string of each document, others replace in the other one."""
+    tables = desk.make(*[{"mine": 0, "text": "x"} for _ in range(3)])
+    saved = dict.fromkeys((table.id for table in tables), 0)
+    is_over = threading.Event()
+
+    def save() -> None:
+        while not is_over.is_set():
+            for table in tables:
+                desk.put(table, saved[table.id] + 1, "/mine")
+                saved[table.id] += 1
+
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(save)
+        done = 0
+        try:
+            for _ in range(8):
+                try:
+                    plan = desk.execute(desk.preview(ReplaceRequest("x", "y"))).plan
+                    assert desk.undo(plan, "skip").kept_count == 0
+                    done += 1
+                except (ReplaceStaleError, ConflictError):
+                    continue
+        finally:
+            is_over.set()
+        writer.result(30)
+    assert done == 8
+    for table in tables:
+        assert desk.text(table) == f'{{"mine": {saved[table.id]}, "text": "x"}}'

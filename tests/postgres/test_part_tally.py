@@ -1,0 +1,295 @@
+"""How Postgres counts the strings and chunks of a part of an index: exact, whoever writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from context_search.core.json_text import to_json
+from context_search.core.model import Index, Table
+from context_search.core.progress import Progress
+from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor
+from context_search.postgres.pool import Database
+from context_search.postgres.store import PostgresStore
+from tests.builders import Workbench, english
+from tests.steps import SMALL
+from tests.tallies import wrong_tallies
+
+LONG = "k" * 300
+PARTS = ["/a", "/b", "/a/deep", f"/a/{LONG}"]
+COPIED = """
+    INSERT INTO node (generation_id, table_id, content_hash, char_count, state, pointer_sha256,
+                      json_pointer)
+    SELECT generation_id, table_id, content_hash, char_count, 'queued', sha256('new')"""
+
+
+@pytest.fixture
+def bench(module_database: Database) -> Workbench:
+    return Workbench.alone(PostgresStore(module_database))
+
+
+def strings(count: int, first: int = 0) -> dict[str, str]:
+    return {str(number): english(200, first + number) for number in range(count)}
+
+
+def document(count: int = 3) -> dict[str, object]:
+    below = {"deep": strings(2, 10), LONG: strings(2, 20)}
+    return {"a": {**strings(count), **below}, "a-b": strings(2, 30), "b": strings(2, 40)}
+
+
+def write(bench: Workbench, table: Table, written: object) -> None:
+    with bench.store.for_all("test") as work:
+        assert work.tables.replace(table.id, to_json(written), expected_revision=None)
+
+
+def index_some(bench: Workbench, nodes: Sequence[int]) -> None:
+    """Brings every second one to its end; of the first other one, chunks are written."""
+    for node_id in nodes[::2]:
+        bench.finish(bench.claim(node_id))
+    for node_id in nodes[1:2]:
+        bench.begin(bench.claim(node_id))
+
+
+def of_parts(bench: Workbench) -> tuple[Table, Index]:
+    """An index with a tool for each of the parts; some of its strings are indexed."""
+    table = bench.table(document())
+    for scope in PARTS:
+        _, index = bench.tool(table, scope)
+    index_some(bench, bench.enumerate(index))
+    return table, index
+
+
+def step(bench: Workbench) -> bool:
+    with bench.store.for_all("test") as work:
+        is_going_on = work.quotas.count_parts()
+        work.quotas.compact()
+    return is_going_on
+
+
+def steps(bench: Workbench) -> None:
+    """Lets cleanup keep the parts until it has no more to do now."""
+    assert any(not step(bench) for _ in range(100))
+
+
+def summed(bench: Workbench) -> list[str]:
+    rows = bench.sql("SELECT scope FROM counted_part WHERE is_summed")
+    return sorted(scope for [scope] in rows)
+
+
+def is_exact(bench: Workbench) -> bool:
+    return wrong_tallies(bench.sql) == []
+
+
+def progress(bench: Workbench, index: Index, scope: str) -> Progress:
+    with bench.store.for_all("test") as work:
+        return work.node_counts.progress(index, scope, silent_s=300)
+
+
+def one_by_one(bench: Workbench, index: Index, scope: str) -> Progress:
+    """The same, string by string."""
+    bench.sql("UPDATE counted_part SET is_summed = false")
+    found = progress(bench, index, scope)
+    bench.sql("UPDATE counted_part SET is_summed = true")
+    return found
+
+
+def assert_same(bench: Workbench, index: Index) -> None:
+    """What is told of the parts is what there is."""
+    assert is_exact(bench)
+    assert summed(bench) == sorted(PARTS)
+    for scope in PARTS:
+        assert progress(bench, index, scope) == one_by_one(bench, index, scope)
+
+
+def sweep_ends(bench: Workbench, index: Index) -> None:
+    generation = index.generation
+    with bench.store.for_all("test") as work:
+        cursor = SweepCursor(generation.id, generation.namespace, "")
+        work.sweeps.note(cursor, after="", found=SweepCounts())
+
+
+def test_a_part_says_the_same_when_it_is_summed_and_after_every_change(bench: Workbench) -> None:
+    table, index = of_parts(bench)
+    assert summed(bench) == []
+    steps(bench)
+    assert_same(bench, index)
+    write(bench, table, {**document(9), "a-b": strings(3, 60)})
+    index_some(bench, bench.enumerate(index))
+    assert_same(bench, index)
+    assert progress(bench, index, "/a").states.keys() == {"indexed", "claimed", "queued"}
+    steps(bench)  # and after its rows were added up
+    assert_same(bench, index)
+    bench.sql("DELETE FROM node WHERE id IN (SELECT max(id) FROM node)")
+    bench.sql("DELETE FROM chunks WHERE id IN (SELECT max(id) FROM chunks)")
+    assert is_exact(bench)
+
+
+def test_what_nobody_takes_up_is_told_of_a_part(bench: Workbench) -> None:
+    _, index = of_parts(bench)
+    steps(bench)
+    claimed = bench.sql("SELECT id FROM node WHERE state = 'queued' ORDER BY id LIMIT 2")
+    for at, [node_id] in enumerate(claimed):
+        error = {"code": "PROJECT_FULL", "message": "m", "retryable": False, "at": f"2026-01-0{at}"}
+        with bench.store.for_all("test") as work:
+            claim = work.nodes.claim(node_id, lease_s=60)
+            assert claim is not None
+            (work.nodes.skip if at else work.nodes.quarantine)(claim, error)
+    assert_same(bench, index)
+
+
+def test_a_chunk_that_turbopuffer_has_lost_is_not_there_in_its_part(bench: Workbench) -> None:
+    _, index = of_parts(bench)
+    steps(bench)
+    [[doc_id]] = bench.sql(
+        "SELECT turbopuffer_doc_id FROM chunks JOIN chunk_set ON chunk_set.id = set_id"
+        " WHERE state = 'active' AND json_pointer LIKE '/a/%' ORDER BY chunks.id LIMIT 1"
+    )
+    before = progress(bench, index, "/a")
+    with bench.store.for_all("test") as work:
+        assert len(work.sweeps.requeue_missing(index.generation.namespace, [doc_id])) == 1
+    after = progress(bench, index, "/a")
+    assert after.chunks_count == before.chunks_count
+    assert after.indexed_chunks_count == before.indexed_chunks_count - 1
+    assert_same(bench, index)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        f"{COPIED}, '/a/new' FROM node WHERE json_pointer = '/a/0'",
+        "DELETE FROM node WHERE json_pointer = '/a/1'",
+    ],
+    ids=["adds", "deletes"],
+)
+def test_the_first_sum_waits_for_whoever_may_not_have_seen_the_part(
+    bench: Workbench, change: str
+) -> None:
+    _, index = of_parts(bench)
+    with ThreadPoolExecutor(1) as pool, bench.tx() as tx:
+        tx.run(change)
+        pool.submit(steps, bench).result()
+        assert pool.submit(summed, bench).result() == []
+    steps(bench)
+    assert_same(bench, index)
+
+
+def test_whoever_begins_when_a_part_was_entered_counts_for_it(bench: Workbench) -> None:
+    _, index = of_parts(bench)
+    assert step(bench)
+    with ThreadPoolExecutor(1) as pool, bench.tx() as tx:
+        pool.submit(steps, bench).result()
+        assert pool.submit(summed, bench).result() == sorted(PARTS)
+        tx.run("DELETE FROM node WHERE json_pointer = '/a/1'")
+    assert_same(bench, index)
+
+
+def test_a_transaction_that_has_written_before_notes_no_number(bench: Workbench) -> None:
+    of_parts(bench)
+    with bench.store.for_all("test") as work:
+        work.projects.add("its number is given here")
+        assert not work.quotas.count_parts()
+    assert bench.sql("SELECT FROM counted_part") == []
+
+
+def test_parts_of_a_restored_database_are_summed(bench: Workbench) -> None:
+    _, index = of_parts(bench)
+    assert step(bench)
+    bench.sql("UPDATE counted_part SET seen_from = '99999999999'")
+    steps(bench)
+    assert_same(bench, index)
+
+
+def test_a_part_goes_with_its_tool_and_one_that_is_the_whole_index_is_none(
+    bench: Workbench,
+) -> None:
+    table, index = of_parts(bench)
+    steps(bench)
+    with bench.store.for_all("test") as work:
+        for tool in work.tools.of_index(index.id):
+            if tool.scope.json_pointer != "/a":
+                work.tools.mark_deleted(tool.id)
+                work.comparisons.uncover(tool.id)
+    bench.enumerate(index)
+    steps(bench)
+    assert (summed(bench), bench.sql("SELECT FROM part_tally")) == ([], [])
+    bench.tool(table, "/b")
+    bench.enumerate(index)
+    steps(bench)
+    assert summed(bench) == ["/a", "/b"]
+    assert is_exact(bench)
+    bench.sql("DELETE FROM index_generation")
+    steps(bench)
+    assert bench.sql("SELECT FROM counted_part") == bench.sql("SELECT FROM part_tally") == []
+
+
+def test_a_generation_that_is_built_is_counted_apart_and_alone(bench: Workbench) -> None:
+    _, index = of_parts(bench)
+    steps(bench)
+    with bench.store.for_all("test") as work:
+        building = work.rebuilds.start(index, replace(SMALL, chunk_size=50), at_once=2)
+    nodes = bench.enumerate(index)
+    steps(bench)
+    index_some(bench, nodes)
+    assert summed(bench) == sorted(2 * PARTS)
+    assert is_exact(bench)
+    told = progress(bench, building, "/a")
+    assert told == one_by_one(bench, building, "/a")
+    assert told.chunks_count != progress(bench, index, "/a").chunks_count
+
+
+def test_the_end_of_a_sweep_mends_what_was_written_past_the_triggers(bench: Workbench) -> None:
+    _, index = of_parts(bench)
+    steps(bench)
+    with bench.tx() as tx:
+        tx.run("SET LOCAL session_replication_role = replica")
+        tx.run("DELETE FROM chunks WHERE json_pointer LIKE '/a/%'")
+        tx.run("DELETE FROM chunk_set WHERE id NOT IN (SELECT set_id FROM chunks)")
+        tx.run("DELETE FROM node WHERE json_pointer LIKE '/a/%'")
+    assert not is_exact(bench)
+    sweep_ends(bench, index)
+    steps(bench)
+    assert [of for of in wrong_tallies(bench.sql) if of.startswith("part")] == []
+    assert progress(bench, index, "/a").nodes_count == 0
+
+
+def test_the_time_of_a_part_is_that_of_its_last_string_whoever_is_indexed_later(
+    bench: Workbench,
+) -> None:
+    table, index = of_parts(bench)
+    steps(bench)
+    write(bench, table, {**document(), "a": strings(4)})
+    [node_id] = bench.enumerate(index)
+    bench.finish(bench.claim(node_id))
+    told = progress(bench, index, "/a").indexed_at
+    assert told == one_by_one(bench, index, "/a").indexed_at
+    write(bench, table, {**document(), "a": strings(3), "b": strings(3, 80)})
+    for node_id in bench.enumerate(index):
+        bench.finish(bench.claim(node_id))
+    assert progress(bench, index, "/a").indexed_at == told  # though that string is gone
+    latest = progress(bench, index, "/b").indexed_at
+    assert told is not None
+    assert latest is not None
+    assert latest > told
+
+
+def test_it_is_exact_while_others_write(bench: Workbench) -> None:
+    tables = [bench.table(document(seed)) for seed in range(6)]
+
+    def make(table: Table, scope: str) -> None:
+        index_some(bench, bench.enumerate(bench.tool(table, scope)[1]))
+
+    orders: list[Callable[[], object]] = [
+        partial(make, table, scope) for scope in PARTS for table in tables
+    ]
+    for place in range(0, 40, 2):
+        orders.insert(place, partial(step, bench))
+    with ThreadPoolExecutor(6) as pool:
+        for done in [pool.submit(order) for order in orders]:
+            done.result()
+    steps(bench)
+    assert len(summed(bench)) == len(tables) * len(PARTS)
+    assert is_exact(bench)
