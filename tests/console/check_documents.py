@@ -277,6 +277,34 @@ def test_keys_are_filtered_at_the_level_that_is_open(visitor: Watched, own_tenan
     visitor.look("filtered")
 
 
+def test_a_filter_holds_when_what_was_asked_before_it_is_answered_last(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    members = {f"key {number}": number for number in range(500)}
+    opened(visitor, own_tenant, {"first": members})
+    page = visitor.page
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked = route.request.post_data_json
+        if asked["json_pointer"] == "/first" and "key" not in asked:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/outline", hold)
+    page.get_by_role("treeitem").first.click()
+    field = page.get_by_role("searchbox", name="Filter by key in /first")
+    field.fill("499")
+    field.press("Enter")
+    expect(page.get_by_role("treeitem", level=2)).to_have_count(1)
+    for route in held:
+        route.continue_()
+    assert held
+    visitor.rests()
+    expect(page.get_by_role("treeitem", level=2)).to_have_count(1)
+
+
 def test_only_large_strings_and_only_problems(visitor: Watched, own_tenant: Tenant) -> None:
     data = {"a": {"long": english(12_000, 3), "short": "x"}, "b": {"short": "y"}}
     table = own_tenant.table(data)

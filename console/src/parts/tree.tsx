@@ -46,11 +46,12 @@ export function Tree(props: TreeProps): VNode {
   const box = useRef<HTMLUListElement>(null);
   const isChosen = (child: Child): boolean => child.json_pointer === selected;
   const load = async (pointer: string, cursor: string | null = null): Promise<void> => {
+    const [kind, key] = [only.value, keys.value.get(pointer)];
     const body = {
       json_pointer: pointer, limit: PAGE,
       ...(cursor === null ? {} : { cursor }),
-      ...(only.value ? { only: only.value } : {}),
-      ...(keys.value.get(pointer) ? { key: keys.value.get(pointer) } : {}),
+      ...(kind ? { only: kind } : {}),
+      ...(key ? { key } : {}),
       ...(tool ? { tool_id: Number(tool) } : {}),
     };
     reading.value += 1;
@@ -60,8 +61,10 @@ export function Tree(props: TreeProps): VNode {
       props.revision.value = answer.revision;
       const before = cursor === null ? [] : (branches.value.get(pointer)?.children ?? []);
       // What is chosen stands behind the first members until their page is read.
-      const isFar = selected && parent(selected) === pointer && answer.cursor !== null && cursor === null && !body.key && !answer.children.some(isChosen);
+      const isFar = selected && parent(selected) === pointer && answer.cursor !== null && cursor === null && !key && !answer.children.some(isChosen);
       const far = isFar ? (await read({ key: lastKey(selected) })).children.filter(isChosen) : [];
+      // The answer to an earlier filter may come last.
+      if (kind !== only.value || key !== keys.value.get(pointer)) return;
       const children = [...before.filter((child) => !answer.children.some((one) => one.key === child.key)), ...answer.children, ...far];
       const branch = { children, cursor: answer.cursor, length: answer.length ?? 0 };
       branches.value = new Map(branches.value).set(pointer, branch);
