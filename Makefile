@@ -74,7 +74,8 @@ setup-console:
 
 console-test: setup-console ## the console in browsers, against a stack of its own (apt as root, or CHROMIUM= and FIREFOX=path)
 	@.venv-console/bin/python -m console.build --check
-	@.venv-console/bin/python -m pytest -n $(WORKERS) --dist loadfile tests/console -o python_files='check_*.py' -rs
+	@# Two: each browser has processes of its own.
+	@.venv-console/bin/python -m pytest -n 2 --dist loadfile tests/console -o python_files='check_*.py' -rs
 
 pictures: setup-console ## take the pictures of docs/ anew, of the console and of the command line
 	@PICTURES=docs/pictures .venv-console/bin/python -m pytest tests/console/check_pictures.py
