@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,18 @@ sys.stdin.read()
 
 
 def start_python(
-    code: str, *arguments: str, interpreter: str = sys.executable, **how: Any
+    code: str,
+    *arguments: str,
+    interpreter: str = sys.executable,
+    variables: Mapping[str, str] | None = None,
+    **how: Any,
 ) -> subprocess.Popen[str]:
     """Starts a program that can import our code; ``how`` are more arguments of Popen."""
     path = [_CHECKOUT, _CHECKOUT / "shared", _SITE_PACKAGES]
+    own = {"PYTHONPATH": ":".join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.Popen(  # noqa: S603  our own code
         [interpreter, "-c", code, *arguments],
-        env={"PYTHONPATH": ":".join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**own, **(variables or {})},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

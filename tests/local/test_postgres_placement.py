@@ -82,7 +82,7 @@ def test_data_that_were_kept_elsewhere_go_when_their_folder_is_gone(open_folder:
 
 
 @only_root
-def test_data_of_a_folder_that_may_come_back_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_of_a_folder_that_may_come_back_stay() -> None:
     # Not in /tmp: there, any server of another run that starts just now would delete the data.
     with tempfile.TemporaryDirectory(prefix="cs-test-", dir="/var/tmp") as name:
         closed = Path(name)
@@ -91,10 +91,15 @@ def test_data_of_a_folder_that_may_come_back_stay(monkeypatch: pytest.MonkeyPatc
         shutil.rmtree(closed / "disk")
         with PostgresServer(closed / "next", settings=FAST):
             assert Path(str(data)).exists()
-        monkeypatch.setattr(tempfile, "tempdir", name)
-        with PostgresServer(closed / "next", settings=FAST) as server:
+        # The same folder, for a program to which it is a temporary one.
+        with start_python(
+            STARTS_AND_WAITS, str(closed / "next"), variables={"TMPDIR": name}
+        ) as starter:
+            assert starter.stdout is not None
+            assert starter.stdout.readline()
             assert not Path(str(data)).exists()
-        server.wipe()
+            starter.kill()
+        PostgresServer(closed / "next").wipe()
 
 
 @only_root
@@ -126,7 +131,7 @@ def test_programs_in_a_closed_folder_are_copied_to_where_the_server_reads_them(
 
 @only_root
 def test_a_normal_user_keeps_everything_in_the_folder(open_folder: Path) -> None:
-    somebody = {"user": _SOMEBODY, "group": _SOMEBODY, "extra_groups": []}
+    somebody: dict[str, Any] = {"user": _SOMEBODY, "group": _SOMEBODY, "extra_groups": []}
     usable = [one for one in (sys.executable, "/usr/bin/python3") if _runs(one, somebody)]
     if not usable:
         pytest.skip("other users can reach no Python, or not the checkout")

@@ -33,10 +33,10 @@ OnBilled = Callable[[Billed], None]
 
 
 class BillingMeter:
-    """Adds up what is billed until somebody takes it; safe to share between threads.
+    """Adds up what providers bill, until ``take``. Threads may share it.
 
-    A function takes it after each invocation. What belongs to a thread that an invocation left
-    behind is taken by a later one: nothing is counted twice, or lost while the process lives.
+    A function takes the sum after each invocation. A thread that outlives its invocation adds to
+    a later sum. Nothing is counted twice, and nothing is lost while the process lives.
     """
 
     def __init__(self) -> None:

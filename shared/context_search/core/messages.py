@@ -82,7 +82,7 @@ class CarryOutPlan:
 
 @dataclass(frozen=True, slots=True)
 class CalibrateIndex:
-    """Find out what a generation of an index is worth, if that is not known by now."""
+    """Calibrate a generation of an index, unless that is done already."""
 
     index_id: int
     generation_id: int

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Permits(Protocol):
-    """Pools of numbered permits. A permit that nobody gave back is free again after its lease.
+    """Pools of numbered permits. A permit that was not returned is free when its lease ends.
 
     ``take`` is a transaction by itself: nothing else may run in it. ``give_back`` goes with what
     is read next, or with the end of the transaction.

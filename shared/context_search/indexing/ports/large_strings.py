@@ -57,7 +57,7 @@ class StringPage:
 
 @dataclass(frozen=True, slots=True)
 class StringsBelow:
-    """How many strings of an index lie at a place or below it, and how many nobody takes up."""
+    """How many strings of an index lie at a place or below it, and how many were given up."""
 
     large: int
     problems: int

@@ -8,7 +8,7 @@ from context_search.core.limits import ProjectLimits
 
 
 class Schedule(Protocol):
-    """What ``cleanup`` has to do later, as far as the database knows by now."""
+    """When ``cleanup`` has work next, as far as the database knows now."""
 
     def due_in_s(
         self, *, silent_s: float, grace_s: float, keep_previous_s: float, limits: ProjectLimits
