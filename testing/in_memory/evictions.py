@@ -10,9 +10,11 @@ from context_search.core.limits import ProjectLimits, Usage
 from context_search.core.model import Index
 from context_search.core.progress import EvictionCause
 from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.schedule import CleanupLimits
 from testing.in_memory.indexes import view
 from testing.in_memory.quotas import counted, is_cold, total, usage_of
 from testing.in_memory.rows import DEPLOYMENT, GenerationRow, IndexRow, Rows
+from testing.in_memory.schedule import Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,14 @@ class MemoryEvictions:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, limits: CleanupLimits) -> Times:
+        """At once while a project holds more than it may."""
+        allowed = Usage(limits.project.max_chunks, limits.project.max_vector_bytes)
+        for project_id in self.rows.projects:
+            used = total(usage_of(self.rows, row) for row in counted(self.rows, project_id))
+            if not used.fits(allowed):
+                yield self.clock.now()
 
     def next_to_go(self, limits: ProjectLimits) -> Index | None:
         allowed = Usage(limits.max_chunks, limits.max_vector_bytes)

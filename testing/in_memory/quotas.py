@@ -10,7 +10,9 @@ from context_search.core.limits import Held, ProjectLimits, Usage
 from context_search.core.model import Claim
 from context_search.core.progress import PROJECT_FULL
 from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.schedule import CleanupLimits
 from testing.in_memory.rows import GenerationRow, IndexRow, NodeRow, Rows
+from testing.in_memory.schedule import Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,10 @@ class MemoryQuotas:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, _: CleanupLimits) -> Times:
+        """Nothing is counted ahead here."""
+        yield from ()
 
     def used(self, project_id: int) -> Usage:
         return total(usage_of(self.rows, row) for row in counted(self.rows, project_id))

@@ -11,9 +11,11 @@ from context_search.core.ids import generation_namespace
 from context_search.core.model import Index
 from context_search.indexing.ports.rebuilds import Size, UnderWay
 from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.schedule import CleanupLimits
 from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.indexes import view
 from testing.in_memory.rows import DEPLOYMENT, GenerationRow, Rows
+from testing.in_memory.schedule import Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,14 @@ class MemoryRebuilds:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, limits: CleanupLimits) -> Times:
+        """At once while one waits or builds; a previous generation when its time is over."""
+        for row in self.rows.generations.values():
+            if row.state in ("queued", "building"):
+                yield self.clock.now()
+            if row.state == "previous" and row.switched_at:
+                yield row.switched_at + timedelta(seconds=limits.keep_previous_s)
 
     def _of(self, index_id: int, states: Collection[str]) -> list[GenerationRow]:
         return [

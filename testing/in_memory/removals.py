@@ -10,9 +10,11 @@ from typing import Any
 from context_search.core.limits import project_pools
 from context_search.integrations.ports import Clock
 from context_search.maintenance.ports.removals import Removal, RemovalEnd
+from context_search.maintenance.ports.schedule import CleanupLimits
 from testing.in_memory.journal import Journaled
 from testing.in_memory.plans import remove_plans
 from testing.in_memory.rows import NodeRow, Rows, TombstoneRow
+from testing.in_memory.schedule import Times
 
 
 def remove_nodes(rows: Rows, clock: Clock, node_ids: Iterable[int]) -> None:
@@ -145,6 +147,19 @@ class MemoryRemovals:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, _: CleanupLimits) -> Times:
+        """At the times of deletes; at once where something is left of a table that is gone."""
+        deleted = [*self.rows.tools.values(), *self.rows.tables.values()]
+        yield from (row.remove_at for row in deleted if row.remove_at)
+        yield from self.rows.project_removals.values()
+        tables = self.rows.tables
+        for node in self.rows.nodes.values():
+            if node.table_id in tables and not tables[node.table_id].is_there:
+                yield self.clock.now()
+        for row in self.rows.generations.values():
+            if row.state != "retired" and row.index_id is None:
+                yield self.clock.now()
 
     def remove_nodes(self, *, limit: int) -> int:
         tables, now = self.rows.tables, self.clock.now()

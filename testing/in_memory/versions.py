@@ -21,8 +21,10 @@ from context_search.catalog.rules.versions import (
 from context_search.core.errors import NotFoundError
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.schedule import CleanupLimits
 from testing.in_memory.plans import is_needed
 from testing.in_memory.rows import Rows, TableRow, VersionRow
+from testing.in_memory.schedule import Times
 
 NEVER = datetime.max.replace(tzinfo=UTC)
 """Where nothing of a history has to leave."""
@@ -148,6 +150,11 @@ class MemoryHistories:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, _: CleanupLimits) -> Times:
+        """At once where a time has come."""
+        now = self.clock.now()
+        return (now for due_at in self.rows.histories.values() if due_at <= now)
 
     def over_limit(self, *, limit: int) -> list[int]:
         projects = {project for _, project in self.rows.histories}

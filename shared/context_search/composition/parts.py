@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from context_search.integrations.ports import Objects
     from context_search.integrations.sqs import SqsQueue
     from context_search.integrations.turbopuffer import TurbopufferVectors
-    from context_search.maintenance.cleanup import Cleanup, CleanupLimits
+    from context_search.maintenance.cleanup import Cleanup
     from context_search.maintenance.part_checks import PartCheck
+    from context_search.maintenance.ports.schedule import CleanupLimits
     from context_search.maintenance.readiness import Readiness
     from context_search.maintenance.routes.project_index import ProjectIndexUseCases
     from context_search.maintenance.routes.rebuilds import OperationUseCases
@@ -263,7 +264,7 @@ class Parts(LiveSettings):
 
     @property
     def _cleanup_limits(self) -> CleanupLimits:
-        from context_search.maintenance.cleanup import CleanupLimits  # noqa: PLC0415
+        from context_search.maintenance.ports.schedule import CleanupLimits  # noqa: PLC0415
 
         return CleanupLimits(
             self.settings.silent_after_s,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.catalog.ports.histories import TableHistory
 from context_search.catalog.ports.versions import Pruned
@@ -32,6 +33,9 @@ _MAX_BYTES = "COALESCE(CAST(settings ->> 'max_bytes' AS bigint), :usual)"
 class PostgresHistories:
     """The port ``Histories``."""
 
+    DUE: ClassVar = """
+        SELECT now() WHERE EXISTS (SELECT FROM table_history WHERE due_at <= now())
+    """
     tx: Transaction
 
     def over_limit(self, *, limit: int) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.core.ids import generation_namespace
 from context_search.core.limits import ProjectLimits
@@ -19,6 +20,11 @@ _IDLE_SINCE = "clock_timestamp() - make_interval(secs => :idle)"
 class PostgresEvictions:
     """The port ``Evictions``."""
 
+    DUE: ClassVar = """
+        SELECT now() WHERE EXISTS (
+            SELECT FROM generation_usage GROUP BY project_id
+            HAVING sum(chunks) > :chunks OR sum(vector_bytes) > :bytes)
+    """
     tx: Transaction
 
     def next_to_go(self, limits: ProjectLimits) -> Index | None:

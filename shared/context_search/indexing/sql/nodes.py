@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.core.config import IndexConfig
 from context_search.core.documents import text_of_chunks
@@ -60,6 +61,13 @@ class PostgresNodes:
     and whoever has one locked takes it from its worker, or is its worker.
     """
 
+    DUE: ClassVar = """
+        SELECT now() WHERE EXISTS (
+            SELECT FROM node JOIN index_generation ON index_generation.id = generation_id
+            WHERE index_generation.state IN ('active', 'building')
+              AND (node.state IN ('queued', 'claimed', 'quarantined')
+                   OR node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL'))
+    """
     tx: Transaction
 
     def known(self, generation_id: int, table_id: int) -> list[KnownNode]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.core.limits import Held, ProjectLimits, Usage
 from context_search.core.model import Claim
@@ -86,6 +87,14 @@ _HELD: Mapping[Held, str] = {
 class PostgresQuotas:
     """The port ``Quotas``."""
 
+    DUE: ClassVar = """
+        SELECT now() WHERE EXISTS (SELECT FROM counted_part WHERE is_due)
+        UNION ALL SELECT now() WHERE EXISTS (
+            SELECT FROM needed_part WHERE NOT EXISTS (
+                SELECT FROM counted_part AS known
+                WHERE known.generation_id = needed_part.generation_id
+                  AND known.scope = needed_part.scope))
+    """
     tx: Transaction
 
     def used(self, project_id: int) -> Usage:

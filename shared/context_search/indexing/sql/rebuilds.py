@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.core.config import IndexConfig
 from context_search.core.ids import generation_namespace
@@ -50,6 +51,11 @@ _OUTDATED = "switched_at <= clock_timestamp() - make_interval(secs => :age)"
 class PostgresRebuilds:
     """The port ``Rebuilds``."""
 
+    DUE: ClassVar = """
+        SELECT CASE state WHEN 'previous' THEN switched_at + make_interval(secs => :keep)
+            ELSE now() END
+        FROM index_generation WHERE state IN ('queued', 'building', 'previous')
+    """
     tx: Transaction
 
     def previous(self, index_id: int) -> Index | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.catalog.sql.tables import PostgresTables
 from context_search.catalog.sql.tools import PostgresTools
@@ -81,6 +82,17 @@ def remove_nodes(tx: Transaction, which: str, limit: int, **values: object) -> i
 class PostgresRemovals:
     """The port ``Removals``."""
 
+    DUE: ClassVar = f"""
+        SELECT context_search_remove_at FROM tool WHERE context_search_remove_at IS NOT NULL
+        UNION ALL SELECT context_search_remove_at FROM context_table
+        WHERE context_search_remove_at IS NOT NULL
+        UNION ALL SELECT remove_at FROM project_removal
+        UNION ALL SELECT now() WHERE EXISTS (
+            SELECT FROM context_table WHERE NOT ({TABLE_IS_THERE})
+              AND EXISTS (SELECT FROM node WHERE table_id = context_table.id))
+        UNION ALL SELECT now() WHERE EXISTS (
+            SELECT FROM index_generation WHERE state <> 'retired' AND index_id IS NULL)
+    """
     tx: Transaction
 
     def mark_tables(self, *, limit: int) -> int:
