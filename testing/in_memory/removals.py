@@ -93,16 +93,14 @@ def remove_project(rows: Rows, project_id: int) -> None:
     _remove_keys(rows, project_id)
     for order in [row for row in rows.outbox.values() if row.project_id == project_id]:
         del rows.outbox[order.id]
-    for kept in [key for key in rows.idempotency if key[0] == project_id]:
-        del rows.idempotency[kept]
     for permit in [key for key in rows.permits if key[0] in project_pools(project_id)]:
         del rows.permits[permit]
-    for spent in [key for key in rows.ledger if key[0] == project_id]:
-        del rows.ledger[spent]
+    table: Journaled[Any, Any]
+    for table in (rows.idempotency, rows.ledger, rows.project_settings):
+        for key in [key for key in table if key[0] == project_id]:
+            del table[key]
     remove_plans(rows, project_id)
-    rows.retrieval_settings.pop(project_id, None)
     del rows.project_removals[project_id]
-    rows.history_settings.pop(project_id, None)
     del rows.projects[project_id]
 
 

@@ -43,7 +43,7 @@ from testing.in_memory.sections import MemorySections
 from testing.in_memory.sweeps import MemorySweeps
 from testing.in_memory.tools import MemoryTools
 from testing.in_memory.uploads import MemoryUploads
-from testing.in_memory.versions import MemoryHistories, MemoryHistorySettings, MemoryVersions
+from testing.in_memory.versions import MemoryHistories, MemoryVersions
 from testing.in_memory.words_backlog import MemoryWordsBacklog
 
 
@@ -87,7 +87,6 @@ class MemoryUnitOfWork:
         self.judged_sets = MemoryJudgedSets(rows, clock)
         self.versions = MemoryVersions(rows, clock)
         self.histories = MemoryHistories(rows, clock)
-        self.history_settings = MemoryHistorySettings(rows, clock)
         self.plans = MemoryPlans(rows, clock)
         self.ledger = MemoryLedger(rows, clock)
         self._to_deliver: set[int] = set()

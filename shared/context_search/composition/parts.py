@@ -25,9 +25,10 @@ from context_search.store import Store
 
 if TYPE_CHECKING:
     from context_search.catalog.compare_versions import CompareVersions
-    from context_search.catalog.history_settings import ManageHistorySettings
     from context_search.catalog.imports import ImportDocument
+    from context_search.catalog.project_settings import ManageSettings
     from context_search.catalog.routes.tools import ToolUseCases
+    from context_search.catalog.rules.versions import HistoryLimits
     from context_search.catalog.tables import ManageTables
     from context_search.catalog.uploads import ManageUploads
     from context_search.catalog.versions import ManageVersions
@@ -424,11 +425,15 @@ class Parts(LiveSettings):
         return CompareVersions(self.store)
 
     @property
-    def history_settings(self) -> ManageHistorySettings:
+    def history_settings(self) -> ManageSettings[HistoryLimits]:
         """How much of the past a project keeps."""
-        from context_search.catalog.history_settings import ManageHistorySettings  # noqa: PLC0415
+        from context_search.catalog.project_settings import (  # noqa: PLC0415
+            ManageSettings,
+            prune_histories,
+        )
+        from context_search.catalog.rules.versions import HistoryLimits  # noqa: PLC0415
 
-        return ManageHistorySettings(self.store)
+        return ManageSettings(self.store, HistoryLimits, prune_histories)
 
     @cached_property
     def tools(self) -> ToolUseCases:

@@ -213,6 +213,9 @@ def test_a_history_is_due_when_something_of_it_may_have_to_leave(bench: Bench) -
         for history in work.histories.due(limit=9):
             assert work.histories.prune(history, limit=9).is_done
     assert due(bench) is None
+    with bench.store.for_all("test") as work:
+        work.histories.look_at_all(table.project_id)
+    assert due(bench) == 0
 
 
 def test_a_deleted_project_is_due_until_it_is_gone(bench: Bench) -> None:
