@@ -95,13 +95,18 @@ def remove_project(rows: Rows, project_id: int) -> None:
         del rows.outbox[order.id]
     for permit in [key for key in rows.permits if key[0] in project_pools(project_id)]:
         del rows.permits[permit]
-    table: Journaled[Any, Any]
-    for table in (rows.idempotency, rows.ledger, rows.project_settings):
-        for key in [key for key in table if key[0] == project_id]:
-            del table[key]
+    _remove_of(rows.idempotency, project_id)
+    _remove_of(rows.ledger, project_id)
+    _remove_of(rows.project_settings, project_id)
     remove_plans(rows, project_id)
     del rows.project_removals[project_id]
     del rows.projects[project_id]
+
+
+def _remove_of(table: Journaled[Any, Any], project_id: int) -> None:
+    """Deletes the rows of a project, whose id comes first in their keys."""
+    for key in [key for key in table if key[0] == project_id]:
+        del table[key]
 
 
 def _remove_keys(rows: Rows, project_id: int) -> None:
