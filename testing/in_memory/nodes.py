@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -236,9 +236,7 @@ class MemoryNodes:
 
     def requeue_quarantined(self, *, limit: int, among: NodeSelection | None = None) -> list[int]:
         found = self._quarantined(among)[:limit]
-        queued: dict[str, object] = {"state": "queued", "attempt": 0, "next_at": self.clock.now()}
-        for node_id in found:
-            self.rows.change(self.rows.nodes, node_id, **queued)
+        queue(self.rows, self.clock, found)
         return found
 
     def count_quarantined(self, among: NodeSelection) -> int:
@@ -261,7 +259,7 @@ class MemoryNodes:
         )
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
-        silent_since = (now := self.clock.now()) - timedelta(seconds=silent_s)
+        silent_since = self.clock.now() - timedelta(seconds=silent_s)
         live = {row.id for row in self.rows.generations.values() if row.state in _FOLLOWING}
         found = [
             row.id
@@ -271,10 +269,32 @@ class MemoryNodes:
             and (row.lease_until or row.next_at) < silent_since
             and (row.state == "claimed" or not self._has_order(row))
         ][:limit]
-        queued: dict[str, object] = {"state": "queued", "lease_until": None, "next_at": now}
-        for node_id in found:
-            self.rows.change(self.rows.nodes, node_id, **queued)
+        queue(self.rows, self.clock, found, forgives=False)
         return found
+
+
+def queue(rows: Rows, clock: Clock, node_ids: Iterable[int], *, forgives: bool = True) -> None:
+    """Queues nodes. ``forgives``: attempts that failed count no longer."""
+    for node_id in node_ids:
+        attempt = 0 if forgives else rows.nodes[node_id].attempt
+        now = clock.now()
+        values = {"state": "queued", "lease_until": None, "attempt": attempt, "next_at": now}
+        rows.change(rows.nodes, node_id, **values)
+
+
+def note_indexed(rows: Rows, clock: Clock, node_id: int, set_id: int) -> None:
+    """Notes that a set has all chunks of a node."""
+    rows.change(
+        rows.nodes,
+        node_id,
+        state="indexed",
+        active_set_id=set_id,
+        content=None,
+        attempt=0,
+        lease_until=None,
+        last_error=None,
+        indexed_at=clock.now(),
+    )
 
 
 def of_generation(

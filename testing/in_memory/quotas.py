@@ -11,6 +11,7 @@ from context_search.core.model import Claim
 from context_search.core.progress import PROJECT_FULL
 from context_search.integrations.ports import Clock
 from context_search.maintenance.ports.schedule import CleanupLimits
+from testing.in_memory.nodes import queue
 from testing.in_memory.rows import GenerationRow, IndexRow, NodeRow, Rows
 from testing.in_memory.schedule import Times
 
@@ -83,9 +84,7 @@ class MemoryQuotas:
         for index in sorted(indexes, key=lambda row: (row.used_at, -row.id)):
             hottest[index.project_id] = index.id
         queued = [node_id for index_id in hottest.values() for node_id in fitting[index_id]]
-        now = self.clock.now()
-        for node_id in queued:
-            self.rows.change(self.rows.nodes, node_id, state="queued", attempt=0, next_at=now)
+        queue(self.rows, self.clock, queued)
         return queued
 
     def _waiting(self) -> dict[int, list[NodeRow]]:

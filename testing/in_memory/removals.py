@@ -11,6 +11,7 @@ from context_search.core.limits import project_pools
 from context_search.integrations.ports import Clock
 from context_search.maintenance.ports.removals import Removal, RemovalEnd
 from context_search.maintenance.ports.schedule import CleanupLimits
+from testing.in_memory.generations import retire
 from testing.in_memory.journal import Journaled
 from testing.in_memory.plans import remove_plans
 from testing.in_memory.rows import NodeRow, Rows, TombstoneRow
@@ -165,7 +166,7 @@ class MemoryRemovals:
                 yield self.clock.now()
 
     def remove_nodes(self, *, limit: int) -> int:
-        tables, now = self.rows.tables, self.clock.now()
+        tables = self.rows.tables
         left = {node.table_id for node in self.rows.nodes.values()}
         for index in self.rows.indexes.values():
             if index.table_id in left and not tables[index.table_id].is_there:
@@ -176,11 +177,7 @@ class MemoryRemovals:
         # Whoever deletes a table itself leaves its generations without an index.
         marked = {row.id for row in tables.values() if row.remove_at}
         gone = {None, *(row.id for row in self.rows.indexes.values() if row.table_id in marked)}
-        for generation in list(self.rows.generations.values()):
-            if generation.index_id in gone and generation.retired_at is None:
-                self.rows.change(
-                    self.rows.generations, generation.id, state="retired", retired_at=now
-                )
+        retire(self.rows, self.clock, lambda row: row.index_id in gone)
         return removed
 
     def mark_tables(self, *, limit: int) -> int:
