@@ -18,7 +18,7 @@ from context_search.indexing.status import ToolStatuses
 from context_search.indexing.strings import ReadStrings
 from context_search.integrations.system_clock import SystemClock
 from context_search.maintenance.ports.schedule import CleanupLimits
-from context_search.postgres.store import REPOSITORIES, repository
+from context_search.postgres.store import REPOSITORIES
 from context_search.store import UnitOfWork
 from testing.grown_index import SILENT_S, GrownIndex, wanted_tool
 
@@ -29,9 +29,6 @@ _EDIT = """
 EDIT = "edit of one string: the document is written"
 COMPARE = "edit of one string, and its comparison"
 HYDRATED = 100
-SCHEDULED = [
-    name for names in REPOSITORIES.values() for name in names if hasattr(repository(name), "DUE")
-]
 PAGE = 1_000
 
 
@@ -143,7 +140,9 @@ class _Operations:
             work.quotas.readmit(limits, limit=200)
             work.evictions.next_to_go(limits)
             work.sweeps.extent(page=PAGE)
-            work.schedule.due_in_s(SCHEDULED, CleanupLimits(SILENT_S, project=limits))
+            repositories = [getattr(work, name) for of in REPOSITORIES.values() for name in of]
+            scheduled = [each for each in repositories if hasattr(each, "DUE")]
+            work.schedule.due_in_s(scheduled, CleanupLimits(SILENT_S, project=limits))
 
     def create_tool(self, pointer: str = "/strings") -> None:
         """Makes a tool over a place."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from context_search.integrations.ports import Clock
 from context_search.maintenance.ports.schedule import CleanupLimits
@@ -15,11 +16,10 @@ Times = Iterator[datetime]
 
 @dataclass(frozen=True, slots=True)
 class MemorySchedule:
-    """The port ``Schedule``: the union of what the repositories of ``work`` say in ``due_at``."""
+    """The port ``Schedule``: the union of what the repositories say in ``due_at``."""
 
-    work: object
     clock: Clock
 
-    def due_in_s(self, repositories: Iterable[str], limits: CleanupLimits) -> float | None:
-        times = [at for name in repositories for at in getattr(self.work, name).due_at(limits)]
+    def due_in_s(self, repositories: Iterable[Any], limits: CleanupLimits) -> float | None:
+        times = [at for each in repositories for at in each.due_at(limits)]
         return (min(times) - self.clock.now()).total_seconds() if times else None

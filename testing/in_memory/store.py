@@ -82,7 +82,7 @@ class MemoryUnitOfWork:
         self.gauges = MemoryGauges(rows, clock)
         self.health = MemoryHealth(rows, clock)
         self.cleanup_runs = MemoryCleanupRuns(rows)
-        self.schedule = MemorySchedule(self, clock)
+        self.schedule = MemorySchedule(clock)
         self.uploads = MemoryUploads(rows, clock)
         self.judged_sets = MemoryJudgedSets(rows, clock)
         self.versions = MemoryVersions(rows, clock)

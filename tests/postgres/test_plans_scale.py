@@ -89,7 +89,7 @@ ASKED: dict[str, Callable[[PostgresUnitOfWork], object]] = {
     "forget_strings": lambda work: work.plans.forget_strings(limit=1_000),
     "forgettable": lambda work: work.plans.forgettable(limit=10),
     "silent": lambda work: work.plans.silent(silent_s=0, limit=10),
-    "schedule": lambda work: work.schedule.due_in_s(["plans"], CleanupLimits()),
+    "schedule": lambda work: work.schedule.due_in_s([work.plans], CleanupLimits()),
     "removals": lambda work: work.removals.due(limit=200),
     "expire versions": lambda work: work.histories.expire_oldest(7),
     "prune": lambda work: work.histories.prune(TableHistory(6, 7), limit=100),

@@ -73,4 +73,5 @@ class ScheduledCleanup:
     def _due_in_s(self) -> float | None:
         due = dict.fromkeys(name for step in self.cleanup.steps() for name in step.due)
         with self.cleanup.store.for_all("upkeep") as work:
-            return work.schedule.due_in_s(due, self.cleanup.limits)
+            repositories = [getattr(work, name) for name in due]
+            return work.schedule.due_in_s(repositories, self.cleanup.limits)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from context_search.core.messages import Order
 from context_search.integrations.ports import Deadline
@@ -151,9 +151,9 @@ class PostgresUnitOfWork:
     if not TYPE_CHECKING:  # the annotations above say what there is
 
         def __getattr__(self, name: str) -> object:
-            made = repository(name)(self._tx)
-            setattr(self, name, made)
-            return made
+            repository = _repository(name)(self._tx)
+            setattr(self, name, repository)
+            return repository
 
     def send(self, *orders: Order) -> None:
         self._to_deliver.update(self.outbox.add(order.to_json() for order in orders))
@@ -192,11 +192,11 @@ class PostgresStore:
 
 
 @cache
-def repository(name: str) -> Any:
+def _repository(name: str) -> Callable[[Transaction], object]:
     """Loads a repository's class; raises AttributeError where there is none of that name."""
     for package, names in REPOSITORIES.items():
         if name in names:
             module = import_module(f"{package}.sql.{name}")
             class_name = "".join(word.capitalize() for word in name.split("_"))
-            return getattr(module, f"Postgres{class_name}")
+            return getattr(module, f"Postgres{class_name}")  # type: ignore[no-any-return]
     raise AttributeError(name)

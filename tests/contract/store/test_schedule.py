@@ -35,7 +35,7 @@ def due(bench: Bench, project: ProjectLimits | None = None) -> float | None:
     """In how many seconds something is due, rounded to ten; less than none is 0."""
     limits = CleanupLimits(SILENT_S, GRACE_S, KEEP_S, project or ProjectLimits())
     with bench.store.for_all("test") as work:
-        found = work.schedule.due_in_s(SCHEDULED, limits)
+        found = work.schedule.due_in_s([getattr(work, name) for name in SCHEDULED], limits)
     return found if found is None else max(0.0, round(found, -1))
 
 

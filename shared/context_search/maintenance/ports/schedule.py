@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from context_search.core.limits import ProjectLimits
 
@@ -35,11 +35,11 @@ class CleanupLimits:
 class Schedule(Protocol):
     """When ``cleanup`` has work next, as far as the database knows now."""
 
-    def due_in_s(self, repositories: Iterable[str], limits: CleanupLimits) -> float | None:
+    def due_in_s(self, repositories: Iterable[Any], limits: CleanupLimits) -> float | None:
         """Returns in how many seconds a repository has work; None: nothing that is known.
 
-        0 or less: now, or whenever work that is under way ends. ``repositories`` are names of the
-        unit of work. Each says when it has work beside the statements that find it: ``DUE`` in SQL,
+        0 or less: now, or whenever work that is under way ends. ``repositories`` are those of the
+        transaction. Each says when it has work beside the statements that find it: ``DUE`` in SQL,
         ``due_at`` in memory.
         """
         ...

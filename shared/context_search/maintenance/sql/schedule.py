@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from context_search.maintenance.ports.schedule import CleanupLimits
 from context_search.postgres.pool import Transaction
-from context_search.postgres.store import repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +16,8 @@ class PostgresSchedule:
 
     tx: Transaction
 
-    def due_in_s(self, repositories: Iterable[str], limits: CleanupLimits) -> float | None:
-        due = " UNION ALL ".join(f"({repository(name).DUE})" for name in repositories)
+    def due_in_s(self, repositories: Iterable[Any], limits: CleanupLimits) -> float | None:
+        due = " UNION ALL ".join(f"({each.DUE})" for each in repositories)
         [[seconds]] = self.tx.run(
             "SELECT CAST(extract(epoch FROM min(due_at) - now()) AS float8)"
             f" FROM ({due}) AS due (due_at)",
