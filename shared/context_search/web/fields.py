@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from operator import not_
 from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 from fastapi import Query
 from fastapi.responses import JSONResponse
 from pydantic import (
     AfterValidator,
+    AliasPath,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -82,7 +84,25 @@ def example(**members: JsonValue) -> ConfigDict:
 class Answer(BaseModel):
     """Base of all answers: fields in a fixed order; later versions may add some."""
 
-    model_config = ConfigDict(strict=True, frozen=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        strict=True,
+        frozen=True,
+        serialize_by_alias=True,
+        from_attributes=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
+
+    @classmethod
+    def from_attributes(cls, *sources: object, **further: object) -> Self:
+        """Return an answer whose fields are attributes of the sources, or ``further``.
+
+        The first source that has an attribute gives it. ``of`` says where it has another name.
+        Answers in an answer are made the same way.
+        """
+        if further or len(sources) > 1:
+            return cls.model_validate(_Attributes(sources, further))
+        return cls.model_validate(sources[0])
 
     @classmethod
     def stored(cls, row: Mapping[str, object]) -> Self:
@@ -102,6 +122,20 @@ class Answer(BaseModel):
     def response(self, status: int = 200, headers: dict[str, str] | None = None) -> JSONResponse:
         """Returns the answer with a status and headers of its own."""
         return JSONResponse(self.model_dump(mode="json"), status, headers)
+
+
+class _Attributes:
+    """Attributes of several objects as those of one."""
+
+    def __init__(self, sources: tuple[object, ...], further: Mapping[str, object]) -> None:
+        self.__dict__.update(further)
+        self._sources = sources
+
+    def __getattr__(self, name: str) -> object:
+        for source in self._sources:
+            if hasattr(source, name):
+                return getattr(source, name)
+        raise AttributeError(name)
 
 
 # Fields of bodies.
@@ -261,6 +295,8 @@ def _is_none(value: object) -> bool:
 
 Absent: TypeAlias = Annotated[T | LeftOut, Field(exclude_if=_is_none)]
 """For a member that is not there when it is None."""
+OnlyTrue = Annotated[bool | LeftOut, Field(exclude_if=not_)]
+"""For a member that is not there when it is false."""
 
 _NOT_SEARCHED = (
     "Number of strings in the tool's scope that no search finds: shorter than chunk_threshold, too "
@@ -269,6 +305,30 @@ _NOT_SEARCHED = (
 NotSearched = Annotated[Absent[Count], Field(description=_NOT_SEARCHED)]
 
 
+def of(*path: str) -> Any:
+    """Return the mark of a field that its source calls otherwise: ``of("scope", "table_id")``."""
+    return Field(validation_alias=AliasPath(*path))
+
+
+def rounded(digits: int) -> BeforeValidator:
+    """Return the mark of a number that is shown with so many digits behind the point."""
+    return BeforeValidator(lambda number: round(number, digits))
+
+
+Score = Annotated[Number, rounded(6)]
+Relevance = Annotated[Share, rounded(4)]
+SomeOf = Field(strict=False)
+"""The mark of a list whose source is a tuple."""
+Rows = Field(validation_alias="rows", strict=False)
+"""The mark of a list that its source, a page, calls ``rows``."""
+
+
 def next_cursor(next_after: int | None) -> str | None:
     """Returns what a list says of its next page; null on the last one."""
     return None if next_after is None else str(next_after)
+
+
+PageCursor = Annotated[
+    NextCursor | None, Field(validation_alias="next_after"), BeforeValidator(next_cursor)
+]
+"""The cursor of an answer that is made from a page."""
