@@ -169,7 +169,7 @@ def test_a_tool_may_leave_storage_names_out_and_put_a_preview_in() -> None:
 
 def test_a_table_is_shown_without_its_document() -> None:
     table = Table(2, 1, "Articles", None, 7, NOW)
-    assert sent(TableAnswer.of(table)) == {
+    assert sent(TableAnswer.about(table)) == {
         "id": 2,
         "project_id": 1,
         "name": "Articles",

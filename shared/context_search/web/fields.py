@@ -11,12 +11,14 @@ from fastapi import Query
 from fastapi.responses import JSONResponse
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     AliasPath,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
+    ModelWrapValidatorHandler,
     PlainSerializer,
     ValidationError,
     WithJsonSchema,
@@ -94,34 +96,40 @@ class Answer(BaseModel):
     )
 
     @classmethod
-    def from_attributes(cls, *sources: object, **further: object) -> Self:
+    def about(cls, *sources: object, **further: object) -> Self:
         """Return an answer whose fields are attributes of the sources, or ``further``.
 
-        The first source that has an attribute gives it. ``of`` says where it has another name.
+        The first source that has an attribute gives it. ``source`` says where it has another name.
         Answers in an answer are made the same way.
         """
         if further or len(sources) > 1:
             return cls.model_validate(_Attributes(sources, further))
         return cls.model_validate(sources[0])
 
-    @classmethod
-    def stored(cls, row: Mapping[str, object]) -> Self:
-        """Returns what a JSON value of the database says: an odd row is no 500.
+    def response(self, status: int = 200, headers: dict[str, str] | None = None) -> JSONResponse:
+        """Returns the answer with a status and headers of its own."""
+        return JSONResponse(self.model_dump(mode="json"), status, headers)
 
-        A member that has not the type of its field is left out, as one that is missing: pydantic
-        would write it into a warning, and so into the log.
-        """
-        known: dict[str, Any] = {name: row[name] for name in cls.model_fields if name in row}
+
+class StoredJsonAnswer(Answer):
+    """Base of answers that are JSON values of the database: an odd row is no 500.
+
+    A member whose value has another type is left out, as a missing one is: pydantic would write it
+    into a warning, and so into the log.
+    """
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _without_odd_members(cls, row: Any, check: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(row, Mapping):
+            return check(row)
+        known = {name: row[name] for name in cls.model_fields if name in row}
         try:
-            return cls.model_validate(known)
+            return check(known)
         except ValidationError as error:
             for each in error.errors(include_input=False, include_url=False):
                 known.pop(str(each["loc"][0]), None)
             return cls.model_construct(**known)
-
-    def response(self, status: int = 200, headers: dict[str, str] | None = None) -> JSONResponse:
-        """Returns the answer with a status and headers of its own."""
-        return JSONResponse(self.model_dump(mode="json"), status, headers)
 
 
 class _Attributes:
@@ -305,9 +313,13 @@ _NOT_SEARCHED = (
 NotSearched = Annotated[Absent[Count], Field(description=_NOT_SEARCHED)]
 
 
-def of(*path: str) -> Any:
-    """Return the mark of a field that its source calls otherwise: ``of("scope", "table_id")``."""
-    return Field(validation_alias=AliasPath(*path))
+def source(*path: str) -> Any:
+    """Return the mark of a field that its source calls otherwise: ``source("scope", "table_id")``.
+
+    Where a part of the path is None, the field is.
+    """
+    ways = [AliasPath(*path[:end]) for end in range(len(path), 0, -1)]
+    return Field(validation_alias=AliasChoices(*ways))
 
 
 def rounded(digits: int) -> BeforeValidator:
@@ -317,7 +329,7 @@ def rounded(digits: int) -> BeforeValidator:
 
 Score = Annotated[Number, rounded(6)]
 Relevance = Annotated[Share, rounded(4)]
-SomeOf = Field(strict=False)
+Listed = Field(strict=False)
 """The mark of a list whose source is a tuple."""
 Rows = Field(validation_alias="rows", strict=False)
 """The mark of a list that its source, a page, calls ``rows``."""

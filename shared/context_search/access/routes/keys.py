@@ -32,7 +32,7 @@ from context_search.web.fields import (
     Rows,
     Time,
     example,
-    of,
+    source,
 )
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
@@ -98,7 +98,7 @@ class KeyAnswer(Answer):
     made_by: KnownId | None
     actor: str | None
     prefix: str
-    scopes: Annotated[list[Permission], of("permissions"), BeforeValidator(in_order)]
+    scopes: Annotated[list[Permission], source("permissions"), BeforeValidator(in_order)]
     created_at: Time
     expires_at: Time | None
     last_used_at: Time | None
@@ -144,7 +144,7 @@ class Keys:
         def create() -> JSONResponse:
             made = self.use.create(self.caller, self.mcp_id, options)
             self.audit.tell("key made", self.caller, made.key.id)
-            return NewKeyAnswer.from_attributes(made.key, api_key=made.text).response(201)
+            return NewKeyAnswer.about(made.key, api_key=made.text).response(201)
 
         return once.answer(self.caller.project_id, create)
 
@@ -153,7 +153,7 @@ class Keys:
     ) -> KeysAnswer:
         """Lists those of a kind and an actor, or all, without their texts."""
         page = self.use.page(self.caller, self.mcp_id, after=cursor, kind=kind, actor=actor)
-        return KeysAnswer.from_attributes(page)
+        return KeysAnswer.about(page)
 
     def revoke(self, key_id: int) -> Response:
         """Revokes one of them."""
@@ -170,7 +170,7 @@ class Keys:
                 self.caller, self.mcp_id, key_id, old_expires_in_s=old_expires_in_s
             )
             self.audit.tell("key rotated", self.caller, key_id)
-            return NewKeyAnswer.from_attributes(made.key, api_key=made.text).response(201)
+            return NewKeyAnswer.about(made.key, api_key=made.text).response(201)
 
         return once.answer(self.caller.project_id, rotate)
 

@@ -129,11 +129,11 @@ class WhoAmIAnswer(Answer):
         return cls(
             project=ProjectAnswer(id=told.caller.project_id, name=told.project_name),
             kind="token" if key is None else "key",
-            key=None if key is None else OwnKeyAnswer.from_attributes(key),
+            key=None if key is None else OwnKeyAnswer.about(key),
             scopes=in_order(told.caller.permissions),
             expires_at=None if key is None else key.expires_at,
             version=__version__,
-            model=ModelAnswer.from_attributes(of.model),
+            model=ModelAnswer.about(of.model),
             rerank_models=list(of.rerank_models),
             token_issuer=of.token_issuer,
             limits=_limits(of),

@@ -47,7 +47,7 @@ from context_search.web.fields import (
     Rows,
     Time,
     example,
-    of,
+    source,
 )
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
@@ -104,9 +104,9 @@ class McpAnswer(Answer):
     project_id: KnownId
     name: str
     status: bool
-    replace: Annotated[Replacing, of("replacing")]
-    confirm: Annotated[Confirmation, of("confirmation")]
-    redact: Annotated[bool, of("redacts")]
+    replace: Annotated[Replacing, source("replacing")]
+    confirm: Annotated[Confirmation, source("confirmation")]
+    redact: Annotated[bool, source("redacts")]
     created_at: Time
 
 
@@ -128,12 +128,12 @@ class McpsAnswer(Answer):
 class BindingAnswer(Answer):
     """A binding with the name that agents call its tool by."""
 
-    id: Annotated[KnownId, of("binding", "id")]
-    tool_id: Annotated[KnownId, of("binding", "tool_id")]
-    status: Annotated[bool, of("binding", "status")]
+    id: Annotated[KnownId, source("binding", "id")]
+    tool_id: Annotated[KnownId, source("binding", "tool_id")]
+    status: Annotated[bool, source("binding", "status")]
     name: str
-    title: Annotated[str, of("tool", "name")]
-    table_id: Annotated[KnownId, of("tool", "scope", "table_id")]
+    title: Annotated[str, source("tool", "name")]
+    table_id: Annotated[KnownId, source("tool", "scope", "table_id")]
 
 
 class BindingsAnswer(Answer):
@@ -176,7 +176,7 @@ class RpcToolAnswer(Answer):
     def of(cls, owner: str, bound: BoundTool, record: ToolRecord) -> RpcToolAnswer:
         """Returns a tool as agents see it."""
         tool, shown = bound.tool, described_tool(bound.name, bound.tool)
-        return cls.from_attributes(
+        return cls.about(
             shown,
             tool,
             user_id=owner,
@@ -220,11 +220,11 @@ class McpRpcAnswer(Answer):
         """Returns an instance and its enabled tools."""
         owner = str(mcp.project_id)
         return cls(
-            mcp_v2=RpcMcpAnswer.from_attributes(mcp, api_key=api_key, user_id=owner),
+            mcp_v2=RpcMcpAnswer.about(mcp, api_key=api_key, user_id=owner),
             bound_tools=[
                 RpcBoundToolAnswer(
                     tool=RpcToolAnswer.of(owner, tool, record),
-                    binding=RpcBindingAnswer.from_attributes(tool.binding),
+                    binding=RpcBindingAnswer.about(tool.binding),
                 )
                 for tool, record in bound
             ],
@@ -256,7 +256,7 @@ async def create_mcp(
         audit.tell("mcp made", caller, mcp.id)
         audit.tell("key made", caller, key.key.id)
         tool_ids = [binding.tool_id for binding in body.bindings]
-        made = NewMcpAnswer.from_attributes(
+        made = NewMcpAnswer.about(
             mcp, tool_ids=tool_ids, api_key=key.text, key_expires_at=key.key.expires_at
         )
         return made.response(201, {"Location": f"/api/v1/mcps/{mcp.id}"})
@@ -267,13 +267,13 @@ async def create_mcp(
 @router.get("/api/v1/mcps")
 async def list_mcps(caller: MayManage, use: Use, cursor: Cursor = 0) -> McpsAnswer:
     """Returns the project's MCP instances."""
-    return McpsAnswer.from_attributes(use.page(caller, after=cursor))
+    return McpsAnswer.about(use.page(caller, after=cursor))
 
 
 @router.get("/api/v1/mcps/{mcp_id}")
 async def read_mcp(mcp_id: McpId, caller: MayManage, use: Use) -> McpAnswer:
     """Returns an MCP instance."""
-    return McpAnswer.from_attributes(use.read(caller, mcp_id))
+    return McpAnswer.about(use.read(caller, mcp_id))
 
 
 @router.patch("/api/v1/mcps/{mcp_id}", responses=refused(409))
@@ -284,7 +284,7 @@ async def change_mcp(
     changes = McpChanges(body.name, body.status, body.replace, body.confirm, body.redact)
     changed = use.change(caller, mcp_id, changes)
     audit.tell("mcp changed", caller, mcp_id)
-    return McpAnswer.from_attributes(changed)
+    return McpAnswer.about(changed)
 
 
 @router.delete("/api/v1/mcps/{mcp_id}", status_code=204, responses=refused(409))
@@ -308,7 +308,7 @@ async def bind_tool(
 
     def bind() -> JSONResponse:
         bound = use.add(caller, mcp_id, body.tool_id, status=body.status)
-        return BindingAnswer.from_attributes(bound).response(201)
+        return BindingAnswer.about(bound).response(201)
 
     return once.answer(caller.project_id, bind)
 
@@ -318,7 +318,7 @@ async def list_bindings(
     mcp_id: McpId, caller: MayManage, use: UseBindings, cursor: Cursor = 0
 ) -> BindingsAnswer:
     """Returns the tools of an MCP instance, disabled ones too, with the names agents see."""
-    return BindingsAnswer.from_attributes(use.page(caller, mcp_id, after=cursor))
+    return BindingsAnswer.about(use.page(caller, mcp_id, after=cursor))
 
 
 @router.patch("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", responses=refused(409))
@@ -327,7 +327,7 @@ async def change_binding(
 ) -> BindingAnswer:
     """Enables or disables a tool in an MCP instance."""
     bound = use.set_status(caller, mcp_id, tool_id, status=body.status)
-    return BindingAnswer.from_attributes(bound)
+    return BindingAnswer.about(bound)
 
 
 @router.delete("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", status_code=204, responses=refused(409))
