@@ -102,6 +102,8 @@ class Answer(BaseModel):
         The first source that has an attribute gives it. ``source`` says where it has another name.
         Answers in an answer are made the same way.
         """
+        if not sources:
+            return cls.model_validate(further)
         if further or len(sources) > 1:
             return cls.model_validate(_Attributes(sources, further))
         return cls.model_validate(sources[0])
@@ -322,13 +324,13 @@ def source(*path: str) -> Any:
     return Field(validation_alias=AliasChoices(*ways))
 
 
-def rounded(digits: int) -> BeforeValidator:
+def rounded_to(digits: int) -> BeforeValidator:
     """Return the mark of a number that is shown with so many digits behind the point."""
     return BeforeValidator(lambda number: round(number, digits))
 
 
-Score = Annotated[Number, rounded(6)]
-Relevance = Annotated[Share, rounded(4)]
+Score = Annotated[Number, rounded_to(6)]
+Relevance = Annotated[Share, rounded_to(4)]
 Listed = Field(strict=False)
 """The mark of a list whose source is a tuple."""
 Rows = Field(validation_alias="rows", strict=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
@@ -111,6 +111,14 @@ class NewKeyAnswer(KeyAnswer):
     api_key: str
 
 
+MAKES_KEY: dict[str, Any] = {
+    "status_code": 201,
+    "response_model": NewKeyAnswer,
+    "responses": refused(409),
+}
+"""What a route says that answers with a new key."""
+
+
 class RevokedKeysAnswer(Answer):
     """How many keys were revoked."""
 
@@ -182,12 +190,7 @@ async def _of_project(owner: Owner, use: UseKeys, audit: Audited) -> Keys:
 ProjectKeys = Annotated[Keys, Depends(_of_project)]
 
 
-@router.post(
-    "/projects/{project_id}/keys",
-    status_code=201,
-    response_model=NewKeyAnswer,
-    responses=refused(409),
-)
+@router.post("/projects/{project_id}/keys", **MAKES_KEY)
 async def create_key(
     caller: OwnerOrOperator, use: UseKeys, body: CreateKeyBody, once: Once, audit: Audited
 ) -> Response:
@@ -228,12 +231,7 @@ async def revoke_key(keys: ProjectKeys, key_id: KeyId) -> Response:
     return keys.revoke(key_id)
 
 
-@router.post(
-    "/projects/{project_id}/keys/{key_id}/rotate",
-    status_code=201,
-    response_model=NewKeyAnswer,
-    responses=refused(409),
-)
+@router.post("/projects/{project_id}/keys/{key_id}/rotate", **MAKES_KEY)
 async def rotate_key(
     keys: ProjectKeys, key_id: KeyId, once: Once, body: RotateKeyBody | None = None
 ) -> Response:

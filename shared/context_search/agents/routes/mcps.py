@@ -11,12 +11,12 @@ from pydantic import Field
 
 from context_search.access.routes.idempotency import Once
 from context_search.access.routes.keys import (
+    MAKES_KEY,
     Actor,
     CreateMcpKeyBody,
     Keys,
     KeysAnswer,
     Lifetime,
-    NewKeyAnswer,
     RotateKeyBody,
     UseKeys,
 )
@@ -346,12 +346,7 @@ async def _keys(mcp_id: McpId, caller: MayManage, use: UseKeys, audit: Audited) 
 McpKeys = Annotated[Keys, Depends(_keys)]
 
 
-@router.post(
-    "/api/v1/mcps/{mcp_id}/keys",
-    status_code=201,
-    response_model=NewKeyAnswer,
-    responses=refused(409),
-)
+@router.post("/api/v1/mcps/{mcp_id}/keys", **MAKES_KEY)
 async def create_mcp_key(keys: McpKeys, body: CreateMcpKeyBody, once: Once) -> Response:
     """Makes a further key for an MCP instance, which is shown this once."""
     return keys.create(once, body.options())
@@ -371,12 +366,7 @@ async def revoke_mcp_key(keys: McpKeys, key_id: KeyId) -> Response:
     return keys.revoke(key_id)
 
 
-@router.post(
-    "/api/v1/mcps/{mcp_id}/keys/{key_id}/rotate",
-    status_code=201,
-    response_model=NewKeyAnswer,
-    responses=refused(409),
-)
+@router.post("/api/v1/mcps/{mcp_id}/keys/{key_id}/rotate", **MAKES_KEY)
 async def rotate_mcp_key(
     keys: McpKeys, key_id: KeyId, once: Once, body: RotateKeyBody | None = None
 ) -> Response:

@@ -29,7 +29,7 @@ from context_search.web.fields import (
     StoredJsonAnswer,
     Time,
     TimeText,
-    rounded,
+    rounded_to,
     source,
 )
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
@@ -70,8 +70,8 @@ class CalibrationAnswer(Answer):
     """What was found out about an index without judged questions, and on what."""
 
     vector_weight: Share | None
-    middle: Annotated[Number, rounded(4)]
-    width: Annotated[Number, rounded(4)]
+    middle: Annotated[Number, rounded_to(4)]
+    width: Annotated[Number, rounded_to(4)]
     questions: Count
     chunks: Count
     at: Time
