@@ -123,9 +123,10 @@ class StoredJsonAnswer(Answer):
     @model_validator(mode="wrap")
     @classmethod
     def _without_odd_members(cls, row: Any, check: ModelWrapValidatorHandler[Self]) -> Self:
-        if not isinstance(row, Mapping):
-            return check(row)
-        known = {name: row[name] for name in cls.model_fields if name in row}
+        if isinstance(row, cls):
+            return row
+        members = row if isinstance(row, Mapping) else {}
+        known = {name: members[name] for name in cls.model_fields if name in members}
         try:
             return check(known)
         except ValidationError as error:
