@@ -115,9 +115,7 @@ def read_judged(path: Path) -> list[Question]:
 
 
 def _question(row: Row) -> Question:
-    gold = tuple(
-        TextRange(_pointer_of(each), *range_of(each)) for each in rows_of(row, "relevant")
-    )
+    gold = tuple(TextRange(_pointer_of(each), *range_of(each)) for each in rows_of(row, "relevant"))
     query = text_of(row, "query")
     if not query.strip():
         raise ValueError("query is blank")

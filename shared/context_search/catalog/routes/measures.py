@@ -41,7 +41,7 @@ router = APIRouter(
 
 MAX_QUESTIONS = 1_000
 MAX_RANGES = 20_000
-"""Judged ranges of all questions, as many as a judged set may have."""
+"""Judged ranges of all questions: about as many as fit into a stored set."""
 _RANGE: JsonValue = {"json_pointer": "/articles/0/content", "char_start": 14223, "char_end": 15214}
 _HIT: JsonValue = {"json_pointer": "/articles/0/content", "char_start": 13900, "char_end": 14900}
 
