@@ -154,7 +154,7 @@ ROWS: Mapping[Operation, Row] = {
     ("PUT", f"{_PROJECTS}/judged-sets/{{set_name}}"): Row(MANAGE, 200, {"lines": ""}),
     ("DELETE", f"{_PROJECTS}/judged-sets/{{set_name}}"): Row(MANAGE, 204),
     ("POST", f"{_PROJECTS}/measures"): Row(
-        MANAGE, 200, {"questions": [{"relevant": [], "base": []}]}
+        READ, 200, {"questions": [{"relevant": [], "base": []}]}
     ),
     ("POST", f"{_PROJECTS}/search-index"): Row(MANAGE, 202),
     ("GET", f"{_PROJECTS}/search-index"): Row(READ, 200),

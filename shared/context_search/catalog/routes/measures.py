@@ -19,7 +19,7 @@ from context_search.ranking.measures import (
     means,
     score,
 )
-from context_search.web.callers import Owner
+from context_search.web.callers import ReadOwner
 from context_search.web.fields import (
     MAX_POINTER,
     Absent,
@@ -176,7 +176,7 @@ class MeasuresAnswer(Answer):
 
 
 @router.post("/measures", responses=refused(413))
-async def measure_answers(body: MeasuresBody, _: Owner) -> MeasuresAnswer:
+async def measure_answers(body: MeasuresBody, _: ReadOwner) -> MeasuresAnswer:
     """Returns how well the hits answer judged questions. Nothing of them is kept."""
     questions = [
         MeasuredQuestionAnswer(
