@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import bm25s
 
-from evaluation.metrics import DEPTH, Span
+from context_search.ranking.measures import DEPTH, TextRange
 
 
 class PlainBm25:
     """What search without our analysis and ranking finds."""
 
-    def __init__(self, chunks: Mapping[Span, str]) -> None:
+    def __init__(self, chunks: Mapping[TextRange, str]) -> None:
         self._spans = list(chunks)
         self._index = bm25s.BM25()
         tokens = bm25s.tokenize(list(chunks.values()), stopwords="en", show_progress=False)
@@ -20,7 +20,7 @@ class PlainBm25:
         if not self._is_empty:  # it fails without a single word
             self._index.index(tokens, show_progress=False)
 
-    def ask(self, question: str) -> list[Span]:
+    def ask(self, question: str) -> list[TextRange]:
         """Returns the first chunks with a word of the question, best first."""
         if self._is_empty:
             return []

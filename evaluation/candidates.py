@@ -12,10 +12,10 @@ from functools import cached_property
 
 from context_search.core.config import SearchConfig
 from context_search.core.model import HydratedChunk
+from context_search.ranking.measures import DEPTH, TextRange
 from context_search.ranking.rank import candidate_texts, rank
 from context_search.ranking.reranking import CandidateText
 from context_search.ranking.search import Answer, Found, Question
-from evaluation.metrics import DEPTH, Span
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Asked:
         return candidate_texts(self.question, self.chunks)
 
     @property
-    def spans(self) -> list[Span]:
+    def spans(self) -> list[TextRange]:
         """Where the hits stand, as they were answered."""
         return [_span(hit.chunk) for hit in self.answer.hits[:DEPTH]]
 
@@ -51,7 +51,7 @@ class Asked:
         weights = self.answer.target.weights
         return weights.vector / (weights.vector + weights.bm25)
 
-    def ranked(self, search: SearchConfig) -> list[Span]:
+    def ranked(self, search: SearchConfig) -> list[TextRange]:
         """Returns where the hits of a tool with these settings stand."""
         found = _of_strategy(self.answer.found, search)
         chunks = {name: self.chunks[name] for name in found.ids}
@@ -68,5 +68,5 @@ def _of_strategy(found: Found, search: SearchConfig) -> Found:
     return found
 
 
-def _span(chunk: HydratedChunk) -> Span:
-    return Span(chunk.json_pointer, chunk.char_start, chunk.char_end)
+def _span(chunk: HydratedChunk) -> TextRange:
+    return TextRange(chunk.json_pointer, chunk.char_start, chunk.char_end)

@@ -5,31 +5,30 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from evaluation.jsonl import Row, UnreadableError, range_of, read_rows, rows_of, text_of
-from evaluation.judged import Question
-from evaluation.metrics import (
+from context_search.ranking.measures import (
     DEPTH,
     MEASURES,
-    Span,
-    Values,
+    Comparison,
+    Measure,
+    TextRange,
     Verdict,
-    interval,
-    measured,
+    compared,
     score,
-    verdict,
 )
+from evaluation.jsonl import Row, UnreadableError, range_of, read_rows, rows_of, text_of
+from evaluation.judged import Question
 
 TIMEOUT_S = 60.0
 TRIES = 5
 PASSING = (429, 503)
-Ask = Callable[[int, str], list[Span]]
+Ask = Callable[[int, str], list[TextRange]]
 
 
 class NotMeasuredError(Exception):
@@ -44,7 +43,7 @@ class Deployment:
         headers = {"Authorization": f"Bearer {key}"}
         self._http = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT_S)
 
-    def __call__(self, tool_id: int, question: str) -> list[Span]:
+    def __call__(self, tool_id: int, question: str) -> list[TextRange]:
         """Returns where the hits of a tool stand. Raises NotMeasuredError."""
         reply = self._reply(tool_id, {"query": question, "top_k": DEPTH})
         try:
@@ -69,38 +68,34 @@ class Deployment:
         return reply
 
 
-def _answer(body: Any) -> tuple[list[Span], list[str]]:
+def _answer(body: Any) -> tuple[list[TextRange], list[str]]:
     chunks = [result["chunk"] for result in body["results"]]
-    spans = [Span(c["json_pointer"], c["char_start"], c["char_end"]) for c in chunks]
+    spans = [TextRange(c["json_pointer"], c["char_start"], c["char_end"]) for c in chunks]
     return spans, list(body["retrieval"]["degraded"])
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Both tools' measures, one value a question, and the measure that decides."""
+    """Both tools by measure, over so many questions, and the measure that decides."""
 
-    base: dict[str, Values]
-    candidate: dict[str, Values]
-    measure: str
+    questions: int
+    by_measure: Mapping[Measure, Comparison]
+    measure: Measure
 
     @property
     def verdict(self) -> Verdict:
-        """Worse or better where the whole 95 % interval of the paired difference is beside zero."""
-        _, low, high = self._difference(self.measure)
-        return verdict(low, high)
+        """What the deciding measure says of the candidate."""
+        return self.by_measure[self.measure].verdict
 
     def lines(self) -> Iterator[str]:
         """Yields a table and the verdict."""
-        yield f"{len(self.base[self.measure])} questions"
+        yield f"{self.questions} questions"
         yield f"{'':12}{'base':>8}{'candidate':>11}   difference [95 %]"
-        for name in MEASURES:
-            mean, low, high = self._difference(name)
-            base, candidate = self.base[name].mean(), self.candidate[name].mean()
-            yield f"{name:12}{base:8.3f}{candidate:11.3f}   {mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+        for name, both in self.by_measure.items():
+            found = both.difference
+            difference = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+            yield f"{name:12}{both.base:8.3f}{both.candidate:11.3f}   {difference}"
         yield f"candidate is {self.verdict} in {self.measure}"
-
-    def _difference(self, measure: str) -> tuple[float, float, float]:
-        return interval([self.candidate[measure] - self.base[measure]])
 
 
 def read_judged(path: Path) -> list[Question]:
@@ -120,11 +115,11 @@ def read_judged(path: Path) -> list[Question]:
 
 
 def _question(row: Row) -> Question:
-    spans = tuple(Span(_pointer_of(each), *range_of(each)) for each in rows_of(row, "relevant"))
+    gold = tuple(TextRange(_pointer_of(each), *range_of(each)) for each in rows_of(row, "relevant"))
     query = text_of(row, "query")
     if not query.strip():
         raise ValueError("query is blank")
-    return Question(query, spans)
+    return Question(query, gold)
 
 
 def _pointer_of(row: Row) -> str:
@@ -138,10 +133,11 @@ def compare(
     ask: Ask, judged: Sequence[Question], base: int, candidate: int, *, measure: str = "ndcg@10"
 ) -> Outcome:
     """Asks two tools, named by their ids, every question. Raises NotMeasuredError."""
-    if measure not in MEASURES:
+    deciding = next((each for each in MEASURES if each == measure), None)
+    if deciding is None:
         raise NotMeasuredError(f"the measure is one of {', '.join(MEASURES)}")
-    values = [
-        measured(score(question.gold, ask(tool_id, question.text)) for question in judged)
+    before, after = (
+        [score(question.gold, ask(tool_id, question.text)) for question in judged]
         for tool_id in (base, candidate)
-    ]
-    return Outcome(values[0], values[1], measure)
+    )
+    return Outcome(len(judged), compared(before, after), deciding)

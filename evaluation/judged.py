@@ -13,8 +13,8 @@ from pathlib import Path
 
 from context_search.core.errors import InvalidPointerError
 from context_search.core.json_pointer import escape, resolve, split
+from context_search.ranking.measures import TextRange
 from evaluation.jsonl import Row, UnreadableError, range_of, read_rows, rows_of, text_of
-from evaluation.metrics import Span
 
 SHIPPED = Path(__file__).parent / "sets"
 QUERIES = "queries.jsonl"
@@ -27,7 +27,7 @@ class Question:
     """What is asked, and every span that answers it; pointers start at the set's document."""
 
     text: str
-    gold: tuple[Span, ...]
+    gold: tuple[TextRange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _question(row: Row, documents: Documents) -> Question:
     return Question(text_of(row, "text"), spans)
 
 
-def _span(row: Row, documents: Documents) -> Span:
+def _span(row: Row, documents: Documents) -> TextRange:
     doc_id, pointer = text_of(row, "doc_id"), text_of(row, "json_pointer")
     start, end = range_of(row)
     try:
@@ -104,4 +104,4 @@ def _span(row: Row, documents: Documents) -> Span:
         raise ValueError(f"the corpus has no {pointer!r} in {doc_id!r}: {error}") from error
     if not isinstance(text, str) or end > len(text):
         raise ValueError(f"{pointer!r} in {doc_id!r} is no text of {end} characters")
-    return Span(f"/{escape(doc_id)}{pointer}", start, end)
+    return TextRange(f"/{escape(doc_id)}{pointer}", start, end)

@@ -30,12 +30,12 @@ from context_search.indexing.worker import OrderBook, Worker
 from context_search.integrations.ports import Deadline, Embedder
 from context_search.integrations.system_clock import SystemClock
 from context_search.integrations.turbopuffer import TurbopufferVectors
+from context_search.ranking.measures import DEPTH, TextRange
 from context_search.ranking.search import Question, QuestionLimits
 from context_search.searching.search import Searcher, searcher
 from context_search.searching.targets import SearchedTool
 from context_search.text.analysis import query_weights
 from evaluation.candidates import Asked
-from evaluation.metrics import DEPTH, Span
 from testing.in_memory.queue import ListQueue, unexpected
 from testing.in_memory.store import MemoryStore
 
@@ -113,10 +113,10 @@ class Pipeline:
         )
         return Asked(answer, question)
 
-    def chunks(self, tool: SearchTool) -> dict[Span, str]:
+    def chunks(self, tool: SearchTool) -> dict[TextRange, str]:
         """Returns every chunk of a tool's index, for a baseline on the same chunks."""
         return {
-            Span(row.json_pointer, row.start, row.end): row.text
+            TextRange(row.json_pointer, row.start, row.end): row.text
             for row in self._memory.rows.chunks.values()
             if row.table_id == tool.scope.table_id
         }

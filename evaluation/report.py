@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from context_search.core.config import SearchConfig
+from context_search.ranking.measures import MEASURES, Measure, Scores, TextRange, interval, score
 from evaluation.baseline import PlainBm25
 from evaluation.candidates import Asked
 from evaluation.judged import JudgedSet
-from evaluation.metrics import MEASURES, Span, Values, interval, measured, score
 from evaluation.pipeline import Pipeline
 
 WAYS: Mapping[str, SearchConfig] = {
@@ -26,8 +27,16 @@ BASELINE = "bm25s"
 WEIGHTS = tuple(step / 20 for step in range(21))
 """The weights of the vectors that are tried, keywords having the rest."""
 RELEVANT = 0.7
-_COLUMNS = ("ndcg@10", "recall@1", "recall@5", "recall@20", "mrr@10", "coverage@5")
-Measures = Mapping[str, Values]
+_COLUMNS: tuple[Measure, ...] = (
+    "ndcg@10",
+    "recall@1",
+    "recall@5",
+    "recall@20",
+    "mrr@10",
+    "coverage@5",
+)
+Values = NDArray[np.float64]
+Measures = Mapping[Measure, Values]
 """One value a question, by measure."""
 
 
@@ -53,7 +62,7 @@ def evaluate(pipeline: Pipeline, judged: JudgedSet, others: Sequence[str]) -> Re
     table_id = pipeline.index(judged.name, judged.document)
     tool = pipeline.tool(table_id, WAYS[DEFAULT])
     plain = PlainBm25(pipeline.chunks(tool))
-    ways: dict[str, list[Mapping[str, float]]] = {way: [] for way in (*WAYS, BASELINE)}
+    ways: dict[str, list[Scores]] = {way: [] for way in (*WAYS, BASELINE)}
     weights: dict[float, list[float]] = {weight: [] for weight in WEIGHTS}
     relevances: list[list[float]] = []
     used = 0.0
@@ -70,7 +79,7 @@ def evaluate(pipeline: Pipeline, judged: JudgedSet, others: Sequence[str]) -> Re
         used = asked.vector_weight if asked else used
     foreign = [asked.relevances if (asked := pipeline.ask(tool, text)) else [] for text in others]
     return Results(
-        ways={way: measured(rows) for way, rows in ways.items()},
+        ways={way: _by_measure(rows) for way, rows in ways.items()},
         weights={weight: np.array(values) for weight, values in weights.items()},
         used=used,
         own=_best(relevances),
@@ -79,7 +88,11 @@ def evaluate(pipeline: Pipeline, judged: JudgedSet, others: Sequence[str]) -> Re
     )
 
 
-def _spans(asked: Asked | None, way: str, search: SearchConfig) -> list[Span]:
+def _by_measure(rows: Sequence[Scores]) -> Measures:
+    return {name: np.array([row[name] for row in rows]) for name in MEASURES}
+
+
+def _spans(asked: Asked | None, way: str, search: SearchConfig) -> list[TextRange]:
     if asked is None:
         return []
     return asked.spans if way == DEFAULT else asked.ranked(search)
@@ -94,8 +107,8 @@ def lines(title: str, results: Results) -> Iterator[str]:
     yield f"\n{title}"
     yield f"  {'':14}" + "".join(f"{name:>22}" for name in MEASURES)
     for way in (*WAYS, BASELINE):
-        cells = (interval([results.ways[way][name]]) for name in MEASURES)
-        row = "".join(f"{mean:8.3f} [{low:.3f}, {high:.3f}]" for mean, low, high in cells)
+        cells = (interval(results.ways[way][name].tolist()) for name in MEASURES)
+        row = "".join(f"{each.mean:8.3f} [{each.low:.3f}, {each.high:.3f}]" for each in cells)
         yield f"  {way:14}{row}"
 
 
@@ -109,10 +122,12 @@ def markdown(by_set: Mapping[str, Results], languages: Mapping[str, str]) -> Ite
     means = {f"mean {name}": sets for name, sets in by_language.items() if len(sets) > 1}
     for name, sets in ({each: [by_set[each]] for each in by_set} | means).items():
         for way in (*WAYS, BASELINE):
-            cells = [interval([each.ways[way][column] for each in sets]) for column in _COLUMNS]
-            low, high = (short(end) for end in cells[0][1:])
-            means_of = " | ".join(short(mean) for mean, _, _ in cells[1:])
-            yield f"| {name} | {way} | {short(cells[0][0])} [{low}, {high}] | {means_of} |"
+            first, *rest = (
+                interval(*(each.ways[way][column].tolist() for each in sets)) for column in _COLUMNS
+            )
+            bounds = f"[{short(first.low)}, {short(first.high)}]"
+            means_of = " | ".join(short(each.mean) for each in rest)
+            yield f"| {name} | {way} | {short(first.mean)} {bounds} | {means_of} |"
 
 
 def short(share: float) -> str:

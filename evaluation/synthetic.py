@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from context_search.core.documents import string_nodes
 from context_search.integrations.ports import Embedder
+from context_search.ranking.measures import TextRange
 from context_search.ranking.relevance import coverage
 from context_search.text.analysis import query_weights, tokens
 from evaluation.judged import JudgedSet, Question
-from evaluation.metrics import Span
 
 Vector = NDArray[np.float32]
 Topic = tuple[str, ...]
@@ -58,7 +58,7 @@ class Located:
     """Where a text stands in the corpus of a set."""
 
     set_name: str
-    span: Span
+    span: TextRange
 
     @property
     def places(self) -> Iterator[Topic]:
@@ -120,7 +120,7 @@ class Corpus:
         index = bisect_right(self._starts, start) - 1
         name, pointer = self._names[index]
         first = self._starts[index]
-        return Located(name, Span(pointer, start - first, end - first))
+        return Located(name, TextRange(pointer, start - first, end - first))
 
 
 class Synthetic:
@@ -138,7 +138,7 @@ class Synthetic:
             for judged in sets
             for question in judged.questions
         }
-        self._judged: dict[tuple[str, str], list[tuple[Span, Question]]] = {}
+        self._judged: dict[tuple[str, str], list[tuple[TextRange, Question]]] = {}
         for judged in sets:
             for question in judged.questions:
                 for span in question.gold:

@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evaluation.metrics import Values
-from evaluation.report import DEFAULT, RELEVANT, Results, short
+from evaluation.report import DEFAULT, RELEVANT, Results, Values, short
 
 ModelAndSet = tuple[str, str]
 COLUMNS = (

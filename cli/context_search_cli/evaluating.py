@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import typer
 
 from context_search_cli import judging
-from context_search_cli.client import Client
+from context_search_cli.client import Answer, Client
 from context_search_cli.command import Session, command, group
 from context_search_cli.concurrent import abreast
 from context_search_cli.failures import Code, CommandError, EndedError, UsageError
-from context_search_cli.judged import POOLED, Question, questions_of, sets
-from context_search_cli.measures import (
+from context_search_cli.judged import (
     DEPTH,
-    MEASURES,
-    Interval,
-    Span,
-    interval,
-    score,
-    verdict,
+    POOLED,
+    Place,
+    Question,
+    measured,
+    place_of,
+    questions_of,
+    sets,
 )
 from context_search_cli.output import Output, counted, number
 from context_search_cli.ranking import Draft, draft_of
-from context_search_cli.reach import Reach, reaches
+from context_search_cli.reach import reaches
 
 app = group("eval", "Measure tools on judged questions.")
 for each in (judging.app, sets):
     app.add_typer(each)
 Measure = Literal["recall@1", "recall@5", "recall@20", "ndcg@10", "mrr@10", "coverage@5"]
-"""The names of ``MEASURES``, as Typer needs them."""
-Measures = dict[str, list[float]]
-"""One value a question, by measure."""
+"""What the server measures."""
+SIDES = ("base", "candidate")
+"""What the server calls the configurations, in their order."""
 FIRST_S = 1.0
 LONGEST_S = 8.0
 """Pauses before a question that was answered degraded is asked again."""
@@ -68,16 +68,15 @@ class Configuration:
     tool: int
     draft: dict[str, object]
 
-    def ask(self, client: Client, question: str) -> tuple[list[Span], list[str]]:
+    def ask(self, client: Client, question: str) -> tuple[list[Place], list[str]]:
         """Where the first hits stand, and by which codes the answer is less than was asked for."""
         body: dict[str, Any] = {"query": question, "top_k": DEPTH}
         path = f"/api/v1/tools/{self.tool}/search"
         if self.draft:
             path, body = f"{path}/explain", body | {"config": self.draft}
         answer = client.ask(path, body)
-        chunks = [hit["chunk"] for hit in answer["results"]]
-        spans = [Span(c["json_pointer"], c["char_start"], c["char_end"]) for c in chunks]
-        return spans, answer["retrieval"]["degraded"]
+        places = [place_of(hit["chunk"]) for hit in answer["results"]]
+        return places, answer["retrieval"]["degraded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +93,14 @@ class Patience:
     degraded_since: set[str] = field(default_factory=set)
     """The questions that were answered degraded since the last whole answer."""
 
-    def heard(self, asked: Configuration, question: str) -> list[Span] | None:
+    def heard(self, asked: Configuration, question: str) -> list[Place] | None:
         """Where the first hits stand, None where that stays unknown. Raises CommandError."""
         waited, pause = 0.0, FIRST_S
         while True:
-            spans, degraded = asked.ask(self.session.client, question)
+            places, degraded = asked.ask(self.session.client, question)
             if not degraded:
                 self.degraded_since.clear()
-                return spans
+                return places
             told = f"tool {asked.tool} answered degraded: {', '.join(degraded)}"
             will_last = bool(LASTING & set(degraded))
             if not will_last:
@@ -130,51 +129,35 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
-class Hits:
-    """Of so many first hits, those that nobody has judged: they count as wrong."""
-
-    count: int
-    not_judged: int
-
-    @classmethod
-    def of(cls, question: Question, found: Sequence[Span]) -> Hits:
-        """The hits of an answer that most measures look at, and ``eval judge`` asks for."""
-        first = found[:POOLED]
-        return cls(len(first), sum(not question.has_judged(each) for each in first))
-
-
-@dataclass(frozen=True, slots=True)
 class Measured:
-    """What configurations score, question by question, and the questions that no figure counts.
+    """What the server says of configurations, and the questions that no figure counts.
 
-    ``cut_short`` says why the rest was not asked.
+    ``hits`` are those of each question's first ``POOLED``, by configuration. ``cut_short`` says why
+    the rest was not asked.
     """
 
     questions: list[str]
-    scores: list[tuple[dict[str, float], ...]]
-    hits: list[tuple[Hits, ...]]
+    hits: list[list[int]]
+    told: Answer
     left_out: list[str]
-    cut_short: CommandError | None = None
+    cut_short: CommandError | None
 
-    def values(self, place: int) -> Measures:
-        """The values of one configuration."""
-        return {name: [each[place][name] for each in self.scores] for name in MEASURES}
-
-    def hits_of(self, place: int) -> Hits:
-        """The hits of one configuration."""
-        answers = [each[place] for each in self.hits]
-        return Hits(sum(each.count for each in answers), sum(each.not_judged for each in answers))
-
-    def judged(self, place: int, reach: Reach) -> dict[str, Any]:
-        """As JSON says what the figures of one configuration stand on."""
-        hits = self.hits_of(place)
-        return reach.document | {"hits": hits.count, "hits_not_judged": hits.not_judged}
+    def judged(self, place: int) -> dict[str, int]:
+        """As JSON says how many hits of a configuration there are, and how many nobody judged."""
+        ranks = (
+            rank for each in self.told["questions"] for rank in each[SIDES[place]]["not_judged"]
+        )
+        return {
+            "hits": sum(each[place] for each in self.hits),
+            "hits_not_judged": sum(rank <= POOLED for rank in ranks),
+        }
 
     def document(self, *names: str) -> dict[str, Any]:
         """As JSON says it; ``names`` are those of the configurations."""
         rows = [
-            {"query": query} | dict(zip(names, map(_rounded, scores), strict=True))
-            for query, scores in zip(self.questions, self.scores, strict=True)
+            {"query": query}
+            | {name: each[side]["measures"] for name, side in zip(names, SIDES, strict=False)}
+            for query, each in zip(self.questions, self.told["questions"], strict=True)
         ]
         error = {"error": self.cut_short.told} if self.cut_short else {}
         return {"by_question": rows, "not_measured": self.left_out, **error}
@@ -182,9 +165,9 @@ class Measured:
     def tell(self, out: Output, *names: str) -> None:
         """Says on stderr how much the figures stand on. Raises what has cut them short."""
         for place, name in enumerate(names):
-            hits = self.hits_of(place)
-            if hits.not_judged:
-                told = f"{number(hits.not_judged)} of {number(hits.count)} hits are not judged"
+            hits, not_judged = self.judged(place).values()
+            if not_judged:
+                told = f"{number(not_judged)} of {number(hits)} hits are not judged"
                 out.note(f"{name}: {told}, and count as wrong")
         if self.left_out:
             why = "not measured" if self.cut_short else "left out: answered degraded"
@@ -193,33 +176,6 @@ class Measured:
         out.note(f"{questions}; from and to: 95 % bootstrap interval")
         if self.cut_short:
             raise self.cut_short
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Two configurations in one measure."""
-
-    base: float
-    candidate: float
-    difference: Interval
-
-    @classmethod
-    def of(cls, before: Sequence[float], after: Sequence[float]) -> Compared:
-        """What one value a question says of each, question by question."""
-        differences = [new - old for old, new in zip(before, after, strict=True)]
-        return cls(_mean(before), _mean(after), interval(differences))
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """As JSON says it."""
-        difference = _document(self.difference)
-        return {"base": self.base, "candidate": self.candidate, "difference": difference}
-
-    @property
-    def cells(self) -> list[str]:
-        """As a row says it."""
-        both = f"{self.base:.3f}", f"{self.candidate:.3f}"
-        return [*both, f"{self.difference.mean:+.3f}", *_ends(self.difference, "+")]
 
 
 @command(app, "run")
@@ -236,23 +192,23 @@ def run(
     asked = Configuration(tool, draft_of(draft))
     questions = questions_of(session, source)
     reached = reaches(session, questions, [tool])[tool]
-    measured = _measured(Patience(session, timeout, skip_degraded), questions, [asked])
-    found = {name: interval(values) for name, values in measured.values(0).items()}
+    result = _measured(Patience(session, timeout, skip_degraded), questions, [asked])
+    found = {name: each["interval"] for name, each in result.told["measures"].items()}
     document = {
         "tool": tool,
         "draft": asked.draft or None,
-        "questions": len(measured.questions),
-        "judged": measured.judged(0, reached),
-        "measures": {name: _document(each) for name, each in found.items()},
-        **measured.document("measures"),
+        "questions": len(result.questions),
+        "judged": reached.document | result.judged(0),
+        "measures": found,
+        **result.document("measures"),
     }
 
     def show() -> None:
-        rows = [[name, f"{each.mean:.3f}", *_ends(each, "")] for name, each in found.items()]
+        rows = [[name, f"{each['mean']:.3f}", *_ends(each, "")] for name, each in found.items()]
         session.out.rows(("measure", "mean", "from", "to"), rows, "")
 
     session.out.result(document, show)
-    measured.tell(session.out, f"tool {tool}")
+    result.tell(session.out, f"tool {tool}")
 
 
 @command(app, "compare")
@@ -278,32 +234,34 @@ def compare(
     pair = [Configuration(base, {}), Configuration(candidate or base, draft_of(draft))]
     questions = questions_of(session, queries)
     reached = reaches(session, questions, [each.tool for each in pair])
-    measured = _measured(Patience(session, timeout, skip_degraded), questions, pair)
-    before, after = measured.values(0), measured.values(1)
-    found = {name: Compared.of(before[name], after[name]) for name in MEASURES}
-    said = verdict(found[measure].difference)
+    result = _measured(Patience(session, timeout, skip_degraded), questions, pair)
+    found = result.told["measures"]
+    said = found[measure]["verdict"]
     document = {
         "base": base,
         "candidate": pair[1].tool,
         "draft": pair[1].draft or None,
-        "questions": len(measured.questions),
+        "questions": len(result.questions),
         "measure": measure,
         "verdict": said,
         "judged": {
-            name: measured.judged(place, reached[pair[place].tool])
-            for place, name in enumerate(("base", "candidate"))
+            side: reached[pair[place].tool].document | result.judged(place)
+            for place, side in enumerate(SIDES)
         },
-        "measures": {name: each.document for name, each in found.items()},
-        **measured.document("base", "candidate"),
+        "measures": {
+            name: {side: each[side] for side in SIDES} | {"difference": each["interval"]}
+            for name, each in found.items()
+        },
+        **result.document(*SIDES),
     }
 
     def show() -> None:
-        columns = ("measure", "base", "candidate", "difference", "from", "to")
-        session.out.rows(columns, [[name, *each.cells] for name, each in found.items()], "")
+        columns = ("measure", *SIDES, "difference", "from", "to")
+        session.out.rows(columns, [[name, *_cells(each)] for name, each in found.items()], "")
         session.out.line(f"candidate is {said} in {measure}")
 
     session.out.result(document, show)
-    measured.tell(session.out, "base", "candidate")
+    result.tell(session.out, *SIDES)
     if said == "worse":
         raise EndedError(Code.FAILED)
 
@@ -311,11 +269,12 @@ def compare(
 def _measured(
     patience: Patience, questions: Sequence[Question], asked: Sequence[Configuration]
 ) -> Measured:
-    """Each configuration's scores; every question is asked of all in turn.
+    """What each configuration scores; every question is asked of all in turn.
 
-    What was measured before a failure is kept. Raises CommandError where that is nothing.
+    What was answered before a failure is measured. Raises CommandError where that is nothing, or
+    the server measures no more.
     """
-    answers: dict[int, list[list[Span] | None]] = {}
+    answers: dict[int, list[list[Place] | None]] = {}
 
     def ask(place: int) -> None:
         answers[place] = [patience.heard(one, questions[place].text) for one in asked]
@@ -332,36 +291,41 @@ def _measured(
             )
         except CommandError as failure:
             cut_short = failure
-    measured = Measured([], [], [], [], cut_short)
-    for place, question in enumerate(questions):
-        whole = [spans for spans in answers.get(place, []) if spans is not None]
-        if len(whole) < len(asked):
-            measured.left_out.append(question.text)
-            continue
-        measured.questions.append(question.text)
-        measured.scores.append(tuple(score(question.gold, spans) for spans in whole))
-        measured.hits.append(tuple(Hits.of(question, spans) for spans in whole))
-    if not measured.questions:
+    whole: dict[int, list[list[Place]]] = {}
+    for place in sorted(answers):
+        hits = [places for places in answers[place] if places is not None]
+        if len(hits) == len(asked):
+            whole[place] = hits
+    if not whole:
         raise cut_short or CommandError(
             "not measured: every question was answered degraded",
             Code.UNAVAILABLE,
             code="NOT_MEASURED",
             retryable=True,
         )
-    return measured
+    answered = [
+        questions[place].answered(**dict(zip(SIDES, hits, strict=False)))
+        for place, hits in whole.items()
+    ]
+    try:
+        told = measured(patience.session, answered)
+    except CommandError as failure:
+        raise cut_short or failure from None
+    return Measured(
+        [questions[place].text for place in whole],
+        [[len(places[:POOLED]) for places in hits] for hits in whole.values()],
+        told,
+        [each.text for place, each in enumerate(questions) if place not in whole],
+        cut_short,
+    )
 
 
-def _mean(values: Sequence[float]) -> float:
-    return round(sum(values) / len(values), 6)
+def _cells(found: dict[str, Any]) -> list[str]:
+    """As a row says one measure of two configurations."""
+    difference = found["interval"]
+    both = f"{found['base']:.3f}", f"{found['candidate']:.3f}"
+    return [*both, f"{difference['mean']:+.3f}", *_ends(difference, "+")]
 
 
-def _document(found: Interval) -> dict[str, float]:
-    return _rounded({"mean": found.mean, "low": found.low, "high": found.high})
-
-
-def _rounded(values: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(value, 6) for name, value in values.items()}
-
-
-def _ends(found: Interval, sign: str) -> tuple[str, str]:
-    return f"{found.low:{sign}.3f}", f"{found.high:{sign}.3f}"
+def _ends(found: dict[str, float], sign: str) -> tuple[str, str]:
+    return f"{found['low']:{sign}.3f}", f"{found['high']:{sign}.3f}"

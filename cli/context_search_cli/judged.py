@@ -12,15 +12,21 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from context_search_cli.client import Answer
 from context_search_cli.command import Session, Yes, command, confirmed, group
 from context_search_cli.failures import ProblemError, UsageError
-from context_search_cli.measures import Span, found_at
-from context_search_cli.output import counted
+from context_search_cli.output import counted, number
 
 sets = group("sets", "Judged sets that the project keeps.")
 T = TypeVar("T")
 POOLED = 10
 """Passages of a tool that are judged unless another depth is asked for."""
+DEPTH = 20
+"""How many passages of an answer are measured."""
+MOST_QUESTIONS = 1_000
+"""How many are measured in one run."""
+Place = dict[str, Any]
+"""Where something stands, as requests have it: ``json_pointer``, ``char_start``, ``char_end``."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Of a judged set of the project.")]
 
@@ -33,14 +39,22 @@ class Question:
     """
 
     text: str
-    gold: tuple[Span, ...]
-    others: tuple[Span, ...] = ()
+    gold: tuple[Place, ...]
+    others: tuple[Place, ...] = ()
 
-    def has_judged(self, passage: Span) -> bool:
-        """Whether it has half of a range that answers, or half of it is in judged ranges."""
-        if any(found_at(span, [passage]) for span in self.gold):
-            return True
-        return found_at(passage, [*self.gold, *self.others]) is not None
+    def answered(self, **hits: list[Place]) -> dict[str, Any]:
+        """Returns what a request for measures says of it: the hits of each configuration."""
+        return {"relevant": self.gold, "others": self.others, **hits}
+
+
+def measured(session: Session, answered: list[dict[str, Any]]) -> Answer:
+    """Returns the measures of answered questions, and of each one. Raises CommandError."""
+    return session.client.ask(f"{session.project}/measures", {"questions": answered})
+
+
+def place_of(row: dict[str, Any]) -> Place:
+    """Returns where a hit or a judged range stands."""
+    return {name: row[name] for name in ("json_pointer", "char_start", "char_end")}
 
 
 @command(sets, "list")
@@ -126,6 +140,9 @@ def questions_of(session: Session, source: str) -> list[Question]:
     questions = [each for each in read if each.gold]
     if not questions:
         raise UsageError(f"{source} has no question with a range that answers it")
+    if len(questions) > MOST_QUESTIONS:
+        most = f"{number(MOST_QUESTIONS)} are measured in one run"
+        raise UsageError(f"{source} has {number(len(questions))} questions: at most {most}")
     if len(questions) < len(read):
         left = counted(len(read) - len(questions), "question")
         session.out.note(f"{left} without a range that answers: left out")
@@ -136,12 +153,12 @@ def parsed_lines(text: str, source: str, parse: Callable[[str], T]) -> list[T]:
     """What ``parse`` makes of each line that is not blank. Raises UsageError for its ValueError."""
     found: list[T] = []
     # Not splitlines(): JSON may hold U+2028 and its like as they are.
-    for number, line in enumerate(text.split("\n"), start=1):
+    for at, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
                 found.append(parse(line))
             except (ValueError, RecursionError) as error:
-                raise UsageError(f"{source}, line {number}: {error}") from None
+                raise UsageError(f"{source}, line {at}: {error}") from None
     return found
 
 
@@ -170,23 +187,25 @@ def question_of(line: str) -> Question:
             "no JSON object with query and relevant; context-search eval judge makes judged"
             " questions of plain ones"
         ) from None
-    return Question(query_of(row), _spans(row, "relevant"), _spans({"others": []} | row, "others"))
+    return Question(
+        query_of(row), _places(row, "relevant"), _places({"others": []} | row, "others")
+    )
 
 
-def _spans(row: dict[str, Any], name: str) -> tuple[Span, ...]:
+def _places(row: dict[str, Any], name: str) -> tuple[Place, ...]:
     ranges = row.get(name)
     if not isinstance(ranges, list):
         raise ValueError(f"{name} must be an array of ranges")
-    return tuple(map(_span, ranges))
+    return tuple(map(_place, ranges))
 
 
-def _span(row: object) -> Span:
+def _place(row: object) -> Place:
     if not isinstance(row, dict) or not isinstance(row.get("json_pointer"), str):
         raise ValueError("json_pointer must be a text")
     start, end = row.get("char_start"), row.get("char_end")
     if type(start) is not int or type(end) is not int or not 0 <= start < end:
         raise ValueError(f"char_start {start!r}, char_end {end!r} are no range of characters")
-    return Span(row["json_pointer"], start, end)
+    return place_of(row)
 
 
 def _path(session: Session, name: str) -> str:

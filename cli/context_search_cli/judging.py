@@ -19,15 +19,17 @@ import typer
 from context_search_cli.command import Session, command, writable
 from context_search_cli.failures import UsageError
 from context_search_cli.judged import (
+    DEPTH,
     POOLED,
+    Place,
     Question,
+    measured,
     object_of,
     parsed_lines,
     query_of,
     question_of,
     read_text,
 )
-from context_search_cli.measures import Span
 from context_search_cli.output import counted
 
 app = typer.Typer()
@@ -50,9 +52,9 @@ class Passage:
     text: str
 
     @property
-    def span(self) -> Span:
+    def place(self) -> Place:
         """Where it stands."""
-        return Span(self.pointer, self.start, self.end)
+        return {"json_pointer": self.pointer, "char_start": self.start, "char_end": self.end}
 
     def judged(self, grade: int, words: str) -> dict[str, Any]:
         """The range of the words, of the whole passage without any. Raises ValueError."""
@@ -107,7 +109,7 @@ def judge(
     for place, text in enumerate(left, start=1):
         passages = _pool(session, text, tool, depth)
         if text in known:
-            passages = [each for each in passages if not known[text].has_judged(each.span)]
+            passages = _not_judged(session, known[text], passages)
             if not passages:
                 continue
         try:
@@ -144,6 +146,17 @@ def _pool(session: Session, text: str, tools: list[int], depth: int) -> list[Pas
     passages = list(found.values())
     random.Random(text).shuffle(passages)  # noqa: S311 - the order tells nothing, no more
     return passages
+
+
+def _not_judged(session: Session, known: Question, passages: list[Passage]) -> list[Passage]:
+    parts = [passages[at : at + DEPTH] for at in range(0, len(passages), DEPTH)]
+    answered = [known.answered(base=[each.place for each in part]) for part in parts]
+    told = measured(session, answered)["questions"] if answered else []
+    return [
+        part[rank - 1]
+        for part, each in zip(parts, told, strict=True)
+        for rank in each["base"]["not_judged"]
+    ]
 
 
 def _judged(

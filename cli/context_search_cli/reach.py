@@ -67,13 +67,13 @@ def reaches(
 
 
 def _reach(session: Session, questions: Sequence[Question], tool: int) -> Reach:
-    spans = [span for question in questions for span in question.gold]
+    places = [place for question in questions for place in question.gold]
     lengths: dict[str, int | None] = {}
 
     def ask(pointer: str) -> None:
         lengths[pointer] = _length(session.client, tool, pointer)
 
-    pointers = list(dict.fromkeys(span.pointer for span in spans))
+    pointers = list(dict.fromkeys(place["json_pointer"] for place in places))
     with session.out.progress(f"looking where the answers are, tool {tool}") as tell:
         abreast(
             ask,
@@ -82,10 +82,10 @@ def _reach(session: Session, questions: Sequence[Question], tool: int) -> Reach:
                 f"looked at: {done} of {counted(len(pointers), 'string')}", done / len(pointers)
             ),
         )
-    ends = [(span.end, lengths[span.pointer]) for span in spans]
+    ends = [(place["char_end"], lengths[place["json_pointer"]]) for place in places]
     elsewhere = sum(length is None for _, length in ends)
     behind = sum(length is not None and end > length for end, length in ends)
-    return Reach(tool, len(spans), elsewhere, behind)
+    return Reach(tool, len(places), elsewhere, behind)
 
 
 def _length(client: Client, tool: int, pointer: str) -> int | None:

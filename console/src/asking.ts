@@ -1,8 +1,8 @@
 /** Two ways to rank, A and B: what each finds for a question, and for all questions of a set. */
-import { type Id, post, Problem, type Schema } from "./api";
+import { type Id, post, Problem, request, type Schema } from "./api";
 import { type Hit, hitsOf } from "./rules/hits";
-import { type Judged, spanOf } from "./rules/judging";
-import { DEPTH, type Scores, score } from "./rules/measures";
+import { type Judged, type Judgment, placeOf, spanOf } from "./rules/judging";
+import { session } from "./session";
 import { batch, signal } from "./signals";
 
 export interface Way {
@@ -14,8 +14,8 @@ export interface Found {
   readonly hits: readonly Hit[];
   readonly degraded: readonly string[];
 }
-/** Null: degraded or refused, so not measured. */
-export type Measured = { readonly a: Scores; readonly b: Scores } | null;
+/** Where the hits of both stand; null: degraded or refused, so not measured. */
+export type Answered = { readonly base: readonly Judgment[]; readonly candidate: readonly Judgment[] } | null;
 
 async function found(way: Way, query: string, topK: number, signal: AbortSignal): Promise<Found> {
   const body = { query, top_k: topK, ...(way.config ? { config: way.config } : {}) };
@@ -29,10 +29,12 @@ export function foundByBoth(a: Way, b: Way, query: string, topK: number, abort: 
   return Promise.all([first, JSON.stringify(a) === JSON.stringify(b) ? first : found(b, query, topK, abort)]);
 }
 
+/** How many passages of an answer are measured. */
+const DEPTH = 20;
 const AT_ONCE = 4;
 const PAUSE_MS = 2000;
 /** By the question as it was judged, so judged otherwise it has none; what is there already is not asked again. */
-export const measured = signal<ReadonlyMap<Judged, Measured>>(new Map());
+export const answered = signal<ReadonlyMap<Judged, Answered>>(new Map());
 export const running = signal(false);
 export const waiting = signal(false);
 let abort = new AbortController();
@@ -47,12 +49,12 @@ export function stopRun(): void {
 export async function run(a: Way, b: Way, questions: readonly Judged[]): Promise<void> {
   abort = new AbortController();
   const mine = abort;
-  const left = questions.filter((one) => one.relevant.length && !measured.value.has(one));
+  const left = questions.filter((one) => one.relevant.length && !answered.value.has(one));
   running.value = true;
   const worker = async (): Promise<void> => {
     for (let one = left.shift(); one && !mine.signal.aborted; one = left.shift()) {
       const result = await patient(() => both(a, b, one!, mine.signal), mine.signal);
-      if (!mine.signal.aborted) measured.value = new Map(measured.value).set(one, result);
+      if (!mine.signal.aborted) answered.value = new Map(answered.value).set(one, result);
     }
   };
   try {
@@ -64,15 +66,28 @@ export async function run(a: Way, b: Way, questions: readonly Judged[]): Promise
   }
 }
 
-async function both(a: Way, b: Way, judged: Judged, abort: AbortSignal): Promise<Measured> {
+async function both(a: Way, b: Way, judged: Judged, abort: AbortSignal): Promise<Answered> {
   const [one, other] = await foundByBoth(a, b, judged.query, DEPTH, abort);
   if (one.degraded.length || other.degraded.length) return null;
-  const gold = judged.relevant.map(spanOf);
-  return { a: score(gold, one.hits), b: score(gold, other.hits) };
+  return { base: one.hits.map(placeOf), candidate: other.hits.map(placeOf) };
+}
+
+export interface Measured {
+  readonly measures: Schema<"MeasuresAnswer">["measures"];
+  readonly byQuestion: ReadonlyMap<Judged, Schema<"MeasuredQuestionAnswer">>;
+}
+
+/** What the server is asked for: the judged ranges of questions, and where their hits stand. */
+export const measurable = (questions: readonly Judged[]): string =>
+  JSON.stringify({ questions: questions.map((one) => ({ relevant: one.relevant.map((range) => placeOf(spanOf(range))), ...answered.value.get(one) })) });
+
+export async function measured(questions: readonly Judged[], text: string, signal: AbortSignal): Promise<Measured> {
+  const { data } = await request<Schema<"MeasuresAnswer">>("POST", `/api/v1/projects/${session.value?.projectId}/measures`, { text, signal });
+  return { measures: data.measures, byQuestion: new Map(questions.map((one, at) => [one, data.questions[at]!])) };
 }
 
 /** What passes (429, 503) is asked again, five times in all. */
-async function patient(ask: () => Promise<Measured>, abort: AbortSignal): Promise<Measured> {
+async function patient(ask: () => Promise<Answered>, abort: AbortSignal): Promise<Answered> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await ask();

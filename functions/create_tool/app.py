@@ -10,6 +10,7 @@ from context_search.catalog.routes import (
     adopt,
     history_settings,
     judged_sets,
+    measures,
     outline,
     tables,
     tools,
@@ -37,7 +38,7 @@ logger = function_logger("create-tool")
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    catalog = [health, tables, outline, uploads, tools, judged_sets, adopt]
+    catalog = [health, tables, outline, uploads, tools, judged_sets, measures, adopt]
     editing = [versions, history_settings, replacing, matches, executing]
     indexing = [search_index, strings, project_index, rebuilds, project_health, deployment]
     access = [keys, whoami, sign_in, console]

@@ -26,10 +26,8 @@ from context_search.core.errors import ContextSearchError
 from context_search.core.limits import MAX_UPLOAD_BYTES, DailyLimits, ProjectBounds, ProjectLimits
 
 
-class SettingsError(ContextSearchError):
+class SettingsError(ContextSearchError, code="MISCONFIGURED"):
     """A variable is missing or malformed. The message names it and never shows its value."""
-
-    code = "MISCONFIGURED"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,15 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import httpx2
 import pytest
 
-from context_search_cli import measures as ours
+from context_search.ranking.measures import MEASURES
 from context_search_cli.concurrent import abreast
+from context_search_cli.evaluating import Measure
+from context_search_cli.judged import MOST_QUESTIONS
 from evaluation.compare import read_judged
 from tests.builders import english
 from tests.cli.running import CommandLine
@@ -63,6 +65,17 @@ def judged(cli: CommandLine) -> Path:
     return cli.file("judged.jsonl", JUDGED)
 
 
+def test_every_measure_of_the_server_can_decide() -> None:
+    assert get_args(Measure) == MEASURES
+
+
+def test_more_questions_than_the_server_takes_are_not_asked(cli: CommandLine, tool: int) -> None:
+    many = cli.file("many.jsonl", lines(line("keeper", LIGHT)) * (MOST_QUESTIONS + 1))
+    refused = cli("eval", "run", many, "--tool", tool)
+    assert (refused.code, "at most 1,000 are measured in one run" in refused.err) == (2, True)
+    assert not [path for path in cli.paths("POST") if path.endswith(f"/{tool}/search")]
+
+
 def test_a_tool_is_measured(cli: CommandLine, tool: int, judged: Path) -> None:
     found = cli.json("eval", "run", judged, "--tool", tool)
     assert (found["questions"], found["measures"]["ndcg@10"]["mean"]) == (2, 1.0)
@@ -76,7 +89,7 @@ def test_every_question_has_its_figures(cli: CommandLine, tool: int, narrow: int
     judged = cli.file("judged.jsonl", lines(*half))
     first, second = cli.json("eval", "run", judged, "--tool", tool)["by_question"]
     assert first["query"] == "keeper clockwork lantern"
-    assert set(first["measures"]) == set(ours.MEASURES)
+    assert set(first["measures"]) == set(MEASURES)
     assert (first["measures"]["recall@1"], second["measures"]["recall@1"]) == (1.0, 0.0)
     pair = ("eval", "compare", "--queries", judged, "--base", tool, "--candidate", narrow)
     one, _ = cli(*pair, "--json").document["by_question"]
@@ -298,6 +311,21 @@ def test_what_was_measured_before_an_outage_is_printed(
     assert "14 questions not measured" in result.err
     shown = cli("eval", "run", many, "--tool", tool)
     assert (shown.code, shown.out) == (5, "")  # nothing was measured: there is no figure
+
+
+def test_an_outage_that_lasts_leaves_no_figure(cli: CommandLine, tool: int, many: Path) -> None:
+    """The server would have measured what it answered before."""
+    refused(cli, 6)
+
+    def gone(request: httpx2.Request) -> httpx2.Response | None:
+        if request.url.path.endswith("/measures"):
+            raise httpx2.ConnectError("Connection refused", request=request)
+        return None
+
+    cli.network.before += [gone] * 9
+    result = cli("eval", "run", many, "--tool", tool)
+    assert (result.code, result.out) == (5, "")
+    assert "cannot be reached" in result.err
 
 
 def test_a_comparison_that_an_outage_ends_is_no_verdict_for_a_shell(

@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from context_search_cli.judged import Question
-from context_search_cli.measures import Span
 from tests.cli.running import CommandLine
 from tests.cli.test_evaluating import JUDGED, LIGHT, SHELF, TEXT, line, lines, on_shelf
 
@@ -89,18 +87,6 @@ def test_hits_that_nobody_judged_are_counted(cli: CommandLine, tool: int, table:
     compared = cli.json(*pair, "--base", tool, "--candidate", mute)["judged"]
     # Of the second question the base alone has a hit.
     assert compared["base"]["hits_not_judged"] == compared["candidate"]["hits_not_judged"] + 1
-
-
-def test_a_passage_is_judged_by_half_of_it_or_half_of_an_answer() -> None:
-    answer, other = Span("/a", 100, 140), Span("/a", 1000, 1200)
-    question = Question("?", (answer,), (other,))
-    assert question.has_judged(Span("/a", 0, 120))
-    assert not question.has_judged(Span("/a", 0, 119))
-    assert not question.has_judged(Span("/b", 0, 120))
-    assert question.has_judged(Span("/a", 1100, 1300))
-    assert not question.has_judged(Span("/a", 1101, 1301))
-    # A small passage that does not answer says nothing of a large one around it.
-    assert not question.has_judged(Span("/a", 900, 1400))
 
 
 def test_what_was_judged_and_does_not_answer_is_read(cli: CommandLine, tool: int) -> None:

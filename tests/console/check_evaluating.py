@@ -1,80 +1,20 @@
-"""Comparing two rankings, judging, running a judged set, applying; measures equal Python's."""
+"""Comparing two rankings, judging, running a judged set, applying."""
 
 from __future__ import annotations
 
 import json
-import random
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, Route, expect
 
-from console.build import HERE, _node_home
-from evaluation.metrics import MEASURES, Span, interval, score
+from context_search.ranking.measures import MEASURES
 from tests.console.conftest import PLACES, Watched, api
 from tests.console.documents import novel
 from tests.e2e.running import Tenant
 
 QUESTION = "Who counted comets at the lighthouse?"
-
-
-def spans(chance: random.Random, most: int) -> list[Span]:
-    found = []
-    for _ in range(chance.randint(1, most)):
-        start = chance.randint(0, 900)
-        found.append(Span(f"/{chance.randint(0, 2)}", start, start + chance.randint(1, 200)))
-    return found
-
-
-def in_typescript(script: str) -> Any:
-    """What a script over the page's own modules prints, as JSON."""
-    done = subprocess.run(  # noqa: S603 - our own script
-        [str(_node_home() / "bin/node"), "--experimental-strip-types", "--no-warnings",
-         "--input-type=module", "--eval", script],
-        cwd=HERE, check=False, capture_output=True, encoding="utf-8",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_measures_are_those_of_python(tmp_path: Path) -> None:
-    chance = random.Random(11)
-    vectors = [(spans(chance, 4), spans(chance, 25)) for _ in range(300)]
-    told = [
-        [[{"pointer": s.pointer, "start": s.start, "end": s.end} for s in side] for side in pair]
-        for pair in vectors
-    ]
-    given = tmp_path / "vectors.json"
-    given.write_text(json.dumps(told), encoding="utf-8")
-    scores = in_typescript(
-        'import { readFileSync } from "node:fs";'
-        f'import {{ score }} from "{HERE}/src/rules/measures.ts";'
-        f'const pairs = JSON.parse(readFileSync("{given}", "utf8"));'
-        "console.log(JSON.stringify(pairs.map(([gold, found]) => score(gold, found))));"
-    )
-    for (gold, found), typescript in zip(vectors, scores, strict=True):
-        python = score(gold, found)
-        for name in MEASURES:
-            assert abs(python[name] - typescript[name]) < 1e-12, (name, gold, found)
-    assert any(0 < one["ndcg@10"] < 1 for one in scores)
-    assert any(0 < one["coverage@5"] < 1 for one in scores)
-
-
-def test_intervals_are_those_of_python_within_the_luck_of_the_draw() -> None:
-    import numpy as np
-
-    chance = random.Random(5)
-    values = [chance.uniform(-0.5, 0.7) for _ in range(60)]
-    typescript = in_typescript(
-        f'import {{ interval }} from "{HERE}/src/rules/measures.ts";'
-        f"console.log(JSON.stringify(interval({values})));"
-    )
-    python = interval([np.array(values)])
-    assert abs(typescript[0] - python[0]) < 1e-12
-    assert abs(typescript[1] - python[1]) < 0.02
-    assert abs(typescript[2] - python[2]) < 0.02
 
 
 def ready(tenant: Tenant) -> int:
@@ -366,6 +306,54 @@ def test_a_run_begun_right_after_a_weight_was_typed_goes_on(
     expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
     drafts = [body["config"] for body in bodies if body and "config" in body]
     assert {(draft["bm25_weight"], draft["vector_weight"]) for draft in drafts} == {(0.3, 0.2)}
+
+
+def test_a_verdict_is_given_only_where_one_can_be_told(
+    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+) -> None:
+    ready(own_tenant)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    page.locator("section input[type=file]").set_input_files(judged_file(tmp_path))
+    run_all(page)
+    measures = page.locator("tr", has=page.get_by_role("rowheader"))
+    expect(measures).to_have_count(len(MEASURES))
+    # Without a draft that changes something both are one.
+    for row in measures.all():
+        expect(row.locator("td").last).to_have_text("the same")
+    told = {
+        "recall@1": (-0.2, -0.1, "worse", "worse"),
+        "recall@5": (0.1, 0.2, "better", "better"),
+        "recall@20": (-0.149, 0.109, "not worse", "no difference can be told (12 questions)"),
+    }
+
+    def answer(route: Route) -> None:
+        body = route.fetch().json()
+        for name, (low, high, verdict, _) in told.items():
+            interval = {"mean": low, "low": low, "high": high}
+            body["measures"][name] |= {"interval": interval, "verdict": verdict}
+        route.fulfill(json=body)
+
+    page.route("**/measures", answer)
+    page.get_by_role("button", name="Run").click()
+    for name, (*_, shown) in told.items():
+        row = page.locator("tr", has=page.get_by_role("rowheader", name=name, exact=True))
+        expect(row.locator("td").last).to_have_text(shown)
+
+
+def test_a_run_has_no_more_questions_than_the_server_measures(
+    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+) -> None:
+    ready(own_tenant)
+    page = visitor.sign_in(own_tenant.key)
+    visitor.open("/evaluate")
+    place = {"json_pointer": "/a", "char_start": 0, "char_end": 5}
+    rows = [{"query": f"question {n}", "relevant": [place]} for n in range(1_001)]
+    file = tmp_path / "many.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    page.locator("section input[type=file]").set_input_files(file)
+    expect(page.get_by_text("One run measures 1,000 questions at most.")).to_be_visible()
+    expect(page.get_by_role("button", name="Run")).to_be_disabled()
 
 
 def test_a_set_is_imported_run_and_exported(

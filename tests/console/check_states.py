@@ -12,7 +12,6 @@ from playwright.sync_api import Route, expect
 
 from context_search.core.errors import ContextSearchError
 from context_search.ranking.search import Degradation, EmptyHint, Hint
-from context_search.web.problems import http_status
 from tests.console.conftest import LANGUAGES, Watched
 
 HINTS = [*(hint for hint in get_args(Hint) if isinstance(hint, str)), *get_args(EmptyHint)]
@@ -27,9 +26,7 @@ def kinds(
         yield from kinds(kind)
 
 
-PROBLEMS = sorted(
-    {(http_status(kind.__new__(kind)), kind.code, kind.retryable) for kind in kinds()}
-)
+PROBLEMS = sorted({(kind.status, kind.code, kind.retryable) for kind in kinds()})
 
 
 def ask_again(watched: Watched) -> None:

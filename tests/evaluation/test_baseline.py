@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from context_search.ranking.measures import TextRange
 from evaluation.baseline import PlainBm25
-from evaluation.metrics import Span
 
-RED, BLUE = Span("/a", 0, 8), Span("/b", 0, 10)
+RED, BLUE = TextRange("/a", 0, 8), TextRange("/b", 0, 10)
 
 
 def test_the_chunks_with_a_word_of_the_question_are_found() -> None:

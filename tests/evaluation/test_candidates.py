@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from context_search.core.config import SearchConfig
+from context_search.ranking.measures import TextRange
 from evaluation.judged import SHIPPED, JudgedSet, read_set
-from evaluation.metrics import Span
 from evaluation.pipeline import Pipeline, config_for, running
 from evaluation.report import DEFAULT, WAYS, WEIGHTS, evaluate
 from testing.in_memory.embedder import WordEmbedder
@@ -83,7 +83,7 @@ def test_a_set_is_measured_in_every_way_and_at_every_weight(pipeline: Pipeline) 
 
 
 def test_a_sample_is_the_same_each_time_and_never_larger_than_the_set() -> None:
-    def asked(judged: JudgedSet) -> list[tuple[Span, ...]]:
+    def asked(judged: JudgedSet) -> list[tuple[TextRange, ...]]:
         return [question.gold for question in judged.questions]
 
     assert asked(SET.sample(7)) == asked(SET.sample(7))

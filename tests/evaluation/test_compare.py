@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from context_search.ranking.measures import TextRange
 from evaluation.__main__ import main
 from evaluation.compare import compare, read_judged
 from evaluation.jsonl import UnreadableError
 from evaluation.judged import Question
-from evaluation.metrics import Span
 
 GOOD, BAD, MISSING, DEGRADED, BUSY, OTHER = 1, 2, 3, 4, 5, 6
-QUESTIONS = [Question(f"question {n}", (Span("/body", 10 * n, 10 * n + 5),)) for n in range(20)]
+QUESTIONS = [
+    Question(f"question {n}", (TextRange("/body", 10 * n, 10 * n + 5),)) for n in range(20)
+]
 LINES = [
     {
         "query": question.text,
@@ -28,10 +30,10 @@ LINES = [
 ]
 
 
-def ask(tool_id: int, question: str) -> list[Span]:
+def ask(tool_id: int, question: str) -> list[TextRange]:
     """Tool 2 never has the answer, every other one has it first."""
     start = 900 if tool_id == BAD else 10 * int(question.split()[1])
-    return [Span("/body", start, start + 10)]
+    return [TextRange("/body", start, start + 10)]
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from context_search.ranking.measures import TextRange
 from evaluation.__main__ import main
 from evaluation.jsonl import UnreadableError
 from evaluation.judged import SHIPPED, read_set, read_sets
-from evaluation.metrics import Span
 
 CORPUS = {"doc_id": "a/b", "document": {"body": "red\r\ndoor", "rows": ["x"]}}
 RANGE = {"doc_id": "a/b", "json_pointer": "/body", "char_start": 0, "char_end": 3}
@@ -36,7 +36,7 @@ def test_the_shipped_sets_have_thirty_questions_or_more_each() -> None:
 
 def test_pointers_begin_at_the_document_of_the_set(folder: Path) -> None:
     judged = read_set(folder)
-    assert judged.questions[0].gold == (Span("/a~1b/body", 0, 3),)
+    assert judged.questions[0].gold == (TextRange("/a~1b/body", 0, 3),)
     assert read_sets(folder) == [judged]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from context_search.ranking.measures import TextRange
 from evaluation.judged import JudgedSet, Question
-from evaluation.metrics import Span
 from evaluation.synthetic import STRENGTHS, Corpus, Located, Synthetic
 from testing.in_memory.embedder import WordEmbedder
 
@@ -14,7 +14,7 @@ TEXTS = [
     " ".join(f"{word}{number}" for number in range(120)) for word in ("oak", "elm", "fir", "yew")
 ]
 DOCUMENT = {"d": {"texts": TEXTS}}
-QUESTION = Question("Which tree is it?", (Span("/d/texts/2", 100, 160),))
+QUESTION = Question("Which tree is it?", (TextRange("/d/texts/2", 100, 160),))
 SET = JudgedSet("trees", "en", DOCUMENT, (QUESTION,))
 PIECE = TEXTS[2][50:250]
 OTHERS = [TEXTS[0][50:250], TEXTS[1][50:250], TEXTS[3][50:250], TEXTS[2][500:700]]
@@ -66,7 +66,7 @@ def test_a_sentence_of_the_corpus_asks_for_the_text_around_it() -> None:
 
 def test_a_text_is_found_where_it_stands_even_with_a_piece_taken_out() -> None:
     corpus = Corpus([SET])
-    whole = Located("trees", Span("/d/texts/1", 100, 498))
+    whole = Located("trees", TextRange("/d/texts/1", 100, 498))
     assert corpus.find(TEXTS[1][100:498]) == [whole]
     assert corpus.find(TEXTS[1][100:300] + TEXTS[1][360:498]) == [whole]
     assert corpus.find("about nothing here") == []

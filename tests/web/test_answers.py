@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import ValidationError
 
 from context_search.catalog.routes.tables import TableAnswer
 from context_search.catalog.routes.tools import NewSearchToolAnswer, SearchToolAnswer
@@ -19,6 +20,7 @@ from context_search.indexing.status import ToolStatus
 from context_search.ranking.search import Answer, Found, Hit, Target
 from context_search.searching.routes.search import SearchAnswer, SearchBody
 from context_search.web.fields import Answer as WireAnswer
+from context_search.web.fields import source
 from tests.builders import an_index
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -110,6 +112,37 @@ def the_result(answer: Answer) -> dict[str, Any]:
     return dict(result)
 
 
+class Seen(WireAnswer):
+    name: str
+    version: Annotated[int | None, source("settings", "version")]
+
+
+@dataclass(frozen=True)
+class Settings:
+    version: int
+
+
+@dataclass(frozen=True)
+class Thing:
+    name: str
+    settings: Settings | None
+
+
+def test_an_answer_takes_attributes_of_the_first_source_that_has_them() -> None:
+    thing = Thing("first", Settings(7))
+    assert sent(Seen.about(thing)) == {"name": "first", "version": 7}
+    assert sent(Seen.about(Settings(0), thing, name="said")) == {"name": "said", "version": 7}
+
+
+def test_a_field_is_null_where_its_way_leads_through_null() -> None:
+    assert sent(Seen.about(Thing("thing", None))) == {"name": "thing", "version": None}
+
+
+def test_an_answer_is_not_made_of_a_thing_that_lacks_an_attribute() -> None:
+    with pytest.raises(ValidationError):
+        Seen.about(Settings(1))
+
+
 def test_a_search_answer_has_the_shape_of_the_contract() -> None:
     assert search_answer(ANSWER) == {
         "query": "what",
@@ -169,7 +202,7 @@ def test_a_tool_may_leave_storage_names_out_and_put_a_preview_in() -> None:
 
 def test_a_table_is_shown_without_its_document() -> None:
     table = Table(2, 1, "Articles", None, 7, NOW)
-    assert sent(TableAnswer.of(table)) == {
+    assert sent(TableAnswer.about(table)) == {
         "id": 2,
         "project_id": 1,
         "name": "Articles",

@@ -13,7 +13,12 @@ from fastapi import APIRouter
 from context_search.core.limits import MAX_INLINE_BYTES
 from context_search.web.app import http_app
 from context_search.web.openapi import contract
-from context_search.web.request_body import BODY_BYTES, QUESTION_BYTES, SIGN_IN_BYTES
+from context_search.web.request_body import (
+    BODY_BYTES,
+    MEASURED_BYTES,
+    QUESTION_BYTES,
+    SIGN_IN_BYTES,
+)
 from tests.web.api import SMALL, Api, LocalParts, exposed, problem
 from tests.web.in_process import client_of
 
@@ -136,6 +141,7 @@ def test_a_body_without_credentials_is_not_even_read(api: Api, operation: tuple[
         ("POST", "/api/v1/console/sign-in", SIGN_IN_BYTES),
         ("POST", "/api/v1/tables/1/outline", QUESTION_BYTES),
         ("POST", "/api/v1/projects/1/replace/preview", QUESTION_BYTES),
+        ("POST", "/api/v1/projects/1/measures", MEASURED_BYTES),
         ("PUT", "/api/v1/tables/1/data", MAX_INLINE_BYTES),
         ("PUT", "/api/v1/projects/1/judged-sets/s", MAX_INLINE_BYTES),
         ("POST", "/api/v1/tables/1/data/merge", MAX_INLINE_BYTES),

@@ -1,6 +1,6 @@
 /** Two rankings beside each other: one question in full, and all questions of a judged set. */
 import type { VNode } from "preact";
-import { type Found, foundByBoth, measured, stopRun, type Way } from "../asking";
+import { answered, type Found, foundByBoth, stopRun, type Way } from "../asking";
 import { useEffect, useMemo } from "../hooks";
 import { evaluateTexts as t } from "../i18n/evaluate";
 import { titles } from "../i18n/pages";
@@ -53,7 +53,7 @@ function Both({ tool, reload }: { tool: Tool; reload: () => void }): VNode {
   // At once: an effect would wait, and stop a run that was begun in the moment of the change.
   useMemo(() => {
     stopRun();
-    measured.value = new Map();
+    answered.value = new Map();
   }, [both, JSON.stringify(tool.draft)]);
   useEffect(() => {
     field.value = query;

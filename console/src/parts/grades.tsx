@@ -4,8 +4,7 @@ import { t as common } from "../i18n/common";
 import { evaluateTexts as t } from "../i18n/evaluate";
 import { num } from "../i18n/language";
 import { change, questions } from "../judgedsets";
-import { type Grade, type Judged, judgmentsOf, spanOf, without } from "../rules/judging";
-import type { Span } from "../rules/measures";
+import { type Grade, type Judged, judgmentsOf, type Span, spanOf, without } from "../rules/judging";
 
 export const GRADES: readonly Grade[] = [0, 1, 2, 3];
 export const nameOf = (grade: number): string => [t().grade0, t().grade1, t().grade2, t().grade3][grade]!;

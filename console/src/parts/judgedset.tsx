@@ -1,15 +1,17 @@
 /** The judged set, imported and exported, and run over A and B. */
 import type { VNode } from "preact";
-import { measured, run, running, stopRun, waiting, type Way } from "../asking";
+import type { Schema } from "../api";
+import { answered, measurable, measured, type Measured, run, running, stopRun, waiting, type Way } from "../asking";
 import { t as common } from "../i18n/common";
 import { evaluateTexts as t } from "../i18n/evaluate";
 import { num } from "../i18n/language";
 import { change, mayDropSet, nextName, questions } from "../judgedsets";
 import { parsed, written } from "../rules/judging";
-import { interval, MEASURES, type Scores, verdictOf } from "../rules/measures";
+import { useResource } from "../resource";
 import { useSignal } from "../signals";
 import { Table } from "./form";
 import { SetBar } from "./setbar";
+import { Shown } from "./states";
 import { FileButton } from "./upload";
 
 interface JudgedSetProps {
@@ -50,29 +52,35 @@ export function JudgedSet({ a, b, onQuestion }: JudgedSetProps): VNode {
   );
 }
 
+/** As many as the server measures in one request. */
+const MOST = 1000;
+
 function Run({ a, b, onQuestion }: JudgedSetProps): VNode {
   const list = questions.value.filter((one) => one.relevant.length);
-  const known = list.filter((one) => measured.value.has(one));
-  const pairs = known.flatMap((one) => measured.value.get(one) ?? []);
+  const known = list.filter((one) => answered.value.has(one));
+  const both = known.filter((one) => answered.value.get(one));
+  const text = running.value || !both.length ? null : measurable(both);
+  const figures = useResource(text, (signal) => measured(both, text!, signal));
   const started = known.length > 0 && known.length < list.length;
   return (
     <>
       <div class="row">
-        {running.value ? <button onClick={stopRun}>{common().stop}</button> : <button class="primary" disabled={!list.length} onClick={() => { if (!started) measured.value = new Map(); void run(a, b, list); }}>{started ? t().resume : t().run}</button>}
+        {running.value ? <button onClick={stopRun}>{common().stop}</button> : <button class="primary" disabled={!list.length || list.length > MOST} onClick={() => { if (!started) answered.value = new Map(); void run(a, b, list); }}>{started ? t().resume : t().run}</button>}
         <span class="num" role="status">{t().progress(known.length, list.length)}</span>
         {waiting.value ? <span class="warn-ink">{t().waiting}</span> : null}
-        {known.length > pairs.length ? <span class="warn-ink num">{t().skipped(known.length - pairs.length)}</span> : null}
+        {list.length > MOST ? <span class="warn-ink num">{t().tooMany(MOST)}</span> : null}
+        {known.length > both.length ? <span class="warn-ink num">{t().skipped(known.length - both.length)}</span> : null}
       </div>
-      {pairs.length ? <Means pairs={pairs} /> : null}
+      {text ? <Shown of={figures} lines={6}>{(found) => <Means of={found} />}</Shown> : null}
       <div class="short" tabIndex={0} role="region" aria-label={t().set}>
         <Table heads={["nDCG@10", "A", "B", t().difference]} right={[1, 2, 3]}>
             {questions.value.map((one) => {
-              const both = measured.value.get(one);
+              const [base, candidate] = ndcgOf(figures.data.value?.byQuestion.get(one));
               return (
                 <tr key={one.query}>
                   <td><button class="quiet question" dir="auto" onClick={() => onQuestion(one.query)}>{one.query}</button></td>
-                  <td class="num right">{both ? num(both.a["ndcg@10"], 2) : "–"}</td><td class="num right">{both ? num(both.b["ndcg@10"], 2) : "–"}</td>
-                  <td class="num right">{both ? signed(both.b["ndcg@10"] - both.a["ndcg@10"], 2) : "–"}</td>
+                  <td class="num right">{base === undefined ? "–" : num(base, 2)}</td><td class="num right">{candidate === undefined ? "–" : num(candidate, 2)}</td>
+                  <td class="num right">{base === undefined || candidate === undefined ? "–" : signed(candidate - base, 2)}</td>
                 </tr>
               );
             })}
@@ -82,23 +90,21 @@ function Run({ a, b, onQuestion }: JudgedSetProps): VNode {
   );
 }
 
+const ndcgOf = (one: Schema<"MeasuredQuestionAnswer"> | undefined): (number | undefined)[] => [one?.base, one?.candidate].map((side) => side?.measures?.["ndcg@10"]);
+
 const signed = (value: number, digits: number): string => (Math.abs(value) < 10 ** -digits / 2 ? "=" : `${value > 0 ? "+" : "−"}${num(Math.abs(value), digits)}`);
 
-function Means({ pairs }: { pairs: readonly { readonly a: Scores; readonly b: Scores }[] }): VNode {
+function Means({ of }: { of: Measured }): VNode {
   return (
     <Table heads={[t().measure, "A", "B", t().difference, ""]} right={[1, 2, 3]}>
-          {MEASURES.map((name) => {
-            const mean = (side: "a" | "b"): number => pairs.reduce((sum, pair) => sum + pair[side][name], 0) / pairs.length;
-            const [difference, low, high] = interval(pairs.map((pair) => pair.b[name] - pair.a[name]));
-            return (
+          {Object.entries(of.measures).map(([name, { base, candidate, interval, verdict }]) => (
               <tr key={name}>
                 <th scope="row">{name}</th>
-                <td class="num right">{num(mean("a"), 3)}</td><td class="num right">{num(mean("b"), 3)}</td>
-                <td class="num right">{signed(difference, 3)} <span class="dim">[{signed(low, 3)}, {signed(high, 3)}]</span></td>
-                <td>{{ worse: t().worse, better: t().better, same: t().same, unknown: t().noDifference(pairs.length) }[verdictOf(low, high)]}</td>
+                <td class="num right">{num(base, 3)}</td><td class="num right">{num(candidate ?? base, 3)}</td>
+                <td class="num right">{signed(interval.mean, 3)} <span class="dim">[{signed(interval.low, 3)}, {signed(interval.high, 3)}]</span></td>
+                <td>{verdict === "worse" ? t().worse : verdict === "better" ? t().better : interval.low || interval.high ? t().noDifference(of.byQuestion.size) : t().same}</td>
               </tr>
-            );
-          })}
+          ))}
     </Table>
   );
 }

@@ -1,6 +1,9 @@
 /** Judged questions as JSON Lines (docs/quality.md), and what two answers have of each other. Pure. */
-import { common, random, type Span } from "./measures";
-
+export interface Span {
+  readonly pointer: string;
+  readonly start: number;
+  readonly end: number;
+}
 export type Grade = 0 | 1 | 2 | 3;
 export interface Judgment {
   readonly json_pointer: string;
@@ -36,7 +39,7 @@ export const written = (questions: readonly Judged[]): string => questions.map((
 
 /** The set with a range graded: another grade of the same range is replaced, a question is added. */
 export function graded(questions: readonly Judged[], query: string, span: Span, grade: Grade): Judged[] {
-  const judgment: Judgment = { json_pointer: span.pointer, char_start: span.start, char_end: span.end, grade };
+  const judgment: Judgment = { ...placeOf(span), grade };
   const old = questions.find((one) => one.query === query) ?? { query, relevant: [] };
   const rest = without(old, span);
   const next: Judged = grade >= 2 ? { ...rest, relevant: [...rest.relevant, judgment] } : { ...rest, others: [...(rest.others ?? []), judgment] };
@@ -54,6 +57,9 @@ export function without(question: Judged, span: Span): Judged {
 
 export const spanOf = (one: Judgment): Span => ({ pointer: one.json_pointer, start: one.char_start, end: one.char_end });
 
+/** The same on its way to the server. */
+export const placeOf = ({ pointer, start, end }: Span): Judgment => ({ json_pointer: pointer, char_start: start, char_end: end });
+
 export const judgmentsOf = (question: Judged | undefined): Judgment[] => [...(question?.relevant ?? []), ...(question?.others ?? [])];
 
 function bestOf(question: Judged | undefined, is: (one: Judgment) => boolean): number | null {
@@ -67,6 +73,12 @@ export const gradeAt = (question: Judged | undefined, words: Span): number | nul
 /** The grade that a passage has got: the best of the ranges that it touches. */
 export const gradeOf = (question: Judged | undefined, passage: Span): number | null =>
   bestOf(question, (one) => common(spanOf(one), passage) !== null);
+
+/** What both have, or null. */
+function common(one: Span, other: Span): readonly [start: number, end: number] | null {
+  const [start, end] = [Math.max(one.start, other.start), Math.min(one.end, other.end)];
+  return one.pointer === other.pointer && start < end ? [start, end] : null;
+}
 
 const keyOf = (span: Span): string => `${span.start} ${span.end} ${span.pointer}`;
 
@@ -87,4 +99,14 @@ export function pooled<T extends Span>(a: readonly T[], b: readonly T[], seed: s
   const all = new Map([...a.slice(0, 10), ...b.slice(0, 10)].map((one) => [keyOf(one), one]));
   const next = random([...seed].reduce((sum, character) => (sum * 31 + character.codePointAt(0)!) | 0, 7));
   return [...all.values()].map((one) => [next(), one] as const).sort((one, other) => one[0] - other[0]).map(([, one]) => one);
+}
+
+/** Numbers 0..1 that a seed decides (mulberry32). */
+function random(seed: number): () => number {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

@@ -1,95 +1,40 @@
-"""Every error this package raises on purpose, as one tree; ``web/problems.py`` maps it once.
+"""Every error that callers, logs and stored reports know, as one table.
 
-ContextSearchError
-├── InvalidInputError           the caller can mend it (4xx)
-│   ├── InvalidPointerError
-│   ├── InvalidDocumentError
-│   │   └── DocumentTooLargeError
-│   ├── QueryEmptyError
-│   ├── FilterInvalidError
-│   ├── IndexSettingFixedError
-│   ├── CursorInvalidError
-│   ├── NotAStringError
-│   ├── IdempotencyKeyReusedError
-│   ├── PayloadTooLargeError
-│   │   └── ReplaceTooLargeError
-│   ├── PatternInvalidError
-│   │   └── PatternTooComplexError
-│   ├── PatternTooSlowError
-│   ├── ReplacementInvalidError
-│   ├── TooManyMatchesError
-│   └── UnsupportedMediaTypeError
-├── UnauthenticatedError        no or bad credentials
-├── PermissionDeniedError       good credentials without the scope
-├── NotFoundError               missing, or not yours: the two look the same
-├── PreconditionFailedError     the request names a version that nothing ever has
-├── ConflictError               the state of the thing forbids it now
-│   ├── ProjectIndexOffError
-│   ├── IdempotencyKeyInUseError          retryable
-│   ├── TooManyUploadsError               retryable
-│   ├── UploadMissingError
-│   ├── VersionNotRecordedError
-│   ├── TooManyLabelsError
-│   ├── TooManyJudgedSetsError
-│   ├── ProjectFullError
-│   ├── PlanNotReadyError                 retryable
-│   ├── PlanExpiredError
-│   ├── PlanUsedError
-│   ├── DigestMismatchError
-│   ├── ReplaceStaleError                 with what has changed
-│   └── UndoExpiredError
-├── BackpressureError           retryable: too much at once
-│   ├── TooManyIdempotencyKeysError
-│   ├── SpendingCeilingError              until the next day
-│   ├── ManagementBackpressureError
-│   └── ReplaceBusyError
-├── SearchUnavailableError      retryable: no part could answer
-│   └── SearchTimeoutError      in time
-├── LeaseLostError              another worker owns the node, this one must stop
-├── VersionDamagedError         the pieces of a version are not what was recorded
-├── AttemptsExhaustedError      a node was tried too often without any progress
-├── EmbeddingError
-│   ├── EmbeddingUnavailableError         retryable
-│   ├── EmbeddingTimeoutError             retryable
-│   ├── EmbeddingLimitError               the project spent what it may today; retryable
-│   ├── EmbeddingRejectedError            the provider refuses this input
-│   └── EmbeddingDimensionMismatchError   the reply is not what the model promises
-├── RerankError                 no opinion of a reranking model; its search goes on without
-│   ├── RerankUnavailableError            retryable
-│   │   └── RerankTimeoutError            retryable
-│   ├── RerankLimitError                  the project spent what it may today; retryable
-│   └── RerankRejectedError               the provider refuses this input
-├── VectorStoreError
-│   ├── VectorStoreUnavailableError       retryable
-│   │   └── VectorStoreTimeoutError       retryable
-│   ├── VectorStoreRejectedError
-│   └── NamespaceMissingError
-├── DatabaseUnavailableError    retryable
-│   ├── KeywordTimeoutError     retryable
-│   └── CommitUnknownError      not retryable before a look at the state
-├── QueueUnavailableError       retryable
-├── ObjectsUnavailableError     retryable
-└── TokenIssuerUnavailableError retryable
+A row is a class. It names its base, its ``code``, the HTTP ``status``, and whether the same call
+may succeed later (``retryable``). What a row leaves out is its base's. The title of a problem
+follows from its status (``web/problems.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar, TypedDict, Unpack
+
+
+class _Row(TypedDict, total=False):
+    code: str
+    status: int
+    retryable: bool
+    is_for_callers: bool
 
 
 class ContextSearchError(Exception):
     """Base of the tree.
 
-    ``code`` is stable and part of the contract, ``retryable`` says whether the same call may
-    succeed later, ``retry_after_s`` how long to wait when the failing part said so.
-    ``is_for_callers`` is False where the message is for the log alone. ``members`` are further
-    members of the problem that callers get, and never logged.
-    The message must never hold document text, query text or a secret.
+    ``code`` is stable and part of the contract, ``retry_after_s`` how long to wait when the failing
+    part said so. Where ``is_for_callers`` is False, and for every status 500, the message is for
+    the log alone. ``members`` are further members of the problem that callers get. Logs omit them.
+    A message never holds document text, query text or a secret.
     """
 
-    code = "INTERNAL"
-    retryable = False
-    is_for_callers = True
+    code: ClassVar[str] = "INTERNAL"
+    status: ClassVar[int] = 500
+    retryable: ClassVar[bool] = False
+    is_for_callers: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **row: Unpack[_Row]) -> None:
+        for name, value in row.items():
+            setattr(cls, name, value)
 
     def __init__(
         self,
@@ -104,443 +49,171 @@ class ContextSearchError(Exception):
         self.members = members or {}
 
 
-class InvalidInputError(ContextSearchError):
-    """A value in the request breaks a rule; ``message`` names the field and the rule."""
+# A table has no blank lines between its rows.
+# fmt: off
 
-    code = "INVALID_INPUT"
-
-
-class InvalidPointerError(InvalidInputError):
+# The request is wrong.
+class InvalidInputError(ContextSearchError, code="INVALID_INPUT", status=422):
+    """A value in the request breaks a rule; the message names the field and the rule."""
+class InvalidPointerError(InvalidInputError, code="INVALID_POINTER"):
     """The text is not an RFC 6901 JSON pointer."""
-
-    code = "INVALID_POINTER"
-
-
-class InvalidDocumentError(InvalidInputError):
-    """The JSON document breaks a border rule: depth, NUL, lone surrogate, number."""
-
-    code = "INVALID_DOCUMENT"
-
-
-class DocumentTooLargeError(InvalidDocumentError):
-    """A request, an upload or a document has more bytes than it may."""
-
-    code = "DOCUMENT_TOO_LARGE"
-
-
-class QueryEmptyError(InvalidInputError):
+class InvalidDocumentError(InvalidInputError, code="INVALID_DOCUMENT"):
+    """The JSON document breaks a rule: depth, NUL, lone surrogate, number."""
+class DocumentTooLargeError(InvalidDocumentError, code="DOCUMENT_TOO_LARGE", status=413):
+    """A request, an upload or a document exceeds its limit of bytes."""
+class QueryEmptyError(InvalidInputError, code="QUERY_EMPTY"):
     """The query has no letter and no number. Signs and emoji have no tokens."""
-
-    code = "QUERY_EMPTY"
-
-
-class FilterInvalidError(InvalidInputError):
-    """A filter breaks a rule, or names a field that may not be filtered by."""
-
-    code = "FILTER_INVALID"
-
-
-class IndexSettingFixedError(InvalidInputError):
-    """A setting that makes the index of a tool was to be changed: that is another tool."""
-
-    code = "INDEX_SETTING_FIXED"
-
-
-class CursorInvalidError(InvalidInputError):
+class FilterInvalidError(InvalidInputError, code="FILTER_INVALID"):
+    """A filter breaks a rule, or names a field that is not filterable."""
+class IndexSettingFixedError(InvalidInputError, code="INDEX_SETTING_FIXED"):
+    """The request changes a setting that defines the tool's index: that needs another tool."""
+class CursorInvalidError(InvalidInputError, code="CURSOR_INVALID"):
     """The cursor is malformed, is too old, or belongs to another question."""
-
-    code = "CURSOR_INVALID"
-
-
-class NotAStringError(InvalidInputError):
+class NotAStringError(InvalidInputError, code="NOT_A_STRING"):
     """The value at the pointer is no string."""
-
-    code = "NOT_A_STRING"
-
-
-class IdempotencyKeyReusedError(InvalidInputError):
+class IdempotencyKeyReusedError(InvalidInputError, code="IDEMPOTENCY_KEY_REUSED"):
     """The ``Idempotency-Key`` was sent before with another request."""
-
-    code = "IDEMPOTENCY_KEY_REUSED"
-
-
-class UnauthenticatedError(ContextSearchError):
-    """Credentials are missing, unknown, expired or revoked."""
-
-    code = "UNAUTHENTICATED"
-
-
-class PermissionDeniedError(ContextSearchError):
-    """The key is good but lacks the scope that the operation needs."""
-
-    code = "PERMISSION_DENIED"
-
-
-class NotFoundError(ContextSearchError):
-    """The id does not exist, or belongs to somebody else."""
-
-    code = "NOT_FOUND"
-
-
-class PreconditionFailedError(ContextSearchError):
-    """``If-Match`` names a version that can never exist. One that existed is a ConflictError."""
-
-    code = "PRECONDITION_FAILED"
-
-
-class ConflictError(ContextSearchError):
-    """The current state forbids the operation."""
-
-    code = "CONFLICT"
-
-
-class ProjectIndexOffError(ConflictError):
-    """Project search has to be switched on first."""
-
-    code = "PROJECT_INDEX_OFF"
-
-
-class IdempotencyKeyInUseError(ConflictError):
-    """The request that came with this ``Idempotency-Key`` is still being executed."""
-
-    code = "IDEMPOTENCY_KEY_IN_USE"
-    retryable = True
-
-
-class TooManyUploadsError(ConflictError):
-    """The project has as many uploads that nobody completed as it may."""
-
-    code = "TOO_MANY_UPLOADS"
-    retryable = True
-
-
-class UploadMissingError(ConflictError):
-    """The document of an upload is not in S3 (yet)."""
-
-    code = "UPLOAD_MISSING"
-
-
-class VersionNotRecordedError(ConflictError):
-    """The revision was there, and its content is not."""
-
-    code = "VERSION_NOT_RECORDED"
-
-
-class TooManyLabelsError(ConflictError):
-    """The table has as many labelled versions as it may."""
-
-    code = "TOO_MANY_LABELS"
-
-
-class TooManyJudgedSetsError(ConflictError):
-    """The project has as many judged sets as it may."""
-
-    code = "TOO_MANY_JUDGED_SETS"
-
-
-class ProjectFullError(ConflictError):
-    """The project holds as many tables, tools, keys, ... or bytes of documents as it may."""
-
-    code = "PROJECT_FULL"
-
-
-class PlanNotReadyError(ConflictError):
-    """The preview of a plan is still going on."""
-
-    code = "PLAN_NOT_READY"
-    retryable = True
-
-
-class PlanExpiredError(ConflictError):
-    """A plan was not executed in its time, or its preview failed or was cancelled."""
-
-    code = "PLAN_EXPIRED"
-
-
-class PlanUsedError(ConflictError):
-    """A plan was executed before, with another choice; or it is an undo."""
-
-    code = "PLAN_USED"
-
-
-class DigestMismatchError(ConflictError):
-    """A plan shows something else than the digest stands for."""
-
-    code = "DIGEST_MISMATCH"
-
-
-class ReplaceStaleError(ConflictError):
-    """Strings of a plan are not as they were shown."""
-
-    code = "REPLACE_STALE"
-
-
-class UndoExpiredError(ConflictError):
-    """What was executed is undone already, or its texts are forgotten."""
-
-    code = "UNDO_EXPIRED"
-
-
-class VersionDamagedError(ContextSearchError):
-    """The stored pieces of a version do not make the text whose hash was recorded."""
-
-    code = "VERSION_DAMAGED"
-
-
-class BackpressureError(ContextSearchError):
-    """The project has as many searches in flight as it may; try again after ``retry_after_s``."""
-
-    code = "SEARCH_BACKPRESSURE"
-    retryable = True
-
-
-class TooManyIdempotencyKeysError(BackpressureError):
-    """The project has sent more idempotency keys in 24 hours than are kept."""
-
-    code = "TOO_MANY_IDEMPOTENCY_KEYS"
-
-
-class ManagementBackpressureError(BackpressureError):
-    """The project, or all projects, have as many expensive management requests as they may."""
-
-    code = "MANAGEMENT_BACKPRESSURE"
-
-
-class ImportBusyError(BackpressureError):
-    """Another worker imports the upload. Only the log of workers shows it."""
-
-    code = "IMPORT_BUSY"
-
-
-class SpendingCeilingError(BackpressureError):
-    """The project has spent today's tokens, and what is asked for would take more."""
-
-    code = "SPENDING_CEILING"
-
-
-class ReplaceBusyError(BackpressureError):
-    """Another plan of the project is being executed, or too many previews are going on."""
-
-    code = "REPLACE_BUSY"
-
-
-class SearchUnavailableError(ContextSearchError):
-    """Neither turbopuffer nor Postgres could answer the question."""
-
-    code = "SEARCH_UNAVAILABLE"
-    retryable = True
-
-
-class SearchTimeoutError(SearchUnavailableError):
-    """None could, and at least one of them was not there because its time was over."""
-
-    code = "SEARCH_TIMEOUT"
-
-
-class PayloadTooLargeError(InvalidInputError):
-    """A body is longer than its route takes."""
-
-    code = "PAYLOAD_TOO_LARGE"
-
-
-class ReplaceTooLargeError(PayloadTooLargeError):
-    """A replacement makes its strings longer than it may."""
-
-    code = "REPLACE_TOO_LARGE"
-
-
-class PatternInvalidError(InvalidInputError):
+class PatternInvalidError(InvalidInputError, code="PATTERN_INVALID"):
     """Not a regular expression of RE2, or one that can match a part of a character."""
-
-    code = "PATTERN_INVALID"
-
-
-class PatternTooComplexError(PatternInvalidError):
-    """The regular expression has a larger program, or more groups, than one may have."""
-
-    code = "PATTERN_TOO_COMPLEX"
-
-
-class PatternTooSlowError(InvalidInputError):
+class PatternTooComplexError(PatternInvalidError, code="PATTERN_TOO_COMPLEX"):
+    """The regular expression's program is too large, or it has too many groups."""
+class PatternTooSlowError(InvalidInputError, code="PATTERN_TOO_SLOW"):
     """The search for the regular expression was ended at its deadline, too often to go on."""
-
-    code = "PATTERN_TOO_SLOW"
-
-
-class ReplacementInvalidError(InvalidInputError):
+class ReplacementInvalidError(InvalidInputError, code="REPLACEMENT_INVALID"):
     """A ``$`` in the replacement of a regular expression has no meaning, or two."""
-
-    code = "REPLACEMENT_INVALID"
-
-
-class TooManyMatchesError(InvalidInputError):
-    """A search finds more than one plan may change, or leave alone."""
-
-    code = "TOO_MANY_MATCHES"
-
-
-class UnsupportedMediaTypeError(InvalidInputError):
+class TooManyMatchesError(InvalidInputError, code="TOO_MANY_MATCHES"):
+    """A search finds more than one plan can change, or leave alone."""
+class PayloadTooLargeError(InvalidInputError, code="PAYLOAD_TOO_LARGE", status=413):
+    """A body is longer than its route takes."""
+class ReplaceTooLargeError(PayloadTooLargeError, code="REPLACE_TOO_LARGE"):
+    """A replacement makes its strings longer than their limit."""
+class UnsupportedMediaTypeError(InvalidInputError, code="UNSUPPORTED_MEDIA_TYPE", status=415):
     """The Content-Type of a body is not JSON."""
 
-    code = "UNSUPPORTED_MEDIA_TYPE"
+# Who calls, what they name, and its state.
+class UnauthenticatedError(ContextSearchError, code="UNAUTHENTICATED", status=401):
+    """Credentials are missing, unknown, expired or revoked."""
+class PermissionDeniedError(ContextSearchError, code="PERMISSION_DENIED", status=403):
+    """The key is good but lacks the scope that the operation needs."""
+class NotFoundError(ContextSearchError, code="NOT_FOUND", status=404):
+    """The id does not exist, or belongs to another project: the two look the same."""
+class PreconditionFailedError(ContextSearchError, code="PRECONDITION_FAILED", status=412):
+    """``If-Match`` names a version that can never exist. One that existed is a ConflictError."""
+class ConflictError(ContextSearchError, code="CONFLICT", status=409):
+    """The current state forbids the operation."""
+class ProjectIndexOffError(ConflictError, code="PROJECT_INDEX_OFF"):
+    """Project search has to be switched on first."""
+class IdempotencyKeyInUseError(ConflictError, code="IDEMPOTENCY_KEY_IN_USE", retryable=True):
+    """The request that came with this ``Idempotency-Key`` is still being executed."""
+class TooManyUploadsError(ConflictError, code="TOO_MANY_UPLOADS", retryable=True):
+    """The project has reached its limit of incomplete uploads."""
+class UploadMissingError(ConflictError, code="UPLOAD_MISSING"):
+    """The document of an upload is not in S3 (yet)."""
+class VersionNotRecordedError(ConflictError, code="VERSION_NOT_RECORDED"):
+    """The revision existed, but its content was not recorded."""
+class TooManyLabelsError(ConflictError, code="TOO_MANY_LABELS"):
+    """The table has reached its limit of labelled versions."""
+class TooManyJudgedSetsError(ConflictError, code="TOO_MANY_JUDGED_SETS"):
+    """The project has reached its limit of judged sets."""
+class ProjectFullError(ConflictError, code="PROJECT_FULL"):
+    """The project has reached a limit: members ``limit`` (its name), ``held``, ``most``."""
+class PlanNotReadyError(ConflictError, code="PLAN_NOT_READY", retryable=True):
+    """The preview of a plan is still going on."""
+class PlanExpiredError(ConflictError, code="PLAN_EXPIRED"):
+    """A plan was not executed in its time, or its preview failed or was cancelled."""
+class PlanUsedError(ConflictError, code="PLAN_USED"):
+    """A plan was executed before, with another choice; or it is an undo."""
+class DigestMismatchError(ConflictError, code="DIGEST_MISMATCH"):
+    """A plan shows something else than the digest stands for."""
+class ReplaceStaleError(ConflictError, code="REPLACE_STALE"):
+    """Strings of a plan differ from what it showed: members ``changed_count``, ``changed``."""
+class UndoExpiredError(ConflictError, code="UNDO_EXPIRED"):
+    """The plan is undone already (member ``undone_by``), or its texts are deleted."""
 
+# Too much at once, or too much today.
+class BackpressureError(ContextSearchError, code="SEARCH_BACKPRESSURE", status=429, retryable=True):
+    """The project has reached its limit of searches in flight; see ``retry_after_s``."""
+class TooManyIdempotencyKeysError(BackpressureError, code="TOO_MANY_IDEMPOTENCY_KEYS"):
+    """The project has sent more idempotency keys in 24 hours than are kept."""
+class ManagementBackpressureError(BackpressureError, code="MANAGEMENT_BACKPRESSURE"):
+    """The project, or all projects, have reached the limit of expensive management requests."""
+class ImportBusyError(BackpressureError, code="IMPORT_BUSY"):
+    """Another worker imports the upload. Only the log of workers shows it."""
+class SpendingCeilingError(BackpressureError, code="SPENDING_CEILING"):
+    """The project has spent today's tokens, and the request would take more."""
+class ReplaceBusyError(BackpressureError, code="REPLACE_BUSY"):
+    """Another plan of the project is being executed, or too many previews are going on."""
 
-class LeaseLostError(ContextSearchError):
+# Something inside stops here; callers see an unexpected error.
+class VersionDamagedError(ContextSearchError, code="VERSION_DAMAGED"):
+    """The stored pieces of a version do not make the text whose hash was recorded."""
+class LeaseLostError(ContextSearchError, code="LEASE_LOST"):
     """The node's fence moved on or the node is gone: stop without writing anything more."""
-
-    code = "LEASE_LOST"
-
-
-class AttemptsExhaustedError(ContextSearchError):
+class AttemptsExhaustedError(ContextSearchError, code="ATTEMPTS_EXHAUSTED"):
     """Too many runs over a node ended, or were killed, without having written a single chunk."""
 
-    code = "ATTEMPTS_EXHAUSTED"
-
-
-class EmbeddingError(ContextSearchError):
+# A part outside does not answer.
+class SearchUnavailableError(
+    ContextSearchError, code="SEARCH_UNAVAILABLE", status=503, retryable=True
+):
+    """Neither turbopuffer nor Postgres could answer the question."""
+class SearchTimeoutError(SearchUnavailableError, code="SEARCH_TIMEOUT"):
+    """Neither of them could answer, and at least one ran out of time."""
+class EmbeddingError(ContextSearchError, code="EMBEDDING_FAILED", status=503, retryable=True):
     """The embedding provider did not deliver usable vectors."""
-
-    code = "EMBEDDING_FAILED"
-    retryable = True
-
-
-class EmbeddingUnavailableError(EmbeddingError):
+class EmbeddingUnavailableError(EmbeddingError, code="EMBEDDING_UNAVAILABLE"):
     """The provider is away, throttles (429, see ``retry_after_s``), or refuses the key."""
-
-    code = "EMBEDDING_UNAVAILABLE"
-
-
-class EmbeddingTimeoutError(EmbeddingUnavailableError):
+class EmbeddingTimeoutError(EmbeddingUnavailableError, code="EMBEDDING_TIMEOUT"):
     """The provider did not answer within the deadline."""
-
-    code = "EMBEDDING_TIMEOUT"
-
-
-class EmbeddingLimitError(EmbeddingError):
-    """The project has had as many tokens embedded today as it may; see ``retry_after_s``."""
-
-    code = "EMBEDDING_LIMIT_REACHED"
-
-
-class EmbeddingRejectedError(EmbeddingError):
+class EmbeddingLimitError(EmbeddingError, code="EMBEDDING_LIMIT_REACHED", status=429):
+    """The project has spent today's tokens for embedding; see ``retry_after_s``."""
+class EmbeddingRejectedError(EmbeddingError, code="EMBEDDING_REJECTED", retryable=False):
     """The provider refuses the input; the same call will fail again."""
-
-    code = "EMBEDDING_REJECTED"
-    retryable = False
-
-
-class EmbeddingDimensionMismatchError(EmbeddingError):
+class EmbeddingDimensionMismatchError(
+    EmbeddingError, code="EMBEDDING_DIMENSION_MISMATCH", retryable=False
+):
     """Count, dimension or values of the reply are not what the model promises.
 
-    ``found`` is how many numbers a vector of the reply has, where that is what is wrong.
+    ``found`` is the dimension of the reply's vectors where that is wrong.
     """
-
-    code = "EMBEDDING_DIMENSION_MISMATCH"
-    retryable = False
     found: int | None = None
-
-
-class RerankError(ContextSearchError):
-    """A reranking model did not deliver usable scores."""
-
-    code = "RERANK_FAILED"
-    retryable = True
-
-
-class RerankUnavailableError(RerankError):
-    """The provider is away, throttles, refuses the key, or answers what cannot be scores."""
-
-    code = "RERANK_UNAVAILABLE"
-
-
-class RerankTimeoutError(RerankUnavailableError):
-    """The provider did not answer within the time that it was given."""
-
-    code = "RERANK_TIMEOUT"
-
-
-class RerankLimitError(RerankError):
-    """The project has had as many requests to a reranking model today as it may."""
-
-    code = "RERANK_LIMIT_REACHED"
-
-
-class RerankRejectedError(RerankError):
+class RerankError(ContextSearchError, code="RERANK_FAILED", status=503, retryable=True):
+    """A reranking model did not deliver usable scores; its search goes on without them."""
+class RerankUnavailableError(RerankError, code="RERANK_UNAVAILABLE"):
+    """The provider is away, throttles, refuses the key, or its answer cannot be scores."""
+class RerankTimeoutError(RerankUnavailableError, code="RERANK_TIMEOUT"):
+    """The provider did not answer within the deadline."""
+class RerankLimitError(RerankError, code="RERANK_LIMIT_REACHED", status=429):
+    """The project has spent today's requests to a reranking model."""
+class RerankRejectedError(RerankError, code="RERANK_REJECTED", retryable=False):
     """The provider refuses the input; the same call will fail again."""
-
-    code = "RERANK_REJECTED"
-    retryable = False
-
-
-class VectorStoreError(ContextSearchError):
+class VectorStoreError(ContextSearchError, code="VECTOR_STORE_FAILED", status=503, retryable=True):
     """turbopuffer did not do what was asked."""
-
-    code = "VECTOR_STORE_FAILED"
-    retryable = True
-
-
-class VectorStoreUnavailableError(VectorStoreError):
+class VectorStoreUnavailableError(VectorStoreError, code="VECTOR_STORE_UNAVAILABLE"):
     """No definite answer: 401, 403, 429, 5xx or lost connection. It proves no absence."""
-
-    code = "VECTOR_STORE_UNAVAILABLE"
-
-
-class VectorStoreTimeoutError(VectorStoreUnavailableError):
-    """turbopuffer did not answer within the time that it was given."""
-
-    code = "VECTOR_STORE_TIMEOUT"
-
-
-class VectorStoreRejectedError(VectorStoreError):
+class VectorStoreTimeoutError(VectorStoreUnavailableError, code="VECTOR_STORE_TIMEOUT"):
+    """turbopuffer did not answer within the deadline."""
+class VectorStoreRejectedError(VectorStoreError, code="VECTOR_STORE_REJECTED", retryable=False):
     """A definite 4xx: the request is wrong and stays wrong."""
-
-    code = "VECTOR_STORE_REJECTED"
-    retryable = False
-
-
-class NamespaceMissingError(VectorStoreError):
+class NamespaceMissingError(VectorStoreError, code="NAMESPACE_MISSING", retryable=False):
     """The namespace does not exist (a definite 404)."""
-
-    code = "NAMESPACE_MISSING"
-    retryable = False
-
-
-class DatabaseUnavailableError(ContextSearchError):
+class DatabaseUnavailableError(
+    ContextSearchError, code="DATABASE_UNAVAILABLE", status=503, retryable=True
+):
     """Postgres cannot be reached, or aborted the transaction for a passing reason."""
-
-    code = "DATABASE_UNAVAILABLE"
-    retryable = True
-
-
-class KeywordTimeoutError(DatabaseUnavailableError):
-    """The keyword search in Postgres took longer than it was given."""
-
-    code = "KEYWORD_TIMEOUT"
-
-
-class CommitUnknownError(DatabaseUnavailableError):
+class KeywordTimeoutError(DatabaseUnavailableError, code="KEYWORD_TIMEOUT"):
+    """The keyword search in Postgres did not end within the deadline."""
+class CommitUnknownError(DatabaseUnavailableError, code="COMMIT_UNKNOWN", retryable=False):
     """The reply to COMMIT got lost: read the state again before anything is done twice."""
-
-    code = "COMMIT_UNKNOWN"
-    retryable = False
-
-
-class QueueUnavailableError(ContextSearchError):
+class QueueUnavailableError(
+    ContextSearchError, code="QUEUE_UNAVAILABLE", status=503, retryable=True
+):
     """SQS took none or only some of the messages; the outbox still holds the rest."""
-
-    code = "QUEUE_UNAVAILABLE"
-    retryable = True
-
-
-class ObjectsUnavailableError(ContextSearchError):
-    """S3 cannot be reached, or does not let us in."""
-
-    code = "STORAGE_UNAVAILABLE"
-    retryable = True
-
-
-class TokenIssuerUnavailableError(ContextSearchError):
+class ObjectsUnavailableError(
+    ContextSearchError, code="STORAGE_UNAVAILABLE", status=503, retryable=True
+):
+    """S3 cannot be reached, or refuses our credentials."""
+class TokenIssuerUnavailableError(
+    ContextSearchError, code="TOKEN_ISSUER_UNAVAILABLE", status=503, retryable=True
+):
     """The issuer of JSON web tokens does not give its keys, so that no token can be judged."""
-
-    code = "TOKEN_ISSUER_UNAVAILABLE"
-    retryable = True

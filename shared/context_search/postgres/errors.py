@@ -26,10 +26,8 @@ _TOO_LARGE = "54000"  # a jsonb string, or all elements of an array or object: 2
 _UNSTORABLE_TEXT = frozenset({"22021", "22P05"})
 
 
-class PostgresUnavailableError(DatabaseUnavailableError):
+class PostgresUnavailableError(DatabaseUnavailableError, is_for_callers=False):
     """Not reached, lost, overloaded, or out of time; ``sqlstate`` is empty when nobody said why."""
-
-    is_for_callers = False
 
     def __init__(self, message: str, *, sqlstate: str = "") -> None:
         super().__init__(message)
@@ -40,10 +38,8 @@ class TransactionAbortedError(PostgresUnavailableError):
     """Serialization failure or deadlock: the whole transaction may be run again at once."""
 
 
-class StatementRejectedError(ContextSearchError):
+class StatementRejectedError(ContextSearchError, is_for_callers=False):
     """A definite no of the server. ``constraint`` and ``table`` are empty when not concerned."""
-
-    is_for_callers = False
 
     def __init__(
         self, message: str, *, sqlstate: str, constraint: str = "", table: str = ""
@@ -58,10 +54,8 @@ class UniqueViolationError(StatementRejectedError):
     """A row with this key exists (23505)."""
 
 
-class ForeignKeyViolationError(StatementRejectedError):
+class ForeignKeyViolationError(StatementRejectedError, code="FOREIGN_KEY_VIOLATION"):
     """The row that is referred to does not exist, or is still referred to (23503)."""
-
-    code = "FOREIGN_KEY_VIOLATION"
 
 
 _CONSTRAINTS = {"23505": UniqueViolationError, "23503": ForeignKeyViolationError}

@@ -73,10 +73,8 @@ WHERE NOT indisvalid AND starts_with(relname, 'context_search_')
 """
 
 
-class MigrationError(ContextSearchError):
+class MigrationError(ContextSearchError, code="MIGRATION_FAILED"):
     """Files and database do not fit together, or a step fails; that step changed nothing."""
-
-    code = "MIGRATION_FAILED"
 
 
 @dataclass(frozen=True, slots=True)

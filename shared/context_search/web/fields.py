@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from operator import not_
 from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 from fastapi import Query
 from fastapi.responses import JSONResponse
 from pydantic import (
     AfterValidator,
+    AliasChoices,
+    AliasPath,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
+    ModelWrapValidatorHandler,
     PlainSerializer,
     ValidationError,
     WithJsonSchema,
@@ -82,26 +86,67 @@ def example(**members: JsonValue) -> ConfigDict:
 class Answer(BaseModel):
     """Base of all answers: fields in a fixed order; later versions may add some."""
 
-    model_config = ConfigDict(strict=True, frozen=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        strict=True,
+        frozen=True,
+        serialize_by_alias=True,
+        from_attributes=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
 
     @classmethod
-    def stored(cls, row: Mapping[str, object]) -> Self:
-        """Returns what a JSON value of the database says: an odd row is no 500.
+    def about(cls, *sources: object, **further: object) -> Self:
+        """Return an answer whose fields are attributes of the sources, or ``further``.
 
-        A member that has not the type of its field is left out, as one that is missing: pydantic
-        would write it into a warning, and so into the log.
+        The first source that has an attribute gives it. ``source`` says where it has another name.
+        Answers in an answer are made the same way.
         """
-        known: dict[str, Any] = {name: row[name] for name in cls.model_fields if name in row}
+        if not sources:
+            return cls.model_validate(further)
+        if further or len(sources) > 1:
+            return cls.model_validate(_Attributes(sources, further))
+        return cls.model_validate(sources[0])
+
+    def response(self, status: int = 200, headers: dict[str, str] | None = None) -> JSONResponse:
+        """Returns the answer with a status and headers of its own."""
+        return JSONResponse(self.model_dump(mode="json"), status, headers)
+
+
+class StoredJsonAnswer(Answer):
+    """Base of answers that are JSON values of the database: an odd row is no 500.
+
+    A member whose value has another type is left out, as a missing one is: pydantic would write it
+    into a warning, and so into the log.
+    """
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _without_odd_members(cls, row: Any, check: ModelWrapValidatorHandler[Self]) -> Self:
+        if isinstance(row, cls):
+            return row
+        members = row if isinstance(row, Mapping) else {}
+        known = {name: members[name] for name in cls.model_fields if name in members}
         try:
-            return cls.model_validate(known)
+            return check(known)
         except ValidationError as error:
             for each in error.errors(include_input=False, include_url=False):
                 known.pop(str(each["loc"][0]), None)
             return cls.model_construct(**known)
 
-    def response(self, status: int = 200, headers: dict[str, str] | None = None) -> JSONResponse:
-        """Returns the answer with a status and headers of its own."""
-        return JSONResponse(self.model_dump(mode="json"), status, headers)
+
+class _Attributes:
+    """Attributes of several objects as those of one."""
+
+    def __init__(self, sources: tuple[object, ...], further: Mapping[str, object]) -> None:
+        self.__dict__.update(further)
+        self._sources = sources
+
+    def __getattr__(self, name: str) -> object:
+        for source in self._sources:
+            if hasattr(source, name):
+                return getattr(source, name)
+        raise AttributeError(name)
 
 
 # Fields of bodies.
@@ -261,6 +306,8 @@ def _is_none(value: object) -> bool:
 
 Absent: TypeAlias = Annotated[T | LeftOut, Field(exclude_if=_is_none)]
 """For a member that is not there when it is None."""
+OnlyTrue = Annotated[bool | LeftOut, Field(exclude_if=not_)]
+"""For a member that is not there when it is false."""
 
 _NOT_SEARCHED = (
     "Number of strings in the tool's scope that no search finds: shorter than chunk_threshold, too "
@@ -269,6 +316,34 @@ _NOT_SEARCHED = (
 NotSearched = Annotated[Absent[Count], Field(description=_NOT_SEARCHED)]
 
 
+def source(*path: str) -> Any:
+    """Return the mark of a field that its source calls otherwise: ``source("scope", "table_id")``.
+
+    Where a part of the path is None, the field is.
+    """
+    ways = [AliasPath(*path[:end]) for end in range(len(path), 0, -1)]
+    return Field(validation_alias=AliasChoices(*ways))
+
+
+def rounded_to(digits: int) -> BeforeValidator:
+    """Return the mark of a number that is shown with so many digits behind the point."""
+    return BeforeValidator(lambda number: round(number, digits))
+
+
+Score = Annotated[Number, rounded_to(6)]
+Relevance = Annotated[Share, rounded_to(4)]
+Listed = Field(strict=False)
+"""The mark of a list whose source is a tuple."""
+Rows = Field(validation_alias="rows", strict=False)
+"""The mark of a list that its source, a page, calls ``rows``."""
+
+
 def next_cursor(next_after: int | None) -> str | None:
     """Returns what a list says of its next page; null on the last one."""
     return None if next_after is None else str(next_after)
+
+
+PageCursor = Annotated[
+    NextCursor | None, Field(validation_alias="next_after"), BeforeValidator(next_cursor)
+]
+"""The cursor of an answer that is made from a page."""

@@ -1,4 +1,4 @@
-"""The one map from errors to the wire: RFC 9457 problems, and JSON-RPC codes beside them."""
+"""How errors travel: RFC 9457 problems. ``core/errors.py`` has the table of codes."""
 
 from __future__ import annotations
 
@@ -7,29 +7,7 @@ import traceback
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from context_search.core.errors import (
-    BackpressureError,
-    ConflictError,
-    ContextSearchError,
-    DatabaseUnavailableError,
-    DocumentTooLargeError,
-    EmbeddingError,
-    EmbeddingLimitError,
-    InvalidInputError,
-    NotFoundError,
-    ObjectsUnavailableError,
-    PayloadTooLargeError,
-    PermissionDeniedError,
-    PreconditionFailedError,
-    QueueUnavailableError,
-    RerankError,
-    RerankLimitError,
-    SearchUnavailableError,
-    TokenIssuerUnavailableError,
-    UnauthenticatedError,
-    UnsupportedMediaTypeError,
-    VectorStoreError,
-)
+from context_search.core.errors import ContextSearchError
 
 if TYPE_CHECKING:  # functions without HTTP name errors in their logs, too
     from fastapi import Request
@@ -37,28 +15,6 @@ if TYPE_CHECKING:  # functions without HTTP name errors in their logs, too
 PROBLEM_JSON = "application/problem+json"
 Refusal = tuple[int, dict[str, object], dict[str, str]]
 """A refused request's answer: status, body and headers."""
-_STATUS: tuple[tuple[type[ContextSearchError], int], ...] = (
-    (PayloadTooLargeError, 413),
-    (DocumentTooLargeError, 413),
-    (UnsupportedMediaTypeError, 415),
-    (InvalidInputError, 422),
-    (UnauthenticatedError, 401),
-    (PermissionDeniedError, 403),
-    (NotFoundError, 404),
-    (ConflictError, 409),
-    (PreconditionFailedError, 412),
-    (BackpressureError, 429),
-    (EmbeddingLimitError, 429),
-    (RerankLimitError, 429),
-    (SearchUnavailableError, 503),
-    (EmbeddingError, 503),
-    (RerankError, 503),
-    (VectorStoreError, 503),
-    (DatabaseUnavailableError, 503),
-    (QueueUnavailableError, 503),
-    (ObjectsUnavailableError, 503),
-    (TokenIssuerUnavailableError, 503),
-)
 TITLES: Mapping[int, str] = {
     400: "Bad Request",
     401: "Unauthorized",
@@ -88,14 +44,9 @@ def refused(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def http_status(error: ContextSearchError) -> int:
-    """Returns the HTTP status of an error; 500 for what should never reach a caller."""
-    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-
-
 def public_message(error: ContextSearchError) -> str:
     """Returns what a caller may read; what went wrong inside is described in the log only."""
-    if http_status(error) == 500:
+    if error.status == 500:
         return "an unexpected error, see the log"
     return error.message if error.is_for_callers else "the database does not answer, try again"
 
@@ -148,15 +99,14 @@ def problem(
 
 def problem_of(error: ContextSearchError) -> Refusal:
     """Returns what an error of the tree is answered."""
-    status = http_status(error)
     body, headers = problem(
-        status,
+        error.status,
         error.code,
         public_message(error),
         retryable=error.retryable,
         retry_after_s=error.retry_after_s,
     )
-    return status, {**body, **error.members}, headers
+    return error.status, {**body, **error.members}, headers
 
 
 def unrouted(request: Request, methods_here: str = "") -> Refusal:

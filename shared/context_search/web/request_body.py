@@ -34,6 +34,8 @@ BODY_BYTES = 64_000
 """How many bytes a body holds at most, on every route that is not below."""
 QUESTION_BYTES = 1_000_000
 """The same of a question, and of what names a string by a pointer of any length."""
+MEASURED_BYTES = 5_000_000
+"""The same of judged questions with the places of their hits."""
 SIGN_IN_BYTES = 1_000
 """The same of the one route that parses a body of a caller without credentials."""
 # A judged set has lines of 1,000,000 bytes, which are longer as a JSON string.
@@ -87,6 +89,8 @@ def body_limit(route: str) -> int:
     """Returns how many bytes a body holds at most; ``route`` is a path with its parameters."""
     if route.endswith("/console/sign-in"):
         return SIGN_IN_BYTES
+    if route.endswith("/measures"):
+        return MEASURED_BYTES
     if route.endswith(_DOCUMENTS):
         return MAX_INLINE_BYTES
     return QUESTION_BYTES if route.endswith(_QUESTIONS) else BODY_BYTES

@@ -153,6 +153,9 @@ ROWS: Mapping[Operation, Row] = {
     ("GET", f"{_PROJECTS}/judged-sets/{{set_name}}"): Row(MANAGE, 200),
     ("PUT", f"{_PROJECTS}/judged-sets/{{set_name}}"): Row(MANAGE, 200, {"lines": ""}),
     ("DELETE", f"{_PROJECTS}/judged-sets/{{set_name}}"): Row(MANAGE, 204),
+    ("POST", f"{_PROJECTS}/measures"): Row(
+        READ, 200, {"questions": [{"relevant": [], "base": []}]}
+    ),
     ("POST", f"{_PROJECTS}/search-index"): Row(MANAGE, 202),
     ("GET", f"{_PROJECTS}/search-index"): Row(READ, 200),
     ("DELETE", f"{_PROJECTS}/search-index"): Row(MANAGE, 204),

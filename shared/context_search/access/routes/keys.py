@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from context_search.access.keys import KeyOptions, ManageKeys, ShownKey
+from context_search.access.keys import KeyOptions, ManageKeys
 from context_search.access.routes.idempotency import Once
 from context_search.core.callers import (
     CONSOLE_KEY_S,
-    ApiKey,
     KeyKind,
     Permission,
     Principal,
@@ -28,11 +27,12 @@ from context_search.web.fields import (
     KnownId,
     LeftOut,
     Name,
-    NextCursor,
     NotNull,
+    PageCursor,
+    Rows,
     Time,
     example,
-    next_cursor,
+    source,
 )
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
@@ -98,28 +98,11 @@ class KeyAnswer(Answer):
     made_by: KnownId | None
     actor: str | None
     prefix: str
-    scopes: list[Permission]
+    scopes: Annotated[list[Permission], source("permissions"), BeforeValidator(in_order)]
     created_at: Time
     expires_at: Time | None
     last_used_at: Time | None
     revoked_at: Time | None
-
-    @classmethod
-    def of(cls, key: ApiKey) -> KeyAnswer:
-        """Returns what is shown of a key."""
-        return cls(
-            id=key.id,
-            name=key.name,
-            kind=key.kind,
-            made_by=key.made_by,
-            actor=key.actor,
-            prefix=key.prefix,
-            scopes=in_order(key.permissions),
-            created_at=key.created_at,
-            expires_at=key.expires_at,
-            last_used_at=key.last_used_at,
-            revoked_at=key.revoked_at,
-        )
 
 
 class NewKeyAnswer(KeyAnswer):
@@ -127,10 +110,13 @@ class NewKeyAnswer(KeyAnswer):
 
     api_key: str
 
-    @classmethod
-    def shown(cls, made: ShownKey) -> NewKeyAnswer:
-        """Returns a key that was just made."""
-        return cls(**dict(KeyAnswer.of(made.key)), api_key=made.text)
+
+MAKES_KEY: dict[str, Any] = {
+    "status_code": 201,
+    "response_model": NewKeyAnswer,
+    "responses": refused(409),
+}
+"""What a route says that answers with a new key."""
 
 
 class RevokedKeysAnswer(Answer):
@@ -142,8 +128,8 @@ class RevokedKeysAnswer(Answer):
 class KeysAnswer(Answer):
     """A page of keys."""
 
-    keys: list[KeyAnswer]
-    cursor: NextCursor | None
+    keys: Annotated[list[KeyAnswer], Rows]
+    cursor: PageCursor
 
 
 Actor = Annotated[str, Query(pattern="^token(:[0-9a-f]{16})?$")]
@@ -166,7 +152,7 @@ class Keys:
         def create() -> JSONResponse:
             made = self.use.create(self.caller, self.mcp_id, options)
             self.audit.tell("key made", self.caller, made.key.id)
-            return NewKeyAnswer.shown(made).response(201)
+            return NewKeyAnswer.about(made.key, api_key=made.text).response(201)
 
         return once.answer(self.caller.project_id, create)
 
@@ -175,9 +161,7 @@ class Keys:
     ) -> KeysAnswer:
         """Lists those of a kind and an actor, or all, without their texts."""
         page = self.use.page(self.caller, self.mcp_id, after=cursor, kind=kind, actor=actor)
-        return KeysAnswer(
-            keys=[KeyAnswer.of(key) for key in page.rows], cursor=next_cursor(page.next_after)
-        )
+        return KeysAnswer.about(page)
 
     def revoke(self, key_id: int) -> Response:
         """Revokes one of them."""
@@ -194,7 +178,7 @@ class Keys:
                 self.caller, self.mcp_id, key_id, old_expires_in_s=old_expires_in_s
             )
             self.audit.tell("key rotated", self.caller, key_id)
-            return NewKeyAnswer.shown(made).response(201)
+            return NewKeyAnswer.about(made.key, api_key=made.text).response(201)
 
         return once.answer(self.caller.project_id, rotate)
 
@@ -206,12 +190,7 @@ async def _of_project(owner: Owner, use: UseKeys, audit: Audited) -> Keys:
 ProjectKeys = Annotated[Keys, Depends(_of_project)]
 
 
-@router.post(
-    "/projects/{project_id}/keys",
-    status_code=201,
-    response_model=NewKeyAnswer,
-    responses=refused(409),
-)
+@router.post("/projects/{project_id}/keys", **MAKES_KEY)
 async def create_key(
     caller: OwnerOrOperator, use: UseKeys, body: CreateKeyBody, once: Once, audit: Audited
 ) -> Response:
@@ -252,12 +231,7 @@ async def revoke_key(keys: ProjectKeys, key_id: KeyId) -> Response:
     return keys.revoke(key_id)
 
 
-@router.post(
-    "/projects/{project_id}/keys/{key_id}/rotate",
-    status_code=201,
-    response_model=NewKeyAnswer,
-    responses=refused(409),
-)
+@router.post("/projects/{project_id}/keys/{key_id}/rotate", **MAKES_KEY)
 async def rotate_key(
     keys: ProjectKeys, key_id: KeyId, once: Once, body: RotateKeyBody | None = None
 ) -> Response:

@@ -55,4 +55,4 @@ async def sign_in(request: Request, use: Use, body: SignInBody) -> Response:
     """Gives a key of the console for a code, once. A wrong, used or old code is 401 alike."""
     with counting_refusals(request, "sign-in code", body.code):
         made = use.redeem(body.code)
-    return NewKeyAnswer.shown(made).response(201)
+    return NewKeyAnswer.about(made.key, api_key=made.text).response(201)

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 
 from context_search import __version__
 from context_search.access.whoami import Identity, WhoAmI
-from context_search.core.callers import ApiKey, Permission, in_order
+from context_search.core.callers import Permission, in_order
 from context_search.core.config import Model
 from context_search.core.limits import MAX_INLINE_BYTES, MAX_WINDOW, ProjectLimits
 from context_search.web.callers import AnyScope, part
@@ -70,11 +70,6 @@ class OwnKeyAnswer(Answer):
     prefix: str
     created_at: Time
 
-    @classmethod
-    def of(cls, key: ApiKey) -> OwnKeyAnswer:
-        """Returns what is shown of a key."""
-        return cls(id=key.id, name=key.name, prefix=key.prefix, created_at=key.created_at)
-
 
 class ModelAnswer(Answer):
     """The embedding model of new indexes; ``price``: of a million tokens."""
@@ -134,16 +129,11 @@ class WhoAmIAnswer(Answer):
         return cls(
             project=ProjectAnswer(id=told.caller.project_id, name=told.project_name),
             kind="token" if key is None else "key",
-            key=None if key is None else OwnKeyAnswer.of(key),
+            key=None if key is None else OwnKeyAnswer.about(key),
             scopes=in_order(told.caller.permissions),
             expires_at=None if key is None else key.expires_at,
             version=__version__,
-            model=ModelAnswer(
-                name=of.model.name,
-                dimensions=of.model.dimensions,
-                window_tokens=of.model.window_tokens,
-                price=of.model.price,
-            ),
+            model=ModelAnswer.about(of.model),
             rerank_models=list(of.rerank_models),
             token_issuer=of.token_issuer,
             limits=_limits(of),

@@ -11,12 +11,12 @@ from pydantic import Field
 
 from context_search.access.routes.idempotency import Once
 from context_search.access.routes.keys import (
+    MAKES_KEY,
     Actor,
     CreateMcpKeyBody,
     Keys,
     KeysAnswer,
     Lifetime,
-    NewKeyAnswer,
     RotateKeyBody,
     UseKeys,
 )
@@ -42,11 +42,12 @@ from context_search.web.fields import (
     KnownId,
     LeftOut,
     Name,
-    NextCursor,
     NotNull,
+    PageCursor,
+    Rows,
     Time,
     example,
-    next_cursor,
+    source,
 )
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
@@ -103,24 +104,10 @@ class McpAnswer(Answer):
     project_id: KnownId
     name: str
     status: bool
-    replace: Replacing
-    confirm: Confirmation
-    redact: bool
+    replace: Annotated[Replacing, source("replacing")]
+    confirm: Annotated[Confirmation, source("confirmation")]
+    redact: Annotated[bool, source("redacts")]
     created_at: Time
-
-    @classmethod
-    def of(cls, mcp: McpInstance) -> McpAnswer:
-        """Returns what is shown of an instance."""
-        return cls(
-            id=mcp.id,
-            project_id=mcp.project_id,
-            name=mcp.name,
-            status=mcp.status,
-            replace=mcp.replacing,
-            confirm=mcp.confirmation,
-            redact=mcp.redacts,
-            created_at=mcp.created_at,
-        )
 
 
 class NewMcpAnswer(McpAnswer):
@@ -134,38 +121,26 @@ class NewMcpAnswer(McpAnswer):
 class McpsAnswer(Answer):
     """A page of MCP instances."""
 
-    mcps: list[McpAnswer]
-    cursor: NextCursor | None
+    mcps: Annotated[list[McpAnswer], Rows]
+    cursor: PageCursor
 
 
 class BindingAnswer(Answer):
     """A binding with the name that agents call its tool by."""
 
-    id: KnownId
-    tool_id: KnownId
-    status: bool
+    id: Annotated[KnownId, source("binding", "id")]
+    tool_id: Annotated[KnownId, source("binding", "tool_id")]
+    status: Annotated[bool, source("binding", "status")]
     name: str
-    title: str
-    table_id: KnownId
-
-    @classmethod
-    def of(cls, bound: BoundTool) -> BindingAnswer:
-        """Returns what is shown of a tool in an instance."""
-        return cls(
-            id=bound.binding.id,
-            tool_id=bound.binding.tool_id,
-            status=bound.binding.status,
-            name=bound.name,
-            title=bound.tool.name,
-            table_id=bound.tool.scope.table_id,
-        )
+    title: Annotated[str, source("tool", "name")]
+    table_id: Annotated[KnownId, source("tool", "scope", "table_id")]
 
 
 class BindingsAnswer(Answer):
     """A page of bindings."""
 
-    bindings: list[BindingAnswer]
-    cursor: NextCursor | None
+    bindings: Annotated[list[BindingAnswer], Rows]
+    cursor: PageCursor
 
 
 class RpcMcpAnswer(Answer):
@@ -201,21 +176,17 @@ class RpcToolAnswer(Answer):
     def of(cls, owner: str, bound: BoundTool, record: ToolRecord) -> RpcToolAnswer:
         """Returns a tool as agents see it."""
         tool, shown = bound.tool, described_tool(bound.name, bound.tool)
-        return cls(
+        return cls.about(
+            shown,
+            tool,
             user_id=owner,
-            id=tool.id,
-            project_id=tool.project_id,
-            name=shown.name,
-            title=shown.title,
             alias=record.alias,
             type="search",
             table_id=tool.scope.table_id,
             json_path=tool.scope.json_pointer,
-            description=shown.description,
             input_schema=dict(shown.input_schema),
             output_schema=dict(shown.output_schema or {}),
             metadata=None if record.metadata is None else dict(record.metadata),
-            created_at=tool.created_at,
         )
 
 
@@ -249,18 +220,11 @@ class McpRpcAnswer(Answer):
         """Returns an instance and its enabled tools."""
         owner = str(mcp.project_id)
         return cls(
-            mcp_v2=RpcMcpAnswer(
-                id=mcp.id,
-                api_key=api_key,
-                user_id=owner,
-                project_id=mcp.project_id,
-                name=mcp.name,
-                status=mcp.status,
-            ),
+            mcp_v2=RpcMcpAnswer.about(mcp, api_key=api_key, user_id=owner),
             bound_tools=[
                 RpcBoundToolAnswer(
                     tool=RpcToolAnswer.of(owner, tool, record),
-                    binding=RpcBindingAnswer(id=tool.binding.id, status=tool.binding.status),
+                    binding=RpcBindingAnswer.about(tool.binding),
                 )
                 for tool, record in bound
             ],
@@ -292,11 +256,8 @@ async def create_mcp(
         audit.tell("mcp made", caller, mcp.id)
         audit.tell("key made", caller, key.key.id)
         tool_ids = [binding.tool_id for binding in body.bindings]
-        made = NewMcpAnswer(
-            **dict(McpAnswer.of(mcp)),
-            tool_ids=tool_ids,
-            api_key=key.text,
-            key_expires_at=key.key.expires_at,
+        made = NewMcpAnswer.about(
+            mcp, tool_ids=tool_ids, api_key=key.text, key_expires_at=key.key.expires_at
         )
         return made.response(201, {"Location": f"/api/v1/mcps/{mcp.id}"})
 
@@ -306,15 +267,13 @@ async def create_mcp(
 @router.get("/api/v1/mcps")
 async def list_mcps(caller: MayManage, use: Use, cursor: Cursor = 0) -> McpsAnswer:
     """Returns the project's MCP instances."""
-    page = use.page(caller, after=cursor)
-    mcps = [McpAnswer.of(mcp) for mcp in page.rows]
-    return McpsAnswer(mcps=mcps, cursor=next_cursor(page.next_after))
+    return McpsAnswer.about(use.page(caller, after=cursor))
 
 
 @router.get("/api/v1/mcps/{mcp_id}")
 async def read_mcp(mcp_id: McpId, caller: MayManage, use: Use) -> McpAnswer:
     """Returns an MCP instance."""
-    return McpAnswer.of(use.read(caller, mcp_id))
+    return McpAnswer.about(use.read(caller, mcp_id))
 
 
 @router.patch("/api/v1/mcps/{mcp_id}", responses=refused(409))
@@ -325,7 +284,7 @@ async def change_mcp(
     changes = McpChanges(body.name, body.status, body.replace, body.confirm, body.redact)
     changed = use.change(caller, mcp_id, changes)
     audit.tell("mcp changed", caller, mcp_id)
-    return McpAnswer.of(changed)
+    return McpAnswer.about(changed)
 
 
 @router.delete("/api/v1/mcps/{mcp_id}", status_code=204, responses=refused(409))
@@ -349,7 +308,7 @@ async def bind_tool(
 
     def bind() -> JSONResponse:
         bound = use.add(caller, mcp_id, body.tool_id, status=body.status)
-        return BindingAnswer.of(bound).response(201)
+        return BindingAnswer.about(bound).response(201)
 
     return once.answer(caller.project_id, bind)
 
@@ -359,9 +318,7 @@ async def list_bindings(
     mcp_id: McpId, caller: MayManage, use: UseBindings, cursor: Cursor = 0
 ) -> BindingsAnswer:
     """Returns the tools of an MCP instance, disabled ones too, with the names agents see."""
-    page = use.page(caller, mcp_id, after=cursor)
-    bindings = [BindingAnswer.of(bound) for bound in page.rows]
-    return BindingsAnswer(bindings=bindings, cursor=next_cursor(page.next_after))
+    return BindingsAnswer.about(use.page(caller, mcp_id, after=cursor))
 
 
 @router.patch("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", responses=refused(409))
@@ -370,7 +327,7 @@ async def change_binding(
 ) -> BindingAnswer:
     """Enables or disables a tool in an MCP instance."""
     bound = use.set_status(caller, mcp_id, tool_id, status=body.status)
-    return BindingAnswer.of(bound)
+    return BindingAnswer.about(bound)
 
 
 @router.delete("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", status_code=204, responses=refused(409))
@@ -389,12 +346,7 @@ async def _keys(mcp_id: McpId, caller: MayManage, use: UseKeys, audit: Audited) 
 McpKeys = Annotated[Keys, Depends(_keys)]
 
 
-@router.post(
-    "/api/v1/mcps/{mcp_id}/keys",
-    status_code=201,
-    response_model=NewKeyAnswer,
-    responses=refused(409),
-)
+@router.post("/api/v1/mcps/{mcp_id}/keys", **MAKES_KEY)
 async def create_mcp_key(keys: McpKeys, body: CreateMcpKeyBody, once: Once) -> Response:
     """Makes a further key for an MCP instance, which is shown this once."""
     return keys.create(once, body.options())
@@ -414,12 +366,7 @@ async def revoke_mcp_key(keys: McpKeys, key_id: KeyId) -> Response:
     return keys.revoke(key_id)
 
 
-@router.post(
-    "/api/v1/mcps/{mcp_id}/keys/{key_id}/rotate",
-    status_code=201,
-    response_model=NewKeyAnswer,
-    responses=refused(409),
-)
+@router.post("/api/v1/mcps/{mcp_id}/keys/{key_id}/rotate", **MAKES_KEY)
 async def rotate_mcp_key(
     keys: McpKeys, key_id: KeyId, once: Once, body: RotateKeyBody | None = None
 ) -> Response:

@@ -25,7 +25,7 @@ from context_search.mcp.contract import (
 from context_search.ranking.search import Answer, QuestionLimits
 from context_search.searching.routes.search import ToolResultAnswer
 from context_search.searching.targets import SearchedTool, Searches
-from context_search.web.problems import http_status, public_message
+from context_search.web.problems import public_message
 
 if TYPE_CHECKING:
     from context_search.searching.redact_hits import RedactHits
@@ -43,7 +43,7 @@ def in_words_of_mcp(call: Callable[P, T]) -> Callable[P, T]:
             return call(*args, **kwargs)
         except ContextSearchError as error:
             raise ToolFailure(
-                http_status(error),
+                error.status,
                 error.code,
                 public_message(error),
                 retryable=error.retryable,

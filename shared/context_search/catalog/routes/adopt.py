@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import Annotated
 
 from fastapi import APIRouter
 from pydantic import ValidationError
 
 from context_search.catalog.routes.search_config import SearchConfigBody
 from context_search.catalog.routes.tools import Use
-from context_search.catalog.tools import Adoption
 from context_search.core.config import IndexConfig, Model
 from context_search.core.errors import InvalidInputError
 from context_search.web.callers import InternalOnly, ProjectId
-from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor
+from context_search.web.fields import Answer, Count, Cursor, KnownId, PageCursor, source
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
 
@@ -24,8 +24,8 @@ class TakenOverAnswer(Answer):
     """A tool that has an index from now on."""
 
     tool_id: KnownId
-    table_id: KnownId
-    json_path: str
+    table_id: Annotated[KnownId, source("scope", "table_id")]
+    json_path: Annotated[str, source("scope", "json_pointer")]
 
 
 class NotTakenOverAnswer(Answer):
@@ -56,31 +56,7 @@ class AdoptionAnswer(Answer):
     taken_over: list[TakenOverAnswer]
     not_taken_over: list[NotTakenOverAnswer]
     of_no_project: UnownedToolsAnswer
-    cursor: NextCursor | None
-
-    @classmethod
-    def of(cls, done: Adoption) -> AdoptionAnswer:
-        """Returns what is told of a page."""
-        unowned = [
-            UnownedToolAnswer(tool_id=tool_id, name=name)
-            for tool_id, name in done.of_no_project.tools
-        ]
-        return cls(
-            taken_over=[
-                TakenOverAnswer(
-                    tool_id=one.tool_id,
-                    table_id=one.scope.table_id,
-                    json_path=one.scope.json_pointer,
-                )
-                for one in done.taken_over
-            ],
-            not_taken_over=[
-                NotTakenOverAnswer(tool_id=one.tool_id, code=one.code, reason=one.reason)
-                for one in done.not_taken_over
-            ],
-            of_no_project=UnownedToolsAnswer(count=done.of_no_project.count, tools=unowned),
-            cursor=next_cursor(done.next_after),
-        )
+    cursor: PageCursor
 
 
 @router.post(
@@ -91,7 +67,11 @@ async def adopt(project_id: ProjectId, use: Use, cursor: Cursor = 0) -> Adoption
     done = use.tools.take_over(
         project_id, lambda stored: _index_config(stored, use.model), after=cursor
     )
-    return AdoptionAnswer.of(done)
+    unowned = [
+        UnownedToolAnswer(tool_id=tool_id, name=name) for tool_id, name in done.of_no_project.tools
+    ]
+    of_no_project = UnownedToolsAnswer(count=done.of_no_project.count, tools=unowned)
+    return AdoptionAnswer.about(done, of_no_project=of_no_project)
 
 
 def _index_config(stored: str | None, model: Model) -> IndexConfig:

@@ -51,11 +51,6 @@ class HistorySettingsAnswer(Answer):
     keep_count: Count
     max_bytes: Count
 
-    @classmethod
-    def of(cls, project_id: int, stored: StoredSettings[HistoryLimits]) -> HistorySettingsAnswer:
-        """Returns what a project keeps."""
-        return cls(project_id=project_id, version=stored.version, **asdict(stored.settings))
-
 
 Use = Annotated[ManageSettings[HistoryLimits], part("history_settings")]
 
@@ -76,5 +71,5 @@ async def change_history_settings(
 
 
 def _answer(project_id: int, stored: StoredSettings[HistoryLimits]) -> JSONResponse:
-    answer = HistorySettingsAnswer.of(project_id, stored)
+    answer = HistorySettingsAnswer.about(stored, stored.settings, project_id=project_id)
     return answer.response(headers=etag(stored.version))

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from context_search.catalog.judged_sets import ManageJudgedSets
-from context_search.catalog.rules.judged_sets import MAX_BYTES, JudgedSet
+from context_search.catalog.rules.judged_sets import MAX_BYTES
 from context_search.web.callers import Owner, part
 from context_search.web.fields import Answer, Body, Count, KnownId, Time, example
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
@@ -41,17 +41,6 @@ class JudgedSetAnswer(Answer):
     bytes: Count
     updated_at: Time
 
-    @classmethod
-    def of(cls, found: JudgedSet) -> JudgedSetAnswer:
-        """Returns what is told of a set in a list."""
-        return cls(
-            name=found.name,
-            version=found.version,
-            questions=found.questions,
-            bytes=found.bytes,
-            updated_at=found.updated_at,
-        )
-
 
 class WholeJudgedSetAnswer(JudgedSetAnswer):
     """A judged set with its lines, as they were sent."""
@@ -71,7 +60,7 @@ Use = Annotated[ManageJudgedSets, part("reading.judged_sets")]
 @router.get("/judged-sets", responses=refused(409))
 async def list_judged_sets(owner: Owner, use: Use) -> JudgedSetsAnswer:
     """Returns all judged sets of the project by name, without their lines."""
-    return JudgedSetsAnswer(judged_sets=[JudgedSetAnswer.of(each) for each in use.page(owner)])
+    return JudgedSetsAnswer.about(judged_sets=use.page(owner))
 
 
 @router.get(
@@ -84,7 +73,7 @@ async def read_judged_set(
 ) -> Response:
     """Returns a judged set; the version is the ETag."""
     found = use.read(owner, set_name)
-    told = WholeJudgedSetAnswer(**dict(JudgedSetAnswer.of(found)), lines=found.lines)
+    told = WholeJudgedSetAnswer.about(found)
     return polled.unless_known(told.response(headers=etag(found.version)))
 
 
@@ -98,7 +87,7 @@ async def write_judged_set(
 ) -> JSONResponse:
     """Writes a judged set, a new one or another in its place; ``If-Match: "0"``: only a new one."""
     written, is_new = use.write(owner, set_name, body.lines, if_version=if_match)
-    return JudgedSetAnswer.of(written).response(201 if is_new else 200, etag(written.version))
+    return JudgedSetAnswer.about(written).response(201 if is_new else 200, etag(written.version))
 
 
 @router.delete("/judged-sets/{set_name}", status_code=204, responses=refused(409))

@@ -13,7 +13,6 @@ from context_search.catalog.outline import (
     MAX_CHILDREN,
     ChildrenWanted,
     Only,
-    OutlinedChild,
     ReadPieces,
 )
 from context_search.catalog.ports.outlines import ValueKind
@@ -21,7 +20,6 @@ from context_search.core.callers import Principal
 from context_search.core.errors import CursorInvalidError
 from context_search.core.limits import MAX_WINDOW
 from context_search.core.progress import NodeState
-from context_search.indexing.ports.large_strings import LargeString
 from context_search.indexing.routes.search_index import LastErrorAnswer
 from context_search.web.callers import MayManage, TableId, part
 from context_search.web.fields import (
@@ -31,11 +29,12 @@ from context_search.web.fields import (
     Id,
     JsonPointer,
     KnownId,
-    NextCursor,
+    Listed,
+    PageCursor,
     PointerInUrl,
     Time,
     example,
-    next_cursor,
+    source,
 )
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
@@ -76,7 +75,7 @@ class TextAnswer(Answer):
     start: Count
     end: Count
     total: Count
-    hash: str
+    hash: Annotated[str, source("content_hash")]
     text: str
 
 
@@ -110,23 +109,11 @@ class OutlineBody(Body):
 class ChildStringAnswer(Answer):
     """A long string in the index that is told about; its chunks are null until they are known."""
 
-    state: NodeState
-    chunks_count: Count | None
-    attempts: Count
-    last_error: LastErrorAnswer | None
-    next_attempt_at: Time | None
-
-    @classmethod
-    def of(cls, string: LargeString) -> ChildStringAnswer:
-        """Returns how far a string is."""
-        progress = string.progress
-        return cls(
-            state=progress.state,
-            chunks_count=progress.chunks_count,
-            attempts=progress.attempts,
-            last_error=LastErrorAnswer.of(progress.last_error),
-            next_attempt_at=progress.next_attempt_at,
-        )
+    state: Annotated[NodeState, source("progress", "state")]
+    chunks_count: Annotated[Count | None, source("progress", "chunks_count")]
+    attempts: Annotated[Count, source("progress", "attempts")]
+    last_error: Annotated[LastErrorAnswer | None, source("progress", "last_error")]
+    next_attempt_at: Annotated[Time | None, source("progress", "next_attempt_at")]
 
 
 class ChildAnswer(Answer):
@@ -135,47 +122,30 @@ class ChildAnswer(Answer):
     ``title``: of an object its member ``title``, else ``name``, where that is a text.
     """
 
-    key: str
+    key: Annotated[str, source("value", "key")]
     json_pointer: str
-    type: ValueKind
-    length: Count | None
-    bytes: Count
-    text: str | None
-    title: str | None
-    large_strings: Count | None
-    problems: Count | None
+    type: Annotated[ValueKind, source("value", "kind")]
+    length: Annotated[Count | None, source("value", "length")]
+    bytes: Annotated[Count, source("value", "size")]
+    text: Annotated[str | None, source("value", "text")]
+    title: Annotated[str | None, source("value", "title")]
+    large_strings: Annotated[Count | None, source("below", "large")]
+    problems: Annotated[Count | None, source("below", "problems")]
     string: ChildStringAnswer | None
-
-    @classmethod
-    def of(cls, child: OutlinedChild) -> ChildAnswer:
-        """Returns what is shown of a child."""
-        value, below = child.value, child.below
-        return cls(
-            key=value.key,
-            json_pointer=child.json_pointer,
-            type=value.kind,
-            length=value.length,
-            bytes=value.size,
-            text=value.text,
-            title=value.title,
-            large_strings=None if below is None else below.large,
-            problems=None if below is None else below.problems,
-            string=None if child.string is None else ChildStringAnswer.of(child.string),
-        )
 
 
 class OutlineAnswer(Answer):
     """A place of a document with a page of its children, and whose index counts their strings."""
 
     table_id: KnownId
-    revision: Count
+    revision: Annotated[Count, source("value", "revision")]
     json_pointer: str
-    type: ValueKind
-    length: Count | None
+    type: Annotated[ValueKind, source("value", "kind")]
+    length: Annotated[Count | None, source("value", "length")]
     tool_id: KnownId | None
     index: Literal["tool", "project"] | None
-    children: list[ChildAnswer]
-    cursor: NextCursor | None
+    children: Annotated[list[ChildAnswer], Listed]
+    cursor: PageCursor
 
 
 Use = Annotated[ReadPieces, part("reading.pieces")]
@@ -215,17 +185,7 @@ def _outline(
     use: ReadPieces, caller: Principal, table_id: int, wanted: ChildrenWanted
 ) -> JSONResponse:
     found = use.outline(caller, table_id, wanted)
-    shown = OutlineAnswer(
-        table_id=table_id,
-        revision=found.value.revision,
-        json_pointer=wanted.pointer,
-        type=found.value.kind,
-        length=found.value.length,
-        tool_id=found.tool_id,
-        index=found.index,
-        children=[ChildAnswer.of(child) for child in found.children],
-        cursor=next_cursor(found.next_after),
-    )
+    shown = OutlineAnswer.about(found, table_id=table_id, json_pointer=wanted.pointer)
     return shown.response(headers=etag(found.value.revision))
 
 
@@ -233,14 +193,7 @@ def _outline(
 async def read_text(body: TextBody, table_id: TableId, caller: MayManage, use: Use) -> JSONResponse:
     """Returns a window of a string of any length; the revision is the ETag."""
     window = use.window(caller, table_id, body.json_pointer, start=body.start, end=body.behind)
-    shown = TextAnswer(
-        table_id=table_id,
-        revision=window.revision,
-        json_pointer=body.json_pointer,
-        start=window.start,
-        end=window.end,
-        total=window.total,
-        hash=window.content_hash,
-        text=window.text or "",
+    shown = TextAnswer.about(
+        window, table_id=table_id, json_pointer=body.json_pointer, text=window.text or ""
     )
     return shown.response(headers=etag(window.revision))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema, model_validator
@@ -31,6 +31,7 @@ from context_search.web.fields import (
     FilterObject,
     KnownId,
     LeftOut,
+    Listed,
     NotNull,
     RankingBody,
     RerankBody,
@@ -38,6 +39,7 @@ from context_search.web.fields import (
     Weight,
     example,
     filter_of,
+    source,
 )
 
 _DEFAULTS = SearchConfig()
@@ -188,25 +190,16 @@ class SearchConfigAnswer(Answer):
     include_metadata: bool
     max_chunk_preview: KnownId | None
     rerank: RerankAnswer | None
-    filterable: list[str]
+    filterable: Annotated[list[str], Listed]
     where: Annotated[dict[str, Any] | None, WithJsonSchema(_OBJECT_OR_NULL)]
     agents_may_filter: bool
     storage: Storage
-    chunk_threshold: KnownId
+    chunk_threshold: Annotated[KnownId, source("threshold")]
     chunk_size: KnownId
     chunk_overlap: Count
 
     @classmethod
     def of(cls, search: SearchConfig, index: IndexConfig) -> SearchConfigAnswer:
         """Returns how a tool searches, and what its index is built with."""
-        filters = {
-            "filterable": list(search.filterable),
-            "where": search.where and json.loads(to_text(to_mapping(search.where))),
-        }
-        return cls(
-            **{**asdict(search), **filters},
-            storage=index.storage,
-            chunk_threshold=index.threshold,
-            chunk_size=index.chunk_size,
-            chunk_overlap=index.chunk_overlap,
-        )
+        where = search.where and json.loads(to_text(to_mapping(search.where)))
+        return cls.about(search, index, where=where)

@@ -13,7 +13,6 @@ from context_search.catalog.list_tables import (
     LISTED_TABLES,
     MOST_LISTED_TABLES,
     ListTables,
-    TableOverview,
 )
 from context_search.catalog.tables import ManageTables
 from context_search.core.callers import Operator, Principal
@@ -39,14 +38,15 @@ from context_search.web.fields import (
     JsonPointer,
     KnownId,
     Name,
-    NextCursor,
+    PageCursor,
     PartOfName,
     PartPointer,
     PartPointerInUrl,
     PointerInUrl,
+    Rows,
     Time,
     example,
-    next_cursor,
+    source,
 )
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
@@ -122,58 +122,28 @@ class TableAnswer(Answer):
     revision: Count
     updated_at: Time | None
 
-    @classmethod
-    def of(cls, table: Table) -> TableAnswer:
-        """Returns what is shown of a table."""
-        return cls(
-            id=table.id,
-            project_id=table.project_id,
-            name=table.name,
-            description=table.description,
-            revision=table.revision,
-            updated_at=table.updated_at,
-        )
-
 
 class ListedTableAnswer(Answer):
     """A table in a list, with the sums over the indexes that serve its tools."""
 
-    id: KnownId
-    name: str | None
-    description: str | None
-    revision: Count
-    updated_at: Time | None
-    stored_bytes: Count
-    tools_count: Count
+    id: Annotated[KnownId, source("listed", "table", "id")]
+    name: Annotated[str | None, source("listed", "table", "name")]
+    description: Annotated[str | None, source("listed", "table", "description")]
+    revision: Annotated[Count, source("listed", "table", "revision")]
+    updated_at: Annotated[Time | None, source("listed", "table", "updated_at")]
+    stored_bytes: Annotated[Count, source("listed", "stored_bytes")]
+    tools_count: Annotated[Count, source("listed", "tools_count")]
     status: IndexStatus | None
     nodes_count: Count
     chunks_count: Count
     indexed_chunks_count: Count
 
-    @classmethod
-    def of(cls, overview: TableOverview) -> ListedTableAnswer:
-        """Returns what is shown of a table in a list."""
-        table = overview.listed.table
-        return cls(
-            id=table.id,
-            name=table.name,
-            description=table.description,
-            revision=table.revision,
-            updated_at=table.updated_at,
-            stored_bytes=overview.listed.stored_bytes,
-            tools_count=overview.listed.tools_count,
-            status=overview.status,
-            nodes_count=overview.nodes_count,
-            chunks_count=overview.chunks_count,
-            indexed_chunks_count=overview.indexed_chunks_count,
-        )
-
 
 class TablesAnswer(Answer):
     """A page of tables."""
 
-    tables: list[ListedTableAnswer]
-    cursor: NextCursor | None
+    tables: Annotated[list[ListedTableAnswer], Rows]
+    cursor: PageCursor
 
 
 class DocumentAnswer(RootModel[Any]):
@@ -248,7 +218,7 @@ async def create_table(body: CreateTableBody, caller: MayManage, use: Use, once:
     def create() -> JSONResponse:
         table = use.create(caller, body.name, body.description, body.data, request_id=request_id())
         place = {"Location": f"/api/v1/tables/{table.id}"}
-        return TableAnswer.of(table).response(201, {**etag(table.revision), **place})
+        return TableAnswer.about(table).response(201, {**etag(table.revision), **place})
 
     return once.answer(caller.project_id, create)
 
@@ -264,8 +234,7 @@ async def list_tables(
 ) -> Response:
     """Returns the project's tables with the state of their indexes; ``q`` is part of the name."""
     page = use.page(caller, after=cursor, limit=limit, part_of_name=q)
-    tables = [ListedTableAnswer.of(overview) for overview in page.rows]
-    return polled.response(TablesAnswer(tables=tables, cursor=next_cursor(page.next_after)))
+    return polled.response(TablesAnswer.about(page))
 
 
 @router.get("/tables/{table_id}", response_model=TableAnswer, responses=NOT_MODIFIED)
@@ -387,4 +356,4 @@ def _value(use: ManageTables, caller: Principal, table_id: int, pointer: str) ->
 
 
 def _shown(table: Table) -> JSONResponse:
-    return TableAnswer.of(table).response(headers=etag(table.revision))
+    return TableAnswer.about(table).response(headers=etag(table.revision))

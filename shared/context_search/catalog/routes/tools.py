@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
@@ -18,7 +17,6 @@ from context_search.catalog.routes.search_config import (
     SearchConfigBody,
 )
 from context_search.catalog.tools import ManageTools, NewSearchTool
-from context_search.core.callers import McpInstance
 from context_search.core.config import IndexConfig, Model
 from context_search.core.errors import ContextSearchError, InvalidInputError
 from context_search.core.model import Scope, ToolSettings
@@ -57,6 +55,7 @@ from context_search.web.fields import (
     ToolName,
     example,
     next_cursor,
+    source,
 )
 from context_search.web.metrics import emit_created
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
@@ -147,20 +146,13 @@ class NewSearchToolAnswer(Answer):
     def of(cls, status: ToolStatus) -> NewSearchToolAnswer:
         """Returns what a create answers."""
         progress = status.progress
-        return cls(
+        return cls.about(
+            progress,
+            status.tool,
+            status.index.generation,
             tool_id=status.tool.id,
-            name=status.tool.name,
-            status=progress.status,
             chunks_created=progress.chunks_count if progress.status == "ready" else None,
-            namespace=status.index.generation.namespace,
-            large_nodes_detected=[
-                LargeNodeAnswer(
-                    json_pointer=node.json_pointer,
-                    char_count=node.char_count,
-                    chunks_count=node.chunks_count,
-                )
-                for node in status.nodes
-            ],
+            large_nodes_detected=status.nodes,
             **emptiness(status),
         )
 
@@ -180,26 +172,23 @@ class SearchToolAnswer(Answer):
     type: Literal["search"]
     name: str
     description: str | None
-    json_path: str
+    json_path: Annotated[str, source("json_pointer")]
     search_config: SearchConfigAnswer
     metadata: ToolMetadataAnswer
     created_at: Time | None
 
     @classmethod
-    def of(cls, status: ToolStatus) -> SearchToolAnswer:
+    def of(cls, status: ToolStatus, **further: object) -> Self:
         """Returns a tool."""
         tool = status.tool
-        return cls(
-            id=tool.id,
-            project_id=tool.project_id,
-            table_id=tool.scope.table_id,
+        summary = IndexSummaryAnswer.about(status.progress, configured_at=tool.created_at)
+        return cls.about(
+            tool,
+            tool.scope,
             type="search",
-            name=tool.name,
-            description=tool.description,
-            json_path=tool.scope.json_pointer,
             search_config=SearchConfigAnswer.of(tool.search, status.index.config),
-            metadata=ToolMetadataAnswer(search_index=IndexSummaryAnswer.of(status)),
-            created_at=tool.created_at,
+            metadata=ToolMetadataAnswer(search_index=summary),
+            **further,
         )
 
 
@@ -208,20 +197,13 @@ class ReplacingMcpAnswer(Answer):
 
     id: KnownId
     name: str
-    replace: Literal["propose", "execute"]
+    replace: Annotated[Literal["propose", "execute"], source("replacing")]
 
 
 class ChangedToolAnswer(SearchToolAnswer):
     """A tool after a change, and the MCP instances, if any, that replace in what it returns."""
 
     replacing_mcps: Absent[list[ReplacingMcpAnswer]] = None
-
-    @classmethod
-    def after(cls, status: ToolStatus, mcps: Sequence[McpInstance]) -> ChangedToolAnswer:
-        """Returns a tool with those of its instances that replace."""
-        named = [{"id": mcp.id, "name": mcp.name, "replace": mcp.replacing} for mcp in mcps]
-        tool = dict(SearchToolAnswer.of(status))
-        return cls.model_validate({**tool, "replacing_mcps": named or None})
 
 
 class ListedToolAnswer(Answer):
@@ -238,15 +220,9 @@ class ListedToolAnswer(Answer):
     @classmethod
     def of(cls, listed: ListedTool) -> ListedToolAnswer:
         """Returns what is shown of a tool in a list."""
-        return cls(
-            id=listed.tool.id,
-            name=listed.tool.name,
-            description=listed.tool.description,
-            table_id=listed.tool.scope.table_id,
-            json_pointer=listed.tool.scope.json_pointer,
-            status=listed.progress.status,
-            search_index=ListedIndexAnswer.listed(listed),
-        )
+        tool, progress = listed.tool, listed.progress
+        index = ListedIndexAnswer.about(progress, configured_at=tool.created_at)
+        return cls.about(tool, tool.scope, progress, search_index=index)
 
 
 class ToolsAnswer(Answer):
@@ -358,7 +334,8 @@ async def change_tool(
     """
     use.check(None if body.search_config is None else body.search_config.rerank)
     status = use.tools.change(caller, tool_id, body.applied_to, if_version=if_match)
-    changed = ChangedToolAnswer.after(status, use.tools.replacing_in(caller, tool_id))
+    mcps = use.tools.replacing_in(caller, tool_id)
+    changed = ChangedToolAnswer.of(status, replacing_mcps=mcps or None)
     return changed.response(headers=etag(status.tool.settings.version))
 
 

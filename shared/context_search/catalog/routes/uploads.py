@@ -13,7 +13,6 @@ from context_search.access.routes.idempotency import Once
 from context_search.catalog.rules.uploads import NewUpload, Upload, UploadFormat, UploadState
 from context_search.catalog.uploads import URL_LIVES_S, ManageUploads
 from context_search.core.limits import MAX_UPLOAD_BYTES
-from context_search.integrations.ports import SignedPut
 from context_search.web.callers import MayManage, TableId, part
 from context_search.web.fields import (
     Absent,
@@ -23,8 +22,10 @@ from context_search.web.fields import (
     KnownId,
     LeftOut,
     NotNull,
+    StoredJsonAnswer,
     Time,
     example,
+    source,
 )
 from context_search.web.problems import refused
 from context_search.web.query_parameters import IdInPath
@@ -55,7 +56,7 @@ class CreateUploadBody(Body):
     sha256: Annotated[_Sha256 | LeftOut, NotNull] = None
 
 
-class UploadErrorAnswer(Answer):
+class UploadErrorAnswer(StoredJsonAnswer):
     """Why the document was not imported."""
 
     code: str
@@ -70,10 +71,10 @@ class UploadAnswer(Answer):
     ``from_revision``: the document is a version of the table.
     """
 
-    upload_id: KnownId
+    upload_id: Annotated[KnownId, source("id")]
     table_id: KnownId | LeftOut
     format: UploadFormat
-    status: UploadState
+    status: Annotated[UploadState, source("state")]
     size: Count
     sha256: str | None
     if_revision: Count | None
@@ -82,25 +83,6 @@ class UploadAnswer(Answer):
     last_error: UploadErrorAnswer | None
     created_at: Time
     from_revision: Absent[Count] = None
-
-    @classmethod
-    def of(cls, upload: Upload) -> UploadAnswer:
-        """Returns what is shown of an upload."""
-        error = upload.last_error
-        return cls(
-            upload_id=upload.id,
-            table_id=upload.table_id,
-            format=upload.format,
-            status=upload.state,
-            size=upload.size,
-            sha256=upload.sha256,
-            if_revision=upload.if_revision,
-            bytes=upload.bytes,
-            revision=upload.revision,
-            last_error=None if error is None else UploadErrorAnswer.stored(error),
-            created_at=upload.created_at,
-            from_revision=upload.from_revision,
-        )
 
 
 class NewUploadAnswer(UploadAnswer):
@@ -111,22 +93,11 @@ class NewUploadAnswer(UploadAnswer):
     headers: dict[str, str]
     expires_at: Time
 
-    @classmethod
-    def signed(cls, upload: Upload, put: SignedPut) -> NewUploadAnswer:
-        """Returns what is shown once."""
-        return cls(
-            **dict(UploadAnswer.of(upload)),
-            url=put.url,
-            method=put.method,
-            headers=dict(put.headers),
-            expires_at=upload.created_at + timedelta(seconds=URL_LIVES_S),
-        )
-
 
 def going_on(table_id: int, upload: Upload) -> JSONResponse:
     """Returns the 202 of an upload that a worker imports: where its state is, and when to ask."""
     headers = {**_place_of(table_id, upload.id), "Retry-After": "1"}
-    return UploadAnswer.of(upload).response(202, headers)
+    return UploadAnswer.about(upload).response(202, headers)
 
 
 def _place_of(table_id: int, upload_id: int) -> dict[str, str]:
@@ -160,8 +131,10 @@ async def create_upload(
     )
 
     def create() -> JSONResponse:
-        answer = NewUploadAnswer.signed(*use.create(caller, new))
-        return answer.response(201, _place_of(table_id, answer.upload_id))
+        upload, put = use.create(caller, new)
+        expires_at = upload.created_at + timedelta(seconds=URL_LIVES_S)
+        answer = NewUploadAnswer.about(upload, put, expires_at=expires_at)
+        return answer.response(201, _place_of(table_id, upload.id))
 
     return once.answer(caller.project_id, create)
 
@@ -184,4 +157,4 @@ async def read_upload(
     table_id: TableId, upload_id: UploadId, caller: MayManage, use: Use
 ) -> UploadAnswer:
     """Tells how far an upload has come."""
-    return UploadAnswer.of(use.read(caller, table_id, upload_id))
+    return UploadAnswer.about(use.read(caller, table_id, upload_id))

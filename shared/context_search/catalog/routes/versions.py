@@ -11,8 +11,8 @@ from pydantic import Field
 from context_search.catalog.compare_versions import Compared, CompareVersions
 from context_search.catalog.routes.tables import DocumentAnswer, TableAnswer
 from context_search.catalog.routes.uploads import UploadAnswer, going_on
-from context_search.catalog.rules.differences import Difference, Kind
-from context_search.catalog.rules.versions import Cause, Gap, Version
+from context_search.catalog.rules.differences import Kind
+from context_search.catalog.rules.versions import Cause, Gap
 from context_search.catalog.versions import ManageVersions
 from context_search.core.model import Table
 from context_search.web.callers import MayManage, TableId, part
@@ -23,11 +23,12 @@ from context_search.web.fields import (
     Cursor,
     KnownId,
     Name,
-    NextCursor,
+    PageCursor,
     PointerInUrl,
+    Rows,
     Time,
     example,
-    next_cursor,
+    source,
 )
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal, IdInPath
@@ -53,66 +54,35 @@ class VersionAnswer(Answer):
     """A revision of a table: what it was, who made it, and whether its content is there."""
 
     revision: Count
-    live: bool
-    recorded: bool
+    live: Annotated[bool, source("is_live")]
+    recorded: Annotated[bool, source("is_recorded")]
     gap: Gap | None
     cause: Cause | None
     actor: str | None
     request_id: str | None
     plan_id: KnownId | None
     label: str | None
-    bytes: Count | None
+    bytes: Annotated[Count | None, source("size")]
     created_at: Time | None
     overwritten_at: Time | None
-
-    @classmethod
-    def of(cls, version: Version) -> VersionAnswer:
-        """Returns what is shown of a version."""
-        return cls(
-            revision=version.revision,
-            live=version.is_live,
-            recorded=version.gap is None,
-            gap=version.gap,
-            cause=version.cause,
-            actor=version.actor,
-            request_id=version.request_id,
-            plan_id=version.plan_id,
-            label=version.label,
-            bytes=version.size,
-            created_at=version.created_at,
-            overwritten_at=version.overwritten_at,
-        )
 
 
 class VersionsAnswer(Answer):
     """A page of versions, the newest first."""
 
-    versions: list[VersionAnswer]
-    cursor: NextCursor | None
+    versions: Annotated[list[VersionAnswer], Rows]
+    cursor: PageCursor
 
 
 class DifferenceSpanAnswer(Answer):
     """What was there and what is now: the first 200 characters, where they begin, how many."""
 
-    before_start: Count | None
-    before: str | None
-    before_chars: Count | None
-    after_start: Count | None
-    after: str | None
-    after_chars: Count | None
-
-    @classmethod
-    def of(cls, difference: Difference) -> DifferenceSpanAnswer:
-        """Returns both sides of a difference."""
-        before, after = difference.before, difference.after
-        return cls(
-            before_start=before.start if before else None,
-            before=before.text if before else None,
-            before_chars=before.chars if before else None,
-            after_start=after.start if after else None,
-            after=after.text if after else None,
-            after_chars=after.chars if after else None,
-        )
+    before_start: Annotated[Count | None, source("before", "start")]
+    before: Annotated[str | None, source("before", "text")]
+    before_chars: Annotated[Count | None, source("before", "chars")]
+    after_start: Annotated[Count | None, source("after", "start")]
+    after: Annotated[str | None, source("after", "text")]
+    after_chars: Annotated[Count | None, source("after", "chars")]
 
 
 class DifferenceAnswer(Answer):
@@ -127,29 +97,19 @@ class DifferenceAnswer(Answer):
 class DiffAnswer(Answer):
     """A page of the differences of two revisions."""
 
-    from_: Annotated[Count, Field(serialization_alias="from")]
-    to: Count
+    from_: Annotated[Count, source("older"), Field(serialization_alias="from")]
+    to: Annotated[Count, source("newer")]
     changes: list[DifferenceAnswer]
-    cursor: NextCursor | None
+    cursor: PageCursor
 
     @classmethod
     def of(cls, compared: Compared) -> DiffAnswer:
         """Returns what is shown of a comparison."""
         changes = [
-            DifferenceAnswer(
-                json_pointer=each.json_pointer,
-                kind=each.kind,
-                in_string=each.in_string,
-                spans=[DifferenceSpanAnswer.of(each)],
-            )
+            DifferenceAnswer.about(each, spans=[DifferenceSpanAnswer.about(each)])
             for each in compared.differences
         ]
-        return cls(
-            from_=compared.older,
-            to=compared.newer,
-            changes=changes,
-            cursor=next_cursor(compared.next_after),
-        )
+        return cls.about(compared, changes=changes)
 
 
 Compare = Annotated[CompareVersions, part("compare_versions")]
@@ -162,9 +122,7 @@ async def list_versions(
     table_id: TableId, caller: MayManage, use: Use, cursor: Below = None
 ) -> VersionsAnswer:
     """Returns the versions of a table, the newest first, at most 100 a page."""
-    page = use.page(caller, table_id, below=cursor)
-    versions = [VersionAnswer.of(version) for version in page.rows]
-    return VersionsAnswer(versions=versions, cursor=next_cursor(page.next_after))
+    return VersionsAnswer.about(use.page(caller, table_id, below=cursor))
 
 
 @router.delete("", status_code=204)
@@ -179,7 +137,7 @@ async def read_version(
     table_id: TableId, revision: Revision, caller: MayManage, use: Use
 ) -> VersionAnswer:
     """Returns what is known of a revision."""
-    return VersionAnswer.of(use.read(caller, table_id, revision))
+    return VersionAnswer.about(use.read(caller, table_id, revision))
 
 
 @router.get("/{revision}/data", response_model=DocumentAnswer, responses=refused(409, 413))
@@ -209,7 +167,7 @@ async def label_version(
     table_id: TableId, revision: Revision, body: LabelBody, caller: MayManage, use: Use
 ) -> VersionAnswer:
     """Gives a version a label, or takes it away; no limit removes a labelled version."""
-    return VersionAnswer.of(use.label(caller, table_id, revision, body.label))
+    return VersionAnswer.about(use.label(caller, table_id, revision, body.label))
 
 
 @router.delete("/{revision}", status_code=204, responses=refused(409))
@@ -232,5 +190,5 @@ async def restore_version(
     """Makes the content of a version the newest revision; a large one becomes an upload (202)."""
     made = use.restore(caller, table_id, revision, if_revision=if_match, request_id=request_id())
     if isinstance(made, Table):
-        return TableAnswer.of(made).response(headers=etag(made.revision))
+        return TableAnswer.about(made).response(headers=etag(made.revision))
     return going_on(table_id, made)

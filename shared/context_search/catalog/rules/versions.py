@@ -107,6 +107,11 @@ class Version:
             return None
         return self.noted_gap or "overwritten_by_sql"
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its content is there."""
+        return self.gap is None
+
 
 @dataclass(frozen=True, slots=True)
 class Content:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 
 from context_search.core.callers import Internal
-from context_search.core.config import SearchConfig, WeightsFrom
-from context_search.core.model import GenerationState, Index
-from context_search.core.progress import IndexStatus, NodeProgress, NodeState, Progress
+from context_search.core.config import WeightsFrom
+from context_search.core.model import GenerationState
+from context_search.core.progress import IndexStatus, NodeState
 from context_search.indexing.status import (
-    ListedTool,
     Rebuild,
     ToolStatus,
     ToolStatuses,
@@ -28,8 +26,11 @@ from context_search.web.fields import (
     NotSearched,
     Number,
     Share,
+    StoredJsonAnswer,
     Time,
     TimeText,
+    rounded_to,
+    source,
 )
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.request_body import StrictJsonRoute
@@ -37,7 +38,7 @@ from context_search.web.request_body import StrictJsonRoute
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
 
 
-class LastErrorAnswer(Answer):
+class LastErrorAnswer(StoredJsonAnswer):
     """What went wrong last."""
 
     code: str
@@ -45,13 +46,8 @@ class LastErrorAnswer(Answer):
     retryable: bool
     at: TimeText
 
-    @classmethod
-    def of(cls, error: Mapping[str, object] | None) -> LastErrorAnswer | None:
-        """Returns an error without what only ``cleanup`` reads in it."""
-        return None if error is None else cls.stored(error)
 
-
-class IntegrityAnswer(Answer):
+class IntegrityAnswer(StoredJsonAnswer):
     """The last complete comparison of a namespace with Postgres."""
 
     namespace: str
@@ -61,69 +57,31 @@ class IntegrityAnswer(Answer):
     orphans: Count
     repaired: Count
 
-    @classmethod
-    def of(cls, report: Mapping[str, object] | None) -> IntegrityAnswer | None:
-        """Returns what a sweep reported."""
-        return None if report is None else cls.stored(report)
-
 
 class IndexModelAnswer(Answer):
     """The embedding model that made the vectors of an index, in the words of ``ModelAnswer``."""
 
-    name: str
+    name: Annotated[str, source("model")]
     dimensions: Count
     window_tokens: Count
-
-    @classmethod
-    def of(cls, index: Index) -> IndexModelAnswer:
-        """Returns the model of the generation that answers."""
-        config = index.config
-        return cls(
-            name=config.model, dimensions=config.dimensions, window_tokens=config.window_tokens
-        )
 
 
 class CalibrationAnswer(Answer):
     """What was found out about an index without judged questions, and on what."""
 
     vector_weight: Share | None
-    middle: Number
-    width: Number
+    middle: Annotated[Number, rounded_to(4)]
+    width: Annotated[Number, rounded_to(4)]
     questions: Count
     chunks: Count
     at: Time
-
-    @classmethod
-    def of(cls, index: Index) -> CalibrationAnswer | None:
-        """Returns what was found; None before that."""
-        found = index.generation.calibration
-        if found is None:
-            return None
-        return cls(
-            vector_weight=found.vector_weight,
-            middle=round(found.middle, 4),
-            width=round(found.width, 4),
-            questions=found.questions,
-            chunks=found.chunks,
-            at=found.at,
-        )
 
 
 class WeightsAnswer(Answer):
     """What the legs of a search count, relative to each other."""
 
     vector: Share
-    keyword: Share
-
-
-def ranking_of(search: SearchConfig, index: Index) -> dict[str, Any]:
-    """Returns the members that say how searches of an index are weighed, and why."""
-    weights = weights_of(search, index)
-    return {
-        "weights": WeightsAnswer(vector=weights.vector, keyword=weights.bm25),
-        "weights_from": weights.source,
-        "calibration": CalibrationAnswer.of(index),
-    }
+    keyword: Annotated[Share, source("bm25")]
 
 
 class IndexSummaryAnswer(Answer):
@@ -137,40 +95,12 @@ class IndexSummaryAnswer(Answer):
     indexed_chunks_count: Count
     last_error: LastErrorAnswer | None
 
-    @classmethod
-    def of(cls, status: ToolStatus) -> IndexSummaryAnswer:
-        """Returns the summary of a tool's index."""
-        return cls(configured_at=status.tool.created_at, **counters(status.progress))
-
 
 class ListedIndexAnswer(IndexSummaryAnswer):
     """The same with the states of the strings, for a list that is asked again and again."""
 
-    nodes: dict[NodeState, Count]
+    nodes: Annotated[dict[NodeState, Count], source("states")]
     next_attempt_at: Time | None
-
-    @classmethod
-    def listed(cls, listed: ListedTool) -> ListedIndexAnswer:
-        """Returns how far the index of a tool in a list is."""
-        progress = listed.progress
-        return cls(
-            configured_at=listed.tool.created_at,
-            **counters(progress),
-            nodes=progress.states,
-            next_attempt_at=progress.next_attempt_at,
-        )
-
-
-def counters(progress: Progress) -> dict[str, Any]:
-    """Returns the members that the state of every index has."""
-    return {
-        "status": progress.status,
-        "indexed_at": progress.indexed_at,
-        "nodes_count": progress.nodes_count,
-        "chunks_count": progress.chunks_count,
-        "indexed_chunks_count": progress.indexed_chunks_count,
-        "last_error": LastErrorAnswer.of(progress.last_error),
-    }
 
 
 class RebuildProgressAnswer(Answer):
@@ -179,7 +109,7 @@ class RebuildProgressAnswer(Answer):
     The counters are its own: ``chunks_count`` grows while strings are cut.
     """
 
-    generation: KnownId
+    generation: Annotated[KnownId, source("number")]
     state: GenerationState
     status: IndexStatus
     indexed_at: Time | None
@@ -187,20 +117,14 @@ class RebuildProgressAnswer(Answer):
     chunks_count: Count
     indexed_chunks_count: Count
     last_error: LastErrorAnswer | None
-    nodes: dict[NodeState, Count]
+    nodes: Annotated[dict[NodeState, Count], source("states")]
 
     @classmethod
     def of(cls, rebuild: Rebuild | None) -> RebuildProgressAnswer | None:
         """Returns how far a rebuild is; None without one."""
         if rebuild is None:
             return None
-        generation = rebuild.index.generation
-        return cls(
-            generation=generation.number,
-            state=generation.state,
-            **counters(rebuild.progress),
-            nodes=rebuild.progress.states,
-        )
+        return cls.about(rebuild.progress, rebuild.index.generation)
 
 
 def emptiness(status: ToolStatus) -> dict[str, Any]:
@@ -219,18 +143,6 @@ class NotIndexedAnswer(Answer):
     next_attempt_at: Time | None
     last_error: LastErrorAnswer | None
 
-    @classmethod
-    def of(cls, node: NodeProgress) -> NotIndexedAnswer:
-        """Returns how far a string has come."""
-        return cls(
-            json_pointer=node.json_pointer,
-            char_count=node.char_count,
-            state=node.state,
-            attempts=node.attempts,
-            next_attempt_at=node.next_attempt_at,
-            last_error=LastErrorAnswer.of(node.last_error),
-        )
-
 
 class SearchIndexAnswer(Answer):
     """The state of a tool's index: counters, errors, and what is not indexed."""
@@ -244,16 +156,16 @@ class SearchIndexAnswer(Answer):
     chunks_count: Count
     indexed_chunks_count: Count
     last_error: LastErrorAnswer | None
-    nodes: dict[NodeState, Count]
+    nodes: Annotated[dict[NodeState, Count], source("states")]
     integrity: IntegrityAnswer | None
     next_attempt_at: Time | None
     not_searched: NotSearched = None
     not_indexed_count: Count
     not_indexed: list[NotIndexedAnswer]
     weights: WeightsAnswer
-    weights_from: WeightsFrom
+    weights_from: Annotated[WeightsFrom, source("weights", "source")]
     calibration: CalibrationAnswer | None
-    model: IndexModelAnswer
+    model: Annotated[IndexModelAnswer, source("config")]
     can_roll_back: bool
     hint: Absent[EmptyHint] = None
     longest_string: Absent[Count] = None
@@ -262,21 +174,16 @@ class SearchIndexAnswer(Answer):
     @classmethod
     def of(cls, status: ToolStatus) -> SearchIndexAnswer:
         """Returns the state of a tool's index."""
-        progress = status.progress
-        return cls(
+        progress, index = status.progress, status.index
+        return cls.about(
+            progress,
+            index,
+            index.generation,
+            status,
             tool_id=status.tool.id,
-            namespace=status.index.generation.namespace,
             configured_at=status.tool.created_at,
-            **counters(progress),
-            nodes=progress.states,
-            integrity=IntegrityAnswer.of(status.integrity),
-            next_attempt_at=progress.next_attempt_at,
-            not_searched=progress.not_searched,
             not_indexed_count=progress.nodes_count - progress.states.get("indexed", 0),
-            not_indexed=[NotIndexedAnswer.of(node) for node in status.not_indexed],
-            **ranking_of(status.tool.search, status.index),
-            model=IndexModelAnswer.of(status.index),
-            can_roll_back=status.can_roll_back,
+            weights=weights_of(status.tool.search, index),
             **emptiness(status),
             rebuild=RebuildProgressAnswer.of(status.rebuild),
         )

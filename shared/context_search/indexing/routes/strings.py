@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 from context_search.core.errors import CursorInvalidError
 from context_search.core.progress import NodeState
 from context_search.indexing.indexer import IndexLimits
-from context_search.indexing.ports.large_strings import ChunkSpan, LargeString
+from context_search.indexing.ports.large_strings import LargeString
 from context_search.indexing.routes.search_index import LastErrorAnswer
 from context_search.indexing.strings import (
     MAX_CURSOR,
@@ -31,9 +31,11 @@ from context_search.web.fields import (
     JsonPointer,
     KnownId,
     NextCursor,
+    Rows,
     Time,
     example,
     next_cursor,
+    source,
 )
 from context_search.web.query_parameters import Decimal
 from context_search.web.request_body import StrictJsonRoute
@@ -70,19 +72,8 @@ class ChunkSpanAnswer(Answer):
     index: Count
     start: Count
     end: Count
-    present: bool
+    present: Annotated[bool, source("is_present")]
     windows: Count
-
-    @classmethod
-    def of(cls, span: ChunkSpan) -> ChunkSpanAnswer:
-        """Returns what is shown of a chunk."""
-        return cls(
-            index=span.index,
-            start=span.start,
-            end=span.end,
-            present=span.is_present,
-            windows=span.windows,
-        )
 
 
 class ChunksAnswer(Answer):
@@ -92,29 +83,26 @@ class ChunksAnswer(Answer):
     json_pointer: str
     state: NodeState
     char_count: Count
-    hash: str | None
+    hash: Annotated[str | None, source("chunks_hash")]
     is_current: bool
     namespace: str
     generation: Count
     chunks_count: Count | None
-    chunks: list[ChunkSpanAnswer]
+    chunks: Annotated[list[ChunkSpanAnswer], Rows]
     cursor: NextCursor | None
 
     @classmethod
     def of(cls, tool_id: int, found: Spans) -> ChunksAnswer:
         """Returns a page of chunks."""
         string = found.string
-        return cls(
+        return cls.about(
+            string.progress,
+            string,
+            found,
             tool_id=tool_id,
-            json_pointer=string.progress.json_pointer,
-            state=string.progress.state,
-            char_count=string.progress.char_count,
-            hash=string.chunks_hash,
             is_current=string.is_active and string.chunks_hash == string.content_hash,
             namespace=found.generation.namespace,
             generation=found.generation.number,
-            chunks_count=string.progress.chunks_count,
-            chunks=[ChunkSpanAnswer.of(span) for span in found.rows],
             cursor=next_cursor(found.next_index),
         )
 
@@ -139,19 +127,8 @@ class StringAnswer(Answer):
     def of(cls, string: LargeString) -> StringAnswer:
         """Returns how far a string is."""
         progress = string.progress
-        return cls(
-            table_id=string.table_id,
-            json_pointer=progress.json_pointer,
-            char_count=progress.char_count,
-            state=progress.state,
-            chunks_count=progress.chunks_count,
-            attempts=progress.attempts,
-            last_error=LastErrorAnswer.of(progress.last_error),
-            changed_at=string.changed_at,
-            indexed_at=string.indexed_at,
-            since=in_state_since(string),
-            next_attempt_at=progress.next_attempt_at,
-            mended_by=mended_by(progress),
+        return cls.about(
+            progress, string, since=in_state_since(string), mended_by=mended_by(progress)
         )
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from context_search.catalog.ports.projects import ListedProject
 from context_search.maintenance.routes.rebuilds import EstimateAnswer, GenerationAnswer, Use
 from context_search.web.callers import InternalOnly
-from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor
+from context_search.web.fields import Answer, Count, Cursor, KnownId, PageCursor, Rows, source
 from context_search.web.problems import refused
 from context_search.web.query_parameters import TrueOrFalse
 from context_search.web.request_body import StrictJsonRoute
@@ -29,29 +27,18 @@ class ListedProjectAnswer(Answer):
     ``building``: generations of its indexes that are being built, or wait for it.
     """
 
-    id: KnownId
+    id: Annotated[KnownId, source("project_id")]
     name: str | None
     tables_count: Count
     tools_count: Count
     building: Count
 
-    @classmethod
-    def of(cls, listed: ListedProject) -> ListedProjectAnswer:
-        """Returns what is shown of a project in a list."""
-        return cls(
-            id=listed.project_id,
-            name=listed.name,
-            tables_count=listed.tables_count,
-            tools_count=listed.tools_count,
-            building=listed.building,
-        )
-
 
 class ProjectsAnswer(Answer):
     """A page of projects."""
 
-    projects: list[ListedProjectAnswer]
-    cursor: NextCursor | None
+    projects: Annotated[list[ListedProjectAnswer], Rows]
+    cursor: PageCursor
 
 
 class OrderedRebuildsAnswer(Answer):
@@ -64,14 +51,14 @@ class OrderedRebuildsAnswer(Answer):
     up_to_date: Count
     evicted: Count
     refused: list[KnownId]
-    cursor: NextCursor | None
+    cursor: PageCursor
 
 
 class EstimatedRebuildsAnswer(EstimateAnswer):
     """What the rebuilds of a page of indexes would take together."""
 
     indexes: Count
-    cursor: NextCursor | None
+    cursor: PageCursor
 
 
 class UnderWayAnswer(Answer):
@@ -90,9 +77,7 @@ _OF_A_REBUILD: dict[int | str, dict[str, Any]] = {
 @router.get("/projects")
 async def list_projects(use: Use, cursor: Cursor = 0) -> ProjectsAnswer:
     """Returns the projects of the deployment by id, 50 a page."""
-    page = use.projects.page(after=cursor)
-    projects = [ListedProjectAnswer.of(listed) for listed in page.rows]
-    return ProjectsAnswer(projects=projects, cursor=next_cursor(page.next_after))
+    return ProjectsAnswer.about(use.projects.page(after=cursor))
 
 
 @router.post(
@@ -111,20 +96,12 @@ async def rebuild_all(
     """
     if dry_run:
         found = use.everywhere.estimate(after=cursor, outdated=outdated)
-        return EstimatedRebuildsAnswer(
-            **asdict(found.estimate), indexes=found.indexes, cursor=next_cursor(found.next_after)
-        ).response()
+        return EstimatedRebuildsAnswer.about(found, found.estimate).response()
     done = use.everywhere.start(after=cursor, outdated=outdated)
-    return OrderedRebuildsAnswer(
-        generations=[GenerationAnswer.of(index) for index in done.generations],
-        up_to_date=done.up_to_date,
-        evicted=done.evicted,
-        refused=done.refused,
-        cursor=next_cursor(done.next_after),
-    ).response(202)
+    return OrderedRebuildsAnswer.about(done).response(202)
 
 
 @router.get("/rebuild")
 async def read_rebuilds(use: Use) -> UnderWayAnswer:
     """Returns how many generations of all projects are being built, or wait for it."""
-    return UnderWayAnswer(**asdict(use.everywhere.under_way()))
+    return UnderWayAnswer.about(use.everywhere.under_way())

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from context_search.maintenance.part_checks import PartHealth, PartName, PartState, verdict
+from context_search.maintenance.part_checks import PartName, PartState, verdict
 from context_search.maintenance.readiness import Readiness
 from context_search.web.callers import part
-from context_search.web.fields import Answer, Time
+from context_search.web.fields import Answer, Listed, Time
 from context_search.web.problems import refused
 
 router = APIRouter(tags=["health"])
@@ -31,23 +31,12 @@ class PartAnswer(Answer):
     checked_at: Time | None
     since: Time | None
 
-    @classmethod
-    def of(cls, part: PartHealth) -> PartAnswer:
-        """Returns a part."""
-        return cls(
-            name=part.name,
-            state=part.state,
-            code=part.code,
-            checked_at=part.checked_at,
-            since=part.since,
-        )
-
 
 class ReadyAnswer(Answer):
     """That it is ready; ``degraded`` if a part that it can do without is not well."""
 
     status: Literal["ready", "degraded"]
-    parts: list[PartAnswer]
+    parts: Annotated[list[PartAnswer], Listed]
 
 
 Use = Annotated[Readiness, part("readiness")]
@@ -63,10 +52,8 @@ async def is_up() -> HealthAnswer:
 async def is_ready(use: Use) -> ReadyAnswer:
     """Answers 200 when the database serves, 503 otherwise, and says how other parts are."""
     parts = use.check()
-    return ReadyAnswer(
-        status="ready" if verdict(parts) == "ok" else "degraded",
-        parts=[PartAnswer.of(part) for part in parts],
-    )
+    status = "ready" if verdict(parts) == "ok" else "degraded"
+    return ReadyAnswer.about(status=status, parts=parts)
 
 
 @router.get("/openapi.json", include_in_schema=False)

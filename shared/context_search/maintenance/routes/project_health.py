@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import date
 from typing import Annotated
 
 from fastapi import APIRouter
+from pydantic import BeforeValidator
 
 from context_search.core.limits import HELD
 from context_search.core.progress import NodeState
 from context_search.indexing.routes.search_index import IntegrityAnswer
 from context_search.maintenance.part_checks import PartState, verdict
-from context_search.maintenance.ports.cleanup_runs import CleanupRun
-from context_search.maintenance.ports.health import ProjectReadings
 from context_search.maintenance.project_health import ReadProjectHealth
 from context_search.maintenance.routes.health import PartAnswer
 from context_search.web.callers import ReadOwner, part
-from context_search.web.fields import Answer, Count, KnownId, Time, TimeText
+from context_search.web.fields import Answer, Count, KnownId, Listed, Time, TimeText, source
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
 
@@ -34,24 +32,11 @@ class WaitingOrdersAnswer(Answer):
 class CleanupRunAnswer(Answer):
     """The last run of cleanup that worked; it rests until ``rests_until``."""
 
-    at: Time
-    seconds: Count
+    at: Annotated[Time, source("finished_at")]
+    seconds: Annotated[Count, BeforeValidator(round)]
     is_complete: bool
-    errors: list[str]
+    errors: Annotated[list[str], Listed]
     rests_until: Time | None
-
-    @classmethod
-    def of(cls, run: CleanupRun | None) -> CleanupRunAnswer | None:
-        """Returns a run."""
-        if run is None:
-            return None
-        return cls(
-            at=run.finished_at,
-            seconds=round(run.seconds),
-            is_complete=run.is_complete,
-            errors=list(run.errors),
-            rests_until=run.rests_until,
-        )
 
 
 class StoredAnswer(Answer):
@@ -87,7 +72,7 @@ class DailyLimitsAnswer(Answer):
 class IndexCountsAnswer(Answer):
     """Indexes that are there, being built, that gave way, and that no worker moves."""
 
-    live: Count
+    live: Annotated[Count, source("indexes")]
     building: Count
     evicted: Count
     stalled: Count
@@ -110,18 +95,18 @@ class ProjectHealthAnswer(Answer):
     project_id: KnownId
     at: Time
     verdict: PartState
-    parts: list[PartAnswer]
+    parts: Annotated[list[PartAnswer], Listed]
     nodes: dict[NodeState, Count]
     oldest_wait_seconds: Count
     outbox: WaitingOrdersAnswer
     cleanup: CleanupRunAnswer | None
     usage: StoredAnswer
     limits: StoredAnswer
-    spent: list[SpentAnswer]
+    spent: Annotated[list[SpentAnswer], Listed]
     daily_limits: DailyLimitsAnswer
     indexes: IndexCountsAnswer
-    integrity: list[IntegrityAnswer]
-    errors: list[ErrorCountAnswer]
+    integrity: Annotated[list[IntegrityAnswer], Listed]
+    errors: Annotated[list[ErrorCountAnswer], Listed]
     row_security: bool
 
 
@@ -132,38 +117,23 @@ Use = Annotated[ReadProjectHealth, part("reading.health")]
 async def read_project_health(caller: ReadOwner, use: Use) -> ProjectHealthAnswer:
     """Returns what is waiting, what failed, what is stored, and when cleanup worked last."""
     health, limits = use.read(caller), use.limits.project
-    readings: ProjectReadings = health.readings
-    return ProjectHealthAnswer(
+    readings = health.readings
+    return ProjectHealthAnswer.about(
+        health,
+        readings,
         project_id=caller.project_id,
-        at=health.at,
         verdict=verdict(health.parts),
-        parts=[PartAnswer.of(part) for part in health.parts],
         nodes=dict(readings.nodes),
         oldest_wait_seconds=round(readings.oldest_wait_s),
         outbox=WaitingOrdersAnswer(
             waiting=readings.orders, oldest_seconds=round(readings.oldest_order_s)
         ),
-        cleanup=CleanupRunAnswer.of(health.cleanup),
-        usage=StoredAnswer(
-            chunks=health.usage.chunks, vector_bytes=health.usage.vector_bytes, **health.held
-        ),
+        usage=StoredAnswer.about(health.usage, **health.held),
         limits=StoredAnswer(
             chunks=limits.max_chunks,
             vector_bytes=limits.max_vector_bytes,
             **{kind: getattr(use.limits.bounds, kind) for kind in HELD},
         ),
-        spent=[SpentAnswer(**asdict(each)) for each in health.spent],
-        daily_limits=DailyLimitsAnswer(**asdict(use.limits.daily)),
-        indexes=IndexCountsAnswer(
-            live=readings.indexes,
-            building=readings.building,
-            evicted=readings.evicted,
-            stalled=readings.stalled,
-        ),
-        integrity=[IntegrityAnswer.stored(report) for report in readings.integrity],
-        errors=[
-            ErrorCountAnswer(code=each.code, count=each.count, latest_at=each.latest_at)
-            for each in readings.errors
-        ],
-        row_security=readings.row_security,
+        daily_limits=use.limits.daily,
+        indexes=readings,
     )

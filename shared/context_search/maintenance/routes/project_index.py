@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -22,7 +22,6 @@ from context_search.indexing.routes.search_index import (
     IntegrityAnswer,
     LastErrorAnswer,
     RebuildProgressAnswer,
-    counters,
 )
 from context_search.indexing.routes.strings import StringAnswer
 from context_search.indexing.strings import MAX_CURSOR, MAX_STRINGS, ReadStrings, Strings
@@ -39,10 +38,13 @@ from context_search.web.fields import (
     JsonPointer,
     KnownId,
     LeftOut,
+    Listed,
     NotNull,
+    StoredJsonAnswer,
     Time,
     TimeText,
     example,
+    source,
 )
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
@@ -67,7 +69,7 @@ class ProjectRetryBody(Body):
     json_pointer: Annotated[JsonPointer | LeftOut, NotNull] = None
 
 
-class RefusedTableAnswer(Answer):
+class RefusedTableAnswer(StoredJsonAnswer):
     """A table whose document cannot be indexed as it is, and why."""
 
     at: TimeText
@@ -89,27 +91,22 @@ class ProjectIndexAnswer(Answer):
     indexed_chunks_count: Count
     last_error: LastErrorAnswer | None
     refused: list[RefusedTableAnswer]
-    nodes: dict[NodeState, Count]
+    nodes: Annotated[dict[NodeState, Count], source("states")]
     integrity: IntegrityAnswer | None
     calibration: CalibrationAnswer | None
-    model: IndexModelAnswer
-    filterable: list[str]
+    model: Annotated[IndexModelAnswer, source("config")]
+    filterable: Annotated[list[str], source("fields"), Listed]
     rebuild: Absent[RebuildProgressAnswer] = None
 
     @classmethod
     def of(cls, status: ProjectIndexStatus) -> ProjectIndexAnswer:
         """Returns counters, errors and what cannot be indexed."""
-        progress = status.progress
-        return cls(
-            project_id=status.index.project_id,
-            namespace=status.index.generation.namespace,
-            **counters(progress),
-            refused=[RefusedTableAnswer.stored(one) for one in progress.refused],
-            nodes=progress.states,
-            integrity=IntegrityAnswer.of(status.integrity),
-            calibration=CalibrationAnswer.of(status.index),
-            model=IndexModelAnswer.of(status.index),
-            filterable=list(status.index.fields),
+        index = status.index
+        return cls.about(
+            status.progress,
+            index,
+            index.generation,
+            status,
             rebuild=RebuildProgressAnswer.of(status.rebuild),
         )
 
@@ -205,7 +202,7 @@ async def retry_project_strings(
 
     def retry() -> JSONResponse:
         retried = use.operate.retry_of_project(owner, asked.table_id, asked.json_pointer)
-        return RetriedAnswer(**asdict(retried)).response()
+        return RetriedAnswer.about(retried).response()
 
     return once.answer(owner.project_id, retry)
 
@@ -218,7 +215,7 @@ async def retry_project_strings(
 )
 async def rebuild_project_index(project_id: ProjectId, use: Use) -> GenerationAnswer:
     """Builds the index anew beside the one that answers."""
-    return GenerationAnswer.of(use.rebuilds.start_of_project(Operator(project_id)))
+    return GenerationAnswer.about(use.rebuilds.start_of_project(Operator(project_id)))
 
 
 @router.post(
@@ -228,4 +225,4 @@ async def rebuild_project_index(project_id: ProjectId, use: Use) -> GenerationAn
 )
 async def roll_back_project_index(project_id: ProjectId, use: Use) -> GenerationAnswer:
     """Lets the generation before the last switch answer again."""
-    return GenerationAnswer.of(use.rebuilds.roll_back_of_project(Operator(project_id)))
+    return GenerationAnswer.about(use.rebuilds.roll_back_of_project(Operator(project_id)))

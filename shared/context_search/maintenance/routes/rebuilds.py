@@ -6,7 +6,7 @@ is the same, at two addresses.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -16,7 +16,7 @@ from pydantic import Field
 from context_search.access.routes.idempotency import Once
 from context_search.catalog.list_projects import ListProjects
 from context_search.core.callers import Caller, Internal
-from context_search.core.model import GenerationState, Index
+from context_search.core.model import GenerationState
 from context_search.indexing.rebuild_all import RebuildAll
 from context_search.indexing.rebuilds import Rebuilds
 from context_search.indexing.routes.search_index import IntegrityAnswer
@@ -32,6 +32,7 @@ from context_search.web.fields import (
     NotNull,
     Number,
     example,
+    source,
 )
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal, TrueOrFalse
@@ -43,20 +44,10 @@ router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
 class GenerationAnswer(Answer):
     """The generation that comes: of a rebuild and a roll-back."""
 
-    index_id: KnownId
-    generation: KnownId
-    namespace: str
-    state: GenerationState
-
-    @classmethod
-    def of(cls, index: Index) -> GenerationAnswer:
-        """Returns the generation that an index is seen through."""
-        return cls(
-            index_id=index.id,
-            generation=index.generation.number,
-            namespace=index.generation.namespace,
-            state=index.generation.state,
-        )
+    index_id: Annotated[KnownId, source("id")]
+    generation: Annotated[KnownId, source("generation", "number")]
+    namespace: Annotated[str, source("generation", "namespace")]
+    state: Annotated[GenerationState, source("generation", "state")]
 
 
 class GenerationsAnswer(Answer):
@@ -152,20 +143,20 @@ class Actions:
 
     def rebuild(self, tool_id: int) -> JSONResponse:
         """Orders a generation."""
-        return GenerationAnswer.of(self.use.rebuilds.start(tool_id, self.caller)).response(202)
+        return GenerationAnswer.about(self.use.rebuilds.start(tool_id, self.caller)).response(202)
 
     def estimate(self, tool_id: int) -> JSONResponse:
         """Says what a rebuild would take."""
-        return EstimateAnswer(**asdict(self.use.rebuilds.estimate(tool_id, self.caller))).response()
+        return EstimateAnswer.about(self.use.rebuilds.estimate(tool_id, self.caller)).response()
 
     def roll_back(self, tool_id: int) -> JSONResponse:
         """Lets the generation before answer."""
-        return GenerationAnswer.of(self.use.rebuilds.roll_back(tool_id, self.caller)).response()
+        return GenerationAnswer.about(self.use.rebuilds.roll_back(tool_id, self.caller)).response()
 
     def clear(self, tool_id: int, *, shared: bool) -> JSONResponse:
         """Empties the index."""
         gone = self.use.operate.clear_index(tool_id, self.caller, shared=shared)
-        return EmptiedIndexAnswer(**asdict(gone)).response()
+        return EmptiedIndexAnswer.about(gone).response()
 
 
 async def _owners(caller: MayManage, use: Use) -> Actions:
@@ -250,7 +241,7 @@ async def retry_strings(
 
     def retry() -> JSONResponse:
         pointer = None if body is None else body.json_pointer
-        return RetriedAnswer(**asdict(use.operate.retry(tool_id, caller, pointer))).response()
+        return RetriedAnswer.about(use.operate.retry(tool_id, caller, pointer)).response()
 
     return once.answer(caller.project_id, retry)
 
@@ -300,15 +291,15 @@ async def delete_chunks(
 async def reindex(owner: Owner, use: Use) -> GenerationsAnswer:
     """Rebuilds every index of the project, two at a time."""
     indexes = use.rebuilds.reindex(owner)
-    return GenerationsAnswer(generations=[GenerationAnswer.of(index) for index in indexes])
+    return GenerationsAnswer.about(generations=indexes)
 
 
 @router.get("/internal/integrity", dependencies=[InternalOnly])
 async def read_integrity(use: Use) -> NamespacesAnswer:
     """Returns the last complete report of every namespace that answers."""
     reports, sweep = use.operate.read_integrity(), use.operate.read_sweep_round()
-    return NamespacesAnswer(
-        namespaces=[IntegrityAnswer.stored(one) for one in reports],
+    return NamespacesAnswer.about(
+        namespaces=reports,
         sweep=SweepRoundAnswer(
             vector_rows=sweep.vector_rows,
             pages=sweep.pages,
@@ -323,4 +314,4 @@ async def redrive(
     use: Use, limit: Annotated[int, Query(ge=1, le=1000), Decimal] = 100
 ) -> RedrivenAnswer:
     """Brings messages of the dead-letter queue back, and quarantined nodes to work again."""
-    return RedrivenAnswer(**asdict(use.redrive.run(limit)))
+    return RedrivenAnswer.about(use.redrive.run(limit))

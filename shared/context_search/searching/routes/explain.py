@@ -37,9 +37,12 @@ from context_search.web.fields import (
     Number,
     Question,
     RankingBody,
+    Relevance,
+    Score,
     Share,
     example,
     filter_of,
+    rounded_to,
 )
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
@@ -62,18 +65,9 @@ class ExplainBody(Body):
 class ScoreBreakdownAnswer(Answer):
     """Each part of a score in 0..1, as the fusion weighed it."""
 
-    bm25: Number
-    semantic: Number
-    recency: Share
-
-    @classmethod
-    def of(cls, evidence: Evidence) -> ScoreBreakdownAnswer:
-        """Returns why a hit has its score."""
-        return cls(
-            bm25=round(evidence.bm25, 4),
-            semantic=round(evidence.semantic, 4),
-            recency=round(evidence.recency, 4),
-        )
+    bm25: Annotated[Number, rounded_to(4)]
+    semantic: Annotated[Number, rounded_to(4)]
+    recency: Annotated[Share, rounded_to(4)]
 
 
 class RankedAnswer(Answer):
@@ -117,8 +111,8 @@ class CandidateAnswer(Answer):
     highlights: Annotated[
         list[SpanAnswer], Field(description="What of snippet the question matches.")
     ]
-    score: Number
-    relevance: Share
+    score: Score
+    relevance: Relevance
     stale: bool
     score_breakdown: Annotated[
         Absent[ScoreBreakdownAnswer], Field(serialization_alias="scoreBreakdown")
@@ -148,34 +142,38 @@ class CandidateAnswer(Answer):
         cls, place: int, hit: Hit, query: str, *, is_shown: bool, title: str | None
     ) -> CandidateAnswer:
         """Returns the candidate at a place of the ranking."""
-        why, shown = hit.evidence, snippet(hit.chunk.chunk_text, query)
-        return cls(
+        chunk, shown = hit.chunk, snippet(hit.chunk.chunk_text, query)
+        return cls.about(
             rank=place,
             shown=is_shown,
-            chunk_id=hit.chunk.id,
-            json_pointer=hit.chunk.json_pointer,
-            chunk_index=hit.chunk.chunk_index,
-            char_start=hit.chunk.char_start,
-            char_end=hit.chunk.char_end,
+            chunk_id=chunk.id,
+            json_pointer=chunk.json_pointer,
+            chunk_index=chunk.chunk_index,
+            char_start=chunk.char_start,
+            char_end=chunk.char_end,
             snippet=shown.text,
             highlights=SpanAnswer.all(shown.highlights),
-            score=round(hit.score, 6),
-            relevance=round(hit.relevance, 4),
-            stale=hit.chunk.stale,
-            score_breakdown=None if why is None else ScoreBreakdownAnswer.of(why),
-            fused=None if why is None else round(why.fused, 6),
-            fused_parts=None if why is None else rounded(why.fused, why.fused_parts, 6),
-            parts=None if why is None else rounded(hit.score, why.parts, 6),
-            legs=None
-            if why is None
-            else LegsAnswer(
-                vector=_leg(why.vector_rank, why.raw_semantic),
-                keyword=_leg(why.keyword_rank, why.raw_bm25),
-            ),
-            opinion=None if why is None else why.reranker,
-            matched_terms=None if why is None else list(why.matched),
+            score=hit.score,
+            relevance=hit.relevance,
+            stale=chunk.stale,
+            **({} if hit.evidence is None else _why(hit.score, hit.evidence)),
             title=title,
         )
+
+
+def _why(score: float, evidence: Evidence) -> dict[str, object]:
+    return {
+        "score_breakdown": evidence,
+        "fused": round(evidence.fused, 6),
+        "fused_parts": rounded(evidence.fused, evidence.fused_parts, 6),
+        "parts": rounded(score, evidence.parts, 6),
+        "legs": LegsAnswer(
+            vector=_leg(evidence.vector_rank, evidence.raw_semantic),
+            keyword=_leg(evidence.keyword_rank, evidence.raw_bm25),
+        ),
+        "opinion": evidence.reranker,
+        "matched_terms": list(evidence.matched),
+    }
 
 
 class FusionAnswer(Answer):
@@ -261,11 +259,6 @@ class ExplainedHitAnswer(HintedHitAnswer):
         ),
     ]
 
-    @classmethod
-    def titled(cls, hit: Hit, answer: FoundAnswer, title: str) -> ExplainedHitAnswer:
-        """Returns a hit with the words of the question marked."""
-        return cls(**dict(HintedHitAnswer.marked(hit, answer)), title=title)
-
 
 class ExplainedAnswer(ToolResultAnswer):
     """A search's answer with what to mark in it, and how its ranking came about."""
@@ -288,7 +281,9 @@ async def explain_search(
     listed = [hit.chunk for hit in answer.hits[:LISTED_CANDIDATES]]
     titles = use.titles(answer.target, listed)
     return ExplainedAnswer(
-        results=[ExplainedHitAnswer.titled(hit, answer, titles[hit.chunk.id]) for hit in shown],
+        results=[
+            ExplainedHitAnswer.marked(hit, answer, title=titles[hit.chunk.id]) for hit in shown
+        ],
         **around(answer),
         explain=ExplanationAnswer.of(answer, shown, titles, is_draft=draft is not None),
     )

@@ -41,9 +41,10 @@ from context_search.web.fields import (
     JsonPointer,
     LeftOut,
     NotNull,
-    Number,
+    OnlyTrue,
     Question,
-    Share,
+    Relevance,
+    Score,
     Time,
     example,
     filter_of,
@@ -108,8 +109,8 @@ class ProjectSearchBody(ProjectExplainBody):
 class ResultAnswer(Answer):
     """A passage of a project."""
 
-    score: Number
-    relevance: Share
+    score: Score
+    relevance: Relevance
     score_breakdown: Annotated[
         ScoreBreakdownAnswer | None, Field(serialization_alias="scoreBreakdown")
     ]
@@ -121,7 +122,7 @@ class ResultAnswer(Answer):
     highlights: list[SpanAnswer]
     chunk: ChunkAnswer
     stale: Annotated[
-        Absent[bool], Field(description="The string has changed since it was indexed.")
+        OnlyTrue, Field(description="The string has changed since it was indexed.")
     ] = None
     duplicates: Absent[CollapsedAnswer] = None
 
@@ -129,18 +130,18 @@ class ResultAnswer(Answer):
     def of(cls, hit: Hit, label: Label, query: str) -> ResultAnswer:
         """Returns a hit with the words of the question marked."""
         shown = snippet(hit.chunk.chunk_text, query)
-        return cls(
-            score=round(hit.score, 6),
-            relevance=round(hit.relevance, 4),
-            score_breakdown=ScoreBreakdownAnswer.of(hit.evidence) if hit.evidence else None,
+        return cls.about(
+            score=hit.score,
+            relevance=hit.relevance,
+            score_breakdown=hit.evidence,
             title=label.title,
             type=label.type,
             updated_at=hit.chunk.changed_at,
             json_path=hit.json_path,
             snippet=shown.text,
             highlights=SpanAnswer.all(shown.highlights),
-            chunk=ChunkAnswer.of(hit.chunk, with_metadata=True),
-            stale=hit.chunk.stale or None,
+            chunk=hit.chunk,
+            stale=hit.chunk.stale,
             duplicates=CollapsedAnswer.of(hit),
         )
 
@@ -172,18 +173,16 @@ class ProjectSearchAnswer(Answer):
         """Returns a page; which candidates there were is known of a first one."""
         answer, whole = page.answer, page.whole if with_explanation else None
         titles = {chunk_id: label.title for chunk_id, label in page.labels.items()}
-        return cls(
+        return cls.about(
+            page,
             query=answer.query,
             results=[
                 ResultAnswer.of(hit, page.labels[hit.chunk.id], answer.query) for hit in answer.hits
             ],
             has_more=page.cursor is not None,
-            cursor=page.cursor,
-            truncated=page.truncated,
             counts=PageCountsAnswer(ranked=answer.ranked, hidden=page.hidden, gone=answer.gone),
             retrieval=RetrievalAnswer.of(answer),
-            index=IndexStateAnswer.of(answer),
-            hint=page.hint,
+            index=answer.target,
             explain=None if whole is None else ExplanationAnswer.of(whole, answer.hits, titles),
         )
 

@@ -19,11 +19,13 @@ from context_search.web.fields import (
     CamelBody,
     Count,
     KnownId,
+    Listed,
     MaxTokens,
     MinScore,
     Share,
     TopK,
     example,
+    source,
 )
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
@@ -94,8 +96,8 @@ def _redaction(body: RedactionBody | None) -> dict[str, object]:
 class RedactionAnswer(Answer):
     """Whether redaction is on, and for which kinds."""
 
-    enabled: bool
-    kinds: list[SensitiveKind]
+    enabled: Annotated[bool, source("redaction")]
+    kinds: Annotated[list[SensitiveKind], Listed]
 
 
 class RetrievalSettingsAnswer(Answer):
@@ -108,22 +110,6 @@ class RetrievalSettingsAnswer(Answer):
     max_tokens: Annotated[KnownId, Field(serialization_alias="maxTokens")]
     neighbours: Count
     redaction: RedactionAnswer
-
-    @classmethod
-    def of(
-        cls, project_id: int, stored: StoredSettings[RetrievalSettings]
-    ) -> RetrievalSettingsAnswer:
-        """Returns how a project retrieves."""
-        settings = stored.settings
-        return cls(
-            project_id=project_id,
-            version=stored.version,
-            top_k=settings.top_k,
-            min_score=settings.min_score,
-            max_tokens=settings.max_tokens,
-            neighbours=settings.neighbours,
-            redaction=RedactionAnswer(enabled=settings.redaction, kinds=list(settings.kinds)),
-        )
 
 
 Use = Annotated[ManageSettings[RetrievalSettings], part("searching.retrieval_settings")]
@@ -153,5 +139,8 @@ async def change_retrieval_settings(
 
 
 def _answer(project_id: int, stored: StoredSettings[RetrievalSettings]) -> JSONResponse:
-    answer = RetrievalSettingsAnswer.of(project_id, stored)
+    settings = stored.settings
+    answer = RetrievalSettingsAnswer.about(
+        stored, settings, project_id=project_id, redaction=settings
+    )
     return answer.response(headers=etag(stored.version))

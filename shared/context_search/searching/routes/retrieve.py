@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter
@@ -17,7 +17,7 @@ from context_search.searching.routes.search import (
     IndexStateAnswer,
     RetrievalAnswer,
 )
-from context_search.searching.rules.retrieval import DropReason, RetrievalSettings
+from context_search.searching.rules.retrieval import DropReason
 from context_search.searching.targets import SearchedProject, SearchedTool
 from context_search.web.callers import InternalOnly, MaySearch, ProjectId, ToolId, part
 from context_search.web.fields import (
@@ -27,14 +27,18 @@ from context_search.web.fields import (
     Count,
     Filtered,
     KnownId,
+    Listed,
     MaxTokens,
     MinScore,
-    Number,
+    OnlyTrue,
     Question,
+    Relevance,
+    Score,
     Share,
     TopK,
     example,
     filter_of,
+    source,
 )
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
@@ -73,8 +77,8 @@ class PassageChunkAnswer(Answer):
     chunk_index: Count
     char_start: Count
     char_end: Count
-    score: Number
-    relevance: Share
+    score: Score
+    relevance: Relevance
     duplicates: Absent[CollapsedAnswer] = None
 
 
@@ -91,8 +95,8 @@ class ReplacementAnswer(Answer):
 class PassageAnswer(Answer):
     """A passage for a prompt, and the hits that it is made of."""
 
-    score: Number
-    relevance: Share
+    score: Score
+    relevance: Relevance
     json_path: str
     table_id: KnownId
     json_pointer: str
@@ -102,38 +106,27 @@ class PassageAnswer(Answer):
     text: str
     tokens: Count
     chunks: list[PassageChunkAnswer]
-    redactions: list[ReplacementAnswer]
-    stale: Absent[bool] = None
+    redactions: Annotated[list[ReplacementAnswer], source("replacements"), Listed]
+    stale: OnlyTrue = None
 
     @classmethod
     def of(cls, passage: Passage) -> PassageAnswer:
         """Returns a passage with the scores of its best hit."""
         best = passage.hits[0]
-        return cls(
-            score=round(best.score, 6),
-            relevance=round(best.relevance, 4),
-            json_path=best.json_path,
-            table_id=best.chunk.table_id,
-            json_pointer=best.chunk.json_pointer,
-            content_hash=best.chunk.content_hash,
-            char_start=passage.char_start,
-            char_end=passage.char_end,
-            text=passage.text,
-            tokens=passage.tokens,
+        return cls.about(
+            passage,
+            best,
+            best.chunk,
             chunks=[
-                PassageChunkAnswer(
-                    id=hit.chunk.id,
-                    chunk_index=hit.chunk.chunk_index,
-                    char_start=hit.chunk.char_start,
-                    char_end=hit.chunk.char_end,
-                    score=round(hit.score, 6),
-                    relevance=round(hit.relevance, 4),
+                PassageChunkAnswer.about(
+                    hit.chunk,
+                    score=hit.score,
+                    relevance=hit.relevance,
                     duplicates=CollapsedAnswer.of(hit),
                 )
                 for hit in passage.hits
             ],
-            redactions=[ReplacementAnswer(**asdict(mark)) for mark in passage.replacements],
-            stale=any(hit.chunk.stale for hit in passage.hits) or None,
+            stale=any(hit.chunk.stale for hit in passage.hits),
         )
 
 
@@ -148,22 +141,11 @@ class DroppedAnswer(Answer):
 class AccountingAnswer(Answer):
     """What became of the budget."""
 
-    limit: KnownId
-    used: Count
+    limit: Annotated[KnownId, source("settings", "max_tokens")]
+    used: Annotated[Count, source("used_tokens")]
     tokenizer: str
-    dropped: list[DroppedAnswer]
+    dropped: Annotated[list[DroppedAnswer], Listed]
     below_min_score: Count
-
-    @classmethod
-    def of(cls, retrieval: Retrieval) -> AccountingAnswer:
-        """Returns the account of a retrieval."""
-        return cls(
-            limit=retrieval.settings.max_tokens,
-            used=retrieval.used_tokens,
-            tokenizer=retrieval.tokenizer,
-            dropped=[DroppedAnswer(**asdict(dropped)) for dropped in retrieval.dropped],
-            below_min_score=retrieval.below_min_score,
-        )
 
 
 class HiddenAnswer(Answer):
@@ -180,16 +162,6 @@ class LimitsAnswer(Answer):
     min_score: Annotated[Share, Field(serialization_alias="minScore")]
     max_tokens: Annotated[KnownId, Field(serialization_alias="maxTokens")]
     neighbours: Count
-
-    @classmethod
-    def of(cls, settings: RetrievalSettings) -> LimitsAnswer:
-        """Returns the numbers of the settings."""
-        return cls(
-            top_k=settings.top_k,
-            min_score=settings.min_score,
-            max_tokens=settings.max_tokens,
-            neighbours=settings.neighbours,
-        )
 
 
 class RetrieveAnswer(Answer):
@@ -209,18 +181,17 @@ class RetrieveAnswer(Answer):
         """Returns what was retrieved."""
         settings, answer = retrieval.settings, retrieval.answer
         hidden = Counter(mark.kind for one in retrieval.passages for mark in one.replacements)
-        return cls(
+        return cls.about(
+            retrieval,
             query=answer.query,
             results=[PassageAnswer.of(passage) for passage in retrieval.passages],
-            accounting=AccountingAnswer.of(retrieval),
+            accounting=retrieval,
             redaction=HiddenAnswer(
                 enabled=settings.redaction,
                 counts={kind: hidden[kind] for kind in settings.hidden_kinds},
             ),
-            settings=LimitsAnswer.of(settings),
             retrieval=RetrievalAnswer.of(answer),
-            index=IndexStateAnswer.of(answer),
-            hint=retrieval.hint,
+            index=answer.target,
         )
 
 

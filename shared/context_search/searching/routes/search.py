@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter
 from pydantic import Field, WithJsonSchema
@@ -34,12 +34,15 @@ from context_search.web.fields import (
     Body,
     Count,
     Filtered,
+    Listed,
     NotSearched,
-    Number,
+    OnlyTrue,
     Question,
-    Share,
+    Relevance,
+    Score,
     example,
     filter_of,
+    source,
 )
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
@@ -87,52 +90,43 @@ class ChunkAnswer(Answer):
     turbopuffer_namespace: Absent[str] = None
     turbopuffer_doc_id: Absent[str] = None
 
-    @classmethod
-    def of(cls, chunk: HydratedChunk, *, with_metadata: bool) -> ChunkAnswer:
-        """Returns what is shown of a chunk; metadata are its hash and where it is stored."""
-        return cls(
-            id=chunk.id,
-            table_id=chunk.table_id,
-            json_pointer=chunk.json_pointer,
-            chunk_index=chunk.chunk_index,
-            total_chunks=chunk.total_chunks,
-            chunk_text=chunk.chunk_text,
-            char_start=chunk.char_start,
-            char_end=chunk.char_end,
-            content_hash=chunk.content_hash if with_metadata else None,
-            turbopuffer_namespace=chunk.turbopuffer_namespace if with_metadata else None,
-            turbopuffer_doc_id=chunk.turbopuffer_doc_id if with_metadata else None,
-        )
+
+_WITHOUT_METADATA: Mapping[str, None] = dict.fromkeys(
+    ("content_hash", "turbopuffer_namespace", "turbopuffer_doc_id")
+)
 
 
 class HitAnswer(Answer):
     """A passage that was found."""
 
-    score: Annotated[Number, Field(description="Fused rank score; compare within one answer.")]
+    score: Annotated[Score, Field(description="Fused rank score; compare within one answer.")]
     relevance: Annotated[
-        Share,
+        Relevance,
         Field(description="Calibrated, comparable between answers; cut thresholds on this."),
     ]
     json_path: Annotated[str, Field(description="json_pointer relative to the tool's scope.")]
     chunk: ChunkAnswer
     stale: Annotated[
-        Absent[bool], Field(description="The string has changed since it was indexed.")
+        OnlyTrue, Field(description="The string has changed since it was indexed.")
     ] = None
     preview: Annotated[
         Absent[str], Field(description="The passage's beginning, if so configured.")
     ] = None
 
     @classmethod
-    def of(cls, hit: Hit, answer: FoundAnswer) -> HitAnswer:
+    def of(cls, hit: Hit, answer: FoundAnswer, **further: Any) -> Self:
         """Returns a hit as the tool is configured to show it."""
-        length = answer.target.search.max_chunk_preview
+        search, chunk = answer.target.search, hit.chunk
+        left_out = {} if search.include_metadata else _WITHOUT_METADATA
+        length = search.max_chunk_preview
         return cls(
-            score=round(hit.score, 6),
-            relevance=round(hit.relevance, 4),
+            score=hit.score,
+            relevance=hit.relevance,
             json_path=hit.json_path,
-            chunk=ChunkAnswer.of(hit.chunk, with_metadata=answer.target.search.include_metadata),
-            stale=hit.chunk.stale or None,
-            preview=None if length is None else hit.chunk.chunk_text[:length],
+            chunk=ChunkAnswer.about(chunk, **left_out),
+            stale=chunk.stale,
+            preview=None if length is None else chunk.chunk_text[:length],
+            **further,
         )
 
 
@@ -158,39 +152,25 @@ class PlaceAnswer(Answer):
     char_start: Count
     char_end: Count
     stale: Annotated[
-        Absent[bool], Field(description="The string has changed since it was indexed.")
+        OnlyTrue, Field(description="The string has changed since it was indexed.")
     ] = None
-
-    @classmethod
-    def of(cls, chunk: HydratedChunk) -> PlaceAnswer:
-        """Returns the place of a chunk."""
-        return cls(
-            id=chunk.id,
-            table_id=chunk.table_id,
-            json_pointer=chunk.json_pointer,
-            chunk_index=chunk.chunk_index,
-            char_start=chunk.char_start,
-            char_end=chunk.char_end,
-            stale=chunk.stale or None,
-        )
 
 
 class CollapsedAnswer(Answer):
     """The near-duplicates of a hit that are not shown for themselves."""
 
-    total: Count
+    total: Annotated[Count, source("duplicates_total")]
     places: Annotated[
         list[PlaceAnswer],
+        source("duplicates"),
+        Listed,
         Field(max_length=MAX_PLACES, description="Those that ranked best."),
     ]
 
     @classmethod
     def of(cls, hit: Hit) -> CollapsedAnswer | None:
         """Returns the duplicates of a hit; None without any."""
-        if not hit.duplicates_total:
-            return None
-        places = [PlaceAnswer.of(chunk) for chunk in hit.duplicates]
-        return cls(total=hit.duplicates_total, places=places)
+        return cls.about(hit) if hit.duplicates_total else None
 
 
 class HintedHitAnswer(HitAnswer):
@@ -204,10 +184,10 @@ class HintedHitAnswer(HitAnswer):
     duplicates: Absent[CollapsedAnswer] = None
 
     @classmethod
-    def marked(cls, hit: Hit, answer: FoundAnswer) -> HintedHitAnswer:
+    def marked(cls, hit: Hit, answer: FoundAnswer, **further: Any) -> Self:
         """Returns a hit with the words of the question marked."""
         spans = match_spans(hit.chunk.chunk_text, answer.query)
-        return cls(**dict(HitAnswer.of(hit, answer)), highlights=SpanAnswer.all(spans))
+        return cls.of(hit, answer, highlights=SpanAnswer.all(spans), **further)
 
 
 def context_hint(chunk: HydratedChunk) -> str:
@@ -244,9 +224,10 @@ class RetrievalAnswer(Answer):
 
     mode_requested: Strategy
     mode_used: Strategy
-    legs: list[LegName]
+    legs: Annotated[list[LegName], source("found", "legs"), Listed]
     degraded: Annotated[
         list[str],
+        Listed,
         Field(description="Why the answer is not what was asked for; empty if it is."),
     ]
     warning: Absent[WarningAnswer] = None
@@ -255,13 +236,8 @@ class RetrievalAnswer(Answer):
     def of(cls, answer: FoundAnswer) -> RetrievalAnswer:
         """Returns how an answer was found; with a warning when keywords stand in for meaning."""
         code = next((_WARNINGS[name] for name in answer.degraded if name in _WARNINGS), None)
-        return cls(
-            mode_requested=answer.mode_requested,
-            mode_used=answer.mode_used,
-            legs=list(answer.found.legs),
-            degraded=list(answer.degraded),
-            warning=None if code is None else WarningAnswer(code=code, fallback="fts"),
-        )
+        warning = None if code is None else WarningAnswer(code=code, fallback="fts")
+        return cls.about(answer, warning=warning)
 
 
 class IndexStateAnswer(Answer):
@@ -269,11 +245,6 @@ class IndexStateAnswer(Answer):
 
     status: IndexStatus
     not_searched: NotSearched = None
-
-    @classmethod
-    def of(cls, answer: FoundAnswer) -> IndexStateAnswer:
-        """Returns how the index was when it answered."""
-        return cls(status=answer.target.status, not_searched=answer.target.not_searched)
 
 
 _HINT = (
@@ -311,8 +282,9 @@ class SearchAnswer(ToolResultAnswer):
     def hinted(cls, answer: FoundAnswer, body: SearchBody) -> SearchAnswer:
         """Returns all hits of an answer, with what the request wants of each."""
         results = [
-            HintedHitAnswer(
-                **dict(HitAnswer.of(hit, answer)),
+            HintedHitAnswer.of(
+                hit,
+                answer,
                 context_hint=context_hint(hit.chunk) if body.context_hint else None,
                 highlights=SpanAnswer.all(match_spans(hit.chunk.chunk_text, body.query))
                 if body.highlights
@@ -329,7 +301,7 @@ def around(answer: FoundAnswer) -> dict[str, Any]:
     return {
         "query": answer.query,
         "retrieval": RetrievalAnswer.of(answer),
-        "index": IndexStateAnswer.of(answer),
+        "index": answer.target,
         "hint": answer.hint,
     }
 
