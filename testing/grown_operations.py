@@ -17,6 +17,8 @@ from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.status import ToolStatuses
 from context_search.indexing.strings import ReadStrings
 from context_search.integrations.system_clock import SystemClock
+from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.postgres.store import REPOSITORIES
 from context_search.store import UnitOfWork
 from testing.grown_index import SILENT_S, GrownIndex, wanted_tool
 
@@ -138,9 +140,9 @@ class _Operations:
             work.quotas.readmit(limits, limit=200)
             work.evictions.next_to_go(limits)
             work.sweeps.extent(page=PAGE)
-            work.schedule.due_in_s(
-                silent_s=SILENT_S, grace_s=1_800, keep_previous_s=86_400, limits=limits
-            )
+            repositories = [getattr(work, name) for of in REPOSITORIES.values() for name in of]
+            scheduled = [each for each in repositories if hasattr(each, "DUE")]
+            work.schedule.due_in_s(scheduled, CleanupLimits(SILENT_S, project=limits))
 
     def create_tool(self, pointer: str = "/strings") -> None:
         """Makes a tool over a place."""

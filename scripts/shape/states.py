@@ -1,4 +1,4 @@
-"""Which modules write the state of a plan or of a generation."""
+"""Which modules write the state of a plan, of a generation, or of a node."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ GENERATION = Noun(
     "Generation",
     "index_generation",
     frozenset({"queued", "building", "active", "previous", "retired"}),
+)
+NODE = Noun(
+    "NodeUpsert",
+    "node",
+    frozenset({"queued", "claimed", "indexed", "quarantined", "skipped"}),
 )
 
 # Of what a statement gives to its rows.

@@ -15,9 +15,9 @@ if TYPE_CHECKING:  # a function loads the ports of what it does
     from context_search.budgets.ports.ledger import Ledger
     from context_search.budgets.ports.permits import Permits
     from context_search.catalog.ports.histories import Histories
-    from context_search.catalog.ports.history_settings import HistorySettings
     from context_search.catalog.ports.judged_sets import JudgedSets
     from context_search.catalog.ports.outlines import Outlines
+    from context_search.catalog.ports.project_settings import ProjectSettings
     from context_search.catalog.ports.projects import Projects
     from context_search.catalog.ports.tables import Tables
     from context_search.catalog.ports.tools import Tools
@@ -45,7 +45,6 @@ if TYPE_CHECKING:  # a function loads the ports of what it does
     from context_search.maintenance.ports.sweeps import Sweeps
     from context_search.searching.ports.keywords import Keywords
     from context_search.searching.ports.live_chunks import LiveChunks, Reading
-    from context_search.searching.ports.project_settings import ProjectSettings
     from context_search.searching.ports.rankings import Rankings
     from context_search_editing.ports.plans import Plans
 
@@ -146,8 +145,6 @@ class UnitOfWork(Protocol):
     def versions(self) -> Versions: ...
     @property
     def histories(self) -> Histories: ...
-    @property
-    def history_settings(self) -> HistorySettings: ...
     @property
     def plans(self) -> Plans: ...
 

@@ -57,9 +57,9 @@ def keep_plans(store: Store, *, silent_s: float) -> KeptPlans:
 
 
 def keep_plans_step(store: Store, *, silent_s: float) -> Step:
-    """Return the step of cleanup; errors name it by the function that it calls."""
+    """Return the step of cleanup."""
 
-    def step(report: CleanupReport) -> bool:
+    def keep(report: CleanupReport) -> bool:
         kept = keep_plans(store, silent_s=silent_s)
         report.plans_revived += kept.revived
         report.plans_expired += kept.expired
@@ -67,8 +67,7 @@ def keep_plans_step(store: Store, *, silent_s: float) -> Step:
         report.plans_removed += kept.removed
         return not kept.is_done
 
-    step.__name__ = keep_plans.__name__
-    return step
+    return Step("keep_plans", keep, due=("plans",))
 
 
 def _is_being_undone(work: UnitOfWork, plan_id: int) -> bool:

@@ -210,7 +210,7 @@ def ended(plan: Plan, *, is_whole: bool, is_begun: bool) -> Plan:
 
 def undo_until(work: UnitOfWork, project_id: int, now: datetime) -> datetime:
     """Returns until when a plan that is executed now can be undone."""
-    settings = work.history_settings.read(project_id).settings
+    settings = work.project_settings.read(HistoryLimits, project_id).settings
     days = HistoryLimits().keep_days if settings.is_off else settings.keep_days
     return now + timedelta(days=days)
 

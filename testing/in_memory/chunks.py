@@ -16,6 +16,7 @@ from context_search.core.model import (
     kept_chunks,
 )
 from context_search.integrations.ports import Clock
+from testing.in_memory.nodes import note_indexed
 from testing.in_memory.removals import remove_sets
 from testing.in_memory.rows import ChunkRow, NodeRow, Rows, SetRow
 
@@ -156,17 +157,7 @@ class MemoryChunks:
         ]
         remove_sets(self.rows, self.clock, others)
         self.rows.change(self.rows.sets, set_id, state="active")
-        self.rows.change(
-            self.rows.nodes,
-            node.id,
-            state="indexed",
-            active_set_id=set_id,
-            content=None,
-            attempt=0,
-            lease_until=None,
-            last_error=None,
-            indexed_at=self.clock.now(),
-        )
+        note_indexed(self.rows, self.clock, node.id, set_id)
         return True
 
     def _is_complete(self, node: NodeRow, chunk_set: ChunkSet) -> bool:

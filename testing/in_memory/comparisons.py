@@ -10,7 +10,9 @@ from context_search.core.filters import Filter, matches, names_of
 from context_search.core.json_pointer import contains
 from context_search.core.model import Index
 from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.schedule import CleanupLimits
 from testing.in_memory.rows import CoverageRow, GenerationRow, IndexRow, NodeRow, Rows, TableRow
+from testing.in_memory.schedule import Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,10 @@ class MemoryComparisons:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, _: CleanupLimits) -> Times:
+        """At once while a generation lacks something of a table."""
+        yield from (self.clock.now() for _ in self._due())
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         self.rows.coverage[tool_id] = CoverageRow(index_id, scope)
@@ -120,10 +126,6 @@ class MemoryComparisons:
         for generation, table in found:
             self.rows.ordered[generation.id, table.id] = now
         return sorted({(self._index_of(generation).id, table.id) for generation, table in found})
-
-    def is_lagging(self) -> bool:
-        """Whether an index has to be compared with a table, ordered or not."""
-        return any(self._due())
 
     def _due(self) -> Iterator[tuple[GenerationRow, TableRow]]:
         """Yields those that are to be filled, or that nobody needs any more and have to go."""

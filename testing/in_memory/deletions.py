@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 
 from context_search.integrations.ports import Clock
 from context_search.maintenance.ports.deletions import Tombstone
+from context_search.maintenance.ports.schedule import CleanupLimits
 from context_search.maintenance.ports.sweeps import SweepCursor
 from testing.in_memory.removals import remove_some
 from testing.in_memory.rows import Rows
+from testing.in_memory.schedule import Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,16 @@ class MemoryDeletions:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, limits: CleanupLimits) -> Times:
+        """After the grace; at once where a first delete or nodes are left."""
+        now = self.clock.now()
+        for stone in self.rows.tombstones.values():
+            yield stone.created_at + timedelta(seconds=limits.grace_s) if stone.deleted_at else now
+        used = {node.generation_id for node in self.rows.nodes.values()}
+        for row in self.rows.generations.values():
+            if row.retired_at:
+                yield now if row.id in used else row.retired_at + timedelta(seconds=limits.grace_s)
 
     def _before(self, seconds: float) -> datetime:
         return self.clock.now() - timedelta(seconds=seconds)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.core.ids import generation_namespace
 from context_search.core.limits import ProjectLimits, Usage
 from context_search.core.model import Index
 from context_search.core.progress import EvictionCause
 from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.schedule import CleanupLimits
+from testing.in_memory.generations import add, retire
 from testing.in_memory.indexes import view
 from testing.in_memory.quotas import counted, is_cold, total, usage_of
-from testing.in_memory.rows import DEPLOYMENT, GenerationRow, IndexRow, Rows
+from testing.in_memory.rows import GenerationRow, IndexRow, Rows
+from testing.in_memory.schedule import Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,14 @@ class MemoryEvictions:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, limits: CleanupLimits) -> Times:
+        """At once while a project holds more than it may."""
+        allowed = Usage(limits.project.max_chunks, limits.project.max_vector_bytes)
+        for project_id in self.rows.projects:
+            used = total(usage_of(self.rows, row) for row in counted(self.rows, project_id))
+            if not used.fits(allowed):
+                yield self.clock.now()
 
     def next_to_go(self, limits: ProjectLimits) -> Index | None:
         allowed = Usage(limits.max_chunks, limits.max_vector_bytes)
@@ -47,7 +57,7 @@ class MemoryEvictions:
     def give_up(self, going: Index, limits: ProjectLimits) -> bool:
         index = self.rows.indexes[going.id]
         if going.generation.state == "previous":
-            self._retire(self.rows.generations[going.generation.id])
+            retire(self.rows, self.clock, lambda row: row.id == going.generation.id)
             return True
         return is_cold(self.clock, index, limits) and self._evict(index, "limit")
 
@@ -57,38 +67,13 @@ class MemoryEvictions:
     def _evict(self, index: IndexRow, cause: EvictionCause) -> bool:
         if index.evicted_at is not None:
             return False
-        generations = [r for r in self.rows.generations.values() if r.index_id == index.id]
-        for row in generations:
-            self._retire(row)
-        fresh = self._begin_anew(index, 1 + max(row.number for row in generations))
+        retire(self.rows, self.clock, lambda row: row.index_id == index.id)
+        fresh = add(self.rows, self.clock, index, index.config, "active").id
         now = self.clock.now()
         self.rows.change(
             self.rows.indexes, index.id, generation_id=fresh, evicted_at=now, evicted_by=cause
         )
         return True
-
-    def _retire(self, generation: GenerationRow) -> None:
-        if generation.state != "retired":
-            self.rows.change(
-                self.rows.generations,
-                generation.id,
-                state="retired",
-                retired_at=self.clock.now(),
-            )
-
-    def _begin_anew(self, index: IndexRow, number: int) -> int:
-        name = generation_namespace(
-            DEPLOYMENT,
-            project_id=index.project_id,
-            table_id=index.table_id,
-            index_id=index.id,
-            number=number,
-        )
-        row = GenerationRow(
-            self.rows.new_id(), index.id, name, index.config, self.clock.now(), number
-        )
-        self.rows.generations[row.id] = row
-        return row.id
 
     def revive(self, index_id: int) -> bool:
         index = self.rows.indexes.get(index_id)

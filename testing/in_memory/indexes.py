@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from context_search.core.config import IndexConfig
-from context_search.core.ids import generation_namespace, table_namespace
+from context_search.core.ids import table_namespace
 from context_search.core.model import Generation, Index
 from context_search.integrations.ports import Clock
+from testing.in_memory.generations import add, retire
 from testing.in_memory.rows import DEPLOYMENT, GenerationRow, IndexRow, Rows
 
 
@@ -53,16 +54,10 @@ class MemoryIndexes:
     def _add(
         self, project_id: int, table_id: int | None, config: IndexConfig, namespace: str | None
     ) -> Index:
-        index_id, generation_id, now = self.rows.new_id(), self.rows.new_id(), self.clock.now()
-        name = namespace or generation_namespace(
-            DEPLOYMENT, project_id=project_id, table_id=table_id, index_id=index_id, number=1
-        )
-        self.rows.generations[generation_id] = GenerationRow(
-            generation_id, index_id, name, config, now
-        )
-        row = IndexRow(index_id, project_id, table_id, config, generation_id, now)
-        self.rows.indexes[index_id] = row
-        return self._index(row)
+        index = IndexRow(self.rows.new_id(), project_id, table_id, config, 0, self.clock.now())
+        generation = add(self.rows, self.clock, index, config, "active", namespace)
+        self.rows.indexes[index.id] = replace(index, generation_id=generation.id)
+        return self._index(self.rows.indexes[index.id])
 
     def find(self, index_id: int) -> Index | None:
         row = self.rows.indexes.get(index_id)
@@ -107,17 +102,10 @@ class MemoryIndexes:
         return chosen[:limit]
 
     def retire(self, index_id: int) -> None:
-        now = self.clock.now()
-        for generation in list(self.rows.generations.values()):
-            if generation.index_id == index_id:
-                retired_at = generation.retired_at or now
-                self.rows.change(
-                    self.rows.generations,
-                    generation.id,
-                    state="retired",
-                    retired_at=retired_at,
-                    index_id=None,
-                )
+        retire(self.rows, self.clock, lambda row: row.index_id == index_id)
+        for row in list(self.rows.generations.values()):
+            if row.index_id == index_id:
+                self.rows.change(self.rows.generations, row.id, index_id=None)
         for tool_id in [
             each for each, row in self.rows.coverage.items() if row.index_id == index_id
         ]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,12 +13,16 @@ from context_search.core.filters import Fields
 from context_search.core.ids import KEY_BYTES, pointer_sha256
 from context_search.core.json_pointer import contains
 from context_search.core.model import Claim, Index, KnownNode
-from context_search.core.progress import NodeState
+from context_search.core.progress import PROJECT_FULL, NodeState
 from context_search.indexing.ports.nodes import FRESH, NodeSelection, NodeUpsert, until_due
 from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.schedule import CleanupLimits
 from testing.in_memory.comparisons import needed_scopes
 from testing.in_memory.removals import remove_nodes, remove_sets, remove_sets_of
 from testing.in_memory.rows import IndexRow, NodeRow, Rows
+from testing.in_memory.schedule import Times
+
+_FOLLOWING = ("active", "building")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,14 @@ class MemoryNodes:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, _: CleanupLimits) -> Times:
+        """At once while a string is worked on, or waits for room."""
+        for node in self.rows.nodes.values():
+            waits = node.state == "skipped" and (node.last_error or {}).get("code") == PROJECT_FULL
+            is_open = waits or node.state in ("queued", "claimed", "quarantined")
+            if is_open and self.rows.generations[node.generation_id].state in _FOLLOWING:
+                yield self.clock.now()
 
     def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
         return [
@@ -136,7 +148,7 @@ class MemoryNodes:
     def _index_of(self, row: NodeRow) -> IndexRow | None:
         """Returns the index that a node is to be indexed for, None for one of the past."""
         generation = self.rows.generations[row.generation_id]
-        if generation.index_id is None or generation.state not in ("active", "building"):
+        if generation.index_id is None or generation.state not in _FOLLOWING:
             return None
         return self.rows.indexes[generation.index_id]
 
@@ -224,9 +236,7 @@ class MemoryNodes:
 
     def requeue_quarantined(self, *, limit: int, among: NodeSelection | None = None) -> list[int]:
         found = self._quarantined(among)[:limit]
-        queued: dict[str, object] = {"state": "queued", "attempt": 0, "next_at": self.clock.now()}
-        for node_id in found:
-            self.rows.change(self.rows.nodes, node_id, **queued)
+        queue(self.rows, self.clock, found)
         return found
 
     def count_quarantined(self, among: NodeSelection) -> int:
@@ -249,10 +259,8 @@ class MemoryNodes:
         )
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
-        silent_since = (now := self.clock.now()) - timedelta(seconds=silent_s)
-        live = {
-            row.id for row in self.rows.generations.values() if row.state in ("active", "building")
-        }
+        silent_since = self.clock.now() - timedelta(seconds=silent_s)
+        live = {row.id for row in self.rows.generations.values() if row.state in _FOLLOWING}
         found = [
             row.id
             for _, row in sorted(self.rows.nodes.items())
@@ -261,10 +269,32 @@ class MemoryNodes:
             and (row.lease_until or row.next_at) < silent_since
             and (row.state == "claimed" or not self._has_order(row))
         ][:limit]
-        queued: dict[str, object] = {"state": "queued", "lease_until": None, "next_at": now}
-        for node_id in found:
-            self.rows.change(self.rows.nodes, node_id, **queued)
+        queue(self.rows, self.clock, found, forgives=False)
         return found
+
+
+def queue(rows: Rows, clock: Clock, node_ids: Iterable[int], *, forgives: bool = True) -> None:
+    """Queues nodes. ``forgives``: attempts that failed count no longer."""
+    for node_id in node_ids:
+        attempt = 0 if forgives else rows.nodes[node_id].attempt
+        now = clock.now()
+        values = {"state": "queued", "lease_until": None, "attempt": attempt, "next_at": now}
+        rows.change(rows.nodes, node_id, **values)
+
+
+def note_indexed(rows: Rows, clock: Clock, node_id: int, set_id: int) -> None:
+    """Notes that a set has all chunks of a node."""
+    rows.change(
+        rows.nodes,
+        node_id,
+        state="indexed",
+        active_set_id=set_id,
+        content=None,
+        attempt=0,
+        lease_until=None,
+        last_error=None,
+        indexed_at=clock.now(),
+    )
 
 
 def of_generation(

@@ -22,7 +22,9 @@ from context_search.core.messages import (
     together,
 )
 from context_search.integrations.ports import Clock, Message
+from context_search.maintenance.ports.schedule import CleanupLimits
 from testing.in_memory.rows import OutboxRow, Rows
+from testing.in_memory.schedule import Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,16 @@ class MemoryOutbox:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, limits: CleanupLimits) -> Times:
+        """What is sent when it has been silent for long; what waits at its time."""
+        for row in self.rows.outbox.values():
+            if row.sent_at:
+                known = (row.sent_at, row.begun_at, row.due_at)
+                yield max(at for at in known if at) + timedelta(seconds=limits.silent_s)
+            else:
+                waits = (row.due_at, row.claimed_until)
+                yield max((at for at in waits if at), default=self.clock.now())
 
     def add(self, messages: Iterable[Message]) -> list[int]:
         orders = [(order_key(message), message) for message in messages]

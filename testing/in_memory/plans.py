@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.schedule import CleanupLimits
 from context_search_editing.ports.plans import OpenPlans
 from context_search_editing.rules.plans import (
     PLAN_KEPT_S,
@@ -18,6 +19,7 @@ from context_search_editing.rules.plans import (
     PlannedTableState,
 )
 from testing.in_memory.rows import PlanRow, Rows
+from testing.in_memory.schedule import Times
 
 _OPEN = ("previewing", "ready")
 _WORKED_ON = ("previewing", "executing")
@@ -31,6 +33,19 @@ class MemoryPlans:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, limits: CleanupLimits) -> Times:
+        """When it falls silent, expires, outlives its texts, or is to go."""
+        undone = {row.plan.undoes for row in self.rows.plans.values()}
+        for plan_id, row in self.rows.plans.items():
+            if row.plan.state in ("previewing", "executing"):
+                yield row.saved_at + timedelta(seconds=limits.silent_s)
+            if row.plan.state in ("previewing", "ready"):
+                yield row.plan.expires_at
+            if row.texts_until is not None:
+                yield row.texts_until
+            if plan_id not in undone:
+                yield row.kept_until
 
     def open(self, project_id: int) -> OpenPlans:
         now = self.clock.now()

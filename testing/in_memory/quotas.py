@@ -10,7 +10,10 @@ from context_search.core.limits import Held, ProjectLimits, Usage
 from context_search.core.model import Claim
 from context_search.core.progress import PROJECT_FULL
 from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.schedule import CleanupLimits
+from testing.in_memory.nodes import queue
 from testing.in_memory.rows import GenerationRow, IndexRow, NodeRow, Rows
+from testing.in_memory.schedule import Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,10 @@ class MemoryQuotas:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, _: CleanupLimits) -> Times:
+        """Nothing is counted ahead here."""
+        yield from ()
 
     def used(self, project_id: int) -> Usage:
         return total(usage_of(self.rows, row) for row in counted(self.rows, project_id))
@@ -77,9 +84,7 @@ class MemoryQuotas:
         for index in sorted(indexes, key=lambda row: (row.used_at, -row.id)):
             hottest[index.project_id] = index.id
         queued = [node_id for index_id in hottest.values() for node_id in fitting[index_id]]
-        now = self.clock.now()
-        for node_id in queued:
-            self.rows.change(self.rows.nodes, node_id, state="queued", attempt=0, next_at=now)
+        queue(self.rows, self.clock, queued)
         return queued
 
     def _waiting(self) -> dict[int, list[NodeRow]]:

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from context_search.core.config import IndexConfig
-from context_search.core.ids import generation_namespace
-from context_search.core.model import Index
+from context_search.core.model import GenerationState, Index
 from context_search.indexing.ports.rebuilds import Size, UnderWay
 from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.schedule import CleanupLimits
 from testing.in_memory.comparisons import MemoryComparisons
+from testing.in_memory.generations import add, retire
 from testing.in_memory.indexes import view
-from testing.in_memory.rows import DEPLOYMENT, GenerationRow, Rows
+from testing.in_memory.rows import GenerationRow, Rows
+from testing.in_memory.schedule import Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,14 @@ class MemoryRebuilds:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, limits: CleanupLimits) -> Times:
+        """At once while one waits or builds; a previous generation when its time is over."""
+        for row in self.rows.generations.values():
+            if row.state in ("queued", "building"):
+                yield self.clock.now()
+            if row.state == "previous" and row.switched_at:
+                yield row.switched_at + timedelta(seconds=limits.keep_previous_s)
 
     def _of(self, index_id: int, states: Collection[str]) -> list[GenerationRow]:
         return [
@@ -41,27 +51,10 @@ class MemoryRebuilds:
         return len(building) < at_once
 
     def start(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
-        number = 1 + max(
-            row.number for row in self.rows.generations.values() if row.index_id == index.id
-        )
-        namespace = generation_namespace(
-            DEPLOYMENT,
-            project_id=index.project_id,
-            table_id=index.table_id,
-            index_id=index.id,
-            number=number,
-        )
-        row = GenerationRow(
-            id=self.rows.new_id(),
-            index_id=index.id,
-            namespace=namespace,
-            config=config,
-            created_at=self.clock.now(),
-            number=number,
-            state="building" if self._has_room(index.project_id, at_once) else "queued",
-        )
-        self.rows.generations[row.id] = row
-        return view(self.rows, self.clock, row)
+        has_room = self._has_room(index.project_id, at_once)
+        state: GenerationState = "building" if has_room else "queued"
+        of = self.rows.indexes[index.id]
+        return view(self.rows, self.clock, add(self.rows, self.clock, of, config, state))
 
     def pending(self, index_id: int) -> Index | None:
         found = self._of(index_id, ("queued", "building"))
@@ -87,9 +80,13 @@ class MemoryRebuilds:
     def switch(self, to: Index) -> None:
         now = self.clock.now()
         generations = self.rows.generations
-        for row in self._of(to.id, ("previous",)):
-            if row.id != to.generation.id:
-                self.rows.change(generations, row.id, state="retired", retired_at=now)
+        retire(
+            self.rows,
+            self.clock,
+            lambda row: (
+                (row.index_id, row.state) == (to.id, "previous") and row.id != to.generation.id
+            ),
+        )
         for row in self._of(to.id, ("active",)):
             self.rows.change(generations, row.id, state="previous", switched_at=now)
         if generations[to.generation.id].state != "building":
@@ -131,12 +128,8 @@ class MemoryRebuilds:
         return [view(self.rows, self.clock, row) for row in found]
 
     def retire_previous(self, index_id: int, *, older_than_s: float) -> bool:
-        old = [row.id for row in self._outdated(older_than_s) if row.index_id == index_id]
-        for generation_id in old:
-            self.rows.change(
-                self.rows.generations, generation_id, state="retired", retired_at=self.clock.now()
-            )
-        return bool(old)
+        old = {row.id for row in self._outdated(older_than_s) if row.index_id == index_id}
+        return retire(self.rows, self.clock, lambda row: row.id in old)
 
     def size(self, index: Index) -> Size:
         nodes = [

@@ -10,9 +10,12 @@ from typing import Any
 from context_search.core.limits import project_pools
 from context_search.integrations.ports import Clock
 from context_search.maintenance.ports.removals import Removal, RemovalEnd
+from context_search.maintenance.ports.schedule import CleanupLimits
+from testing.in_memory.generations import retire
 from testing.in_memory.journal import Journaled
 from testing.in_memory.plans import remove_plans
 from testing.in_memory.rows import NodeRow, Rows, TombstoneRow
+from testing.in_memory.schedule import Times
 
 
 def remove_nodes(rows: Rows, clock: Clock, node_ids: Iterable[int]) -> None:
@@ -91,17 +94,20 @@ def remove_project(rows: Rows, project_id: int) -> None:
     _remove_keys(rows, project_id)
     for order in [row for row in rows.outbox.values() if row.project_id == project_id]:
         del rows.outbox[order.id]
-    for kept in [key for key in rows.idempotency if key[0] == project_id]:
-        del rows.idempotency[kept]
     for permit in [key for key in rows.permits if key[0] in project_pools(project_id)]:
         del rows.permits[permit]
-    for spent in [key for key in rows.ledger if key[0] == project_id]:
-        del rows.ledger[spent]
+    _remove_of(rows.idempotency, project_id)
+    _remove_of(rows.ledger, project_id)
+    _remove_of(rows.project_settings, project_id)
     remove_plans(rows, project_id)
-    rows.retrieval_settings.pop(project_id, None)
     del rows.project_removals[project_id]
-    rows.history_settings.pop(project_id, None)
     del rows.projects[project_id]
+
+
+def _remove_of(table: Journaled[Any, Any], project_id: int) -> None:
+    """Deletes the rows of a project, whose id comes first in their keys."""
+    for key in [key for key in table if key[0] == project_id]:
+        del table[key]
 
 
 def _remove_keys(rows: Rows, project_id: int) -> None:
@@ -146,8 +152,21 @@ class MemoryRemovals:
     rows: Rows
     clock: Clock
 
+    def due_at(self, _: CleanupLimits) -> Times:
+        """At the times of deletes; at once where something is left of a table that is gone."""
+        deleted = [*self.rows.tools.values(), *self.rows.tables.values()]
+        yield from (row.remove_at for row in deleted if row.remove_at)
+        yield from self.rows.project_removals.values()
+        tables = self.rows.tables
+        for node in self.rows.nodes.values():
+            if node.table_id in tables and not tables[node.table_id].is_there:
+                yield self.clock.now()
+        for row in self.rows.generations.values():
+            if row.state != "retired" and row.index_id is None:
+                yield self.clock.now()
+
     def remove_nodes(self, *, limit: int) -> int:
-        tables, now = self.rows.tables, self.clock.now()
+        tables = self.rows.tables
         left = {node.table_id for node in self.rows.nodes.values()}
         for index in self.rows.indexes.values():
             if index.table_id in left and not tables[index.table_id].is_there:
@@ -158,11 +177,7 @@ class MemoryRemovals:
         # Whoever deletes a table itself leaves its generations without an index.
         marked = {row.id for row in tables.values() if row.remove_at}
         gone = {None, *(row.id for row in self.rows.indexes.values() if row.table_id in marked)}
-        for generation in list(self.rows.generations.values()):
-            if generation.index_id in gone and generation.retired_at is None:
-                self.rows.change(
-                    self.rows.generations, generation.id, state="retired", retired_at=now
-                )
+        retire(self.rows, self.clock, lambda row: row.index_id in gone)
         return removed
 
     def mark_tables(self, *, limit: int) -> int:

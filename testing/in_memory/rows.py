@@ -8,8 +8,9 @@ from datetime import date, datetime
 from typing import Any, Literal
 
 from context_search.catalog.rules.judged_sets import JudgedSet
+from context_search.catalog.rules.settings import StoredSettings
 from context_search.catalog.rules.uploads import Upload
-from context_search.catalog.rules.versions import Content, Gap, Origin, StoredHistoryLimits
+from context_search.catalog.rules.versions import Content, Gap, Origin
 from context_search.core.callers import ApiKey, Binding, KeyOwner, McpInstance, Principal
 from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.filters import Fields
@@ -20,7 +21,6 @@ from context_search.indexing.ports.sections import ComparedSection
 from context_search.integrations.ports import Message
 from context_search.maintenance.ports.cleanup_runs import CleanupRun
 from context_search.maintenance.ports.sweeps import SweepCounts
-from context_search.searching.rules.retrieval import StoredSettings
 from context_search_editing.rules.plans import Plan, PlannedString, PlannedTable
 from testing.in_memory.journal import Journal, Journaled
 
@@ -174,12 +174,11 @@ class Rows:
         self.outbox: Journaled[int, OutboxRow] = Journaled(journal)
         self.permits: Journaled[tuple[str, int], PermitRow] = Journaled(journal)
         self.idempotency: Journaled[tuple[int, bytes], IdempotencyRow] = Journaled(journal)
-        self.retrieval_settings: Journaled[int, StoredSettings] = Journaled(journal)
+        self.project_settings: Journaled[tuple[int, str], StoredSettings[Any]] = Journaled(journal)
         self.uploads: Journaled[int, UploadRow] = Journaled(journal)
         self.versions: Journaled[tuple[int, int, int], VersionRow] = Journaled(journal)
         self.pieces: Journaled[tuple[int, int, bytes], bytes] = Journaled(journal)
         self.histories: Journaled[tuple[int, int], datetime] = Journaled(journal)
-        self.history_settings: Journaled[int, StoredHistoryLimits] = Journaled(journal)
         self.asked: Journaled[tuple[str, int, bytes], Vectors] = Journaled(journal)
         self.plans: Journaled[int, PlanRow] = Journaled(journal)
         self.planned_tables: Journaled[tuple[int, int], PlannedTable] = Journaled(journal)

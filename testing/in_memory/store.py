@@ -43,7 +43,7 @@ from testing.in_memory.sections import MemorySections
 from testing.in_memory.sweeps import MemorySweeps
 from testing.in_memory.tools import MemoryTools
 from testing.in_memory.uploads import MemoryUploads
-from testing.in_memory.versions import MemoryHistories, MemoryHistorySettings, MemoryVersions
+from testing.in_memory.versions import MemoryHistories, MemoryVersions
 from testing.in_memory.words_backlog import MemoryWordsBacklog
 
 
@@ -82,12 +82,11 @@ class MemoryUnitOfWork:
         self.gauges = MemoryGauges(rows, clock)
         self.health = MemoryHealth(rows, clock)
         self.cleanup_runs = MemoryCleanupRuns(rows)
-        self.schedule = MemorySchedule(rows, clock)
+        self.schedule = MemorySchedule(clock)
         self.uploads = MemoryUploads(rows, clock)
         self.judged_sets = MemoryJudgedSets(rows, clock)
         self.versions = MemoryVersions(rows, clock)
         self.histories = MemoryHistories(rows, clock)
-        self.history_settings = MemoryHistorySettings(rows, clock)
         self.plans = MemoryPlans(rows, clock)
         self.ledger = MemoryLedger(rows, clock)
         self._to_deliver: set[int] = set()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from context_search.core.ids import namespace_prefix
 from context_search.integrations.ports import Clock
 from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor, SweepExtent
+from testing.in_memory.nodes import queue
 from testing.in_memory.rows import DEPLOYMENT, GenerationRow, Rows
 
 ORDERED = datetime.min.replace(tzinfo=UTC)
@@ -68,12 +69,9 @@ class MemorySweeps:
             if row.namespace == namespace and row.present and row.doc_id in wanted:
                 self.rows.change(self.rows.chunks, row.id, present=False)
                 sets.add(row.set_id)
-        queued = []
-        for node_id in sorted({self.rows.sets[set_id].node_id for set_id in sets}):
-            if self.rows.nodes[node_id].state == "indexed":
-                now = self.clock.now()
-                self.rows.change(self.rows.nodes, node_id, state="queued", attempt=0, next_at=now)
-                queued.append(node_id)
+        lacking = sorted({self.rows.sets[set_id].node_id for set_id in sets})
+        queued = [node_id for node_id in lacking if self.rows.nodes[node_id].state == "indexed"]
+        queue(self.rows, self.clock, queued)
         return queued
 
     def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:

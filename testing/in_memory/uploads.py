@@ -9,7 +9,9 @@ from datetime import timedelta
 from context_search.catalog.rules.uploads import NewUpload, Upload
 from context_search.core.errors import UploadMissingError
 from context_search.integrations.ports import Clock, SignedPut
+from context_search.maintenance.ports.schedule import CleanupLimits
 from testing.in_memory.rows import Rows, UploadRow
+from testing.in_memory.schedule import Times
 
 PIECE = 65_536
 
@@ -20,6 +22,12 @@ class MemoryUploads:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, _: CleanupLimits) -> Times:
+        """At once while one is imported."""
+        for row in self.rows.uploads.values():
+            if row.upload.state == "importing":
+                yield self.clock.now()
 
     def add(self, new: NewUpload) -> Upload:
         now = self.clock.now()

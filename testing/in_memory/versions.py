@@ -15,14 +15,16 @@ from context_search.catalog.rules.versions import (
     HistoryLimits,
     Origin,
     Overwritten,
-    StoredHistoryLimits,
     Version,
 )
 from context_search.core.errors import NotFoundError
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.schedule import CleanupLimits
 from testing.in_memory.plans import is_needed
+from testing.in_memory.project_settings import MemoryProjectSettings
 from testing.in_memory.rows import Rows, TableRow, VersionRow
+from testing.in_memory.schedule import Times
 
 NEVER = datetime.max.replace(tzinfo=UTC)
 """Where nothing of a history has to leave."""
@@ -38,7 +40,7 @@ def add_version(rows: Rows, clock: Clock, table: TableRow, origin: Origin) -> No
 
 
 def _settings(rows: Rows, project_id: int) -> HistoryLimits:
-    return rows.history_settings.get(project_id, StoredHistoryLimits()).settings
+    return MemoryProjectSettings(rows).read(HistoryLimits, project_id).settings
 
 
 def _used_bytes(rows: Rows, project_id: int) -> int:
@@ -149,6 +151,11 @@ class MemoryHistories:
     rows: Rows
     clock: Clock
 
+    def due_at(self, _: CleanupLimits) -> Times:
+        """At once where a time has come."""
+        now = self.clock.now()
+        return (now for due_at in self.rows.histories.values() if due_at <= now)
+
     def over_limit(self, *, limit: int) -> list[int]:
         projects = {project for _, project in self.rows.histories}
         over = [
@@ -189,6 +196,11 @@ class MemoryHistories:
             if at <= now or tables[key[0]].remove_at is not None
         ]
         return [TableHistory(*key) for _, key in sorted(found)][:limit]
+
+    def look_at_all(self, project_id: int) -> None:
+        for of in list(self.rows.histories):
+            if of[1] == project_id:
+                self.rows.histories[of] = self.clock.now()
 
     def prune(self, history: TableHistory, *, limit: int) -> Pruned:
         of = (history.table_id, history.project_id)
@@ -239,28 +251,3 @@ class MemoryHistories:
 def _since(row: VersionRow) -> datetime:
     """A revision from before versions were recorded, which had a label, has no time."""
     return row.overwritten_at or row.created_at or datetime.min.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryHistorySettings:
-    """The port ``HistorySettings``."""
-
-    rows: Rows
-    clock: Clock
-
-    def read(self, project_id: int) -> StoredHistoryLimits:
-        """Returns what was written, or the defaults."""
-        return self.rows.history_settings.get(project_id, StoredHistoryLimits())
-
-    def lock(self, project_id: int) -> StoredHistoryLimits:
-        """Only reads: a transaction is alone anyway."""
-        return self.read(project_id)
-
-    def write(self, project_id: int, settings: HistoryLimits) -> StoredHistoryLimits:
-        """Keeps the settings as the next version."""
-        stored = StoredHistoryLimits(self.read(project_id).version + 1, settings)
-        self.rows.history_settings[project_id] = stored
-        for of in list(self.rows.histories):
-            if of[1] == project_id:
-                self.rows.histories[of] = self.clock.now()
-        return stored

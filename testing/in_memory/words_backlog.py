@@ -15,7 +15,9 @@ from context_search.indexing.ports.words_backlog import (
     UnkeyedChunk,
 )
 from context_search.integrations.ports import Clock
+from context_search.maintenance.ports.schedule import CleanupLimits
 from testing.in_memory.rows import ChunkRow, GenerationRow, Rows
+from testing.in_memory.schedule import Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,13 @@ class MemoryWordsBacklog:
 
     rows: Rows
     clock: Clock
+
+    def due_at(self, _: CleanupLimits) -> Times:
+        """At once while words of an active generation are missing."""
+        for set_id in self.rows.words_backlog:
+            node = self.rows.nodes[self.rows.sets[set_id].node_id]
+            if self.rows.generations[node.generation_id].state == "active":
+                yield self.clock.now()
 
     def note(self, set_ids: Sequence[int]) -> None:
         for set_id in set(set_ids) & set(self.rows.sets):

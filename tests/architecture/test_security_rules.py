@@ -22,8 +22,9 @@ _PRIVATE = re.compile(
     r"(^|_)(text|texts|query|question|key|secret|password|token|document|pointer|body|content)$"
 )
 _SECRET = re.compile(r"(^|[_.])(secret|secrets|password|api_key|key_hash|presented|signature)$")
-# Parameters of functions that only their own module calls, each time with a literal.
-_PIECES = {"assignments", "condition", "order", "which"}
+# Parameters of functions that only their own module calls, each time with a literal. ``due``: the
+# literals of repositories.
+_PIECES = {"assignments", "condition", "due", "order", "which"}
 _CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*")
 
 

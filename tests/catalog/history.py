@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 
 from context_search.catalog.compare_versions import CompareVersions
-from context_search.catalog.history_settings import ManageHistorySettings
+from context_search.catalog.project_settings import ManageSettings, prune_histories
 from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.uploads import Upload
-from context_search.catalog.rules.versions import Version
+from context_search.catalog.rules.versions import HistoryLimits, Version
 from context_search.catalog.tables import ManageTables
 from context_search.catalog.uploads import ManageUploads
 from context_search.catalog.versions import ManageVersions
 from context_search.core.callers import ProjectKey
 from context_search.core.model import Table
-from context_search.maintenance.cleanup import CleanupLimits
+from context_search.maintenance.ports.schedule import CleanupLimits
 from tests.system import System
 
 
@@ -28,7 +28,7 @@ class Editing(System):
         self.tables = ManageTables(self.store, recorder=recorder)
         self.versions = ManageVersions(self.store, recorder)
         self.compare = CompareVersions(self.store).compare
-        self.limits = ManageHistorySettings(self.store)
+        self.limits = ManageSettings(self.store, HistoryLimits, prune_histories)
         self.uploads = ManageUploads(self.store, self.objects)
 
     def new_project(self) -> int:

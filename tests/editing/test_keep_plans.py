@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from context_search.maintenance.cleanup import CleanupLimits
 from context_search.maintenance.cleanup_report import CleanupReport
+from context_search.maintenance.ports.schedule import CleanupLimits
 from context_search_editing.keep_plans import (
     PLANS_EMPTIED_PER_STEP,
     PLANS_PER_STEP,

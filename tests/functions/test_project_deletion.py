@@ -31,7 +31,7 @@ HAS_ROWS = {
         "outbox",
         "permit",
     ),
-    *("project_removal", "ranking", "retrieval_settings", "search_index", "upload"),
+    *("project_removal", "ranking", "project_settings", "search_index", "upload"),
     *("table_history", "table_version", "version_piece", "node_tally"),
     *("counted_part", "part_tally"),
     *("context_table", "project", "tool", "words_backlog"),

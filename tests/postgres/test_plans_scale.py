@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from context_search.catalog.ports.histories import TableHistory
-from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CarryOutPlan
+from context_search.maintenance.ports.schedule import CleanupLimits
 from context_search.postgres.pool import Database, Transaction
 from context_search.postgres.store import PostgresStore, PostgresUnitOfWork
 from context_search_editing.rules.plans import (
@@ -89,9 +89,7 @@ ASKED: dict[str, Callable[[PostgresUnitOfWork], object]] = {
     "forget_strings": lambda work: work.plans.forget_strings(limit=1_000),
     "forgettable": lambda work: work.plans.forgettable(limit=10),
     "silent": lambda work: work.plans.silent(silent_s=0, limit=10),
-    "schedule": lambda work: work.schedule.due_in_s(
-        silent_s=1, grace_s=1, keep_previous_s=1, limits=ProjectLimits()
-    ),
+    "schedule": lambda work: work.schedule.due_in_s([work.plans], CleanupLimits()),
     "removals": lambda work: work.removals.due(limit=200),
     "expire versions": lambda work: work.histories.expire_oldest(7),
     "prune": lambda work: work.histories.prune(TableHistory(6, 7), limit=100),

@@ -8,7 +8,7 @@ import pytest
 
 from context_search.access.ports.idempotency_keys import RequestKey
 from context_search.catalog.rules.uploads import NewUpload
-from context_search.catalog.rules.versions import Content
+from context_search.catalog.rules.versions import Content, HistoryLimits
 from context_search.core.callers import ALL_PERMISSIONS, KeyOwner, NewApiKey, Token
 from context_search.core.model import Reach
 from context_search.postgres.connection import Connection
@@ -36,7 +36,6 @@ SECURED = [
     "comparison",
     "counted_part",
     "coverage",
-    "history_settings",
     "idempotency_key",
     "index_generation",
     "judged_set",
@@ -49,7 +48,7 @@ SECURED = [
     "replace_plan",
     "replace_string",
     "replace_table",
-    "retrieval_settings",
+    "project_settings",
     "search_index",
     "sign_in_code",
     "table_history",
@@ -117,7 +116,10 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
             name=f"of {bench.project.id}",
             project=bench.project.id,
         )
-        tx.run("INSERT INTO retrieval_settings (project_id) VALUES (:p)", p=bench.project.id)
+        tx.run(
+            "INSERT INTO project_settings (project_id, kind) VALUES (:p, 'retrieval')",
+            p=bench.project.id,
+        )
         tx.run(
             "INSERT INTO judged_set (project_id, name, version, questions, bytes, lines)"
             " VALUES (:p, 'x', 1, 0, 0, '')",
@@ -133,7 +135,7 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
         table = work.tables.find(tool.scope.table_id, project_id=bench.project.id)
         assert table is not None
         work.versions.record(table, 1, Content(7, b"", (key,)), [(key, b"content")])
-        work.history_settings.lock(bench.project.id)
+        work.project_settings.lock(HistoryLimits, bench.project.id)
         plan = work.plans.add(
             NewPlan(bench.project.id, None, ReplaceScope(), key, "", lifetime_s=60, actor=None)
         )

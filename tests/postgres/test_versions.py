@@ -227,7 +227,9 @@ def test_a_writer_waits_until_pieces_are_collected_and_then_misses_them(
         assert seen.result() == set(names)
 
 
-def test_settings_lock_histories_in_the_order_of_their_tables(bench: Workbench) -> None:
+def test_a_change_of_settings_locks_histories_in_the_order_of_their_tables(
+    bench: Workbench,
+) -> None:
     """As plans of several documents do."""
     first = bench.table(1)
     with bench.store.for_project(first.project_id) as work:
@@ -242,8 +244,7 @@ def test_settings_lock_histories_in_the_order_of_their_tables(bench: Workbench) 
 
     def write() -> None:
         with bench.store.for_project(first.project_id) as work:
-            work.history_settings.lock(first.project_id)
-            work.history_settings.write(first.project_id, HistoryLimits(keep_days=3))
+            work.histories.look_at_all(first.project_id)
 
     lock = "SELECT FROM table_history WHERE table_id = :id FOR UPDATE NOWAIT"
     with ThreadPoolExecutor(1) as other:
@@ -347,10 +348,10 @@ def test_deleting_a_project_by_sql_takes_its_past_along(bench: Workbench) -> Non
     table = bench.table(prose(100_000))
     ManageTables(bench.store).replace(bench.principal, table.id, "now")
     with bench.store.for_all("test") as work:
-        work.history_settings.lock(table.project_id)
-        work.history_settings.write(table.project_id, HistoryLimits(keep_days=1))
+        work.project_settings.lock(HistoryLimits, table.project_id)
+        work.project_settings.write(table.project_id, HistoryLimits(keep_days=1))
     bench.sql("DELETE FROM project WHERE id = :id", id=table.project_id)
-    for name in ("table_version", "version_piece", "table_history", "history_settings"):
+    for name in ("table_version", "version_piece", "table_history", "project_settings"):
         rows = bench.sql(f"SELECT FROM {name} WHERE project_id = :id", id=table.project_id)
         assert rows == []
 

@@ -12,6 +12,7 @@ from context_search.catalog.rules.uploads import NewUpload, Upload
 from context_search.catalog.rules.versions import (
     MAX_LABELS,
     MAX_READ_BYTES,
+    HistoryLimits,
     Origin,
     Version,
 )
@@ -233,7 +234,7 @@ def text_of(work: UnitOfWork, table: Table, version: Version, *, max_bytes: int)
 
 
 def _is_off(work: UnitOfWork, table: Table) -> bool:
-    return work.history_settings.read(table.project_id).settings.is_off
+    return work.project_settings.read(HistoryLimits, table.project_id).settings.is_off
 
 
 def _live(table: Table) -> Version:

@@ -25,9 +25,10 @@ from context_search.store import Store
 
 if TYPE_CHECKING:
     from context_search.catalog.compare_versions import CompareVersions
-    from context_search.catalog.history_settings import ManageHistorySettings
     from context_search.catalog.imports import ImportDocument
+    from context_search.catalog.project_settings import ManageSettings
     from context_search.catalog.routes.tools import ToolUseCases
+    from context_search.catalog.rules.versions import HistoryLimits
     from context_search.catalog.tables import ManageTables
     from context_search.catalog.uploads import ManageUploads
     from context_search.catalog.versions import ManageVersions
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
     from context_search.integrations.ports import Objects
     from context_search.integrations.sqs import SqsQueue
     from context_search.integrations.turbopuffer import TurbopufferVectors
-    from context_search.maintenance.cleanup import Cleanup, CleanupLimits
+    from context_search.maintenance.cleanup import Cleanup
     from context_search.maintenance.part_checks import PartCheck
+    from context_search.maintenance.ports.schedule import CleanupLimits
     from context_search.maintenance.readiness import Readiness
     from context_search.maintenance.routes.project_index import ProjectIndexUseCases
     from context_search.maintenance.routes.rebuilds import OperationUseCases
@@ -263,7 +265,7 @@ class Parts(LiveSettings):
 
     @property
     def _cleanup_limits(self) -> CleanupLimits:
-        from context_search.maintenance.cleanup import CleanupLimits  # noqa: PLC0415
+        from context_search.maintenance.ports.schedule import CleanupLimits  # noqa: PLC0415
 
         return CleanupLimits(
             self.settings.silent_after_s,
@@ -423,11 +425,15 @@ class Parts(LiveSettings):
         return CompareVersions(self.store)
 
     @property
-    def history_settings(self) -> ManageHistorySettings:
+    def history_settings(self) -> ManageSettings[HistoryLimits]:
         """How much of the past a project keeps."""
-        from context_search.catalog.history_settings import ManageHistorySettings  # noqa: PLC0415
+        from context_search.catalog.project_settings import (  # noqa: PLC0415
+            ManageSettings,
+            prune_histories,
+        )
+        from context_search.catalog.rules.versions import HistoryLimits  # noqa: PLC0415
 
-        return ManageHistorySettings(self.store)
+        return ManageSettings(self.store, HistoryLimits, prune_histories)
 
     @cached_property
     def tools(self) -> ToolUseCases:

@@ -20,14 +20,15 @@ from context_search.store import Store
 if TYPE_CHECKING:
     from context_search.agents.routes.mcp import AgentUseCases
     from context_search.agents.tools.toolboxes import FurtherTools
+    from context_search.catalog.project_settings import ManageSettings
     from context_search.core.model import HydratedChunk
     from context_search.ranking.search import Target
     from context_search.searching.redact_hits import RedactHits
-    from context_search.searching.retrieval_settings import ManageRetrievalSettings
     from context_search.searching.routes.observed import ObservedSearch
     from context_search.searching.routes.project_search import ProjectSearchUseCases
     from context_search.searching.routes.retrieve import RetrieveUseCases
     from context_search.searching.routes.search import SearchUseCases
+    from context_search.searching.rules.retrieval import RetrievalSettings
     from context_search.searching.search import Searcher
 
 QUESTIONS_AT_ONCE = 16
@@ -168,8 +169,9 @@ class SearchingParts:
         )
 
     @cached_property
-    def retrieval_settings(self) -> ManageRetrievalSettings:
+    def retrieval_settings(self) -> ManageSettings[RetrievalSettings]:
         """The settings of a project's retrieval."""
-        from context_search.searching.retrieval_settings import ManageRetrievalSettings  # noqa: PLC0415
+        from context_search.catalog.project_settings import ManageSettings  # noqa: PLC0415
+        from context_search.searching.rules.retrieval import RetrievalSettings  # noqa: PLC0415
 
-        return ManageRetrievalSettings(self.store)
+        return ManageSettings(self.store, RetrievalSettings)

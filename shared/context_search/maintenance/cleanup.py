@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from context_search.access.idempotency import KEPT_S
 from context_search.catalog.prune_versions import prune_versions
 from context_search.catalog.uploads import ManageUploads
 from context_search.core.errors import ContextSearchError, VectorStoreError
 from context_search.core.ids import window_ids
-from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
 from context_search.indexing.completion import Settler
 from context_search.indexing.evict import evict_coldest
@@ -29,6 +28,7 @@ from context_search.indexing.vector_rows import tokens_of
 from context_search.integrations.ports import Deadline, VectorStore
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.ports.removals import Removal
+from context_search.maintenance.ports.schedule import CleanupLimits
 from context_search.maintenance.sweep import Sweep
 from context_search.maintenance.sweep_round import PAGES_PER_RUN, SweepRounds
 from context_search.maintenance.unknown_namespaces import FindUnknownNamespaces
@@ -55,29 +55,16 @@ MOST_WAITS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class CleanupLimits:
-    """Limits of the scheduled run.
+class Step:
+    """A part of a run: ``do`` adds to the report what it did and says whether it has more to do.
 
-    Seconds after which silence is a failure (``silent_s``), a delete is final (``grace_s``) and a
-    previous generation goes (``keep_previous_s``). ``project``: what a project may hold.
-    ``deletes_unknown``: whether unknown namespaces are deleted, never on a shared account.
-    ``idle_s``: for how many seconds it may rest where nothing is due.
+    ``due`` names the repositories that say when it has work next. Cleanup idles over the work of a
+    step that names none: sweeps, and rows that only take room when they are old.
     """
 
-    silent_s: float = 180.0
-    grace_s: float = 1800.0
-    keep_previous_s: float = 86_400.0
-    project: ProjectLimits = field(default_factory=ProjectLimits)
-    deletes_unknown: bool = False
-    idle_s: float = 60.0
-
-    @property
-    def swept_after_s(self) -> float:
-        """Seconds after which a namespace is swept again: not more often than cleanup looks."""
-        return max(self.silent_s, self.idle_s)
-
-
-Step = Callable[[CleanupReport], bool]
+    name: str
+    do: Callable[[CleanupReport], bool]
+    due: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,44 +84,47 @@ class Cleanup:
     limits: CleanupLimits
     further: Sequence[Step] = ()
 
+    def steps(self) -> list[Step]:
+        """Returns the steps in their order, each with what says when it is due."""
+        return [
+            Step("relay", self._relay, due=("outbox",)),
+            Step("revive", self._revive, due=("nodes",)),
+            Step("compare", self._compare, due=("comparisons",)),
+            Step("rebuild", self._rebuild, due=("rebuilds",)),
+            Step("evict", self._evict, due=("evictions",)),
+            Step("readmit", self._readmit, due=("nodes",)),
+            Step("keep_tokens", self._keep_tokens, due=("words_backlog",)),
+            Step("keep_uploads", self._keep_uploads, due=("uploads",)),
+            Step("mark_tables", self._mark_tables, due=("removals",)),
+            Step("remove_nodes", self._remove_nodes, due=("removals", "deletions")),
+            Step("delete_documents", self._delete_documents, due=("deletions",)),
+            Step("delete_namespaces", self._delete_namespaces, due=("deletions",)),
+            Step("sweep", self._sweep, due=()),
+            Step("forget", self._forget, due=()),
+            *self.further,
+            Step("prune_versions", self._prune_versions, due=("histories",)),
+            Step("summarise", self._summarise, due=()),
+            Step("compact", self._compact, due=("quotas",)),
+            Step("measure", self._measure, due=()),
+            Step("find_unknown", self._find_unknown, due=()),
+            # The last: it may wait for locks of the database's owner.
+            Step("remove_rows", self._remove_rows, due=("removals",)),
+        ]
+
     def run(self, deadline: Deadline) -> CleanupReport:
         """Returns what was done; ``is_complete`` is false when time ran out first."""
         report = CleanupReport()
-        # What makes work for a step must be in the port Schedule: else cleanup rests over it.
-        steps: list[Step] = [
-            self._relay,
-            self._revive,
-            self._compare,
-            self._rebuild,
-            self._evict,
-            self._readmit,
-            self._keep_tokens,
-            self._keep_uploads,
-            self._mark_tables,
-            self._remove_nodes,
-            self._delete_documents,
-            self._delete_namespaces,
-            self._sweep,
-            self._forget,
-            *self.further,
-            self._prune_versions,
-            self._summarise,
-            self._compact,
-            self._measure,
-            self._find_unknown,
-            self._remove_rows,  # last: it may wait for locks of the database's owner
-        ]
-        for step in steps:
+        for step in self.steps():
             try:
                 report.is_complete &= self._is_done(step, report, deadline)
             except ContextSearchError as error:
-                report.errors.append(f"{step.__name__.strip('_')}: {error.code}")
+                report.errors.append(f"{step.name}: {error.code}")
         return report
 
     def _is_done(self, step: Step, report: CleanupReport, deadline: Deadline) -> bool:
         """Repeats a step while it has more to do, but not for so long that others starve."""
         for _ in range(REPEATS_PER_STEP):
-            if not step(report):
+            if not step.do(report):
                 return True
             if deadline.left_s() < STEP_RESERVE_S:
                 break

@@ -71,11 +71,7 @@ class ScheduledCleanup:
         return limits.idle_s if due_s is None else min(limits.idle_s, due_s)
 
     def _due_in_s(self) -> float | None:
-        limits = self.cleanup.limits
+        due = dict.fromkeys(name for step in self.cleanup.steps() for name in step.due)
         with self.cleanup.store.for_all("upkeep") as work:
-            return work.schedule.due_in_s(
-                silent_s=limits.silent_s,
-                grace_s=limits.grace_s,
-                keep_previous_s=limits.keep_previous_s,
-                limits=limits.project,
-            )
+            repositories = [getattr(work, name) for name in due]
+            return work.schedule.due_in_s(repositories, self.cleanup.limits)

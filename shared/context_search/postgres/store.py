@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from context_search.budgets.sql.ledger import PostgresLedger
     from context_search.budgets.sql.permits import PostgresPermits
     from context_search.catalog.sql.histories import PostgresHistories
-    from context_search.catalog.sql.history_settings import PostgresHistorySettings
     from context_search.catalog.sql.judged_sets import PostgresJudgedSets
     from context_search.catalog.sql.outlines import PostgresOutlines
+    from context_search.catalog.sql.project_settings import PostgresProjectSettings
     from context_search.catalog.sql.projects import PostgresProjects
     from context_search.catalog.sql.tables import PostgresTables
     from context_search.catalog.sql.tools import PostgresTools
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from context_search.searching.ports.live_chunks import Reading
     from context_search.searching.sql.keywords import PostgresKeywords
     from context_search.searching.sql.live_chunks import PostgresLiveChunks
-    from context_search.searching.sql.project_settings import PostgresProjectSettings
     from context_search.searching.sql.rankings import PostgresRankings
     from context_search_editing.sql.plans import PostgresPlans
 
@@ -61,9 +60,9 @@ REPOSITORIES = {
     "context_search.budgets": ("ledger", "permits"),
     "context_search.catalog": (
         "histories",
-        "history_settings",
         "judged_sets",
         "outlines",
+        "project_settings",
         "projects",
         "tables",
         "tools",
@@ -85,7 +84,7 @@ REPOSITORIES = {
         "sections",
         "words_backlog",
     ),
-    "context_search.searching": ("keywords", "live_chunks", "project_settings", "rankings"),
+    "context_search.searching": ("keywords", "live_chunks", "rankings"),
     "context_search.maintenance": (
         "cleanup_runs",
         "deletions",
@@ -116,7 +115,6 @@ class PostgresUnitOfWork:
     tools: PostgresTools
     uploads: PostgresUploads
     histories: PostgresHistories
-    history_settings: PostgresHistorySettings
     plans: PostgresPlans
     versions: PostgresVersions
     calibrations: PostgresCalibrations

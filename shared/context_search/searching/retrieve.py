@@ -229,7 +229,8 @@ class Retrieve:
                 if tool is None:
                     raise NotFoundError("there is no such tool")
                 project_id = tool.project_id
-            return project_id, work.project_settings.read(project_id).settings.narrowed(limits)
+            stored = work.project_settings.read(RetrievalSettings, project_id)
+            return project_id, stored.settings.narrowed(limits)
 
 
 def _read(

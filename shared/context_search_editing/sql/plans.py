@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from context_search.postgres.pool import Transaction, bulk, json_text
 from context_search_editing.ports.plans import OpenPlans
@@ -43,6 +43,16 @@ _IS_LAST = "NOT EXISTS (SELECT FROM replace_plan AS undo WHERE undo.undoes = rep
 class PostgresPlans:
     """The port ``Plans``."""
 
+    DUE: ClassVar = """
+        SELECT saved_at + make_interval(secs => :silent) FROM replace_plan
+        WHERE state IN ('previewing', 'executing')
+        UNION ALL SELECT min(expires_at) FROM replace_plan WHERE state IN ('previewing', 'ready')
+        UNION ALL SELECT min(texts_until) FROM replace_plan WHERE texts_until IS NOT NULL
+        UNION ALL (
+            SELECT kept_until FROM replace_plan AS plan
+            WHERE NOT EXISTS (SELECT FROM replace_plan WHERE undoes = plan.id)
+            ORDER BY kept_until LIMIT 1)
+    """
     tx: Transaction
 
     def open(self, project_id: int) -> OpenPlans:

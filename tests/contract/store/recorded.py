@@ -61,9 +61,9 @@ def prune(bench: Bench, limit: int = 1_000) -> Pruned:
 def keep(bench: Bench, project_id: int, **settings: int) -> None:
     """Changes how much is kept."""
     with bench.store.for_all("test") as work:
-        stored = work.history_settings.lock(project_id)
-        work.history_settings.write(project_id, HistoryLimits(**settings))
-        assert work.history_settings.read(project_id).version == stored.version + 1
+        stored = work.project_settings.lock(HistoryLimits, project_id)
+        work.project_settings.write(project_id, HistoryLimits(**settings))
+        assert work.project_settings.read(HistoryLimits, project_id).version == stored.version + 1
 
 
 def pieces_of(bench: Bench, table: Table) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from context_search.core.limits import ProjectLimits
 from context_search.core.model import Index, SearchTool
 from context_search.indexing.enumeration import Limits, compare
+from context_search.maintenance.ports.schedule import CleanupLimits
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 
@@ -79,12 +79,7 @@ def test_the_short_strings_of_a_new_scope_are_counted_later(bench: Bench) -> Non
     with bench.store.for_all("test") as work:
         assert not work.comparisons.follows(index.id)
         assert work.comparisons.behind(silent_s=60, limit=9) == [(index.id, table.id)]
-        assert (
-            work.schedule.due_in_s(
-                silent_s=60, grace_s=60, keep_previous_s=60, limits=ProjectLimits()
-            )
-            is not None
-        )
+        assert work.schedule.due_in_s([work.comparisons], CleanupLimits()) is not None
     assert bench.enumerate(index) == []
     assert not_searched(bench, index) == {"": 2, "/a": 1}
     with bench.store.for_all("test") as work:

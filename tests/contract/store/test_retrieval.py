@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from context_search.catalog.rules.settings import StoredSettings
 from context_search.core.documents import content_hash
-from context_search.searching.rules.retrieval import ChunkText, RetrievalSettings, StoredSettings
+from context_search.searching.rules.retrieval import ChunkText, RetrievalSettings
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 LONG = english(900)
 CONTENTS = {content_hash(text) for text in (LONG, TEXT, OTHER)}
+
+
+DEFAULTS = StoredSettings(0, RetrievalSettings())
 
 
 def around(bench: Bench, ids: list[int], reach: int) -> list[ChunkText]:
@@ -87,10 +91,16 @@ def test_unknown_chunks_have_nothing_around(bench: Bench) -> None:
 def test_a_project_without_settings_has_the_defaults(bench: Bench) -> None:
     project = bench.project()
     with bench.store.for_all("test") as work:
-        assert work.project_settings.read(project.id) == StoredSettings(0, RetrievalSettings())
-        assert work.project_settings.lock(project.id) == StoredSettings(0, RetrievalSettings())
+        assert work.project_settings.read(RetrievalSettings, project.id) == StoredSettings(
+            0, RetrievalSettings()
+        )
+        assert work.project_settings.lock(RetrievalSettings, project.id) == StoredSettings(
+            0, RetrievalSettings()
+        )
     with bench.store.for_all("test") as work:
-        assert work.project_settings.read(project.id) == StoredSettings(0, RetrievalSettings())
+        assert work.project_settings.read(RetrievalSettings, project.id) == StoredSettings(
+            0, RetrievalSettings()
+        )
 
 
 def test_settings_are_read_as_they_were_written_and_each_write_is_a_version(bench: Bench) -> None:
@@ -99,9 +109,9 @@ def test_settings_are_read_as_they_were_written_and_each_write_is_a_version(benc
     second = RetrievalSettings(kinds=())
     for version, settings in enumerate([first, second], start=1):
         with bench.store.for_all("test") as work:
-            work.project_settings.lock(project.id)
+            work.project_settings.lock(RetrievalSettings, project.id)
             written = work.project_settings.write(project.id, settings)
         assert written == StoredSettings(version, settings)
         with bench.store.for_all("test") as work:
-            assert work.project_settings.read(project.id) == written
-            assert work.project_settings.read(other.id).version == 0
+            assert work.project_settings.read(RetrievalSettings, project.id) == written
+            assert work.project_settings.read(RetrievalSettings, other.id).version == 0

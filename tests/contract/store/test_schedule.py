@@ -13,6 +13,7 @@ from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
 from context_search.indexing.ports.words_backlog import ChunkTokens
 from context_search.maintenance.ports.removals import Removal
+from context_search.maintenance.ports.schedule import CleanupLimits
 from context_search_editing.rules.plans import (
     PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,
@@ -22,20 +23,19 @@ from context_search_editing.rules.plans import (
 )
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
+from tests.system import System
 
 SILENT_S, GRACE_S, KEEP_S = 100.0, 1_000.0, 10_000.0
 FULL = ProjectLimits(max_chunks=1)
+STEPS = System().scheduled(CleanupLimits()).steps()
+SCHEDULED = {name for step in STEPS for name in step.due}
 
 
-def due(bench: Bench, limits: ProjectLimits | None = None) -> float | None:
+def due(bench: Bench, project: ProjectLimits | None = None) -> float | None:
     """In how many seconds something is due, rounded to ten; less than none is 0."""
+    limits = CleanupLimits(SILENT_S, GRACE_S, KEEP_S, project or ProjectLimits())
     with bench.store.for_all("test") as work:
-        found = work.schedule.due_in_s(
-            silent_s=SILENT_S,
-            grace_s=GRACE_S,
-            keep_previous_s=KEEP_S,
-            limits=limits or ProjectLimits(),
-        )
+        found = work.schedule.due_in_s([getattr(work, name) for name in SCHEDULED], limits)
     return found if found is None else max(0.0, round(found, -1))
 
 
@@ -213,6 +213,9 @@ def test_a_history_is_due_when_something_of_it_may_have_to_leave(bench: Bench) -
         for history in work.histories.due(limit=9):
             assert work.histories.prune(history, limit=9).is_done
     assert due(bench) is None
+    with bench.store.for_all("test") as work:
+        work.histories.look_at_all(table.project_id)
+    assert due(bench) == 0
 
 
 def test_a_deleted_project_is_due_until_it_is_gone(bench: Bench) -> None:

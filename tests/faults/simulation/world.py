@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.budgets.spending import Spending
-from context_search.catalog.history_settings import ManageHistorySettings
+from context_search.catalog.project_settings import ManageSettings, prune_histories
 from context_search.catalog.rules.versions import HistoryLimits
 from context_search.catalog.tables import ManageTables
 from context_search.catalog.uploads import ManageUploads
@@ -36,8 +36,8 @@ from context_search.indexing.project_index import ProjectIndexes
 from context_search.indexing.rebuilds import Rebuilds
 from context_search.indexing.worker import Begun, OrderBook, Worker
 from context_search.integrations.ports import Deadline, Message
-from context_search.maintenance.cleanup import CleanupLimits
 from context_search.maintenance.operations import Redrive
+from context_search.maintenance.ports.schedule import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep_round import SweepRounds
 from context_search.ranking.search import Answer, QuestionLimits
@@ -289,7 +289,7 @@ class World:
         self.replace_document = tables.replace
         self.delete_table, self.delete_project = tables.delete, tables.delete_project
         self.versions = ManageVersions(store)
-        self.history_settings = ManageHistorySettings(store)
+        self.history_settings = ManageSettings(store, HistoryLimits, prune_histories)
         self.redrive = Redrive(store, self.queue).run
 
     def document(self) -> dict[str, object]:

@@ -39,6 +39,10 @@ class Histories(Protocol):
         """Returns histories of which something may have to leave; of deleted tables everything."""
         ...
 
+    def look_at_all(self, project_id: int) -> None:
+        """Makes every history of a project due."""
+        ...
+
     def prune(self, history: TableHistory, *, limit: int) -> Pruned:
         """Deletes versions that are too old or too many, at most ``limit``, then unused pieces.
 

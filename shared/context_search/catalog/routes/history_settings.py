@@ -9,8 +9,9 @@ from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from context_search.catalog.history_settings import ManageHistorySettings
-from context_search.catalog.rules.versions import HistoryLimits, StoredHistoryLimits
+from context_search.catalog.project_settings import ManageSettings
+from context_search.catalog.rules.settings import StoredSettings
+from context_search.catalog.rules.versions import HistoryLimits
 from context_search.web.callers import Owner, part
 from context_search.web.fields import Answer, Body, Count, KnownId, example
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
@@ -51,7 +52,7 @@ class HistorySettingsAnswer(Answer):
     max_bytes: Count
 
 
-Use = Annotated[ManageHistorySettings, part("history_settings")]
+Use = Annotated[ManageSettings[HistoryLimits], part("history_settings")]
 
 
 @router.get("", response_model=HistorySettingsAnswer, responses=NOT_MODIFIED)
@@ -69,6 +70,6 @@ async def change_history_settings(
     return _answer(caller.project_id, use.change(caller, body.applied_to, if_versions=versions))
 
 
-def _answer(project_id: int, stored: StoredHistoryLimits) -> JSONResponse:
+def _answer(project_id: int, stored: StoredSettings[HistoryLimits]) -> JSONResponse:
     answer = HistorySettingsAnswer.about(stored, stored.settings, project_id=project_id)
     return answer.response(headers=etag(stored.version))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from context_search.catalog.rules.settings import Settings
 
 Cause = Literal["create", "put", "patch", "import", "replace", "undo", "restore", "sql"]
 Gap = Literal["overwritten_by_sql", "too_large", "full", "erased"]
@@ -41,7 +41,7 @@ BY_SQL = Origin()
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryLimits:
+class HistoryLimits(Settings):
     """How much of the past a project keeps.
 
     A version leaves ``keep_days`` days after it was overwritten, when ``keep_count`` newer ones of
@@ -49,6 +49,7 @@ class HistoryLimits:
     ``keep_count`` 0: nothing is recorded, and what was is deleted.
     """
 
+    KIND = "history"
     keep_days: int = 30
     keep_count: int = 100
     max_bytes: int = 2_000_000_000
@@ -61,27 +62,6 @@ class HistoryLimits:
     def is_full(self, used_bytes: int) -> bool:
         """Says whether pieces of ``used_bytes`` leave no room for another version."""
         return used_bytes > self.max_bytes * FULL
-
-    def to_json(self) -> str:
-        """Returns the canonical JSON text."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
-
-    @classmethod
-    def from_mapping(cls, values: Mapping[str, int]) -> HistoryLimits:
-        """Returns the settings of a stored JSON object; what is missing keeps its default.
-
-        What only a later release knows is left out.
-        """
-        known = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in values.items() if name in known})
-
-
-@dataclass(frozen=True, slots=True)
-class StoredHistoryLimits:
-    """Settings with the number of changes so far; 0 are the defaults."""
-
-    version: int = 0
-    settings: HistoryLimits = HistoryLimits()
 
 
 @dataclass(frozen=True, slots=True)

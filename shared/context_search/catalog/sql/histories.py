@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.catalog.ports.histories import TableHistory
 from context_search.catalog.ports.versions import Pruned
@@ -25,6 +26,10 @@ _IS_NEEDED = """
               AND undo.state IN ('done', 'partial')))
 """
 _MAY_LEAVE = f"sha256 IS NOT NULL AND label IS NULL AND NOT {_IS_NEEDED}"
+_WITH_SETTINGS = """
+    LEFT JOIN project_settings
+        ON project_settings.project_id = table_history.project_id AND kind = 'history'
+"""
 _MAX_BYTES = "COALESCE(CAST(settings ->> 'max_bytes' AS bigint), :usual)"
 
 
@@ -32,13 +37,16 @@ _MAX_BYTES = "COALESCE(CAST(settings ->> 'max_bytes' AS bigint), :usual)"
 class PostgresHistories:
     """The port ``Histories``."""
 
+    DUE: ClassVar = """
+        SELECT now() WHERE EXISTS (SELECT FROM table_history WHERE due_at <= now())
+    """
     tx: Transaction
 
     def over_limit(self, *, limit: int) -> list[int]:
         rows = self.tx.run(
             f"""
             SELECT table_history.project_id FROM table_history
-            LEFT JOIN history_settings USING (project_id)
+            {_WITH_SETTINGS}
             GROUP BY table_history.project_id, settings
             HAVING sum(bytes) > {_MAX_BYTES} AND EXISTS (
                 SELECT FROM table_version
@@ -57,8 +65,8 @@ class PostgresHistories:
             f"""
             WITH too_many AS (
                 SELECT sum(bytes) - {_MAX_BYTES} AS bytes FROM table_history
-                LEFT JOIN history_settings USING (project_id)
-                WHERE project_id = :project GROUP BY settings),
+                {_WITH_SETTINGS}
+                WHERE table_history.project_id = :project GROUP BY settings),
             oldest AS (
                 SELECT id, bytes, sum(bytes) OVER (ORDER BY overwritten_at, id) AS total FROM (
                     SELECT id, bytes, overwritten_at FROM table_version
@@ -98,10 +106,23 @@ class PostgresHistories:
         )
         return [TableHistory(*row) for row in rows]
 
+    def look_at_all(self, project_id: int) -> None:
+        # In the order in which plans write documents: they would wait for each other else.
+        self.tx.run(
+            """
+            UPDATE table_history SET due_at = now() FROM (
+                SELECT table_id FROM table_history WHERE project_id = :project
+                ORDER BY table_id FOR UPDATE) AS locked
+            WHERE project_id = :project AND table_history.table_id = locked.table_id
+            """,
+            project=project_id,
+        )
+
     def prune(self, history: TableHistory, *, limit: int) -> Pruned:
         rows = self.tx.run(
             """
-            SELECT (SELECT settings FROM history_settings WHERE project_id = :project),
+            SELECT (SELECT settings FROM project_settings
+                    WHERE project_id = :project AND kind = 'history'),
                    context_table.revision, context_table.context_search_remove_at IS NOT NULL
             FROM table_history JOIN context_table ON context_table.id = table_history.table_id
             WHERE table_history.table_id = :table AND table_history.project_id = :project

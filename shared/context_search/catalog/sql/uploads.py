@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from context_search.catalog.rules.uploads import NewUpload, Upload
 from context_search.postgres.pool import Transaction, json_text
@@ -18,6 +18,9 @@ _UPLOAD = """id, project_id, table_id, format, state, created_at, size, sha256, 
 class PostgresUploads:
     """The port ``Uploads``."""
 
+    DUE: ClassVar = """
+        SELECT now() WHERE EXISTS (SELECT FROM upload WHERE state = 'importing')
+    """
     tx: Transaction
 
     def add(self, new: NewUpload) -> Upload:

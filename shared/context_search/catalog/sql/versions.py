@@ -66,8 +66,9 @@ class PostgresVersions:
                     WHEN octet_length(written.text) <= :most THEN written.text END
             FROM locked,
                 LATERAL (
-                    SELECT COALESCE((SELECT history_settings.settings FROM history_settings
-                                     WHERE project_id = :project), '{{}}') AS settings
+                    SELECT COALESCE((SELECT project_settings.settings FROM project_settings
+                                     WHERE project_id = :project AND kind = 'history'),
+                                    '{{}}') AS settings
                     OFFSET 0) AS kept,
                 LATERAL (
                     SELECT CASE WHEN pg_column_size(data) <= :most

@@ -17,6 +17,7 @@ from context_search.core.model import (
     StoredChunk,
     kept_chunks,
 )
+from context_search.indexing.sql.nodes import note_indexed
 from context_search.postgres.pool import Transaction, bulk
 
 Planned = Sequence[tuple[Claim, Sequence[PlannedChunk]]]
@@ -226,18 +227,7 @@ class PostgresChunks:
             """,
             sets=swapped["sets"],
         )
-        rows = self.tx.run(
-            f"""
-            UPDATE node SET state = 'indexed', active_set_id = swapped.set, content = NULL,
-                attempt = 0, lease_until = NULL, last_error = NULL, indexed_at = clock_timestamp()
-            FROM {_SWAPPED} WHERE node.id = swapped.node
-            RETURNING EXISTS (
-                SELECT FROM counted_part WHERE counted_part.generation_id = node.generation_id)
-            """,
-            **swapped,
-        )
-        if [True] in rows:
-            self.tx.run("SELECT note_indexed(CAST(:nodes AS bigint[]))", nodes=swapped["nodes"])
+        note_indexed(self.tx, {node: new for node, new, _ in ready})
         return set(swapped["nodes"])
 
     def _ready(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.core.model import Index
 from context_search.postgres.pool import Transaction
@@ -76,11 +77,11 @@ PROJECT_BEHIND = f"""
 """
 """The same of the index of a project, whatever number of tables it has.
 
-What is to be compared has an order, or a gap that somebody made by hand; ``LAGGING`` has the rest.
+What is to be compared has an order, or a gap that somebody made by hand; ``_LAGGING`` has the rest.
 """
 _DUE = f"{_PAIRS} AND ({_IS_BEHIND} OR {_UNCOUNTED})"
-LAGGING = f"{_DUE} AND (evicted_at IS NULL OR {_IS_LEFT})"
-"""Those that are to be compared: what is evicted waits for a search."""
+# Those that are to be compared: what is evicted waits for a search.
+_LAGGING = f"{_DUE} AND (evicted_at IS NULL OR {_IS_LEFT})"
 # The caller has it compared; cleanup need not.
 _NOTE_ORDER = """
     UPDATE comparison SET ordered_at = clock_timestamp()
@@ -93,6 +94,7 @@ _NOTE_ORDER = """
 class PostgresComparisons:
     """The port ``Comparisons``."""
 
+    DUE: ClassVar = f"SELECT now() WHERE EXISTS (SELECT {_LAGGING})"
     tx: Transaction
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
@@ -234,7 +236,7 @@ class PostgresComparisons:
         rows = self.tx.run(
             f"""
             WITH due AS (
-                SELECT generation.id, index_table.index_id, index_table.table_id {LAGGING}
+                SELECT generation.id, index_table.index_id, index_table.table_id {_LAGGING}
                   AND GREATEST(index_table.updated_at, generation.created_at, ordered_at)
                       < statement_timestamp() - make_interval(secs => :silent)
                   AND NOT EXISTS (  -- an order that is in the book is not lost

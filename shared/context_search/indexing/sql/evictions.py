@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from context_search.core.ids import generation_namespace
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Index
 from context_search.core.progress import EvictionCause
-from context_search.indexing.sql.indexes import INDEX, deployment, index_of_row
+from context_search.indexing.sql import generations
+from context_search.indexing.sql.indexes import INDEX, index_of_row
 from context_search.postgres.pool import Transaction
 
 _USED_AT = "COALESCE(search_index.last_searched_at, search_index.created_at)"
@@ -19,6 +20,11 @@ _IDLE_SINCE = "clock_timestamp() - make_interval(secs => :idle)"
 class PostgresEvictions:
     """The port ``Evictions``."""
 
+    DUE: ClassVar = """
+        SELECT now() WHERE EXISTS (
+            SELECT FROM generation_usage GROUP BY project_id
+            HAVING sum(chunks) > :chunks OR sum(vector_bytes) > :bytes)
+    """
     tx: Transaction
 
     def next_to_go(self, limits: ProjectLimits) -> Index | None:
@@ -41,7 +47,7 @@ class PostgresEvictions:
 
     def give_up(self, going: Index, limits: ProjectLimits) -> bool:
         if going.generation.state == "previous":
-            self._retire("id = :id", going.generation.id)
+            generations.retire(self.tx, "id = :id", id=going.generation.id)
             return True
         return self._evict(going, "limit", f"{_USED_AT} < {_IDLE_SINCE}", idle=limits.idle_s)
 
@@ -60,44 +66,11 @@ class PostgresEvictions:
         )
         if not evicted:
             return False
-        self._retire("index_id = :id", index.id)
-        self._begin_anew(index)
+        generations.retire(self.tx, "index_id = :index", index=index.id)
+        generations.add_active(
+            self.tx, index.id, index.config, project_id=index.project_id, table_id=index.table_id
+        )
         return True
-
-    def _retire(self, condition: str, row_id: int) -> None:
-        self.tx.run(
-            f"""
-            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
-            WHERE {condition} AND state <> 'retired'
-            """,
-            id=row_id,
-        )
-
-    def _begin_anew(self, index: Index) -> None:
-        [[number]] = self.tx.run(
-            "SELECT max(number) + 1 FROM index_generation WHERE index_id = :index", index=index.id
-        )
-        namespace = generation_namespace(
-            deployment(self.tx),
-            project_id=index.project_id,
-            table_id=index.table_id,
-            index_id=index.id,
-            number=number,
-        )
-        self.tx.run(
-            """
-            WITH added AS (
-                INSERT INTO index_generation (index_id, number, namespace, state, config)
-                VALUES (:index, :number, :namespace, 'active', CAST(:config AS jsonb))
-                RETURNING id)
-            UPDATE search_index SET active_generation_id = added.id FROM added
-            WHERE search_index.id = :index
-            """,
-            index=index.id,
-            number=number,
-            namespace=namespace,
-            config=index.config.to_json(),
-        )
 
     def revive(self, index_id: int) -> bool:
         rows = self.tx.run(

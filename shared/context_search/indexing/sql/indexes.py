@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_search.core.config import IndexConfig
-from context_search.core.ids import generation_namespace, table_namespace
+from context_search.core.ids import table_namespace
 from context_search.core.model import Generation, Index, IndexCalibration
+from context_search.indexing.sql import generations
 from context_search.postgres.pool import Transaction
 from context_search.postgres.session import Statement
 from context_search.postgres.table_lock import lock_table
@@ -49,12 +50,6 @@ def project_statement(project_id: int) -> Statement:
     return _OF_PROJECT, {"project": project_id}
 
 
-def deployment(tx: Transaction) -> str:
-    """Returns the id of this database's deployment."""
-    [[found]] = tx.run("SELECT id FROM deployment")
-    return str(found)
-
-
 @dataclass(frozen=True, slots=True)
 class PostgresIndexes:
     """The port ``Indexes``."""
@@ -66,7 +61,8 @@ class PostgresIndexes:
         found = self._of_config(table_id, config)
         if found is not None:
             return found
-        name = table_namespace(deployment(self.tx), project_id=project_id, table_id=table_id)
+        deployment = generations.deployment(self.tx)
+        name = table_namespace(deployment, project_id=project_id, table_id=table_id)
         is_taken = self.tx.run("SELECT FROM index_generation WHERE namespace = :name", name=name)
         return self._add(project_id, table_id, config, None if is_taken else name)
 
@@ -113,29 +109,14 @@ class PostgresIndexes:
             config=config.to_json(),
             hash=config.config_hash,
         )
-        if namespace is None:
-            namespace = generation_namespace(
-                deployment(self.tx),
-                project_id=project_id,
-                table_id=table_id,
-                index_id=index_id,
-                number=1,
-            )
-        [[generation_id]] = self.tx.run(
-            """
-            INSERT INTO index_generation (index_id, number, namespace, state, config)
-            VALUES (:index, 1, :namespace, 'active', CAST(:config AS jsonb)) RETURNING id
-            """,
-            index=index_id,
+        generation = generations.add_active(
+            self.tx,
+            index_id,
+            config,
+            project_id=project_id,
+            table_id=table_id,
             namespace=namespace,
-            config=config.to_json(),
         )
-        self.tx.run(
-            "UPDATE search_index SET active_generation_id = :generation WHERE id = :index",
-            generation=generation_id,
-            index=index_id,
-        )
-        generation = Generation(generation_id, namespace)
         return Index(index_id, project_id, table_id, config, generation)
 
     def find(self, index_id: int) -> Index | None:
@@ -190,13 +171,7 @@ class PostgresIndexes:
         return [index_id for [index_id] in rows]
 
     def retire(self, index_id: int) -> None:
-        self.tx.run(
-            """
-            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
-            WHERE index_id = :index AND state <> 'retired'
-            """,
-            index=index_id,
-        )
+        generations.retire(self.tx, "index_id = :index", index=index_id)
         self.tx.run("DELETE FROM search_index WHERE id = :index", index=index_id)
 
 

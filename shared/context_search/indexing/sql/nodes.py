@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from context_search.core.config import IndexConfig
 from context_search.core.documents import text_of_chunks
@@ -43,7 +44,7 @@ _OF_NODE = """
 """
 
 
-def _values(among: NodeSelection) -> dict[str, object]:
+def _values(among: NodeSelection) -> dict[str, Any]:
     return {
         "generations": list(among.generation_ids),
         "scope": among.scope,
@@ -60,6 +61,13 @@ class PostgresNodes:
     and whoever has one locked takes it from its worker, or is its worker.
     """
 
+    DUE: ClassVar = """
+        SELECT now() WHERE EXISTS (
+            SELECT FROM node JOIN index_generation ON index_generation.id = generation_id
+            WHERE index_generation.state IN ('active', 'building')
+              AND (node.state IN ('queued', 'claimed', 'quarantined')
+                   OR node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL'))
+    """
     tx: Transaction
 
     def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
@@ -364,18 +372,15 @@ class PostgresNodes:
 
     def requeue_quarantined(self, *, limit: int, among: NodeSelection | None = None) -> list[int]:
         condition = "true" if among is None else _SELECTED
-        rows = self.tx.run(
+        return queue(
+            self.tx,
             f"""
-            WITH found AS (  -- as a condition it may be read again for every row
-                SELECT id FROM node WHERE state = 'quarantined' AND {condition}
-                ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
-            UPDATE node SET state = 'queued', attempt = 0, next_at = clock_timestamp()
-            FROM found WHERE node.id = found.id RETURNING node.id
+            SELECT id FROM node WHERE state = 'quarantined' AND {condition}
+            ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
             """,
             limit=limit,
             **({} if among is None else _values(among)),
         )
-        return sorted(node_id for [node_id] in rows)
 
     def count_quarantined(self, among: NodeSelection) -> int:
         [[count]] = self.tx.run(
@@ -385,30 +390,65 @@ class PostgresNodes:
         return int(count)
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
-        rows = self.tx.run(
+        return queue(
+            self.tx,
             """
             WITH oldest AS MATERIALIZED (
                 SELECT project_id, min(created_at) AS at FROM outbox
                 WHERE body ->> 'kind' IN ('node', 'nodes')
                   AND (due_at IS NULL OR due_at <= statement_timestamp())
-                GROUP BY project_id),
-            found AS (
-                SELECT node.id FROM node JOIN context_table ON context_table.id = node.table_id
-                LEFT JOIN oldest ON oldest.project_id = context_table.project_id
-                WHERE node.state IN ('queued', 'claimed')
-                  AND COALESCE(node.lease_until, node.next_at)
-                      < statement_timestamp() - make_interval(secs => :silent)
-                  AND node.generation_id IN (
-                      SELECT id FROM index_generation WHERE state IN ('active', 'building'))
-                  AND (node.state = 'claimed' OR oldest.at IS NULL OR oldest.at > node.next_at)
-                ORDER BY node.id LIMIT :limit FOR UPDATE OF node SKIP LOCKED)
-            UPDATE node SET state = 'queued', lease_until = NULL, next_at = clock_timestamp()
-            FROM found WHERE node.id = found.id RETURNING node.id
+                GROUP BY project_id)
+            SELECT node.id FROM node JOIN context_table ON context_table.id = node.table_id
+            LEFT JOIN oldest ON oldest.project_id = context_table.project_id
+            WHERE node.state IN ('queued', 'claimed')
+              AND COALESCE(node.lease_until, node.next_at)
+                  < statement_timestamp() - make_interval(secs => :silent)
+              AND node.generation_id IN (
+                  SELECT id FROM index_generation WHERE state IN ('active', 'building'))
+              AND (node.state = 'claimed' OR oldest.at IS NULL OR oldest.at > node.next_at)
+            ORDER BY node.id LIMIT :limit FOR UPDATE OF node SKIP LOCKED
             """,
+            forgives=False,
             silent=silent_s,
             limit=limit,
         )
-        return sorted(node_id for [node_id] in rows)
+
+
+def queue(tx: Transaction, which: str, *, forgives: bool = True, **values: object) -> list[int]:
+    """Queues the nodes that a query finds and locks; returns them by id.
+
+    ``forgives``: attempts that failed count no longer.
+    """
+    # As a condition the query may be read again for every row.
+    rows = tx.run(
+        f"""
+        WITH found AS ({which})
+        UPDATE node SET state = 'queued', lease_until = NULL, next_at = clock_timestamp(),
+            attempt = CASE WHEN :forgives THEN 0 ELSE attempt END
+        FROM found WHERE node.id = found.id RETURNING node.id
+        """,
+        forgives=forgives,
+        **values,
+    )
+    return sorted(node_id for [node_id] in rows)
+
+
+def note_indexed(tx: Transaction, sets: Mapping[int, int]) -> None:
+    """Notes of nodes that the caller holds that a set, of each its own, has all their chunks."""
+    rows = tx.run(
+        """
+        UPDATE node SET state = 'indexed', active_set_id = swapped.set, content = NULL,
+            attempt = 0, lease_until = NULL, last_error = NULL, indexed_at = clock_timestamp()
+        FROM unnest(CAST(:nodes AS bigint[]), CAST(:sets AS bigint[])) AS swapped (node, set)
+        WHERE node.id = swapped.node
+        RETURNING EXISTS (
+            SELECT FROM counted_part WHERE counted_part.generation_id = node.generation_id)
+        """,
+        nodes=list(sets),
+        sets=list(sets.values()),
+    )
+    if [True] in rows:
+        tx.run("SELECT note_indexed(CAST(:nodes AS bigint[]))", nodes=list(sets))
 
 
 def _row(index: Index, table_id: int, upsert: NodeUpsert) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.core.messages import (
     FEW_NODES,
@@ -67,6 +68,11 @@ _PLACES = f"""
 class PostgresOutbox:
     """The port ``Outbox``."""
 
+    DUE: ClassVar = """
+        SELECT CASE WHEN sent_at IS NULL THEN COALESCE(GREATEST(due_at, claimed_until), now())
+            ELSE GREATEST(sent_at, begun_at, due_at) + make_interval(secs => :silent) END
+        FROM outbox
+    """
     tx: Transaction
 
     def add(self, messages: Iterable[Message]) -> list[int]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.core.limits import Held, ProjectLimits, Usage
 from context_search.core.model import Claim
+from context_search.indexing.sql.nodes import queue
 from context_search.postgres.pool import Transaction
 from context_search.postgres.visible_rows import (
     ITS_TABLE_IS_THERE,
@@ -86,6 +88,14 @@ _HELD: Mapping[Held, str] = {
 class PostgresQuotas:
     """The port ``Quotas``."""
 
+    DUE: ClassVar = """
+        SELECT now() WHERE EXISTS (SELECT FROM counted_part WHERE is_due)
+        UNION ALL SELECT now() WHERE EXISTS (
+            SELECT FROM needed_part WHERE NOT EXISTS (
+                SELECT FROM counted_part AS known
+                WHERE known.generation_id = needed_part.generation_id
+                  AND known.scope = needed_part.scope))
+    """
     tx: Transaction
 
     def used(self, project_id: int) -> Usage:
@@ -137,10 +147,10 @@ class PostgresQuotas:
         return queued
 
     def _readmit(self, index_id: int, room: Usage, limit: int) -> list[int]:
-        rows = self.tx.run(
+        return queue(
+            self.tx,
             f"""
-            UPDATE node SET state = 'queued', attempt = 0, next_at = clock_timestamp()
-            WHERE id IN (
+            SELECT id FROM node WHERE id IN (
                 SELECT id FROM (
                     SELECT node.id, sum({_NEEDED_CHUNKS}) OVER running AS chunks,
                            sum({_NEEDED_BYTES}) OVER running AS vector_bytes
@@ -149,14 +159,13 @@ class PostgresQuotas:
                       AND {_NEEDED_CHUNKS} <= :chunks AND {_NEEDED_BYTES} <= :bytes
                     WINDOW running AS (ORDER BY node.id)) AS candidate
                 WHERE chunks <= :chunks AND vector_bytes <= :bytes ORDER BY id LIMIT :limit)
-              AND {_WAITING} RETURNING id
+              AND {_WAITING} ORDER BY id FOR UPDATE
             """,
             index=index_id,
             chunks=room.chunks,
             bytes=room.vector_bytes,
             limit=limit,
         )
-        return sorted(node_id for [node_id] in rows)
 
     def count_parts(self) -> bool:
         from context_search.indexing.sql import part_tallies  # noqa: PLC0415 - not for searches

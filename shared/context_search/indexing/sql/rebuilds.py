@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.core.config import IndexConfig
-from context_search.core.ids import generation_namespace
 from context_search.core.model import Index
 from context_search.indexing.ports.rebuilds import Size, UnderWay
-from context_search.indexing.sql.indexes import INDEX, deployment, index_of_row
+from context_search.indexing.sql import generations
+from context_search.indexing.sql.indexes import INDEX, index_of_row
 from context_search.postgres.pool import Transaction
 
-_ROOM = """
-    (SELECT count(*) FROM index_generation AS other
-     JOIN search_index AS of_other ON of_other.id = other.index_id
-     WHERE of_other.project_id = search_index.project_id AND other.state = 'building') < :at_once
-"""
 SIZED_NODES, SIZED_CHUNKS = 2_000, 5_000
 """Most strings and chunks whose texts are looked at to say how long all of them are."""
 # By the hash of their pointers, so by chance, a few of each table.
@@ -50,6 +46,11 @@ _OUTDATED = "switched_at <= clock_timestamp() - make_interval(secs => :age)"
 class PostgresRebuilds:
     """The port ``Rebuilds``."""
 
+    DUE: ClassVar = """
+        SELECT CASE state WHEN 'previous' THEN switched_at + make_interval(secs => :keep)
+            ELSE now() END
+        FROM index_generation WHERE state IN ('queued', 'building', 'previous')
+    """
     tx: Transaction
 
     def previous(self, index_id: int) -> Index | None:
@@ -80,41 +81,12 @@ class PostgresRebuilds:
         return [index_of_row(row) for row in rows]
 
     def retire_previous(self, index_id: int, *, older_than_s: float) -> bool:
-        retired = self.tx.execute(
-            f"""
-            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
-            WHERE index_id = :index AND state = 'previous' AND {_OUTDATED}
-            """,
-            index=index_id,
-            age=older_than_s,
-        )
-        return retired > 0
+        condition = f"index_id = :index AND state = 'previous' AND {_OUTDATED}"
+        return generations.retire(self.tx, condition, index=index_id, age=older_than_s) > 0
 
     def start(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
-        [[number]] = self.tx.run(
-            "SELECT max(number) + 1 FROM index_generation WHERE index_id = :index", index=index.id
-        )
-        namespace = generation_namespace(
-            deployment(self.tx),
-            project_id=index.project_id,
-            table_id=index.table_id,
-            index_id=index.id,
-            number=number,
-        )
         self._lock_project(index.project_id)
-        [[generation_id]] = self.tx.run(
-            f"""
-            INSERT INTO index_generation (index_id, number, namespace, config, state)
-            SELECT id, :number, :namespace, CAST(:config AS jsonb),
-                   CASE WHEN {_ROOM} THEN 'building' ELSE 'queued' END
-            FROM search_index WHERE id = :index RETURNING id
-            """,
-            index=index.id,
-            number=number,
-            namespace=namespace,
-            config=config.to_json(),
-            at_once=at_once,
-        )
+        generation_id = generations.add_rebuild(self.tx, index, config, at_once=at_once)
         return self._one("generation.id = :generation", generation=generation_id)
 
     def _lock_project(self, project_id: int) -> None:
@@ -146,42 +118,7 @@ class PostgresRebuilds:
         return bool(found)
 
     def switch(self, to: Index) -> None:
-        self.tx.run(
-            """
-            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
-            WHERE index_id = :index AND state = 'previous' AND id <> :generation
-            """,
-            index=to.id,
-            generation=to.generation.id,
-        )
-        self.tx.run(
-            """
-            UPDATE index_generation SET state = 'previous', switched_at = clock_timestamp()
-            WHERE index_id = :index AND state = 'active'
-            """,
-            index=to.id,
-        )
-        self.tx.run(
-            """
-            WITH earlier AS (
-                UPDATE comparison SET revision = NULL, ordered_at = clock_timestamp()
-                FROM index_generation WHERE index_generation.id = generation_id
-                  AND generation_id = :generation AND state <> 'building')
-            UPDATE index_generation SET state = 'active' WHERE id = :generation
-            """,
-            generation=to.generation.id,
-        )
-        self.tx.run(
-            """
-            UPDATE search_index SET active_generation_id = :generation,
-                config = CAST(:config AS jsonb), config_hash = :hash
-            WHERE id = :index
-            """,
-            generation=to.generation.id,
-            config=to.config.to_json(),
-            hash=to.config.config_hash,
-            index=to.id,
-        )
+        generations.switch(self.tx, to)
 
     def promote(self, *, at_once: int) -> list[int]:
         promoted: list[int] = []
@@ -194,17 +131,7 @@ class PostgresRebuilds:
         )
         for generation_id, project_id in waiting:
             self._lock_project(project_id)
-            rows = self.tx.run(
-                f"""
-                UPDATE index_generation SET state = 'building'
-                FROM search_index WHERE search_index.id = index_id
-                  AND index_generation.id = :generation AND state = 'queued' AND {_ROOM}
-                RETURNING index_id
-                """,
-                generation=generation_id,
-                at_once=at_once,
-            )
-            promoted += [index_id for [index_id] in rows]
+            promoted += generations.promote(self.tx, generation_id, at_once=at_once)
         return promoted
 
     def under_way(self) -> UnderWay:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 
 from context_search.core.documents import text_of_chunks
 from context_search.core.model import Index
@@ -47,6 +47,13 @@ _WAITING = """
 class PostgresWordsBacklog:
     """The port ``WordsBacklog``."""
 
+    DUE: ClassVar = """
+        SELECT now() WHERE EXISTS (SELECT FROM words_backlog) AND EXISTS (
+            SELECT FROM index_generation CROSS JOIN LATERAL (
+                SELECT FROM words_backlog
+                WHERE generation_id = index_generation.id LIMIT 1) AS waiting
+            WHERE state = 'active')
+    """
     tx: Transaction
 
     def note(self, set_ids: Sequence[int]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.maintenance.ports.deletions import Tombstone
 from context_search.maintenance.ports.sweeps import SweepCursor
@@ -15,6 +16,14 @@ from context_search.postgres.pool import Transaction
 class PostgresDeletions:
     """The port ``Deletions``."""
 
+    DUE: ClassVar = """
+        SELECT CASE WHEN deleted_at IS NULL THEN now()
+            ELSE created_at + make_interval(secs => :grace) END FROM tombstone
+        UNION ALL SELECT
+            CASE WHEN EXISTS (SELECT FROM node WHERE generation_id = index_generation.id)
+                THEN now() ELSE retired_at + make_interval(secs => :grace) END
+        FROM index_generation WHERE state = 'retired'
+    """
     tx: Transaction
 
     def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:

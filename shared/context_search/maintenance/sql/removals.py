@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from context_search.catalog.sql.tables import PostgresTables
 from context_search.catalog.sql.tools import PostgresTools
 from context_search.core.limits import project_pools
+from context_search.indexing.sql import generations
 from context_search.maintenance.ports.removals import Removal, RemovalEnd
 from context_search.postgres.pool import Transaction
 from context_search.postgres.visible_rows import TABLE_IS_THERE
@@ -81,6 +83,17 @@ def remove_nodes(tx: Transaction, which: str, limit: int, **values: object) -> i
 class PostgresRemovals:
     """The port ``Removals``."""
 
+    DUE: ClassVar = f"""
+        SELECT context_search_remove_at FROM tool WHERE context_search_remove_at IS NOT NULL
+        UNION ALL SELECT context_search_remove_at FROM context_table
+        WHERE context_search_remove_at IS NOT NULL
+        UNION ALL SELECT remove_at FROM project_removal
+        UNION ALL SELECT now() WHERE EXISTS (
+            SELECT FROM context_table WHERE NOT ({TABLE_IS_THERE})
+              AND EXISTS (SELECT FROM node WHERE table_id = context_table.id))
+        UNION ALL SELECT now() WHERE EXISTS (
+            SELECT FROM index_generation WHERE state <> 'retired' AND index_id IS NULL)
+    """
     tx: Transaction
 
     def mark_tables(self, *, limit: int) -> int:
@@ -121,16 +134,15 @@ class PostgresRemovals:
         )
         for [index_id] in indexes:  # its counts are others when the table comes back
             PostgresTools(self.tx).mark_unsettled(index_id)
-        self.tx.run(
+        generations.retire(
+            self.tx,
             """
-            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
-            WHERE state <> 'retired' AND (
-                index_id IS NULL  -- somebody deleted the table itself
-                OR index_id IN (
-                    SELECT search_index.id FROM search_index
-                    JOIN context_table ON context_table.id = search_index.table_id
-                    WHERE context_search_remove_at IS NOT NULL))
-            """
+            index_id IS NULL  -- somebody deleted the table itself
+            OR index_id IN (
+                SELECT search_index.id FROM search_index
+                JOIN context_table ON context_table.id = search_index.table_id
+                WHERE context_search_remove_at IS NOT NULL)
+            """,
         )
         return remove_nodes(
             self.tx,

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 
 from context_search.core.ids import namespace_prefix
 from context_search.indexing.sql.chunks import ACKNOWLEDGED
-from context_search.indexing.sql.indexes import deployment
+from context_search.indexing.sql.generations import deployment
+from context_search.indexing.sql.nodes import queue
 from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor, SweepExtent
 from context_search.postgres.pool import Transaction
 
@@ -95,13 +96,18 @@ class PostgresSweeps:
                     - CASE state WHEN 'partial' THEN 0 ELSE lost.number END
                 FROM (SELECT set_id, count(*) AS number FROM absent GROUP BY set_id) AS lost
                 WHERE chunk_set.id = lost.set_id RETURNING chunk_set.node_id)
-            UPDATE node SET state = 'queued', attempt = 0, next_at = clock_timestamp()
-            WHERE id IN (SELECT node_id FROM counted) AND state = 'indexed' RETURNING id
+            SELECT DISTINCT node_id FROM counted
             """,
             namespace=namespace,
             ids=list(doc_ids),
         )
-        return sorted(node_id for [node_id] in rows)
+        return queue(
+            self.tx,
+            """
+            SELECT id FROM node WHERE id = ANY(CAST(:nodes AS bigint[])) AND state = 'indexed'
+            """,
+            nodes=[node_id for [node_id] in rows],
+        )
 
     def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
         self.tx.run(

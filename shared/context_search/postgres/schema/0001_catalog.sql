@@ -160,3 +160,19 @@ COMMENT ON COLUMN judged_set.lines IS 'JSON Lines, as they were sent: docs/quali
 ALTER TABLE judged_set ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON judged_set USING (
     (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
+
+CREATE TABLE project_settings (
+    project_id bigint NOT NULL REFERENCES public.project (id) ON DELETE CASCADE,
+    kind text NOT NULL CHECK (kind IN ('history', 'retrieval')),
+    version bigint NOT NULL DEFAULT 0,
+    settings jsonb NOT NULL DEFAULT '{}',
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (project_id, kind)
+);
+COMMENT ON TABLE project_settings IS
+    'How a project retrieves, and how much of the past it keeps; without a row, or with version 0, it has the defaults.';
+COMMENT ON COLUMN project_settings.version IS 'Changes so far.';
+COMMENT ON COLUMN project_settings.settings IS 'What is missing keeps its default.';
+ALTER TABLE project_settings ENABLE ROW LEVEL SECURITY;
+CREATE POLICY context_search_project ON project_settings USING (
+    (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));

@@ -67,20 +67,6 @@ END $$;
 COMMENT ON FUNCTION strings_let_through(bigint, jsonpath, text, bigint[], bigint) IS
     'Pointers of searchable strings of a generation whose fields a path is true for.';
 
-CREATE TABLE retrieval_settings (
-    project_id bigint PRIMARY KEY REFERENCES public.project (id) ON DELETE CASCADE,
-    version bigint NOT NULL DEFAULT 0,
-    settings jsonb NOT NULL DEFAULT '{}',
-    updated_at timestamptz NOT NULL DEFAULT now()
-);
-COMMENT ON TABLE retrieval_settings IS
-    'How a project retrieves; without a row, or with version 0, it has the defaults.';
-COMMENT ON COLUMN retrieval_settings.version IS 'Changes so far.';
-COMMENT ON COLUMN retrieval_settings.settings IS 'What is missing keeps its default.';
-ALTER TABLE retrieval_settings ENABLE ROW LEVEL SECURITY;
-CREATE POLICY context_search_project ON retrieval_settings USING (
-    (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
-
 CREATE UNLOGGED TABLE permit (
     pool text NOT NULL,
     number int NOT NULL,

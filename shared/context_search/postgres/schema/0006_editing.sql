@@ -70,20 +70,6 @@ ALTER TABLE table_history ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON table_history USING (
     (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
 
-CREATE TABLE history_settings (
-    project_id bigint PRIMARY KEY REFERENCES public.project (id) ON DELETE CASCADE,
-    version bigint NOT NULL DEFAULT 0,
-    settings jsonb NOT NULL DEFAULT '{}',
-    updated_at timestamptz NOT NULL DEFAULT now()
-);
-COMMENT ON TABLE history_settings IS
-    'How much of the past a project keeps; without a row, or with version 0, it has the defaults.';
-COMMENT ON COLUMN history_settings.version IS 'Changes so far.';
-COMMENT ON COLUMN history_settings.settings IS 'What is missing keeps its default.';
-ALTER TABLE history_settings ENABLE ROW LEVEL SECURITY;
-CREATE POLICY context_search_project ON history_settings USING (
-    (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
-
 -- Every revision has its version, whoever writes it. What we change says so in
 -- context_search.origin, for this table and this transaction only: what another program writes, or
 -- a trigger of the tables' owner, has no origin. A revision that somebody set back begins anew.
@@ -102,8 +88,9 @@ BEGIN
             CASE TG_OP WHEN 'INSERT' THEN 'infinity' ELSE now() + interval '1 hour' END)
     ON CONFLICT (table_id, project_id) DO UPDATE SET due_at = excluded.due_at
     WHERE table_history.due_at > excluded.due_at;
-    IF EXISTS (SELECT FROM history_settings
-               WHERE project_id = NEW.project_id AND settings ->> 'keep_count' = '0') THEN
+    IF EXISTS (SELECT FROM project_settings
+               WHERE project_id = NEW.project_id AND kind = 'history'
+                 AND settings ->> 'keep_count' = '0') THEN
         RETURN NULL;
     END IF;
     IF (TG_OP = 'INSERT') IS DISTINCT FROM (origin ->> 'cause' = 'create')

@@ -9,10 +9,11 @@ from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from context_search.searching.retrieval_settings import ManageRetrievalSettings
-from context_search.searching.rules.retrieval import RetrievalSettings, StoredSettings
+from context_search.catalog.project_settings import ManageSettings
+from context_search.catalog.rules.settings import StoredSettings
+from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.text.sensitive.kinds import SENSITIVE_KINDS, SensitiveKind
-from context_search.web.callers import MayManage, MayRead, ProjectId, part
+from context_search.web.callers import Owner, ReadOwner, part
 from context_search.web.fields import (
     Answer,
     CamelBody,
@@ -111,7 +112,7 @@ class RetrievalSettingsAnswer(Answer):
     redaction: RedactionAnswer
 
 
-Use = Annotated[ManageRetrievalSettings, part("searching.retrieval_settings")]
+Use = Annotated[ManageSettings[RetrievalSettings], part("searching.retrieval_settings")]
 
 
 @router.get(
@@ -119,11 +120,9 @@ Use = Annotated[ManageRetrievalSettings, part("searching.retrieval_settings")]
     response_model=RetrievalSettingsAnswer,
     responses={**NOT_MODIFIED, **refused(409)},
 )
-async def read_retrieval_settings(
-    project_id: ProjectId, caller: MayRead, use: Use, polled: IfNoneMatch
-) -> Response:
+async def read_retrieval_settings(caller: ReadOwner, use: Use, polled: IfNoneMatch) -> Response:
     """Returns how the project retrieves; the version is the ETag."""
-    return polled.unless_known(_answer(project_id, use.read(caller, project_id)))
+    return polled.unless_known(_answer(caller.project_id, use.read(caller)))
 
 
 @router.patch(
@@ -132,16 +131,14 @@ async def read_retrieval_settings(
     responses=refused(409),
 )
 async def change_retrieval_settings(
-    project_id: ProjectId, body: SettingsBody, caller: MayManage, use: Use, if_match: IfMatch
+    body: SettingsBody, caller: Owner, use: Use, if_match: IfMatch
 ) -> JSONResponse:
     """Changes what the body names."""
     versions = [version for version in (if_match, body.version) if version is not None]
-    return _answer(
-        project_id, use.change(caller, project_id, body.applied_to, if_versions=versions)
-    )
+    return _answer(caller.project_id, use.change(caller, body.applied_to, if_versions=versions))
 
 
-def _answer(project_id: int, stored: StoredSettings) -> JSONResponse:
+def _answer(project_id: int, stored: StoredSettings[RetrievalSettings]) -> JSONResponse:
     settings = stored.settings
     answer = RetrievalSettingsAnswer.about(
         stored, settings, project_id=project_id, redaction=settings

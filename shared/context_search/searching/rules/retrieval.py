@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from context_search.catalog.rules.settings import Settings
 from context_search.ranking.search import QuestionLimits
 from context_search.text.sensitive.kinds import SENSITIVE_KINDS, SensitiveKind
 
@@ -15,7 +16,7 @@ DropReason = Literal["over_budget", "after_over_budget"]
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievalSettings:
+class RetrievalSettings(Settings):
     """What a project's owner decides, and callers may narrow within the limits of the API.
 
     ``top_k`` hits with a relevance of ``min_score`` or more, at most ``max_tokens`` tokens of text;
@@ -23,6 +24,7 @@ class RetrievalSettings:
     hides what is of one of ``kinds``.
     """
 
+    KIND = "retrieval"
     top_k: int = 5
     min_score: float = 0.7
     max_tokens: int = 1_500
@@ -45,7 +47,7 @@ class RetrievalSettings:
         )
 
     def to_json(self) -> str:
-        """Returns the canonical JSON text. Without kinds it means all that there are by then."""
+        """Without kinds it means all that there are by then."""
         values = asdict(self)
         if self.kinds == SENSITIVE_KINDS:
             del values["kinds"]
@@ -53,13 +55,9 @@ class RetrievalSettings:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> RetrievalSettings:
-        """Returns the settings of a stored JSON object; what is missing keeps its default.
-
-        What only a later release knows is left out.
-        """
-        known = {each.name for each in fields(cls)}
-        given = {name: value for name, value in values.items() if name in known}
-        return cls(**{**given, "kinds": tuple(values.get("kinds", SENSITIVE_KINDS))})
+        """Kinds are a list in JSON."""
+        kinds = tuple(values.get("kinds", SENSITIVE_KINDS))
+        return super(RetrievalSettings, cls).from_mapping({**values, "kinds": kinds})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +74,3 @@ class ChunkText:
     start: int
     end: int
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSettings:
-    """Settings with the number of changes so far; 0 are the defaults."""
-
-    version: int = 0
-    settings: RetrievalSettings = RetrievalSettings()

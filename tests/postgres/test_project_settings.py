@@ -1,4 +1,4 @@
-"""Changes of retrieval settings at the same time: none is lost, and a version has one winner."""
+"""Changes of settings at the same time: none is lost, and a version has one winner."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from context_search.catalog.project_settings import ManageSettings
 from context_search.core.errors import ConflictError
 from context_search.postgres.pool import Database
 from context_search.postgres.store import PostgresStore
-from context_search.searching.retrieval_settings import ManageRetrievalSettings
 from context_search.searching.rules.retrieval import RetrievalSettings
 from tests.builders import Workbench
 
@@ -18,7 +18,7 @@ Change = Callable[[RetrievalSettings], RetrievalSettings]
 
 def test_changes_of_different_fields_are_all_kept(database: Database) -> None:
     bench = Workbench.of(PostgresStore(database))
-    change = ManageRetrievalSettings(bench.store).change
+    change = ManageSettings(bench.store, RetrievalSettings).change
     changes: list[Change] = [
         lambda settings: replace(settings, top_k=9),
         lambda settings: replace(settings, min_score=0.25),
@@ -28,21 +28,20 @@ def test_changes_of_different_fields_are_all_kept(database: Database) -> None:
         lambda settings: replace(settings, kinds=("email",)),
     ]
     with ThreadPoolExecutor(len(changes)) as pool:
-        list(pool.map(lambda each: change(bench.principal, bench.project.id, each), changes))
-    stored = ManageRetrievalSettings(bench.store).read(bench.principal, bench.project.id)
+        list(pool.map(lambda each: change(bench.principal, each), changes))
+    stored = ManageSettings(bench.store, RetrievalSettings).read(bench.principal)
     assert stored.version == len(changes)
     assert stored.settings == RetrievalSettings(9, 0.25, 77, 3, redaction=False, kinds=("email",))
 
 
 def test_of_changes_to_the_same_version_one_wins(database: Database) -> None:
     bench = Workbench.of(PostgresStore(database))
-    change = ManageRetrievalSettings(bench.store).change
+    change = ManageSettings(bench.store, RetrievalSettings).change
 
     def attempt(top_k: int) -> int:
         try:
             change(
                 bench.principal,
-                bench.project.id,
                 lambda settings: replace(settings, top_k=top_k),
                 if_versions=[0],
             )
@@ -52,6 +51,6 @@ def test_of_changes_to_the_same_version_one_wins(database: Database) -> None:
 
     with ThreadPoolExecutor(6) as pool:
         winners = [top_k for top_k in pool.map(attempt, range(10, 16)) if top_k]
-    stored = ManageRetrievalSettings(bench.store).read(bench.principal, bench.project.id)
+    stored = ManageSettings(bench.store, RetrievalSettings).read(bench.principal)
     assert [stored.settings.top_k] == winners
     assert stored.version == 1
