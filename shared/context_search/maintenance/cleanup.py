@@ -18,11 +18,7 @@ from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
 from context_search.indexing.completion import Settler
 from context_search.indexing.evict import evict_coldest
-from context_search.indexing.outbox_delivery import (
-    RelayOutbox,
-    node_orders,
-    send_one_by_one,
-)
+from context_search.indexing.outbox_delivery import OutboxDelivery, node_orders, send_one_by_one
 from context_search.indexing.rebuilds import REBUILDS_AT_ONCE, retire_outdated
 from context_search.indexing.status import write_summaries
 from context_search.indexing.vector_rows import tokens_of
@@ -71,11 +67,6 @@ class CleanupLimits:
     deletes_unknown: bool = False
     idle_s: float = 60.0
 
-    @property
-    def swept_after_s(self) -> float:
-        """Seconds after which a namespace is swept again: not more often than cleanup looks."""
-        return max(self.silent_s, self.idle_s)
-
 
 Step = Callable[[CleanupReport], bool]
 
@@ -87,9 +78,8 @@ class Cleanup:
     ``further`` are steps of what the core does not know.
     """
 
-    store: Store
+    store: OutboxDelivery
     vectors: VectorStore
-    relay: RelayOutbox
     settler: Settler
     sweep: Sweep
     sweep_rounds: SweepRounds
@@ -141,7 +131,7 @@ class Cleanup:
         return False
 
     def _relay(self, report: CleanupReport) -> bool:
-        report.messages_relayed += self.relay.relay(silent_s=self.limits.silent_s)
+        report.messages_relayed += self.store.relay(silent_s=self.limits.silent_s)
         return False
 
     def _revive(self, report: CleanupReport) -> bool:

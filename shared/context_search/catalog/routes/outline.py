@@ -178,7 +178,7 @@ class OutlineAnswer(Answer):
     cursor: NextCursor | None
 
 
-Use = Annotated[ReadPieces, part("reading.pieces")]
+Use = Annotated[ReadPieces, part("pieces")]
 
 
 async def _in_url(

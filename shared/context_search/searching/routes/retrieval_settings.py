@@ -123,7 +123,7 @@ class RetrievalSettingsAnswer(Answer):
         )
 
 
-Use = Annotated[ManageRetrievalSettings, part("searching.retrieval_settings")]
+Use = Annotated[ManageRetrievalSettings, part("retrieval_settings")]
 
 
 @router.get(
