@@ -14,6 +14,7 @@ from context_search.access.authenticate import (
     TokenAuthenticator,
 )
 from context_search.access.idempotency import Idempotency
+from context_search.access.keys import ManageKeys
 from context_search.composition.parts import Parts
 from context_search.settings import TokenSettings
 
@@ -53,6 +54,11 @@ class Access:
 
         settings = self.parts.settings
         return JwtTokens(settings.jwt_issuer or "", settings.jwt_audience, self.parts.clock)
+
+    @cached_property
+    def keys(self) -> ManageKeys:
+        """The keys of projects and MCP instances."""
+        return ManageKeys(self.parts.store, self.parts.settings.project_bounds)
 
     @property
     def token_issuer(self) -> str | None:

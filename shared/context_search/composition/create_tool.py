@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from functools import cached_property, partial
 
-from context_search.access.keys import ManageKeys
 from context_search.access.routes.whoami import Deployment, WhoAmIUseCases
 from context_search.access.sign_in import SignIn
 from context_search.access.whoami import WhoAmI
@@ -48,7 +47,7 @@ class CreateToolFunction:
     def __init__(self, parts: Parts) -> None:
         store, settings, bounds = parts.store, parts.settings, parts.settings.project_bounds
         self.parts, self.access, self.editing = parts, Access(parts), Editing(parts)
-        self.keys, self.sign_in = ManageKeys(store, bounds), SignIn(store, bounds)
+        self.sign_in = SignIn(store, bounds)
         self.whoami = WhoAmIUseCases(WhoAmI(store), _deployment(parts, self.access.token_issuer))
 
         most = min(MAX_CHANGED_BYTES, self.editing.longest_document)

@@ -148,7 +148,7 @@ class KeysAnswer(Answer):
 
 Actor = Annotated[str, Query(pattern="^token(:[0-9a-f]{16})?$")]
 """Who presents tokens, as in versions of documents; ``token``: all whose tokens name nobody."""
-UseKeys = Annotated[ManageKeys, part("keys")]
+UseKeys = Annotated[ManageKeys, part("access.keys")]
 
 
 @dataclass(frozen=True, slots=True)
