@@ -23,14 +23,17 @@ from typing import Any
 from bench._project import Project, new_project
 from bench.history import Bench, document, seconds
 from context_search.catalog.tables import ManageTables
+from context_search.catalog.versions import ManageVersions
 from context_search.core.callers import ProjectKey
 from context_search.integrations.system_clock import SystemClock
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
-from context_search_editing.composition import EditingParts
-from context_search_editing.preview import AskedReplacement
+from context_search_editing.execute import ExecutePlans
+from context_search_editing.integrations.re2_patterns import Re2Patterns
+from context_search_editing.preview import AskedReplacement, PreviewReplacements
 from context_search_editing.rules.plans import Choice, Plan
 from context_search_editing.rules.replacing import ReplaceRequest
+from context_search_editing.undo import UndoPlans
 from local.postgres.server import PostgresServer
 from local.stack import Stack
 from local.state import State
@@ -84,29 +87,32 @@ class Desk:
     """The use cases of one project."""
 
     def __init__(self, bench: Bench, key: ProjectKey) -> None:
-        self.parts = EditingParts(bench.store, bench.store, SystemClock(), lambda _: "00" * 32)
-        self.tables = ManageTables(bench.store)
+        store, clock, patterns = bench.store, SystemClock(), Re2Patterns()
+        self.previews = PreviewReplacements(store, store, patterns, lambda _: "00" * 32, clock)
+        self.executions = ExecutePlans(store, patterns, clock)
+        self.undos = UndoPlans(store, clock)
+        self.tables = ManageTables(store)
+        self.versions = ManageVersions(store)
         self.key = key
 
     def preview(self, find: str, replace_with: str, *, regex: bool = False) -> Plan:
         """Returns a plan over the project."""
         request = ReplaceRequest(find, replace_with, regex=regex)
-        shown = self.parts.preview.start(self.key, AskedReplacement(request, samples=0))
+        shown = self.previews.start(self.key, AskedReplacement(request, samples=0))
         return shown.plan
 
     def cancel(self, plan: Plan) -> None:
         """Gives up a plan, so that there is room for others."""
-        self.parts.preview.cancel(self.key, plan.id)
+        self.previews.cancel(self.key, plan.id)
 
     def execute(self, plan: Plan) -> None:
         """Executes all of a plan."""
         digest = plan.digest or b""
-        self.parts.execute.execute(self.key, plan.id, digest, Choice(), request_id=None)
+        self.executions.execute(self.key, plan.id, digest, Choice(), request_id=None)
 
     def undo(self, plan: Plan) -> None:
         """Takes a plan back."""
-        undo = self.parts.undo.undo
-        undo(self.key, plan.id, on_conflict="abort", dry_run=False, request_id=None)
+        self.undos.undo(self.key, plan.id, on_conflict="abort", dry_run=False, request_id=None)
 
 
 def previews(bench: Bench, size: int) -> None:
@@ -159,7 +165,7 @@ def executions(bench: Bench, size: int, turns: int) -> None:
             changed = {**text, "n": -turn}
             rounds.time(f"PUT, {name}", partial(desk.tables.replace, desk.key, table_id, changed))
         kept = desks["kept"]
-        restore = kept.parts.versions.restore
+        restore = kept.versions.restore
         rounds.time("restore", partial(restore, kept.key, made["kept"].id, 1))
     for name in desks:
         rounds.tell(size, f"execute, {name}", "PATCH, off", limit=1.5)

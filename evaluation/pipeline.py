@@ -24,7 +24,7 @@ from context_search.indexing.chunk_vectors import ChunkVectors
 from context_search.indexing.completion import Settler
 from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.indexer import Indexer, IndexLimits
-from context_search.indexing.outbox_delivery import Deliver, SendingStore
+from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.use_index import IndexUse
 from context_search.indexing.worker import OrderBook, Worker
 from context_search.integrations.ports import Deadline, Embedder
@@ -64,8 +64,7 @@ class Pipeline:
         self._clock = SystemClock()
         self._memory = MemoryStore(self._clock)
         self._queue = ListQueue()
-        self._deliver = Deliver(self._memory, self._queue, unexpected)
-        self._store = SendingStore(self._memory, self._deliver)
+        self._store = OutboxDelivery(self._memory, self._queue, unexpected)
         self._vectors = TurbopufferVectors(api_key="evaluation", base_url=turbopuffer_url)
         self._embedder = embedder
         self._config = config
@@ -128,7 +127,7 @@ class Pipeline:
     @cached_property
     def _worker(self) -> Worker:
         compare = Comparer(self._store, self._settler, Limits()).compare
-        book = OrderBook(self._store, self._deliver)
+        book = OrderBook(self._store)
         calibrator = Calibrator(self._store, self._vectors, self._embedder_of, self._clock, RUN_S)
         return Worker(
             book,

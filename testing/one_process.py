@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from context_search.catalog.tools import NewSearchTool
-from context_search.composition import Parts
+from context_search.composition.parts import Parts
 from context_search.core.callers import ProjectKey
 from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.messages import ORDER_ID, order_from_json
@@ -16,6 +16,7 @@ from context_search.settings import Settings
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
 from testing.in_memory.vectors import DictVectors
+from testing.use_cases import EveryUseCase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,11 +61,16 @@ class OneProcess(Parts):
         """A model that costs nothing."""
         return WordEmbedder(config.dimensions)
 
+    @cached_property
+    def use_cases(self) -> EveryUseCase:
+        """What all functions do with these parts."""
+        return EveryUseCase(self)
+
     def table(self, document: object) -> Table:
         """Returns a new table of a new project."""
         with self.store.for_all("create a project") as work:
             owner = ProjectKey(work.projects.add("project").id)
-        return self.tables.create(owner, "table", None, document)
+        return self.use_cases.tables.create(owner, "table", None, document)
 
     def ready_tools(self, table: Table, scopes: Sequence[str]) -> list[int]:
         """Returns new Search Tools over parts of a table, complete; all of them share an index."""
@@ -74,14 +80,14 @@ class OneProcess(Parts):
             )
             for scope in scopes
         ]
-        made = [self.tools.tools.create(tool).tool.id for tool in tools]
+        made = [self.use_cases.tools.tools.create(tool).tool.id for tool in tools]
         self.work()
         self.clean()
         return made
 
     def work(self) -> None:
         """Carries out orders until there are none. Raises what a worker reports."""
-        worker, messages = self.worker, self.queue.messages
+        worker, messages = self.use_cases.worker, self.queue.messages
         while messages:
             body = messages.pop(0)
             order, order_id = order_from_json(body), body.get(ORDER_ID)
@@ -93,7 +99,7 @@ class OneProcess(Parts):
 
     def clean(self) -> None:
         """Runs cleanup, and what it orders. Raises RuntimeError when a step fails."""
-        report = self.cleanup.run(self._in_time())
+        report = self.use_cases.cleanup.run(self._in_time())
         if report.errors:
             raise RuntimeError(f"cleanup: {report.errors}")
         self.work()

@@ -25,7 +25,7 @@ from context_search.indexing.completion import Settler
 from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.indexer import Indexer, IndexLimits
 from context_search.indexing.node_report import RetryLater
-from context_search.indexing.outbox_delivery import Deliver, RelayOutbox, SendingStore
+from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.rebuilds import Rebuilds
 from context_search.indexing.status import ToolStatus, ToolStatuses
 from context_search.indexing.use_index import IndexUse
@@ -99,8 +99,7 @@ class System:
         self.queue = queue or ListQueue()
         self.undelivered: list[ContextSearchError] = []
         self.tell = self.undelivered.append
-        self.delivery = Deliver(self.memory, self.queue, self.tell)
-        self.store = SendingStore(self.memory, self.delivery)
+        self.store = OutboxDelivery(self.memory, self.queue, self.tell)
         self.objects = DictObjects()
         self.embedder = MoodyEmbedder()
         self.principal = ProjectKey(1)
@@ -109,7 +108,7 @@ class System:
             self.embedder.dimensions,
             **{"threshold": 20, "chunk_size": 100, "chunk_overlap": 10, **config},  # type: ignore[arg-type]
         )
-        self.book = OrderBook(self.store, self.delivery)
+        self.book = OrderBook(self.store)
         tables, tools = ManageTables(self.store), ManageTools(self.store, Limits(), SILENT_S)
         self.create_table = tables.create
         self.replace = tables.replace
@@ -152,10 +151,11 @@ class System:
         return Cleanup(
             store=self.store,
             vectors=self.vectors,
-            relay=RelayOutbox(self.store, self.delivery),
             settler=self.settler,
             sweep=self.sweep,
-            sweep_rounds=SweepRounds(self.store, every_s, limits.swept_after_s, self.sweep.page),
+            sweep_rounds=SweepRounds(
+                self.store, every_s, limits.silent_s, limits.idle_s, self.sweep.page
+            ),
             uploads=ManageUploads(self.store, self.objects),
             limits=limits,
             further=[keep_plans_step(self.store, silent_s=limits.silent_s)],

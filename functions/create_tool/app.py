@@ -17,7 +17,8 @@ from context_search.catalog.routes import (
     uploads,
     versions,
 )
-from context_search.composition import parts
+from context_search.composition.create_tool import CreateToolFunction
+from context_search.composition.parts import parts
 from context_search.indexing.routes import search_index, strings
 from context_search.maintenance.routes import (
     deployment,
@@ -43,7 +44,8 @@ def _handler() -> LambdaHandler:
     indexing = [search_index, strings, project_index, rebuilds, project_health, deployment]
     access = [keys, whoami, sign_in, console]
     modules = [*catalog, *editing, *indexing, *access, retrieval_settings]
-    app = http_app([module.router for module in modules], parts(), contract=contract, log=logger)
+    routers, use_cases = [module.router for module in modules], CreateToolFunction(parts())
+    app = http_app(routers, use_cases, contract=contract, log=logger)
     return counting_requests(lambda_handler_of(app), parts().clock)
 
 

@@ -3,6 +3,7 @@ with a plan, calibrate an index."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from aws_lambda_powertools.utilities.batch import (
@@ -13,7 +14,8 @@ from aws_lambda_powertools.utilities.batch import (
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from context_search.composition import parts
+from context_search.composition.index_node import IndexNodeFunction
+from context_search.composition.parts import parts
 from context_search.core.errors import ContextSearchError, InvalidInputError
 from context_search.core.messages import (
     CalibrateIndex,
@@ -24,13 +26,18 @@ from context_search.core.messages import (
     read_message,
 )
 from context_search.indexing.node_report import RetryLater
-from context_search.indexing.worker import UNEXPECTED_S
+from context_search.indexing.worker import UNEXPECTED_S, Worker
 from context_search.web.logs import function_logger
 from context_search.web.metrics import INDEXING, emit_billed, emit_error, emit_node, emit_queue_age
 from context_search.web.problems import log_text
 
 logger = function_logger("index-node")
 UNKNOWN_KIND_S = 60.0
+
+
+@cache
+def _worker() -> Worker:
+    return IndexNodeFunction(parts()).worker
 
 
 @logger.inject_lambda_context(clear_state=True)
@@ -60,7 +67,7 @@ def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
     if order is None:
         _leave_to_later_release(record, order_id)
         return
-    done = parts().worker.carry_out(
+    done = _worker().carry_out(
         order, parts().deadline(context), order_id=order_id, on_report=emit_node
     )
     _tell(order, done.outcome, done.error)
@@ -75,7 +82,7 @@ def _leave_to_later_release(record: SQSRecord, order_id: int) -> None:
     if receives == 1:
         logger.error("order of a later release", extra={"message_id": record.message_id})
     after_s = UNKNOWN_KIND_S * receives
-    if parts().worker.put_off(order_id, after_s):
+    if _worker().put_off(order_id, after_s):
         parts().queue.come_back(record.receipt_handle, after_s)
         raise InvalidInputError("an order of a later release")
 

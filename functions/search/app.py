@@ -8,7 +8,8 @@ from typing import Any
 
 from context_search.access.routes import protected_resource
 from context_search.agents.routes import mcp, mcps
-from context_search.composition import parts
+from context_search.composition.parts import parts
+from context_search.composition.search import SearchFunction
 from context_search.searching.routes import explain, project_search, retrieve, search
 from context_search.web.app import LambdaHandler, counting_requests, http_app, lambda_handler_of
 from context_search.web.logs import function_logger
@@ -24,7 +25,7 @@ gc.set_threshold(20_000, 10, 10)
 def _handler() -> LambdaHandler:
     searching = [search, explain, mcp, retrieve, project_search]
     modules = [*searching, mcps, protected_resource]
-    app = http_app([module.router for module in modules], parts(), log=logger)
+    app = http_app([module.router for module in modules], SearchFunction(parts()), log=logger)
     # Searches have metrics of their own.
     return counting_requests(lambda_handler_of(app), parts().clock, [mcps.router])
 

@@ -184,7 +184,7 @@ def swept_pages(load: Load) -> float:
     once = SweepRound.of(
         SweepExtent(math.ceil(rows), pages, oldest_s=0.0),
         every_s=load.cleanup_s,
-        swept_after_s=CleanupLimits().swept_after_s,
+        swept_after_s=max(CleanupLimits().silent_s, CleanupLimits().idle_s),
     )
     return pages * load.days * 86_400 / once.seconds if once.seconds else 0.0
 

@@ -46,7 +46,7 @@ class LiveSettings:
             self._look()
         return self.settings
 
-    def instead_of(self, refused: T, pick: Callable[[Settings], T]) -> T | None:
+    def instead_of(self, pick: Callable[[Settings], T], refused: T) -> T | None:
         """Returns the value that has replaced a refused one; None if it has not changed."""
         if pick(self.settings) == refused:
             self._look()

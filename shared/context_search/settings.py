@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from context_search.core.callers import is_safe_address
-from context_search.core.config import Precision
+from context_search.core.config import Model, Precision
 from context_search.core.errors import ContextSearchError
 from context_search.core.limits import MAX_UPLOAD_BYTES, DailyLimits, ProjectBounds, ProjectLimits
 
@@ -249,6 +249,22 @@ class Settings(BaseModel):
     def memory_bytes(self) -> int | None:
         """Returns the function's memory in bytes; None on one machine: no document is too large."""
         return self.aws_lambda_function_memory_size << 20 or None
+
+    @property
+    def model(self) -> Model:
+        """What new indexes are built with."""
+        return Model(
+            name=self.embedding_model,
+            dimensions=self.embedding_dimensions,
+            window_tokens=self.embedding_window_tokens,
+            price=self.embedding_price,
+            precision=self.vector_precision,
+        )
+
+    @property
+    def cleanup_idle_s(self) -> float:
+        """Returns for how long ``cleanup`` may leave the database alone where nothing is due."""
+        return 60.0 * self.cleanup_idle_minutes
 
     @property
     def cleanup_every_s(self) -> float:

@@ -44,17 +44,21 @@ def template_routes(function: str) -> set[Route]:
 
 
 def served_routes(function: str) -> set[Route]:
-    """(method, path) of every route of the routers that the function's module names."""
+    """(method, path) of every route that the function serves."""
+    return {(method, route.path) for route in routes_of(function) for method in methods_of(route)}
+
+
+def routes_of(function: str) -> list[APIRoute]:
+    """Every route of the routers that the function's module names."""
     app = importlib.import_module(f"functions.{function}.app")
     routers = [getattr(module, "router", None) for module in vars(app).values()]
-    return {
-        (method, route.path)
+    return [
+        route
         for router in routers
         if isinstance(router, APIRouter)
         for route in router.routes
         if isinstance(route, APIRoute)
-        for method in methods_of(route)
-    }
+    ]
 
 
 def methods_of(route: APIRoute) -> set[str]:

@@ -35,7 +35,7 @@ def cli(parts: CliParts, app: FastAPI, tmp_path: Path) -> CommandLine:
 
 def app_of(parts: CliParts) -> FastAPI:
     """The whole API over other parts."""
-    return http_app(every_router(), parts, contract=contract)
+    return http_app(every_router(), parts.use_cases, contract=contract)
 
 
 def command_line(parts: CliParts, app: FastAPI, folder: Path) -> CommandLine:

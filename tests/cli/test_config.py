@@ -211,7 +211,7 @@ def test_a_deployment_without_a_console_says_so(
     cli: CommandLine, environment: dict[str, str]
 ) -> None:
     served = [each for each in every_router() if each not in [console.router, sign_in.router]]
-    cli.network.inside = InProcess(http_app(served, cli.parts, contract=contract))
+    cli.network.inside = InProcess(http_app(served, cli.parts.use_cases, contract=contract))
     cli.environment |= environment
     result = cli("console", "--json")
     assert (result.code, result.document["error"]["code"]) == (3, "NO_CONSOLE")

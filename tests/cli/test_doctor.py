@@ -185,7 +185,9 @@ def test_a_doctor_asks_once_where_the_database_is_away(
     cli: CommandLine, turbopuffer_url: str
 ) -> None:
     nobody = Database(DatabaseUrl.parse("postgresql://nobody@127.0.0.1:9/none"))
-    cli.network.inside = InProcess(http_app(every_router(), LocalParts(nobody, turbopuffer_url)))
+    cli.network.inside = InProcess(
+        http_app(every_router(), LocalParts(nobody, turbopuffer_url).use_cases)
+    )
     result = cli("doctor", "--upload", "--json")
     assert result.code == 1
     wrong = [each for each in result.document["checks"] if each["state"] == "wrong"]

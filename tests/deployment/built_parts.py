@@ -12,27 +12,34 @@ import sys
 from functools import cached_property
 from operator import attrgetter
 
-from context_search.composition import Parts, parts
-from context_search.composition.access import AccessParts
-from context_search.composition.searching import SearchingParts
+from context_search.composition.access import Access
+from context_search.composition.parts import Parts, parts
+from context_search.composition.searching import Searching
 from context_search.core.config import IndexConfig
-from context_search_editing.composition import EditingParts
+from testing.use_cases import EveryUseCase
 
 KINDS = (property, cached_property)
-ROOMS = {"access": AccessParts, "editing": EditingParts, "searching": SearchingParts}
+ROOMS = {
+    "": EveryUseCase,
+    "access.": Access,
+    "parts.": Parts,
+    "searching.": Searching,
+}
 
 
 def building(name: str) -> str | None:
     """What it raises, or None."""
-    made = parts()
-    model = made.settings
+    made = EveryUseCase(parts())
+    model = made.parts.settings
     try:
         if name == "embedder_of":
             config = IndexConfig(model.embedding_model, model.embedding_dimensions)
-            made.embedder_of(config).warm_up()
+            made.parts.embedder_of(config).warm_up()
         elif name == "tokens":
             tokens = made.access.bearers.tokens
             _ = tokens and tokens.tokens()
+        elif name == "replace_tools":
+            made.replace_tools()
         else:
             attrgetter(name)(made)
     except Exception as error:  # noqa: BLE001 - this is what is looked for
@@ -54,9 +61,9 @@ def failures(environment: dict[str, str]) -> dict[str, str]:
         parts()
     except Exception as error:  # noqa: BLE001
         return {"parts": f"{type(error).__name__}: {error}"}
-    every = set(built_by(Parts))
-    every |= {f"{room}.{name}" for room, kind in ROOMS.items() for name in built_by(kind)}
-    told = {name: building(name) for name in sorted(every | {"embedder_of", "tokens"})}
+    every = {f"{room}{name}" for room, kind in ROOMS.items() for name in built_by(kind)}
+    every |= {"embedder_of", "replace_tools", "tokens"}
+    told = {name: building(name) for name in sorted(every)}
     return {name: error for name, error in told.items() if error is not None}
 
 

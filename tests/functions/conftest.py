@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from context_search.composition import parts
+from context_search.composition.parts import parts
 from tests.builders import aws_server
 from tests.functions.deployment import CANARY, Deployment, listening, register_words
 from tests.stack import DatabaseFactory

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import boto3
 
-from context_search.composition import parts
+from context_search.composition.parts import parts
 from context_search.core.messages import Order
 from context_search.integrations.models.litellm_embedder import import_litellm
 from context_search.integrations.secrets import with_values
@@ -141,6 +141,13 @@ class Deployment:
         deployed = Variables.read(ROOT / "template.yaml").shared({**places, **choices})
         environment = {**aws, **with_values(deployed, {**SECRET_VALUES, "database_url": url})}
         return cls(environment, load_functions(), sqs)
+
+    def restart(self) -> None:
+        """Has the functions begin anew: they read their environment again."""
+        for store in (parts().postgres, parts().patient_postgres):
+            store.database.close()
+        parts.cache_clear()
+        self.functions = load_functions()
 
     def http(
         self,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from context_search.composition import parts
+from context_search.composition.parts import parts
 from context_search.integrations.models.tiktoken_counter import TiktokenCounter
 from scripts.cost.load import Load
 from testing.in_memory.embedder import WordEmbedder

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from context_search.composition import parts
+from context_search.composition.parts import parts
 from tests.builders import english
 from tests.functions.deployment import Deployment
 from tests.functions.test_imports import after, request

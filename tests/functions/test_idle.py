@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from context_search.composition import parts
+from context_search.composition.parts import parts
 from context_search.postgres.connection import Connection
 from context_search.postgres.url import DatabaseUrl
 from tests.builders import english
@@ -22,14 +22,13 @@ def sleepy(deployed: Deployment) -> Iterator[Deployment]:
     """A deployment whose database may sleep, with an index and nothing left to do."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLEANUP_IDLE_MINUTES", "60")
-        parts.cache_clear()
+        deployed.restart()
         deployed.tool({"a": english(400)})
         deployed.drain()
         while deployed.functions["cleanup"].invoke(event("cleanup"))["rests_s"] == 0:
             pass
         yield deployed
-        parts().postgres.database.close()
-    parts.cache_clear()
+    deployed.restart()
 
 
 def test_a_scheduled_run_rests_and_another_looks(sleepy: Deployment, log: list[str]) -> None:

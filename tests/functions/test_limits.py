@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from context_search.composition import parts
 from tests.builders import english
 from tests.functions.deployment import Deployment
 
@@ -20,8 +19,7 @@ def narrow(deployed: Deployment) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROJECT_MAX_CHUNKS", "8")
         patch.setenv("INDEX_COLD_SECONDS", "0")
-        parts().postgres.database.close()
-        parts.cache_clear()
+        deployed.restart()
         yield
 
 

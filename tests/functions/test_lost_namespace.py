@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_search.composition import parts
+from context_search.composition.parts import parts
 from context_search.core.errors import NamespaceMissingError
 from tests.builders import english
 from tests.functions.deployment import Deployment

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from context_search.composition import parts
+from context_search.composition.parts import parts
 from scripts.cost.load import NOW, Load
 from scripts.cost.quantities import quantity
 from scripts.cost.usage import Usage, first_load, month

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_search.composition import parts
+from context_search.composition.parts import parts
 from context_search.ranking.search import query_hash
 from tests.builders import english, planted
 from tests.functions.deployment import CANARY, SECRET, Deployment

@@ -8,7 +8,7 @@ import boto3
 import httpx2
 import pytest
 
-from context_search.composition import parts
+from context_search.composition.parts import parts
 from context_search.postgres.connection import quoted
 from tests.builders import english, planted
 from tests.functions.deployment import SECRET, SMALL, Deployment

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import boto3
 import pytest
 
-from context_search.composition import parts
+from context_search.composition.parts import parts
 from context_search.core.config import IndexConfig
 from context_search.live_settings import MAX_AGE, PAUSE, RETRY
 from context_search.postgres.connection import Connection

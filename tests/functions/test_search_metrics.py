@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_search.composition import parts
+from context_search.composition.parts import parts
 from context_search.core.errors import EmbeddingUnavailableError
 from context_search.integrations.models.litellm_embedder import import_litellm
 from tests.builders import english, planted

@@ -10,7 +10,6 @@ import boto3
 import httpx2
 import pytest
 
-from context_search.composition import parts
 from tests.builders import english
 from tests.functions.deployment import CANARY, Deployment
 
@@ -25,18 +24,11 @@ def bucket(deployed: Deployment) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UPLOAD_BUCKET", "canaries")
         patch.setenv("UPLOAD_MAX_BYTES", str(LIMIT))
-        restart()
+        deployed.restart()
         s3 = boto3.resource("s3")
         s3.create_bucket(Bucket="canaries")
         yield s3.Bucket("canaries")
-        restart()
-
-
-def restart() -> None:
-    """The functions read their environment again."""
-    for store in (parts().postgres, parts().patient_postgres):
-        store.database.close()
-    parts.cache_clear()
+        deployed.restart()
 
 
 def begin(deployed: Deployment, tool: dict[str, Any], size: int) -> dict[str, Any]:
@@ -101,9 +93,9 @@ def test_an_import_waits_for_s3_and_comes_back(deployed: Deployment, log: list[s
     messages = deployed.receive()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
-        restart()
+        deployed.restart()
         assert deployed.index(messages) == {message["MessageId"] for message in messages}
-    restart()
+    deployed.restart()
     assert state(deployed, tool, upload)["status"] == "importing"
     assert deployed.index(messages) == set()
     assert state(deployed, tool, upload)["status"] == "done"

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from context_search.composition import parts
+from context_search.composition.parts import parts
 from context_search.core.json_number import MAX_GROWTH
 from context_search.indexing.desired import MAX_POINTER_CHARS, MAX_POINTER_LENGTH
-from context_search.indexing.outbox_delivery import RelayOutbox
 from tests.builders import english
 from tests.hostile.stranger import Stranger
 
@@ -91,7 +90,7 @@ BILLION = '[{}, "text"]'.format(", ".join(["1e-16000"] * 20_000))
 
 def search_state(stranger: Stranger, tool_id: int) -> dict[str, Any]:
     # What programs with SQL order waits in the outbox.
-    RelayOutbox(parts().store, parts().deliver).relay(silent_s=3_600)
+    parts().store.relay(silent_s=3_600)
     stranger.deployed.drain()
     return stranger.state(tool_id)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from context_search.composition import parts
 from tests.builders import english, planted
 from tests.functions.deployment import Deployment
 from tests.hostile.stranger import Stranger
@@ -25,8 +24,7 @@ def narrow(deployed: Deployment) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STRING_MAX_CHARS", str(LIMIT))
         patch.setenv("DELETE_GRACE_SECONDS", "0")
-        parts().postgres.database.close()
-        parts.cache_clear()
+        deployed.restart()
         yield
 
 

@@ -18,7 +18,6 @@ from context_search.core.messages import CalibrateIndex
 from context_search.core.model import Index, IndexCalibration
 from context_search.indexing.calibrate import QUESTIONS, Calibrator
 from context_search.indexing.node_report import RetryLater
-from context_search.indexing.outbox_delivery import RelayOutbox
 from context_search.integrations.ports import Legs, VectorQuery
 from context_search.ranking.calibration import LEAST_QUESTIONS
 from context_search.ranking.unanswered import UNANSWERED
@@ -120,7 +119,7 @@ def relayed(system: System) -> None:
     """Whatever was lost comes again."""
     system.clock.advance(10_000)
     system.queue.messages.clear()
-    RelayOutbox(system.store, system.delivery).relay(silent_s=60.0)
+    system.store.relay(silent_s=60.0)
     system.work()
 
 

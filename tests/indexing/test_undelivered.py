@@ -62,7 +62,7 @@ def test_an_order_that_cannot_be_put_off_comes_back_and_it_is_told() -> None:
     [message] = system.queue.messages
     order_id = message["order"]
     assert isinstance(order_id, int)
-    book = Stuck(system.store, system.delivery)
+    book = Stuck(system.store)
 
     def fail(index_id: int, table_id: int | None) -> None:
         raise QueueUnavailableError(f"nothing is compared: {index_id}, {table_id}")

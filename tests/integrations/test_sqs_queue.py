@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -41,7 +40,9 @@ def client(aws: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> SQSClient:
 
 @pytest.fixture
 def queue(client: SQSClient) -> SqsQueue:
-    return SqsQueue(client, client.create_queue(QueueName=f"queue-{uuid4().hex}")["QueueUrl"])
+    return SqsQueue(
+        client.create_queue(QueueName=f"queue-{uuid4().hex}")["QueueUrl"], client=client
+    )
 
 
 def received(queue: SqsQueue, *, visibility_s: int = 60) -> list[MessageTypeDef]:
@@ -61,19 +62,19 @@ def test_25_messages_leave_in_three_batches(queue: SqsQueue) -> None:
 
 
 def test_no_messages_need_no_queue(client: SQSClient) -> None:
-    assert SqsQueue(client, "http://127.0.0.1:9/none").send([]) == []
+    assert SqsQueue("http://127.0.0.1:9/none", client=client).send([]) == []
 
 
 def test_a_queue_that_is_gone_takes_nothing_and_says_so(queue: SqsQueue) -> None:
     with pytest.raises(QueueUnavailableError) as failure:
-        replace(queue, url=f"{queue.url}-never-made").send(MESSAGES)
+        SqsQueue(f"{queue.url}-never-made", client=queue.client).send(MESSAGES)
     assert failure.value.retryable
 
 
 def test_nobody_listening_is_unavailable_too(client: SQSClient) -> None:
     unreachable = boto3.client("sqs", endpoint_url="http://127.0.0.1:9", config=client.meta.config)
     with pytest.raises(QueueUnavailableError):
-        SqsQueue(unreachable, "http://127.0.0.1:9/1/q").send(MESSAGES[:1])
+        SqsQueue("http://127.0.0.1:9/1/q", client=unreachable).send(MESSAGES[:1])
 
 
 def test_what_one_batch_loses_does_not_hide_what_others_delivered(queue: SqsQueue) -> None:
@@ -118,7 +119,8 @@ def test_a_receipt_that_expired_is_no_error(queue: SqsQueue) -> None:
 def with_dead_letters(queue: SqsQueue) -> SqsQueue:
     """A queue with a dead-letter queue."""
     name = f"dead-{uuid4().hex}"
-    return replace(queue, dead_letter_url=queue.client.create_queue(QueueName=name)["QueueUrl"])
+    dead_letter_url = queue.client.create_queue(QueueName=name)["QueueUrl"]
+    return SqsQueue(queue.url, dead_letter_url, queue.client)
 
 
 def add_dead_letters(queue: SqsQueue, *bodies: str) -> None:

@@ -12,7 +12,7 @@ from tests.system import SILENT_S, System, prose
 
 
 def operate(system: System) -> Operate:
-    rounds = SweepRounds(system.store, every_s=60, swept_after_s=SILENT_S, page=system.sweep.page)
+    rounds = SweepRounds(system.store, 60, SILENT_S, 0, system.sweep.page)
     return Operate(system.store, SILENT_S, rounds)
 
 

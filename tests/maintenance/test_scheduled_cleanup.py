@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from context_search.core.errors import DatabaseUnavailableError
-from context_search.indexing.outbox_delivery import SendingStore
+from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.ports.schedule import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
@@ -43,7 +43,7 @@ class Scheduled(System):
     def __init__(self, idle_s: float = HOUR) -> None:
         super().__init__()
         self.watched = Watched(self.memory)
-        self.store = SendingStore(self.watched, self.delivery)
+        self.store = OutboxDelivery(self.watched, self.queue, self.tell)
         self.limits = CleanupLimits(SILENT_S, GRACE_S, idle_s=idle_s)
         self.scheduled_cleanup = self.environment()
 
@@ -155,4 +155,5 @@ def test_a_change_by_plain_sql_is_found_when_the_rest_is_over_and_not_later() ->
 @pytest.mark.parametrize("idle_s", [60.0, HOUR])
 def test_namespaces_are_swept_no_more_often_than_cleanup_looks(idle_s: float) -> None:
     limits = CleanupLimits(SILENT_S, idle_s=idle_s)
-    assert limits.swept_after_s == max(idle_s, SILENT_S)
+    rounds = Scheduled().scheduled(limits).sweep_rounds
+    assert rounds.swept_after_s == max(idle_s, SILENT_S)

@@ -11,7 +11,7 @@ from context_search.catalog.tools import ManageTools, NewSearchTool
 from context_search.core.config import SearchConfig
 from context_search.core.model import Index, Scope, Table
 from context_search.indexing.enumeration import Limits
-from context_search.indexing.outbox_delivery import Deliver, SendingStore
+from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.postgres.pool import Database
 from context_search.postgres.store import PostgresStore
 from testing.in_memory.queue import ListQueue, unexpected
@@ -40,9 +40,8 @@ def retired(bench: Workbench, index: Index) -> None:
 
 
 def creation(bench: Workbench) -> ManageTools:
-    return ManageTools(
-        SendingStore(bench.store, Deliver(bench.store, ListQueue(), unexpected)), Limits(), 180.0
-    )
+    store = OutboxDelivery(bench.store, ListQueue(), unexpected)
+    return ManageTools(store, Limits(), 180.0)
 
 
 def wanted(bench: Workbench, table: Table, name: str = "search") -> NewSearchTool:

@@ -13,7 +13,7 @@ from context_search.core.config import Model
 from context_search.core.model import Reach
 from context_search.indexing.completion import Settler
 from context_search.indexing.enumeration import Comparer, Limits
-from context_search.indexing.outbox_delivery import Deliver, SendingStore
+from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.project_index import ProjectIndexes, ProjectIndexStatus
 from context_search.postgres.errors import StatementRejectedError
 from context_search.postgres.pool import Database, Transaction
@@ -53,7 +53,7 @@ def waits(tx: Transaction, future: Future[Any]) -> None:
 def compared(bench: Workbench, status: ProjectIndexStatus) -> list[int]:
     """Carries out every order; returns the tables whose strings are nodes then."""
     queue = ListQueue()
-    store = SendingStore(bench.store, Deliver(bench.store, queue, unexpected))
+    store = OutboxDelivery(bench.store, queue, unexpected)
     run = Comparer(store, Settler(bench.store, 180.0), Limits()).compare
     with bench.store.for_all("test") as work:
         taken = work.outbox.take(status.index.project_id, window=100)

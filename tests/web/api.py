@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx2
 
-from context_search.composition import Parts
+from context_search.composition.parts import Parts
 from context_search.core.config import IndexConfig
 from context_search.core.errors import EmbeddingRejectedError
 from context_search.core.messages import ORDER_ID, order_from_json
@@ -19,10 +19,10 @@ from context_search.integrations.ports import Deadline, Embedder, Message
 from context_search.postgres.pool import Database
 from context_search.postgres.store import PostgresStore
 from context_search.settings import Settings
-from context_search.store import Store
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
 from testing.in_memory.uploads import DictObjects
+from testing.use_cases import EveryUseCase
 
 CANARY = "canary-5f2c"
 SECRET = f"{CANARY}-internal-of-32-characters"
@@ -94,10 +94,15 @@ class LocalParts(Parts):
         """An S3 that a test fills itself."""
         return DictObjects()
 
-    @property
-    def patient_store(self) -> Store:
+    @cached_property
+    def patient_postgres(self) -> PostgresStore:
         """The test's database."""
-        return self.store
+        return self.postgres
+
+    @cached_property
+    def use_cases(self) -> EveryUseCase:
+        """What all functions do with these parts."""
+        return EveryUseCase(self)
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """Vectors from words."""
@@ -123,7 +128,9 @@ class LocalParts(Parts):
         order = order_from_json(message)
         assert order is not None
         deadline = Deadline(self.clock, self.clock.monotonic() + 120)
-        done = self.worker.carry_out(order, deadline, order_id=int(str(message[ORDER_ID])))
+        done = self.use_cases.worker.carry_out(
+            order, deadline, order_id=int(str(message[ORDER_ID]))
+        )
         if done.error is not None:
             raise done.error
 

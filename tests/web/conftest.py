@@ -24,7 +24,7 @@ def parts(application_database: Database, turbopuffer_url: str) -> LocalParts:
 
 @pytest.fixture(scope="module")
 def app(parts: LocalParts) -> FastAPI:
-    return http_app(every_router(), parts, contract=contract)
+    return http_app(every_router(), parts.use_cases, contract=contract)
 
 
 @pytest.fixture(scope="module")

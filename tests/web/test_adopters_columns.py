@@ -73,7 +73,7 @@ def owner(owner_url: DatabaseUrl) -> Iterator[Database]:
 def clean_up(parts: LocalParts) -> None:
     """Everything that cleanup ever does, at once."""
     limits = CleanupLimits(silent_s=0, grace_s=0, keep_previous_s=0)
-    cleanup = replace(parts.cleanup, limits=limits)
+    cleanup = replace(parts.use_cases.cleanup, limits=limits)
     for _ in range(3):
         report = cleanup.run(Deadline(parts.clock, parts.clock.monotonic() + 120))
         assert report.errors == []

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from context_search.composition.agents import AgentEditing
 from context_search.core.callers import McpKey
 from context_search.mcp.contract import ClientInput, ToolFailure, ToolResult
 from context_search_editing.agents.replacing import AgentReplacing
@@ -23,9 +24,9 @@ def hurried(someone: Agent) -> AgentReplacing:
     """The same agent where a request looks through one byte of documents."""
     parts = someone.api.parts
     principal = McpKey(someone.api.project_id, someone.mcp["id"])
-    use = parts.editing.agents
+    use = AgentEditing(parts).replace_tools()
     use = replace(use, preview=replace(use.preview, limits=PreviewLimits(bytes=1)))
-    instance = parts.access.mcps.read(principal, principal.mcp_id)
+    instance = parts.use_cases.mcps.read(principal, principal.mcp_id)
     return AgentReplacing(principal, instance, ClientInput(), use)
 
 
@@ -46,7 +47,7 @@ def test_a_long_preview_is_looked_at_again(api: Api) -> None:
     assert someone.refused("replace_execute", unread)["code"] == "PLAN_NOT_READY"
     again = {**REQUEST, "plan_id": begun["plan_id"]}
     assert someone.done("replace_preview", again)["state"] == "previewing"
-    api.parts.editing.preview.run(begun["plan_id"])
+    api.parts.use_cases.editing.preview.run(begun["plan_id"])
     ready = someone.done("replace_preview", again)
     assert (ready["state"], ready["matches_count"], len(ready["matches"])) == ("ready", 3, 3)
     assert someone.done("replace_execute", named(ready))["replaced_count"] == 3
@@ -56,7 +57,7 @@ def test_a_preview_that_failed_says_why(api: Api) -> None:
     someone = agent(api, api.tool_of_every_string(api.table({"x": ["a"] * 1_001})))
     request = {"find": "a", "replace_with": "b"}
     begun = structured(hurried(someone).call("replace_preview", request))
-    api.parts.editing.preview.run(begun["plan_id"])
+    api.parts.use_cases.editing.preview.run(begun["plan_id"])
     report = someone.refused("replace_preview", {**request, "plan_id": begun["plan_id"]})
     assert report["code"] == "TOO_MANY_MATCHES"
 

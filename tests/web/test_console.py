@@ -85,7 +85,7 @@ def without(application_database: Database, turbopuffer_url: str) -> Iterator[Ap
     """A client of a deployment whose console is switched off."""
     parts = LocalParts(application_database, turbopuffer_url)
     parts.settings = parts.settings.model_copy(update={"console": False})
-    with client_of(http_app(every_router(), parts, contract=contract)) as http:
+    with client_of(http_app(every_router(), parts.use_cases, contract=contract)) as http:
         yield Api.of_new_project(http, parts)
 
 

@@ -51,7 +51,7 @@ def parts(application_database: Database, turbopuffer_url: str) -> Iterator[TwoM
 
 
 def test_a_model_that_hangs_holds_up_its_own_questions_only(parts: TwoModels) -> None:
-    embed = parts.searching.searcher.candidates.embed.embed
+    embed = parts.use_cases.searching.searcher.candidates.embed.embed
 
     def ask(number: int) -> str:
         with pytest.raises(EmbeddingTimeoutError) as caught:

@@ -258,7 +258,7 @@ def test_cleanup_forgets_keys_of_the_console_a_day_after_their_end(
                 ago=hours,
                 key=made["id"],
             )
-        assert parts.cleanup.run(deadline).errors == []
+        assert parts.use_cases.cleanup.run(deadline).errors == []
         assert listed(api, kind="console") == left
 
 

@@ -23,7 +23,7 @@ def narrow() -> Iterator[Api]:
     parts = MemoryParts()
     changed = {"allowed_hosts": ("127.0.0.1:*",), "allowed_origins": (PAGE,)}
     parts.settings = parts.settings.model_copy(update=changed)
-    with client_of(http_app(every_router(), parts)) as http:
+    with client_of(http_app(every_router(), parts.use_cases)) as http:
         yield Api.of_new_project(http, parts)
 
 

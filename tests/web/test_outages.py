@@ -16,7 +16,7 @@ import pytest
 from fastapi import FastAPI
 
 from context_search.agents.tools.search_tools import SEARCH_OUTPUT_SCHEMA
-from context_search.composition.searching import SearchingParts
+from context_search.composition.searching import Searching
 from context_search.core.config import IndexConfig
 from context_search.core.errors import (
     ContextSearchError,
@@ -26,18 +26,19 @@ from context_search.core.errors import (
     QueueUnavailableError,
 )
 from context_search.indexing.node_report import RetryLater
-from context_search.indexing.outbox_delivery import RelayOutbox
 from context_search.integrations.ports import Embedder, Message
 from context_search.postgres.errors import PostgresUnavailableError
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
 from context_search.ranking.search import QuestionLimits
+from context_search.searching.search import Searcher
 from context_search.searching.targets import SearchedTool
 from context_search.searching.timeouts import Timeouts
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
+from testing.use_cases import EveryUseCase
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
 from tests.integrations.json_server import JsonHandler, serving
@@ -72,6 +73,24 @@ class Model(WordEmbedder):
         return super().embed_query(text, timeout_s=timeout_s)
 
 
+class ImpatientSearching(Searching):
+    """turbopuffer has little time."""
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """See the base."""
+        return replace(super().searcher, timeouts=Timeouts(vectors_s=0.4))
+
+
+class ImpatientUseCases(EveryUseCase):
+    """With searches for which turbopuffer has little time."""
+
+    @cached_property
+    def searching(self) -> ImpatientSearching:
+        """See the base."""
+        return ImpatientSearching(self.parts)
+
+
 class WeakParts(LocalParts):
     """Parts of which any may be away."""
 
@@ -86,12 +105,9 @@ class WeakParts(LocalParts):
         return Model(64)
 
     @cached_property
-    def searching(self) -> SearchingParts:
-        """See the base. turbopuffer has little time."""
-        parts = super().searching
-        searcher = replace(parts.searcher, timeouts=Timeouts(vectors_s=0.4))
-        parts.__dict__["searcher"] = searcher
-        return parts
+    def use_cases(self) -> ImpatientUseCases:
+        """See the base."""
+        return ImpatientUseCases(self)
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """See the base."""
@@ -107,7 +123,7 @@ def parts(module_database: Database, turbopuffer_url: str) -> WeakParts:
 
 @pytest.fixture
 def http(parts: WeakParts) -> Iterator[httpx2.Client]:
-    app = http_app(every_router(), parts, contract=contract)
+    app = http_app(every_router(), parts.use_cases, contract=contract)
     with client_of(app) as client:
         yield client
 
@@ -192,7 +208,7 @@ def test_without_the_queue_nothing_is_refused_and_nothing_lost(
     queue.is_away = False
     with parts.postgres.database.transaction() as tx:  # as if cleanup came a minute later
         tx.run("UPDATE outbox SET claimed_until = NULL")
-    assert RelayOutbox(parts.store, parts.deliver).relay(silent_s=60) > 0
+    assert parts.store.relay(silent_s=60) > 0
     parts.work()
     assert {hit["json_path"] for hit in api.search(tool, "harbour", top_k=20)["results"]} == {
         "/a",
@@ -254,13 +270,13 @@ def test_a_page_in_the_place_of_turbopuffer_is_an_outage(
     module_database: Database, turbopuffer_url: str
 ) -> None:
     parts = LocalParts(module_database, turbopuffer_url)
-    with serving(Portal) as portal, client_of(http_app(every_router(), parts)) as http:
+    with serving(Portal) as portal, client_of(http_app(every_router(), parts.use_cases)) as http:
         api = Api.of_new_project(http, parts)
         tool, unwritten = api.tool(api.table(DOCUMENT)), api.table(DOCUMENT)
         parts.vectors = LocalParts(module_database, portal).vectors
         found = answer(ask(api, tool), 200)
         assert found["retrieval"]["degraded"][0] == "backend_unavailable"
-        del parts.indexer
+        del parts.use_cases  # others have the parts of now
         second = api.unindexed_tool(unwritten)
         with pytest.raises(RetryLater):
             parts.work()
@@ -272,13 +288,13 @@ def test_a_page_in_the_place_of_turbopuffer_is_an_outage(
 @pytest.fixture
 def without_database(turbopuffer_url: str) -> Iterator[FastAPI]:
     nobody = Database(DatabaseUrl.parse("postgresql://u:canary-5f2c@127.0.0.1:9/db"))
-    yield http_app(every_router(), LocalParts(nobody, turbopuffer_url))
+    yield http_app(every_router(), LocalParts(nobody, turbopuffer_url).use_cases)
     nobody.close()
 
 
 def test_readiness_tells_of_a_vector_store_that_is_away(module_database: Database) -> None:
     parts = LocalParts(module_database, "http://127.0.0.1:9")
-    with client_of(http_app(every_router(), parts)) as http:
+    with client_of(http_app(every_router(), parts.use_cases)) as http:
         ready = answer(http.get("/readyz"), 200)
     assert ready["status"] == "degraded"
     assert [(part["name"], part["state"]) for part in ready["parts"]] == [
@@ -300,7 +316,7 @@ def test_parts_that_accept_and_never_answer_are_told_within_seconds(
 ) -> None:
     parts = LocalParts(application_database, f"http://{silent[0]}:{silent[1]}")
     parts.answers_within_s = 0.5
-    with client_of(http_app(every_router(), parts)) as http:
+    with client_of(http_app(every_router(), parts.use_cases)) as http:
         api, began = Api.of_new_project(http, parts), time.monotonic()
         for told in (
             answer(http.get("/readyz"), 200),
@@ -317,7 +333,9 @@ def test_a_database_that_accepts_and_never_answers_is_told_within_seconds(
 ) -> None:
     url = DatabaseUrl.parse(f"postgresql://u:p@{silent[0]}:{silent[1]}/db")
     database = Database(url)
-    with client_of(http_app(every_router(), LocalParts(database, turbopuffer_url))) as http:
+    with client_of(
+        http_app(every_router(), LocalParts(database, turbopuffer_url).use_cases)
+    ) as http:
         began = time.monotonic()
         with ThreadPoolExecutor(4) as threads:
             every = list(threads.map(http.get, ["/readyz"] * 4))
@@ -341,7 +359,9 @@ def test_a_database_that_hangs_is_left_when_the_time_of_a_search_is_over(
     api: Api, parts: WeakParts, module_database: Database
 ) -> None:
     tool = api.tool(api.table(DOCUMENT))
-    searcher = replace(parts.searching.searcher, timeouts=Timeouts(keywords_s=0.1, rows_s=0.1))
+    searcher = replace(
+        parts.use_cases.searching.searcher, timeouts=Timeouts(keywords_s=0.1, rows_s=0.1)
+    )
     searched, limits = SearchedTool(tool["tool_id"], api.project_id), QuestionLimits(seconds=1.5)
     assert searcher.search(searched, "comets", limits).hits
     with module_database.transaction() as tx, ThreadPoolExecutor(1) as thread:

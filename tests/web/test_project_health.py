@@ -126,7 +126,7 @@ def test_a_key_that_searches_may_look(api: Api) -> None:
 def test_the_last_run_of_cleanup_is_told_without_ids(api: Api, parts: LocalParts) -> None:
     api.tool(api.table(DOCUMENT))
     deadline = Deadline(parts.clock, parts.clock.monotonic() + 120)
-    report = parts.scheduled_cleanup.run(deadline, may_rest=False)
+    report = parts.use_cases.scheduled_cleanup.run(deadline, may_rest=False)
     assert report.errors == []
     told = health(api)
     assert told["cleanup"] == {
@@ -151,7 +151,7 @@ class AwayEmbedder(WordEmbedder):
 @contextmanager
 def api_over(parts: LocalParts) -> Iterator[Api]:
     """A client of a new project over other parts."""
-    with client_of(http_app(every_router(), parts, contract=contract)) as http:
+    with client_of(http_app(every_router(), parts.use_cases, contract=contract)) as http:
         yield Api.of_new_project(http, parts)
 
 

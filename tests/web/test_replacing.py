@@ -23,16 +23,16 @@ def preview(api: Api, find: str, replace_with: str, **more: Any) -> dict[str, An
 
 def in_queue(api: Api, find: str, replace_with: str, **more: Any) -> int:
     """A plan whose preview is left to a worker."""
-    use = api.parts.editing.preview
+    use = api.parts.use_cases.editing.preview
     late = PreviewReplacements(
         use.store, use.patient, use.patterns, use.hash_of, use.clock, PreviewLimits(bytes=0)
     )
-    api.parts.editing.__dict__["preview"] = late
+    api.parts.use_cases.editing.__dict__["preview"] = late
     try:
         body = {"find": find, "replace_with": replace_with}
         accepted = api("POST", path(api, "/preview"), json=body, **more)
     finally:
-        api.parts.editing.__dict__["preview"] = use
+        api.parts.use_cases.editing.__dict__["preview"] = use
     made = answer(accepted, 202)
     assert accepted.headers["location"] == path(api, f"/{made['plan_id']}")
     assert (made["state"], made["digest"], made["matches"]) == ("previewing", None, [])
@@ -143,7 +143,7 @@ def test_a_long_preview_goes_on_in_the_queue(api: Api) -> None:
     assert going_on["progress"] == {"tables_done": 0, "tables": 4}
     not_ready = problem(api("GET", f"{where}/matches"), 409, "PLAN_NOT_READY")
     assert not_ready["retryable"] is True
-    assert api.parts.editing.preview.run(plan_id) == "ready"
+    assert api.parts.use_cases.editing.preview.run(plan_id) == "ready"
     done = answer(api("GET", where), 200)
     assert (done["state"], done["digest"]) == ("ready", whole["digest"])
     assert "progress" not in done

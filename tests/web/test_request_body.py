@@ -74,7 +74,7 @@ def faulty(parts: LocalParts) -> Iterator[httpx2.Client]:
     async def fails() -> None:
         raise KeyError
 
-    with client_of(http_app([router], parts)) as client:
+    with client_of(http_app([router], parts.use_cases)) as client:
         yield client
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
 import pytest
 
+from context_search.integrations.ports import Message
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
 from tests.builders import english, planted
@@ -24,17 +25,25 @@ class Traffic(NamedTuple):
     statements: int
 
 
-class WithoutQueue(LocalParts):
-    """Parts whose queue can be put out of order."""
+class BreakableQueue(LocalQueue):
+    """A queue that can be put out of order."""
 
     is_broken = False
 
-    @cached_property
-    def queue(self) -> LocalQueue:  # type: ignore[override]
-        """A queue, unless it cannot be made."""
+    def send(self, messages: Sequence[Message]) -> list[int]:
+        """Takes everything, unless it is broken."""
         if self.is_broken:
-            raise RuntimeError("no queue can be made")
-        return LocalQueue()
+            raise RuntimeError("the queue is broken")
+        return super().send(messages)
+
+
+class BreakableParts(LocalParts):
+    """Parts whose queue can be put out of order."""
+
+    @cached_property
+    def queue(self) -> BreakableQueue:  # type: ignore[override]
+        """See the base."""
+        return BreakableQueue()
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +53,9 @@ def relay(application_url: DatabaseUrl) -> Iterator[Relay]:
 
 
 @pytest.fixture(scope="module")
-def parts(relay: Relay, turbopuffer_url: str) -> Iterator[LocalParts]:
+def parts(relay: Relay, turbopuffer_url: str) -> Iterator[BreakableParts]:
     database = Database(relay.url)
-    yield WithoutQueue(database, turbopuffer_url)
+    yield BreakableParts(database, turbopuffer_url)
     database.close()
 
 
@@ -91,11 +100,10 @@ def test_titles_of_an_explanation_are_one_statement(api: Api, relay: Relay) -> N
     assert explained.round_trips == plain.round_trips + more.round_trips
 
 
-def test_a_search_makes_no_queue(parts: WithoutQueue, api: Api) -> None:
+def test_a_search_sends_nothing_to_the_queue(parts: BreakableParts, api: Api) -> None:
     tool = api.tool(api.table({"a": planted(english(900), SENTENCE, 400)}))
-    del parts.queue
-    parts.is_broken = True
+    parts.queue.is_broken = True
     try:
         assert api.search(tool, "comets")["results"]
     finally:
-        parts.is_broken = False
+        parts.queue.is_broken = False

@@ -162,7 +162,7 @@ def test_erased_content_is_nowhere_any_more(api: Api) -> None:
 
 
 def clean_up(api: Api) -> None:
-    report = api.parts.cleanup.run(api.parts.deadline(Patient()))
+    report = api.parts.use_cases.cleanup.run(api.parts.deadline(Patient()))
     assert report.errors == []
 
 

@@ -61,7 +61,7 @@ class Processes:
 def clients(application_database: Database, turbopuffer_url: str) -> Iterator[list[httpx2.Client]]:
     with ExitStack() as stack:
         parts = [LocalParts(application_database, turbopuffer_url) for _ in range(WARM)]
-        apps = [http_app(every_router(), each) for each in parts]
+        apps = [http_app(every_router(), each.use_cases) for each in parts]
         yield [stack.enter_context(client_of(app)) for app in apps]
 
 

@@ -1,11 +1,5 @@
 """Puts the parts together: the only package that knows every class.
 
-Everything is made on first use and kept for the life of the process, so a function pays only for
-what it needs: ``cleanup`` never embeds, ``create_tool`` never talks to turbopuffer.
+A module for each function has its use cases; ``parts``, ``access``, ``models`` and ``editing`` are
+what several functions share. What is costly to load and seldom needed is imported where it is made.
 """
-
-from __future__ import annotations
-
-from context_search.composition.parts import Parts, parts
-
-__all__ = ["Parts", "parts"]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from context_search.core.billed import OnBilled
 from context_search.core.config import IndexConfig
+from context_search.integrations.models.litellm_embedder import LitellmEmbedder
+from context_search.integrations.models.litellm_reranker import LitellmReranker
 from context_search.integrations.models.openai_embedder import OpenAiEmbedder, Route, may_be_asked
 from context_search.integrations.ports import Embedder, Reranker
 from context_search.live_settings import LiveSettings
@@ -18,9 +22,7 @@ def embedder(config: IndexConfig, live: LiveSettings, on_billed: OnBilled) -> Em
         "query_params": settings.embedding_query_params,
         "passage_params": settings.embedding_passage_params,
         "api_key": settings.embedding_api_key,
-        "instead_of": lambda refused: live.instead_of(
-            refused, lambda present: present.embedding_api_key
-        ),
+        "instead_of": partial(live.instead_of, attrgetter("embedding_api_key")),
         "on_billed": on_billed,
     }
     api_base, has_key = settings.embedding_api_base, settings.embedding_api_key is not None
@@ -28,19 +30,15 @@ def embedder(config: IndexConfig, live: LiveSettings, on_billed: OnBilled) -> Em
     params = (settings.embedding_query_params, settings.embedding_passage_params)
     if route is not None and all(map(may_be_asked, params)):
         return OpenAiEmbedder(config.model, config.dimensions, route=route, **more)
-    from context_search.integrations.models.litellm_embedder import LitellmEmbedder  # noqa: PLC0415
-
     return LitellmEmbedder(config.model, config.dimensions, api_base=api_base, **more)
 
 
 def reranker(model: str, live: LiveSettings, on_billed: OnBilled) -> Reranker:
     """A reranking model."""
-    from context_search.integrations.models.litellm_reranker import LitellmReranker  # noqa: PLC0415
-
     return LitellmReranker(
         model,
         api_key=live.settings.rerank_api_key,
         api_base=live.settings.rerank_api_base,
-        instead_of=lambda refused: live.instead_of(refused, lambda present: present.rerank_api_key),
+        instead_of=partial(live.instead_of, attrgetter("rerank_api_key")),
         on_billed=on_billed,
     )

@@ -81,129 +81,92 @@ def send_one_by_one(store: Store, orders: Iterable[Order]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class OnUse:
-    """The port ``Queue``, over one that is made when there is something to send."""
+class OutboxDelivery:
+    """The port ``Store`` over ``inner``: what a transaction sends leaves after its commit.
 
-    queue: Callable[[], Queue]
-
-    def send(self, messages: Sequence[Message]) -> list[int]:
-        return self.queue().send(messages)
-
-    def is_empty(self) -> bool:
-        return self.queue().is_empty()
-
-
-@dataclass(frozen=True, slots=True)
-class Deliver:
-    """Sends the orders of projects that their windows have room for; the others wait in the book.
-
-    A worker that is done with an order sends the next one (``OrderBook``). So a project has
-    ``window`` orders before those of others in the queue at most, whatever it does.
+    A project has at most ``window`` orders in the queue before those of others, whatever it does.
+    The others wait in the outbox, and a worker that is done with an order sends the next one
+    (``OrderBook``). Deliveries have transactions of their own on ``inner``; none is inside of
+    another one. A failure of theirs goes to ``on_failure``: what the caller did is committed, and
+    ``relay`` sends the rest.
     """
 
-    store: Store
+    inner: Store
     queue: Queue
     on_failure: OnFailure
     window: int = WINDOW
 
-    def deliver(self, projects: Iterable[int]) -> None:
-        """Never raises a ContextSearchError, as what the caller did is committed.
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        """Opens a transaction that sees one project's rows."""
+        return self._delivering(self.inner.for_project(project_id, deadline))
 
-        Nothing is lost: ``cleanup`` sends the rest.
-        """
+    def for_all(
+        self, reason: str, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        """Opens a transaction over all projects."""
+        return self._delivering(self.inner.for_all(reason, deadline))
+
+    @contextmanager
+    def _delivering(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
+        with opened as work:
+            yield work
+        projects = work.to_deliver()
         try:
-            for project_id in projects:
-                self.send(project_id)
+            self._send_waiting(projects)
         except ContextSearchError as error:
             self.on_failure(error)
 
-    def send(self, project_id: int) -> int:
-        """Returns how many orders were sent.
-
-        Raises QueueUnavailableError when the queue did not take all of them.
-        """
-        with self.store.for_all("deliver orders") as work:
-            taken = work.outbox.take(project_id, window=self.window)
-        return self._post(taken)
-
-    def deliver_taken(self, taken: Sequence[tuple[int, Message]]) -> None:
-        """Does what ``deliver`` does, with orders that were already taken from the book."""
+    def deliver(self, taken: Sequence[tuple[int, Message]]) -> None:
+        """Sends orders that were taken from the outbox. Never raises a ContextSearchError."""
         try:
             self._post(taken)
         except ContextSearchError as error:
             self.on_failure(error)
 
+    def relay(self, *, silent_s: float, limit: int = 200) -> int:
+        """Sends what waits: written by triggers, or left behind by a crash, a fault or a loss.
+
+        What is in the queue is not sent again. An order is taken for lost when it has been silent
+        for ``silent_s`` and the queue says that it is empty, or else for LOST_AFTER_S: where other
+        projects keep the queue busy, one message that went astray would never come to light.
+
+        Returns how many orders were sent. One may be sent twice, never lost.
+        Raises QueueUnavailableError, DatabaseUnavailableError.
+        """
+        with self.inner.for_all("deliver orders") as work:
+            projects = work.outbox.waiting(limit=limit)
+            # Before the queue is asked: what is sent later may be in it by then.
+            silent = work.outbox.silent(silent_s=silent_s)
+        sent = self._send_waiting(projects)
+        after_s = silent_s if self.queue.is_empty() else max(silent_s, LOST_AFTER_S)
+        with self.inner.for_all("deliver orders") as work:
+            lost = work.outbox.reopen(silent, silent_s=after_s)
+        if not lost:
+            return sent
+        with self.inner.for_all("deliver orders") as work:
+            projects = work.outbox.waiting(limit=limit)
+        return sent + self._send_waiting(projects)
+
+    def _send_waiting(self, projects: Iterable[int]) -> int:
+        """Sends what the windows of projects have room for, and returns how many orders that is.
+
+        Raises QueueUnavailableError when the queue did not take all of them.
+        """
+        sent = 0
+        for project_id in projects:
+            with self.inner.for_all("deliver orders") as work:
+                taken = work.outbox.take(project_id, window=self.window)
+            sent += self._post(taken)
+        return sent
+
     def _post(self, taken: Sequence[tuple[int, Message]]) -> int:
         if not taken:
             return 0
         sent = self.queue.send([{**body, ORDER_ID: order_id} for order_id, body in taken])
-        with self.store.for_all("deliver orders") as work:
+        with self.inner.for_all("deliver orders") as work:
             work.outbox.note_sent([taken[position][0] for position in sent])
         if len(sent) < len(taken):
             raise QueueUnavailableError("the queue took only some of the messages")
         return len(sent)
-
-
-@dataclass(frozen=True, slots=True)
-class SendingStore:
-    """The port ``Store``: when a transaction has committed, what it sends leaves.
-
-    What delivers works on ``inner``, in transactions of its own; none is inside of another one.
-    """
-
-    inner: Store
-    delivery: Deliver
-
-    def for_project(
-        self, project_id: int, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        """A failure to deliver fails nobody: ``cleanup`` sends what waits."""
-        return self._sending(self.inner.for_project(project_id, deadline))
-
-    def for_all(
-        self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        """Opens a transaction over all projects. A failure to deliver fails nobody."""
-        return self._sending(self.inner.for_all(reason, deadline))
-
-    @contextmanager
-    def _sending(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
-        with opened as work:
-            yield work
-        self.delivery.deliver(work.to_deliver())
-
-
-@dataclass(frozen=True, slots=True)
-class RelayOutbox:
-    """Sends what waits: written by triggers, or left behind by a crash, a fault or a lost message.
-
-    What is in the queue is not sent again. An order is taken for lost when it has been silent for
-    ``silent_s`` and the queue says that it is empty, or else for LOST_AFTER_S: where other
-    projects keep the queue busy, one message that went astray would never come to light.
-    """
-
-    store: Store
-    deliver: Deliver
-    limit: int = 200
-
-    def relay(self, *, silent_s: float) -> int:
-        """Returns how many orders were sent. One may be sent twice, never lost.
-
-        Raises QueueUnavailableError, DatabaseUnavailableError.
-        """
-        with self.store.for_all("deliver orders") as work:
-            projects = work.outbox.waiting(limit=self.limit)
-            # Before the queue is asked: what is sent later may be in it by then.
-            silent = work.outbox.silent(silent_s=silent_s)
-        sent = self._send(projects)
-        after_s = silent_s if self.deliver.queue.is_empty() else max(silent_s, LOST_AFTER_S)
-        with self.store.for_all("deliver orders") as work:
-            lost = work.outbox.reopen(silent, silent_s=after_s)
-        if not lost:
-            return sent
-        with self.store.for_all("deliver orders") as work:
-            projects = work.outbox.waiting(limit=self.limit)
-        return sent + self._send(projects)
-
-    def _send(self, projects: Iterable[int]) -> int:
-        return sum(self.deliver.send(project_id) for project_id in projects)

@@ -14,9 +14,8 @@ from context_search.core.messages import (
     Order,
 )
 from context_search.indexing.node_report import MAX_BACKOFF_S, NodeReport, RetryLater
-from context_search.indexing.outbox_delivery import Deliver, OnFailure
+from context_search.indexing.outbox_delivery import OnFailure, OutboxDelivery
 from context_search.integrations.ports import Deadline
-from context_search.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,7 @@ class Begun:
 class OrderBook:
     """Begins, ends and puts off orders; whoever leaves a place in the window sends the next one."""
 
-    store: Store
-    deliver: Deliver
+    store: OutboxDelivery
 
     def begin(self, order_id: int) -> Begun | None:
         """Call it before anything is read: what is written from now on is a new order.
@@ -47,19 +45,19 @@ class OrderBook:
         """Forgets the order. Raises DatabaseUnavailableError: the message has to come again."""
         with self.store.for_all("deliver orders") as work:
             work.outbox.finish(begun.id)
-            taken = work.outbox.take(begun.project_id, window=self.deliver.window)
-        self.deliver.deliver_taken(taken)
+            taken = work.outbox.take(begun.project_id, window=self.store.window)
+        self.store.deliver(taken)
 
     def rest(self, begun: Begun, after_s: float) -> bool:
         """Puts the order off. False: its message may be deleted, the book brings the order back.
 
         Raises DatabaseUnavailableError.
         """
-        window = self.deliver.window
+        window = self.store.window
         with self.store.for_all("deliver orders") as work:
             stays = work.outbox.rest(begun.id, after_s=after_s, window=window)
             taken = work.outbox.take(begun.project_id, window=window)
-        self.deliver.deliver_taken(taken)
+        self.store.deliver(taken)
         return stays
 
 

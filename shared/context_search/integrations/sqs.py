@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
-
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
 
 from context_search.core.errors import QueueUnavailableError
 from context_search.integrations.ports import Message
@@ -21,8 +18,6 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.type_defs import MessageTypeDef
 
 BATCH = 10  # of one SendMessageBatch
-# All attempts together within a request's time: what SQS does not take stays in the outbox.
-_CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "max_attempts": 2})
 MAX_VISIBILITY_S = 43_200
 _COUNTS: list[QueueAttributeFilterType] = [
     "ApproximateNumberOfMessages",
@@ -32,17 +27,34 @@ _COUNTS: list[QueueAttributeFilterType] = [
 
 
 def sqs_client() -> SQSClient:
-    """Returns a client for the region and endpoint of the environment."""
-    return boto3.client("sqs", config=_CONFIG)
+    """Returns a client for the region and endpoint of the environment.
+
+    boto3 is imported here, with the first message: it takes 60 ms, and a search sends none.
+    """
+    import boto3  # noqa: PLC0415
+    from botocore.config import Config  # noqa: PLC0415
+
+    # All attempts together within a request's time: what SQS does not take stays in the outbox.
+    config = Config(
+        connect_timeout=2, read_timeout=5, retries={"mode": "standard", "max_attempts": 2}
+    )
+    return boto3.client("sqs", config=config)
 
 
-@dataclass(frozen=True, slots=True)
 class SqsQueue:
-    """One queue."""
+    """One queue. Its client is made when it is needed."""
 
-    client: SQSClient
-    url: str
-    dead_letter_url: str = ""
+    def __init__(
+        self, url: str, dead_letter_url: str = "", client: SQSClient | None = None
+    ) -> None:
+        self.url = url
+        self.dead_letter_url = dead_letter_url
+        self._given = client
+
+    @cached_property
+    def client(self) -> SQSClient:
+        """The client that was given, or one of the environment."""
+        return self._given or sqs_client()
 
     def send(self, messages: Sequence[Message]) -> list[int]:
         """Raises QueueUnavailableError only when not a single message was taken."""
@@ -50,27 +62,26 @@ class SqsQueue:
         for first in range(0, len(messages), BATCH):
             try:
                 taken += self._send_batch(first, messages[first : first + BATCH])
-            except (BotoCoreError, ClientError) as error:
+            except QueueUnavailableError:
                 if taken:
                     return taken
-                raise QueueUnavailableError(f"SQS: {type(error).__name__}") from error
+                raise
         return taken
 
     def _send_batch(self, first: int, batch: Sequence[Message]) -> list[int]:
-        reply = self.client.send_message_batch(
-            QueueUrl=self.url,
-            Entries=[
-                {"Id": str(first + offset), "MessageBody": json.dumps(message)}
-                for offset, message in enumerate(batch)
-            ],
-        )
+        with _available():
+            reply = self.client.send_message_batch(
+                QueueUrl=self.url,
+                Entries=[
+                    {"Id": str(first + offset), "MessageBody": json.dumps(message)}
+                    for offset, message in enumerate(batch)
+                ],
+            )
         return [int(entry["Id"]) for entry in reply.get("Successful", [])]
 
     def is_empty(self) -> bool:
-        try:
+        with _available():
             reply = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=_COUNTS)
-        except (BotoCoreError, ClientError) as error:
-            raise QueueUnavailableError(f"SQS: {type(error).__name__}") from error
         return all(int(count) == 0 for count in reply["Attributes"].values())
 
     def take_up(self, limit: int, keep: Callable[[Sequence[Message]], None]) -> int:
@@ -79,11 +90,9 @@ class SqsQueue:
         What is no message of ours stays where it is.
         """
         moved = 0
-        try:
+        with _available():
             while moved < limit and (letters := self._receive_dead(min(BATCH, limit - moved))):
                 moved += self._move(letters, keep)
-        except (BotoCoreError, ClientError) as error:
-            raise QueueUnavailableError(f"SQS: {type(error).__name__}") from error
         return moved
 
     def _move(
@@ -109,12 +118,21 @@ class SqsQueue:
         """
         # Rounded up: a message that comes too early uses up one of the queue's few receives.
         visibility_s = math.ceil(min(MAX_VISIBILITY_S, max(0.0, after_s)))
-        try:
+        with suppress(QueueUnavailableError), _available():
             self.client.change_message_visibility(
                 QueueUrl=self.url, ReceiptHandle=receipt_handle, VisibilityTimeout=visibility_s
             )
-        except (BotoCoreError, ClientError):
-            return
+
+
+@contextmanager
+def _available() -> Iterator[None]:
+    """Raises QueueUnavailableError for what boto3 raises."""
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - like boto3
+
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise QueueUnavailableError(f"SQS: {type(error).__name__}") from error
 
 
 def _message(body: str) -> Message | None:

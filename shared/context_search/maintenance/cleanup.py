@@ -17,11 +17,7 @@ from context_search.core.ids import window_ids
 from context_search.core.messages import CompareIndex
 from context_search.indexing.completion import Settler
 from context_search.indexing.evict import evict_coldest
-from context_search.indexing.outbox_delivery import (
-    RelayOutbox,
-    node_orders,
-    send_one_by_one,
-)
+from context_search.indexing.outbox_delivery import OutboxDelivery, node_orders, send_one_by_one
 from context_search.indexing.rebuilds import REBUILDS_AT_ONCE, retire_outdated
 from context_search.indexing.status import write_summaries
 from context_search.indexing.vector_rows import tokens_of
@@ -74,9 +70,8 @@ class Cleanup:
     ``further`` are steps of what the core does not know.
     """
 
-    store: Store
+    store: OutboxDelivery
     vectors: VectorStore
-    relay: RelayOutbox
     settler: Settler
     sweep: Sweep
     sweep_rounds: SweepRounds
@@ -131,7 +126,7 @@ class Cleanup:
         return False
 
     def _relay(self, report: CleanupReport) -> bool:
-        report.messages_relayed += self.relay.relay(silent_s=self.limits.silent_s)
+        report.messages_relayed += self.store.relay(silent_s=self.limits.silent_s)
         return False
 
     def _revive(self, report: CleanupReport) -> bool:

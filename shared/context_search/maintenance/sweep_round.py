@@ -46,14 +46,21 @@ class SweepRound:
 class SweepRounds:
     """The rounds of a deployment.
 
-    ``every_s``: seconds between two runs of cleanup; 0: not known. ``swept_after_s``: seconds after
-    which a namespace is swept again. ``page``: vector rows of a page.
+    ``every_s``: seconds between two runs of cleanup; 0: not known. ``silent_s``: seconds after
+    which silence is a failure. ``idle_s``: for how many seconds cleanup may rest. ``page``: vector
+    rows of a page.
     """
 
     store: Store
     every_s: float
-    swept_after_s: float
+    silent_s: float
+    idle_s: float
     page: int
+
+    @property
+    def swept_after_s(self) -> float:
+        """Seconds after which a namespace is swept again: not more often than cleanup looks."""
+        return max(self.silent_s, self.idle_s)
 
     def read(self) -> SweepRound:
         """Returns the round at today's size."""

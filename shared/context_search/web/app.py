@@ -54,7 +54,7 @@ def http_app(
 
     What went wrong on our side is written to ``log``, the function's.
 
-    The routes find their use cases as attributes of ``use_cases`` (``composition.Parts``).
+    The routes find their use cases as attributes of ``use_cases``, a function's of ``composition``.
     """
     app = FastAPI(
         title="context-search",

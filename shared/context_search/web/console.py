@@ -25,7 +25,7 @@ from context_search.web.callers import part
 from context_search.web.polled import IfNoneMatch
 
 
-async def _check_is_on(is_on: Annotated[bool, part("settings.console")]) -> None:
+async def _check_is_on(is_on: Annotated[bool, part("parts.settings.console")]) -> None:
     if not is_on:
         raise NotFoundError("the web console is switched off in this deployment")
 
@@ -106,7 +106,9 @@ def _hashes(pattern: re.Pattern[bytes], content: bytes) -> str:
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-async def _page_of(request: Request, objects: Annotated[Objects, part("objects")]) -> ConsolePage:
+async def _page_of(
+    request: Request, objects: Annotated[Objects, part("parts.objects")]
+) -> ConsolePage:
     """Returns the page of this process; the file is read once."""
     state = request.app.state
     if not hasattr(state, "console"):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from pydantic import BaseModel
 
 from context_search.agents.tools.results import flat_schema
 from context_search.agents.tools.search_tools import QUOTED
-from context_search.core.callers import McpInstance, McpKey, Replacing
-from context_search.mcp.contract import ClientInput, InputRequired, ToolDescription, ToolResult
+from context_search.core.callers import Replacing
+from context_search.mcp.contract import ToolDescription
 from context_search_editing.agents.replace_answers import (
     ExecuteArguments,
     ExecuteResult,
@@ -21,9 +19,6 @@ from context_search_editing.agents.replace_answers import (
     UndoResult,
     arguments_schema,
 )
-
-if TYPE_CHECKING:
-    from context_search_editing.agents.replacing import ReplaceUseCases
 
 
 def _tool(
@@ -89,27 +84,3 @@ _UNDO = _tool(
 def tools_of(replacing: Replacing) -> Sequence[ToolDescription]:
     """Returns the tools that agents of an instance see beside its Search Tools."""
     return {"off": (), "propose": (_PREVIEW,), "execute": (_PREVIEW, _EXECUTE, _UNDO)}[replacing]
-
-
-@dataclass(frozen=True, slots=True)
-class ReplaceTools:
-    """The port ``FurtherTools``. What replaces is loaded at the first call: most never do."""
-
-    use: Callable[[], ReplaceUseCases]
-
-    def tools_of(self, replacing: Replacing) -> Sequence[ToolDescription]:
-        """See ``FurtherTools``."""
-        return tools_of(replacing)
-
-    def call(
-        self,
-        principal: McpKey,
-        instance: McpInstance,
-        client: ClientInput,
-        name: str,
-        arguments: Mapping[str, object],
-    ) -> ToolResult | InputRequired:
-        """See ``FurtherTools``."""
-        from context_search_editing.agents.replacing import AgentReplacing  # noqa: PLC0415
-
-        return AgentReplacing(principal, instance, client, self.use()).call(name, arguments)

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from context_search.agents.list_tools import ListTools
 from context_search.agents.tools.results import trimmed
-from context_search.core.callers import McpInstance, McpKey
+from context_search.core.callers import McpInstance, McpKey, Replacing
 from context_search.core.errors import (
     ConflictError,
     DigestMismatchError,
@@ -25,6 +25,7 @@ from context_search.core.errors import (
 from context_search.mcp.contract import (
     ClientInput,
     InputRequired,
+    ToolDescription,
     ToolFailure,
     ToolResult,
     UnknownToolError,
@@ -67,7 +68,7 @@ MAX_OPEN = 10
 
 @dataclass(frozen=True, slots=True)
 class ReplaceUseCases:
-    """What agents replace with."""
+    """The port ``FurtherTools``: what agents replace with."""
 
     preview: PreviewReplacements
     matches: ShowMatches
@@ -76,6 +77,21 @@ class ReplaceUseCases:
     confirmations: Confirmations
     tools: ListTools
     redaction: RedactHits
+
+    def tools_of(self, replacing: Replacing) -> Sequence[ToolDescription]:
+        """See ``FurtherTools``."""
+        return tools_of(replacing)
+
+    def call(
+        self,
+        principal: McpKey,
+        instance: McpInstance,
+        client: ClientInput,
+        name: str,
+        arguments: Mapping[str, object],
+    ) -> ToolResult | InputRequired:
+        """See ``FurtherTools``."""
+        return AgentReplacing(principal, instance, client, self).call(name, arguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ def queue(request: pytest.FixtureRequest) -> Queue:
         aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
         aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
     )
-    return SqsQueue(client, client.create_queue(QueueName=uuid4().hex)["QueueUrl"])
+    return SqsQueue(client.create_queue(QueueName=uuid4().hex)["QueueUrl"], client=client)
 
 
 @pytest.fixture(params=["memory", pytest.param("s3", marks=pytest.mark.stack)])

@@ -54,21 +54,21 @@ class Deployment:
 
     def project(self) -> Principal:
         """A new project as a caller."""
-        project, _ = self.parts.tables.create_project("chaos")
+        project, _ = self.parts.use_cases.tables.create_project("chaos")
         return ProjectKey(project.id)
 
     def table(self, owner: Principal, document: object) -> Table:
         """A new table."""
-        return self.parts.tables.create(owner, "table", None, document)
+        return self.parts.use_cases.tables.create(owner, "table", None, document)
 
     def tool(self, table: Table, scope: str = "", config: IndexConfig = CONFIG) -> SearchTool:
         """A new tool over it; the orders to index it wait."""
         wanted = wanted_tool(table.project_id, table.id, scope, config)
-        return self.parts.tools.tools.create(wanted).tool
+        return self.parts.use_cases.tools.tools.create(wanted).tool
 
     def replace(self, table: Table, document: object) -> None:
         """Writes another document."""
-        self.parts.tables.replace(ProjectKey(table.project_id), table.id, document)
+        self.parts.use_cases.tables.replace(ProjectKey(table.project_id), table.id, document)
 
     def index(self, tool: SearchTool) -> Index:
         """The index that serves a tool."""
@@ -142,7 +142,7 @@ class Deployment:
         self.free_permits()
 
         def is_quiet() -> bool:
-            report = self.parts.cleanup.run(self.parts.in_time())
+            report = self.parts.use_cases.cleanup.run(self.parts.in_time())
             assert report.errors == []
             self.work()
             return not any(self.unrest())

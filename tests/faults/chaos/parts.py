@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from context_search.catalog.prune_versions import prune_versions
 from context_search.catalog.tools import NewSearchTool
-from context_search.composition import Parts
+from context_search.composition.parts import Parts
 from context_search.core.callers import Internal, ProjectKey
 from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.messages import ORDER_ID, order_from_json
@@ -26,6 +26,7 @@ from context_search_editing.preview import AskedReplacement, PreviewLimits
 from context_search_editing.rules.plans import Choice
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.embedder import WordEmbedder
+from testing.use_cases import EveryUseCase
 from tests.faults.chaos.gate import Gate, GatedEmbedder, GatedQueue, GatedStore, GatedVectors
 
 if TYPE_CHECKING:
@@ -43,6 +44,26 @@ GRACE_S = 0.3
 KEEP_S = 0.5
 CHUNKS_PER_BATCH = 1
 LAMBDA_S = 120.0
+
+
+class ImpatientUseCases(EveryUseCase):
+    """With small batches, small pages and little patience."""
+
+    @cached_property
+    def indexer(self) -> Indexer:
+        """With small batches, so that there are several."""
+        usual = super().indexer
+        return replace(usual, limits=replace(usual.limits, batch_chunks=CHUNKS_PER_BATCH))
+
+    @cached_property
+    def cleanup(self) -> Cleanup:
+        """With small pages and little patience."""
+        usual = super().cleanup
+        return replace(
+            usual,
+            sweep=replace(usual.sweep, page=5),
+            limits=replace(usual.limits, keep_previous_s=KEEP_S),
+        )
 
 
 class ChaosParts(Parts):
@@ -113,20 +134,9 @@ class ChaosParts(Parts):
         return GatedEmbedder(self.embedder or WordEmbedder(config.dimensions), self.gate)
 
     @cached_property
-    def indexer(self) -> Indexer:
-        """With small batches, so that there are several."""
-        usual = super().indexer
-        return replace(usual, limits=replace(usual.limits, batch_chunks=CHUNKS_PER_BATCH))
-
-    @cached_property
-    def cleanup(self) -> Cleanup:
-        """With small pages and little patience."""
-        usual = super().cleanup
-        return replace(
-            usual,
-            sweep=replace(usual.sweep, page=5),
-            limits=replace(usual.limits, keep_previous_s=KEEP_S),
-        )
+    def use_cases(self) -> ImpatientUseCases:
+        """What all functions do with these parts."""
+        return ImpatientUseCases(self)
 
     def in_time(self) -> Deadline:
         """A deadline from now."""
@@ -138,19 +148,15 @@ class ChaosParts(Parts):
         assert order is not None
         order_id = body.get(ORDER_ID)
         assert isinstance(order_id, int)
-        done = self.worker.carry_out(order, self.in_time(), order_id=order_id)
+        done = self.use_cases.worker.carry_out(order, self.in_time(), order_id=order_id)
         if done.error is not None:
             raise done.error
 
     @cached_property
     def orders(self) -> dict[str, Callable[..., object]]:
         """All that a test may have done by a process or over a connection that will not live."""
-        tables, tools, operations, cleanup = (
-            self.tables,
-            self.tools,
-            self.operations,
-            self.cleanup,
-        )
+        use = self.use_cases
+        tables, tools, operations, cleanup = use.tables, use.tools, use.operations, use.cleanup
         return {
             "carry_out": self.carry_out,
             "cleanup": lambda: cleanup.run(self.in_time()),
@@ -164,7 +170,7 @@ class ChaosParts(Parts):
             "delete_tool": lambda project, tool: tools.tools.delete(ProjectKey(project), tool),
             "start_rebuild": lambda tool: operations.rebuilds.start(tool, Internal()),
             "roll_back": lambda tool: operations.rebuilds.roll_back(tool, Internal()),
-            "restore": lambda project, table, revision: self.versions.restore(
+            "restore": lambda project, table, revision: use.versions.restore(
                 ProjectKey(project), table, revision
             ),
             "preview": self.preview,
@@ -175,20 +181,20 @@ class ChaosParts(Parts):
 
     def preview(self, project: int, find: str, replace_with: str, max_bytes: int) -> int:
         """Previews a replacement and returns the plan; a worker looks through what is larger."""
-        usual = self.editing.preview
+        usual = self.use_cases.editing.preview
         previews = replace(usual, limits=PreviewLimits(bytes=max_bytes))
         asked = AskedReplacement(ReplaceRequest(find, replace_with))
         return previews.start(ProjectKey(project), asked).plan.id
 
     def execute(self, project: int, plan: int, digest: str) -> ExecutedPlan:
         """Executes all matches of a plan."""
-        return self.editing.execute.execute(
+        return self.use_cases.editing.execute.execute(
             ProjectKey(project), plan, bytes.fromhex(digest), Choice(), request_id=None
         )
 
     def undo(self, project: int, plan: int) -> ExecutedPlan:
         """Undoes a plan."""
-        return self.editing.undo.undo(
+        return self.use_cases.editing.undo.undo(
             ProjectKey(project), plan, on_conflict="abort", dry_run=False, request_id=None
         )
 

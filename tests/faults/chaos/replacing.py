@@ -112,7 +112,7 @@ class Writers:
 
     def versions(self, table: Table, case: Case) -> Sequence[Version]:
         """The versions of a document, the newest first."""
-        return self.deployment.parts.versions.page(case.owner, table.id, below=None).rows
+        return self.deployment.parts.use_cases.versions.page(case.owner, table.id, below=None).rows
 
     def is_written(self, case: Case, plan_id: int, texts: Sequence[str]) -> list[bool]:
         """Which documents a plan has made of ``texts``. R1, R5, R6, R8.
@@ -141,7 +141,9 @@ class Writers:
         assert [each.revision for each in of_plan] == [row.revision_after] == [revision]
         assert row.revision_before is not None
         assert len(edits) == row.replaced
-        recorded = parts.versions.read_document(case.owner, table.id, row.revision_before, "")
+        recorded = parts.use_cases.versions.read_document(
+            case.owner, table.id, row.revision_before, ""
+        )
         assert recorded == text
         return True
 

@@ -85,7 +85,7 @@ def worker(parts: ChaosParts, queue: ListQueue) -> Callable[[], None]:
 
 def create(parts: ChaosParts, table: Table, scope: str) -> Callable[[], int]:
     def order() -> int:
-        made = parts.tools.tools.create(wanted_tool(table.project_id, table.id, scope))
+        made = parts.use_cases.tools.tools.create(wanted_tool(table.project_id, table.id, scope))
         return made.tool.id
 
     return order

@@ -72,7 +72,7 @@ def queued(deployment: Deployment, owner: Principal) -> tuple[Place, int]:
 def outcome(parts: ChaosParts, node_id: int) -> NodeReport:
     """What a worker says about a node that it was ordered to index."""
     try:
-        return parts.indexer.index_one(node_id, parts.in_time())
+        return parts.use_cases.indexer.index_one(node_id, parts.in_time())
     except RetryLater as later:
         return later.report or NodeReport("nothing_to_do")
 
@@ -97,7 +97,7 @@ def test_a_pause_that_turbopuffer_asks_for_is_kept(
     place, node_id = queued(deployment, owner)
     faults.arm("429", on="write", retry_after=2.5)
     with pytest.raises(RetryLater) as later:
-        deployment.parts.indexer.index_one(node_id, deployment.parts.in_time())
+        deployment.parts.use_cases.indexer.index_one(node_id, deployment.parts.in_time())
     assert later.value.after_s == 2.5
     check(deployment, [place])
 
@@ -112,7 +112,7 @@ def test_a_write_slower_than_the_lease_is_taken_over_and_its_worker_writes_nothi
     slow.start()
 
     def is_taken_over() -> bool:
-        report = deployment.parts.indexer.index_one(node_id, deployment.parts.in_time())
+        report = deployment.parts.use_cases.indexer.index_one(node_id, deployment.parts.in_time())
         return report.outcome == "indexed"
 
     until(lambda: faults.armed() == [])
@@ -126,14 +126,14 @@ def test_cleanup_gets_over_a_turbopuffer_that_fails_again_and_again(
     deployment: Deployment, owner: Principal, faults: Faults
 ) -> None:
     kept, (gone, _) = indexed(deployment, owner), indexed(deployment, owner)
-    deployment.parts.tables.delete(owner, gone.id)
+    deployment.parts.use_cases.tables.delete(owner, gone.id)
     deployment.replace(kept[0], {"a": EDITED})
     for kind in ("503", "drop", "drop_after", "429"):
         faults.arm(kind, count=TRIES_OF_THE_SDK)
     errors: list[str] = []
 
     def is_over() -> bool:
-        errors.extend(deployment.parts.cleanup.run(deployment.parts.in_time()).errors)
+        errors.extend(deployment.parts.use_cases.cleanup.run(deployment.parts.in_time()).errors)
         deployment.work()
         return faults.armed() == []
 
@@ -156,7 +156,7 @@ def test_a_failing_provider_delays_a_string_for_as_long_as_it_says(
     place, node_id = queued(deployment, owner)
     provider.status, provider.headers = status, headers
     with pytest.raises(RetryLater) as later:
-        deployment.parts.indexer.index_one(node_id, deployment.parts.in_time())
+        deployment.parts.use_cases.indexer.index_one(node_id, deployment.parts.in_time())
     assert later.value.after_s == retry_in_s
     provider.status, provider.headers = 200, {}
     check(deployment, [place])
@@ -171,7 +171,7 @@ def test_wrong_vectors_are_put_aside_and_what_was_searchable_stays(
     before = deployment.parts.vectors.ids_after(namespace, "", 100)
     deployment.replace(table, DOCUMENT | {"a": EDITED})
     deployment.orders()
-    deployment.parts.comparer.compare(tool.index_id)
+    deployment.parts.use_cases.comparer.compare(tool.index_id)
     [message] = deployment.orders()
     provider.spoil = spoil
     report = outcome(deployment.parts, int(str(message["node_id"])))
@@ -180,7 +180,9 @@ def test_wrong_vectors_are_put_aside_and_what_was_searchable_stays(
     assert report.error is not None
     assert report.error.code == "EMBEDDING_DIMENSION_MISMATCH"
     assert set(before) <= set(deployment.parts.vectors.ids_after(namespace, "", 100))
-    assert deployment.parts.tools.statuses.read(tool.id, owner).progress.status == "degraded"
+    assert (
+        deployment.parts.use_cases.tools.statuses.read(tool.id, owner).progress.status == "degraded"
+    )
     with deployment.parts.store.for_all("test") as work:
         work.nodes.requeue_quarantined(limit=10)
     check(deployment, [(table, tool)])

@@ -23,8 +23,8 @@ def test_cleanup_may_die_anywhere(deployment: Deployment, workers: WorkerProcess
         owner = deployment.project()
         gone, _ = indexed(deployment, owner)
         table, tool = indexed(deployment, owner)
-        deployment.parts.tables.delete(owner, gone.id)
-        deployment.parts.operations.rebuilds.start(tool.id, Internal())
+        deployment.parts.use_cases.tables.delete(owner, gone.id)
+        deployment.parts.use_cases.operations.rebuilds.start(tool.id, Internal())
         deployment.work()
         deployment.replace(table, {"a": EDITED})  # the order is lost
         deployment.orders()

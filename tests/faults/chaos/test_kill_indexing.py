@@ -82,7 +82,7 @@ def test_a_worker_may_die_anywhere_in_a_changed_string(
         table, tool = indexed(deployment, owner)
         deployment.replace(table, DOCUMENT | change)
         deployment.orders()
-        deployment.parts.comparer.compare(tool.index_id)
+        deployment.parts.use_cases.comparer.compare(tool.index_id)
         return table, tool
 
     calls = kills.everywhere(prepare, lambda _: ("carry_out", take(deployment)))
@@ -131,9 +131,9 @@ def test_the_switch_to_a_new_generation_may_die_anywhere(
 ) -> None:
     def prepare() -> Place:
         table, tool = indexed(deployment, deployment.project())  # a project builds two at a time
-        deployment.parts.operations.rebuilds.start(tool.id, Internal())
+        deployment.parts.use_cases.operations.rebuilds.start(tool.id, Internal())
         deployment.orders()
-        deployment.parts.comparer.compare(tool.index_id)
+        deployment.parts.use_cases.comparer.compare(tool.index_id)
         *first, last = deployment.orders()
         for message in first:
             deployment.parts.carry_out(message)
@@ -151,7 +151,7 @@ def test_a_worker_whose_table_is_deleted_leaves_nothing_wherever_it_dies(
     def prepare() -> Place:
         for table, _ in kills.places:
             if deployment.is_live(table):
-                deployment.parts.tables.delete(owner, table.id)
+                deployment.parts.use_cases.tables.delete(owner, table.id)
         table = deployment.table(owner, {"a": LONG})
         return table, deployment.tool(table)
 

@@ -64,7 +64,7 @@ def test_a_preview_may_die_anywhere(deployment: Deployment, kills: Kills, writer
 
 def shows_the_same(deployment: Deployment, writers: Writers, case: Case) -> None:
     """What was begun shows what a preview shows that nobody disturbed; nothing is changed."""
-    plans = deployment.parts.editing.preview.page(case.owner, below=None).rows
+    plans = deployment.parts.use_cases.editing.preview.page(case.owner, below=None).rows
     case.plan_id = deployment.parts.preview(case.owner.project_id, FIND, BECOMES, 10**6)
     writers.shown(case)
     whole = writers.plan(case)
@@ -214,7 +214,7 @@ def test_a_restore_may_die_anywhere(deployment: Deployment, kills: Kills, writer
         return "restore", case.owner.project_id, case.place[0].id, 1
 
     everywhere(kills, writers, prepare, order)
-    read = deployment.parts.versions.read_document
+    read = deployment.parts.use_cases.versions.read_document
     ends = set()
     for case in writers.cases:
         table = case.place[0]
@@ -242,7 +242,7 @@ def test_forgetting_may_die_anywhere(
         for text in (EDITED, f"{EDITED} again", f"{EDITED} and again"):
             deployment.replace(table, {"a": text})
         in_vain.append(parts.preview(project_id, FIND, BECOMES, 10**6))
-        parts.history_settings.change(case.owner, lambda _: HistoryLimits(keep_count=1))
+        parts.use_cases.history_settings.change(case.owner, lambda _: HistoryLimits(keep_count=1))
         with parts.database.transaction() as tx:
             tx.run(
                 f"UPDATE replace_plan SET expires_at = {OVER}, texts_until = {OVER} WHERE id = :id",
@@ -261,7 +261,7 @@ def test_forgetting_may_die_anywhere(
         assert (plan.state, plan.request) == ("expired", None)
         assert writers.plan(case).request is not None
         for row, text in zip(writers.rows(case.plan_id), case.before, strict=True):
-            read = parts.versions.read_document
+            read = parts.use_cases.versions.read_document
             assert read(case.owner, row.table_id, row.revision_before or 0, "") == text
         past = [each for each in writers.versions(case.place[0], case) if each.sha256]
         assert len(past) == 2  # what an undo needs, and one more

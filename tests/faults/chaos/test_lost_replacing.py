@@ -42,7 +42,7 @@ def test_a_preview_fails_and_ends_all_the_same(
     everywhere(breakage, writers, writers.case, order)
     deployment.settle()
     for case in writers.cases:
-        plans = deployment.parts.editing.preview.page(case.owner, below=None).rows
+        plans = deployment.parts.use_cases.editing.preview.page(case.owner, below=None).rows
         assert {plan.state for plan in plans} <= {"ready", "failed"}
         assert writers.texts(case) == case.before
     check(deployment, [case.place for case in writers.cases])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.indexing.outbox_delivery import SendingStore
+from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.use_index import IndexUse
 from context_search.searching.search import Searcher, searcher
 from testing.in_memory.clock import ManualClock
@@ -12,7 +12,7 @@ from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
 
 
 def simulated_search(
-    store: SendingStore,
+    store: OutboxDelivery,
     vectors: SimVectors,
     embedder: SimEmbedder,
     clock: ManualClock,

@@ -31,7 +31,7 @@ from context_search.indexing.chunk_vectors import ChunkVectors
 from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.indexer import IndexLimits
 from context_search.indexing.node_report import NodeReport, RetryLater
-from context_search.indexing.outbox_delivery import Deliver, RelayOutbox, SendingStore
+from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.project_index import ProjectIndexes
 from context_search.indexing.rebuilds import Rebuilds
 from context_search.indexing.worker import Begun, OrderBook, Worker
@@ -156,8 +156,7 @@ class World:
         self.after_step: Callable[[], None] = lambda: None
         self.queue = SimQueue(self.clock, self.scheduler, self.fault_chances, self.has_neighbour)
         self.plain_store = SimStore(self.memory, self.scheduler, self.fault_chances)
-        self.deliver = Deliver(self.plain_store, self.queue, self._tell, WINDOW)
-        self.store = SendingStore(self.plain_store, self.deliver)
+        self.store = OutboxDelivery(self.plain_store, self.queue, self._tell, WINDOW)
         self.vectors = SimVectors(self.documents, self.scheduler, self.fault_chances, self.network)
         self.embedder = SimEmbedder(self.scheduler, self.fault_chances)
         self.desk = PlanDesk(self.store, self.clock, mutation, self.previewed_bytes)
@@ -249,7 +248,7 @@ class World:
             CALIBRATES_FROM,
             seen=self.seen,
         )
-        book = WatchedBook(mutation.book(store, self.deliver), self._begun)
+        book = WatchedBook(mutation.book(store), self._begun)
         self.worker = Worker(
             book,  # type: ignore[arg-type]
             self.indexer.index,
@@ -266,10 +265,9 @@ class World:
         self.cleanup = mutation.cleanup(
             store,
             vectors,
-            RelayOutbox(store, self.deliver),
             settler,
             sweep,
-            SweepRounds(store, 0.0, cleanup_limits.swept_after_s, sweep.page),
+            SweepRounds(store, 0.0, SILENT_S, self.idle_s, sweep.page),
             ManageUploads(store, DictObjects()),
             cleanup_limits,
             [keep_plans_step(store, silent_s=SILENT_S)],

@@ -388,7 +388,7 @@ def test_without_the_issuer_tokens_are_503_and_keys_go_on() -> None:
     with running_issuer() as away:
         token = project_token(away, 1)
         parts = taking_tokens(MemoryParts(), away)
-    with client_of(http_app(every_router(), parts)) as client:
+    with client_of(http_app(every_router(), parts.use_cases)) as client:
         api = Api.of_new_project(client, parts)
         told = problem(api("GET", "/api/v1/mcps", key=token), 503, "TOKEN_ISSUER_UNAVAILABLE")
         assert told["retryable"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
 
 from context_search import __version__
+from testing.use_cases import EveryUseCase
+from tests.web.access.stores import MemoryParts
 from tests.web.api import Api, LocalParts, answer, problem
 
 WHOAMI = "/api/v1/whoami"
@@ -52,10 +53,11 @@ def test_features_say_what_is_on(api: Api, parts: LocalParts) -> None:
     assert answer(api("GET", WHOAMI), 200)["features"] == {**before, "project_search": True}
 
 
-def test_the_console_is_no_feature_where_it_is_not_served(parts: LocalParts) -> None:
-    without = parts.settings.model_copy(update={"console": False})
-    assert parts.reading.whoami.deployment.has_console
-    assert not replace(parts.reading, settings=without).whoami.deployment.has_console
+def test_the_console_is_no_feature_where_it_is_not_served() -> None:
+    parts = MemoryParts()
+    assert EveryUseCase(parts).whoami.deployment.has_console
+    parts.settings = parts.settings.model_copy(update={"console": False})
+    assert not EveryUseCase(parts).whoami.deployment.has_console
 
 
 def test_without_a_key_of_a_project_nothing_is_told(api: Api) -> None:

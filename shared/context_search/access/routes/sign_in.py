@@ -26,7 +26,7 @@ router = APIRouter(
     responses=refused(404),
 )
 
-Use = Annotated[SignIn, part("access.sign_in")]
+Use = Annotated[SignIn, part("sign_in")]
 
 
 class SignInBody(Body):

@@ -164,7 +164,7 @@ def _limits(of: Deployment) -> MaximaAnswer:
     )
 
 
-Use = Annotated[WhoAmIUseCases, part("reading.whoami")]
+Use = Annotated[WhoAmIUseCases, part("whoami")]
 
 
 @router.get("/whoami")

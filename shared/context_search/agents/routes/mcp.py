@@ -54,12 +54,12 @@ class AgentUseCases:
     list_tools: ListTools
     mcps: ManageMcps
     further: Callable[[], FurtherTools]
-    redaction: Callable[[], RedactHits]
+    redaction: RedactHits
     allowed_origins: tuple[str, ...]
     allowed_hosts: tuple[str, ...] | None
 
 
-Use = Annotated[AgentUseCases, part("searching.agents")]
+Use = Annotated[AgentUseCases, part("agents")]
 
 
 @router.api_route("/mcp", methods=ANY)

@@ -231,8 +231,8 @@ class McpRpcAnswer(Answer):
         )
 
 
-Use = Annotated[ManageMcps, part("access.mcps")]
-UseBindings = Annotated[ManageBindings, part("access.bindings")]
+Use = Annotated[ManageMcps, part("mcps")]
+UseBindings = Annotated[ManageBindings, part("bindings")]
 
 
 @router.post("/api/v1/mcps", status_code=201, response_model=NewMcpAnswer, responses=refused(409))

@@ -56,15 +56,12 @@ def in_words_of_mcp(call: Callable[P, T]) -> Callable[P, T]:
 
 @dataclass(frozen=True, slots=True)
 class SearchToolbox:
-    """The port ``Toolbox`` for one authenticated caller.
-
-    What redacts is loaded for callers whose instance does: most do not.
-    """
+    """The port ``Toolbox`` for one authenticated caller."""
 
     principal: Principal
     tools: ListTools
     search: Searches
-    redaction: Callable[[], RedactHits]
+    redaction: RedactHits
 
     @in_words_of_mcp
     def list_tools(self, *, cursor: str | None) -> ToolPage:
@@ -100,7 +97,7 @@ class SearchToolbox:
         from context_search.agents.tools.redacting import fitted_and_redacted  # noqa: PLC0415
 
         chunks = [hit.chunk for hit in answer.hits]
-        excerpts = self.redaction().excerpts(self.principal.project_id, chunks)
+        excerpts = self.redaction.excerpts(self.principal.project_id, chunks)
         return fitted_and_redacted(shown, excerpts)
 
 

@@ -54,7 +54,7 @@ class JudgedSetsAnswer(Answer):
     judged_sets: list[JudgedSetAnswer]
 
 
-Use = Annotated[ManageJudgedSets, part("reading.judged_sets")]
+Use = Annotated[ManageJudgedSets, part("judged_sets")]
 
 
 @router.get("/judged-sets", responses=refused(409))

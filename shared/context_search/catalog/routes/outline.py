@@ -148,7 +148,7 @@ class OutlineAnswer(Answer):
     cursor: PageCursor
 
 
-Use = Annotated[ReadPieces, part("reading.pieces")]
+Use = Annotated[ReadPieces, part("pieces")]
 
 
 async def _in_url(

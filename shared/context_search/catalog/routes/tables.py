@@ -151,7 +151,7 @@ class DocumentAnswer(RootModel[Any]):
 
 
 Use = Annotated[ManageTables, part("tables")]
-UseList = Annotated[ListTables, part("reading.tables")]
+UseList = Annotated[ListTables, part("table_list")]
 Limit = Annotated[int, Query(ge=1, le=MOST_LISTED_TABLES), Decimal]
 
 

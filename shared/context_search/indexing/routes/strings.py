@@ -141,7 +141,7 @@ class StringsAnswer(Answer):
     cursor: str | None
 
 
-Use = Annotated[ReadStrings, part("reading.strings")]
+Use = Annotated[ReadStrings, part("strings")]
 
 
 @router.get("/search-index/nodes")

@@ -26,11 +26,6 @@ class CleanupLimits:
     deletes_unknown: bool = False
     idle_s: float = 60.0
 
-    @property
-    def swept_after_s(self) -> float:
-        """Seconds after which a namespace is swept again: not more often than cleanup looks."""
-        return max(self.silent_s, self.idle_s)
-
 
 class Schedule(Protocol):
     """When ``cleanup`` has work next, as far as the database knows now."""

@@ -110,7 +110,7 @@ class ProjectHealthAnswer(Answer):
     row_security: bool
 
 
-Use = Annotated[ReadProjectHealth, part("reading.health")]
+Use = Annotated[ReadProjectHealth, part("project_health")]
 
 
 @router.get("/api/v1/projects/{project_id}/health", responses=refused(409))

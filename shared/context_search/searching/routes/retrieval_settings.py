@@ -112,7 +112,7 @@ class RetrievalSettingsAnswer(Answer):
     redaction: RedactionAnswer
 
 
-Use = Annotated[ManageSettings[RetrievalSettings], part("searching.retrieval_settings")]
+Use = Annotated[ManageSettings[RetrievalSettings], part("retrieval_settings")]
 
 
 @router.get(

@@ -1,0 +1,40 @@
+"""Each function has what its own routes find; the other tests of this folder serve all routes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import Request
+from fastapi.dependencies.models import Dependant
+
+from context_search.composition.create_tool import CreateToolFunction
+from context_search.composition.search import SearchFunction
+from context_search.web.app import http_app
+from context_search.web.callers import part
+from tests.architecture.project import routes_of
+from tests.web.access.stores import MemoryParts
+
+FIND = part("any").dependency.__code__
+
+
+def finders(dependant: Dependant) -> Iterator[Any]:
+    """What finds use cases for a route."""
+    if getattr(dependant.call, "__code__", None) is FIND:
+        yield dependant.call
+    for each in dependant.dependencies:
+        yield from finders(each)
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"), [("create_tool", CreateToolFunction), ("search", SearchFunction)]
+)
+def test_a_function_has_every_use_case_that_its_routes_find(function: str, kind: type) -> None:
+    app = http_app([], kind(MemoryParts()))
+    request = Request({"type": "http", "app": app})
+    found = [find for route in routes_of(function) for find in finders(route.dependant)]
+    assert len(found) >= len(routes_of(function)) / 2
+    for find in found:
+        assert asyncio.run(find(request)) is not None
