@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from context_search.core.documents import parse_exact, strings_at
 from context_search.core.errors import InvalidDocumentError, InvalidInputError
-from context_search.core.json_pointer import resolve, split
 from context_search.core.json_text import fits, to_json
 from context_search.core.limits import MAX_UPLOAD_BYTES
 from context_search.core.model import Table
 from context_search.store import UnitOfWork
 from context_search_editing.find_edits import Replacer, with_strings
-from context_search_editing.rules.edits import Edit, apply_edits, string_hash
+from context_search_editing.rules.edits import Edit, apply_edits, string_at, string_hash
 from context_search_editing.rules.plans import (
     Choice,
     KeptReason,
@@ -24,7 +24,7 @@ from context_search_editing.rules.plans import (
     SkipReason,
 )
 from context_search_editing.rules.replacing import Allowance
-from context_search_editing.rules.undo import moved_strings
+from context_search_editing.rules.undo import moved_to
 from context_search_editing.rules.visible_strings import VisibleStrings
 from context_search_editing.visible_strings import visible_strings
 
@@ -62,8 +62,7 @@ class Source:
     """A document as it is now, and the strings of it that a plan changes.
 
     ``table`` None: it is gone. ``text`` None: it is too large to be read, or nothing in it is
-    chosen; ``size`` are its bytes. ``left_by_plan`` is the text that the plan left which is undone,
-    where it is recorded and needed. ``is_forgotten``: what was planned went with the document.
+    chosen. ``is_forgotten``: what was planned went with the document.
     ``visible`` is what the agent that asked for it can see now; None: a person asked.
     """
 
@@ -71,9 +70,7 @@ class Source:
     strings: Sequence[PlannedString]
     table: Table | None = None
     revision: int = 0
-    size: int = 0
     text: str | None = field(default=None, repr=False)
-    left_by_plan: str | None = field(default=None, repr=False)
     is_forgotten: bool = False
     visible: VisibleStrings | None = None
 
@@ -150,19 +147,9 @@ def read_document(
         source,
         table=table,
         revision=part.revision,
-        size=part.size,
         text=part.text,
         visible=visible,
     )
-
-
-def string_at(document: object, json_pointer: str) -> str | None:
-    """Returns the string at a pointer; None when there is none."""
-    try:
-        value = resolve(document, split(json_pointer))
-    except KeyError:
-        return None
-    return value if isinstance(value, str) else None
 
 
 def refused(source: Source, reason: SkipReason) -> Refused:
@@ -183,20 +170,33 @@ def parsed(source: Source) -> object | Refused:
         return refused(source, "TOO_LARGE")
 
 
-def with_texts(source: Source, document: object, texts: Mapping[str, str]) -> str | Refused:
-    """Returns the JSON text of a document with other strings. Changes ``document``."""
-    if any(len(text) > MAX_STRING_CHARS for text in texts.values()):
-        return refused(source, "TOO_LARGE")
-    after = to_json(with_strings(document, texts))
-    return after if fits(after, MAX_UPLOAD_BYTES) else refused(source, "TOO_LARGE")
-
-
 def executed_string(
     planned: PlannedString, text: str, edits: Sequence[Edit]
 ) -> tuple[PlannedString, str]:
     """Returns a string with what is done to ``text``, and the text that it becomes."""
     after = apply_edits(text, edits)
     return replace(planned, edits=tuple(edits), final_hash=string_hash(after)), after
+
+
+def rewritten_with(
+    source: Source,
+    document: object,
+    done: Sequence[tuple[PlannedString, str]],
+    kept: Sequence[KeptPlace] = (),
+    conflicts: Sequence[ChangedString] = (),
+) -> Rewritten | Refused:
+    """Returns a document with other texts in some strings. Changes ``document``."""
+    if any(len(text) > MAX_STRING_CHARS for _, text in done):
+        return refused(source, "TOO_LARGE")
+    document = with_strings(document, {string.json_pointer: text for string, text in done})
+    after = to_json(document)
+    if not fits(after, MAX_UPLOAD_BYTES):
+        return refused(source, "TOO_LARGE")
+    texts = {text for _, text in done}
+    times = Counter(each.text for each in strings_at(document, [""]) if each.text in texts)
+    strings = [replace(string, is_only=times[text] == 1) for string, text in done]
+    count = sum(len(string.edits or ()) for string in strings)
+    return Rewritten(source, after, strings, count, kept, conflicts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,11 +244,7 @@ class Replace:
         done = self._done(source.strings, present)
         if done is None:
             return refused(source, "MATCHES_DIFFER")
-        after = with_texts(source, document, {each.json_pointer: text for each, text in done})
-        if isinstance(after, Refused):
-            return after
-        strings = [string for string, _ in done]
-        return Rewritten(source, after, strings, sum(len(each.edits or ()) for each in strings))
+        return rewritten_with(source, document, done)
 
     def _done(
         self, strings: Sequence[PlannedString], texts: Sequence[str]
@@ -309,14 +305,3 @@ def _changed(
         )
 
     return [told(string) for string in wrong]
-
-
-def moved_to(document: object, at_home: Iterable[str], sought: Sequence[bytes]) -> dict[bytes, str]:
-    """Returns where strings are now, by their hashes; ``at_home`` are pointers of others."""
-    others = set(at_home)
-    strings = (
-        string
-        for string in strings_at(document, [""])
-        if not others or string.json_pointer not in others
-    )
-    return {key: string.json_pointer for key, string in moved_strings(strings, sought).items()}

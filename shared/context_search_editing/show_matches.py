@@ -23,8 +23,8 @@ from context_search.store import Store
 from context_search_editing.find_edits import REQUEST_TEXT_S, Replacer, replacer_of
 from context_search_editing.find_plan import find_plan
 from context_search_editing.ports.patterns import Patterns
-from context_search_editing.rewriting import ChangedString, string_at
-from context_search_editing.rules.edits import apply_edits, shown_edits, string_hash
+from context_search_editing.rewriting import ChangedString
+from context_search_editing.rules.edits import apply_edits, shown_edits, string_at, string_hash
 from context_search_editing.rules.plans import MAX_PREVIEWED_BYTES, Plan, PlannedString
 from context_search_editing.rules.replacing import Allowance
 from context_search_editing.rules.visible_strings import VisibleInDocument

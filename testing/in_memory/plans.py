@@ -176,7 +176,7 @@ class MemoryPlans:
             key = (plan_id, string.table_id, string.position)
             known = self.rows.planned_strings.get(key, string)
             self.rows.planned_strings[key] = replace(
-                known, final_hash=string.final_hash, edits=string.edits
+                known, final_hash=string.final_hash, is_only=string.is_only, edits=string.edits
             )
 
     def strings_of_matches(

@@ -51,7 +51,7 @@ class PlanSystem(System):
         with self.store.for_all("test") as work:
             plan = work.plans.add(new)
             assert plan is not None
-            string = PlannedString(4, 0, "", 1, 1, b"1", b"2", b"2", edits)
+            string = PlannedString(4, 0, "", 1, 1, b"1", b"2", b"2", edits=edits)
             work.plans.add_tables(plan.id, [PlannedTable(4, 1, 1, 1)], [string])
             work.plans.save(replace(plan, **changes))  # type: ignore[arg-type]
         return plan

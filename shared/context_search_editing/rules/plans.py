@@ -244,7 +244,8 @@ class PlannedString:
     """One string of a document of a plan; ``position`` counts those of the document from 0.
 
     ``first_match`` is the number of its first match in the plan, from 1. ``after_hash`` is the
-    string's with all matches replaced. ``edits`` and ``final_hash`` say what was executed.
+    string's with all matches replaced. ``edits`` and ``final_hash`` say what was executed;
+    ``is_only``: no other string of the document had that text then.
     """
 
     table_id: int
@@ -255,6 +256,7 @@ class PlannedString:
     before_hash: bytes
     after_hash: bytes
     final_hash: bytes | None = None
+    is_only: bool = False
     edits: tuple[Edit, ...] | None = None
 
     @property

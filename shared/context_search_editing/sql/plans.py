@@ -263,12 +263,14 @@ class PostgresPlans:
             INSERT INTO replace_string (plan_id, {STRING}, edits)
             SELECT :plan, table_id, position, json_pointer, first_match, matches,
                 decode(before_hash, 'base64'), decode(after_hash, 'base64'),
-                decode(final_hash, 'base64'), decode(edits, 'base64')
+                decode(final_hash, 'base64'), is_only, decode(edits, 'base64')
             FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
                 table_id bigint, position int, json_pointer text, first_match int, matches int,
-                before_hash text, after_hash text, final_hash text, edits text)
+                before_hash text, after_hash text, final_hash text,
+                is_only boolean, edits text)
             ON CONFLICT (plan_id, table_id, position) DO UPDATE SET
-                final_hash = excluded.final_hash, edits = excluded.edits
+                final_hash = excluded.final_hash, is_only = excluded.is_only,
+                edits = excluded.edits
             """,
             (string_row(string) for string in strings),
             plan=plan_id,

@@ -28,9 +28,8 @@ from context_search_editing.rewriting import (
     Rewriting,
     Rewritten,
     Source,
-    string_at,
 )
-from context_search_editing.rules.edits import Edit, apply_edits, string_hash
+from context_search_editing.rules.edits import Edit, apply_edits, string_at, string_hash
 from context_search_editing.rules.plans import Choice, Plan, PlannedString
 from context_search_editing.rules.replacing import Allowance
 from context_search_editing.rules.undo import reversed_edits
@@ -261,17 +260,15 @@ class PrunesWhatUndosNeed(MemoryHistories):
 
 
 class _RevertsBlindly(RevertDocument):
-    def _back(
-        self, string: PlannedString, present: str | None, left_by_plan: Any, document: object
-    ) -> tuple[Sequence[Edit], list[Any]]:
-        if present is None:
-            return RevertDocument._back(self, string, present, left_by_plan, document)
-        back = reversed_edits(string.edits or ())
+    def _places(self, source: Source, document: object) -> dict[int, str]:
+        return {each.position: each.json_pointer for each in source.strings}
+
+    def _back(self, string: PlannedString, text: str) -> Sequence[Edit]:
         return [
-            replace(edit, found=present[edit.start : edit.end])
-            for edit in back
-            if edit.end <= len(present)
-        ], []
+            replace(edit, found=text[edit.start : edit.end])
+            for edit in reversed_edits(string.edits or ())
+            if edit.end <= len(text)
+        ]
 
 
 class UndoesWithoutLooking(UndoPlans):
