@@ -40,7 +40,6 @@ from context_search_editing.rules.plans import (
 from context_search_editing.write_documents import (
     Outcome,
     WriteDocuments,
-    ended,
     undo_until,
 )
 
@@ -153,19 +152,17 @@ class ExecutePlans:
             raise NotFoundError("there is no such plan")
         if before := self._before(work, locked, asked):
             return before
-        if not work.plans.begin(locked):
-            raise busy()
         now = self.clock.now()
-        return replace(
-            locked,
-            state="executing",
-            choice=asked.choice,
-            executed_by=asked.actor,
-            executed_at=now,
+        begun = locked.begun(
+            asked.choice,
+            asked.actor,
+            now=now,
             undo_until=undo_until(work, plan.project_id, now),
-            request_id=asked.request_id or locked.request_id,
-            after_table=0,
+            request_id=asked.request_id,
         )
+        if not work.plans.begin(begun):
+            raise busy()
+        return begun
 
     def _order(self, plan: Plan, asked: _Asked) -> ExecutedPlan:
         with self.store.for_project(plan.project_id) as work:
@@ -234,7 +231,7 @@ def finish(work: UnitOfWork, plan: Plan, outcomes: Sequence[Outcome]) -> Execute
     tables = [outcome.table for outcome in outcomes]
     is_partial = any(table.state == "skipped" or table.kept for table in tables)
     is_begun = any(table.replaced for table in tables)
-    plan = ended(plan, is_whole=not is_partial, is_begun=is_begun)
+    plan = plan.ended(is_whole=not is_partial, is_begun=is_begun)
     work.plans.save(plan)
     work.send_waiting(plan.project_id)  # triggers have ordered the comparisons
     return ExecutedPlan(plan, tables, [place for each in outcomes for place in each.kept])

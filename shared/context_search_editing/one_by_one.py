@@ -34,7 +34,6 @@ from context_search_editing.rules.plans import (
 from context_search_editing.write_documents import (
     Outcome,
     WriteDocuments,
-    ended,
     skipped_table,
     stale,
 )
@@ -189,8 +188,7 @@ class OneByOne:
     ) -> Carried:
         work.plans.save_tables(plan.id, [each.table for each in wrong])
         error = stale(task.cause, [conflict for each in wrong for conflict in each.conflicts])
-        told = {"code": error.code, "message": error.message}
-        work.plans.save(replace(plan, state="failed", last_error=told))
+        work.plans.save(plan.failed(error.code, error.message))
         return "failed"
 
     # ---- One document.
@@ -299,6 +297,6 @@ class OneByOne:
             is_whole = all(each.state == "done" and not each.kept for each in tables)
             is_begun = any(each.replaced for each in tables)
             locked = replace(locked, last_error=plan.last_error)
-            locked = ended(locked, is_whole=is_whole, is_begun=is_begun)
+            locked = locked.ended(is_whole=is_whole, is_begun=is_begun)
             work.plans.save(locked)
         return "failed" if locked.state == "failed" else "done"

@@ -206,7 +206,7 @@ class PreviewReplacements:
     def read(self, principal: Principal, plan_id: int, *, after: int = 0) -> ShownPlan:
         """Returns a plan with its documents that have higher ids, at most 100."""
         with self.store.for_project(principal.project_id) as work:
-            plan = self._as_it_is(find_plan(work, principal, plan_id))
+            plan = find_plan(work, principal, plan_id).as_of(self.clock.now())
             rows = work.plans.tables(plan.id, after=after, limit=PAGE + 1)
             tables = page_of(rows, lambda row: row.table_id)
             names = work.tables.names(plan.project_id, [row.table_id for row in tables.rows])
@@ -218,14 +218,10 @@ class PreviewReplacements:
         with self.store.for_project(principal.project_id) as work:
             rows = work.plans.page(principal.project_id, below=below, limit=PAGE + 1)
             page = _fitting(page_of(rows, lambda row: row.id))
-            visible = [self._as_it_is(plan) for plan in page.rows if is_visible(principal, plan)]
+            now = self.clock.now()
+            visible = [plan.as_of(now) for plan in page.rows if is_visible(principal, plan)]
             replaced = _replaced(work, visible)
         return PlanPage(visible, page.next_after, replaced)
-
-    def _as_it_is(self, plan: Plan) -> Plan:
-        """A plan is over before ``cleanup`` comes to say so in its row."""
-        is_over = plan.state in ("previewing", "ready") and plan.expires_at <= self.clock.now()
-        return replace(plan, state="expired") if is_over else plan
 
     def cancel(self, principal: Principal, plan_id: int) -> None:
         """Ends a plan that was not executed, and forgets what any plan found.
@@ -238,7 +234,7 @@ class PreviewReplacements:
                 if plan.state == "executing":
                     raise ConflictError("the plan is being executed")
                 if plan.state in ("previewing", "ready"):
-                    work.plans.save(replace(plan, state="cancelled", runs=0))
+                    work.plans.save(plan.cancelled())
                 work.plans.forget_texts(plan.id)
 
     def _add(self, principal: Principal, asked: AskedReplacement, request_id: str | None) -> Plan:
@@ -320,8 +316,7 @@ class PreviewReplacements:
             locked = work.plans.lock(plan.id)
             if locked is None or locked.state != "previewing":
                 return "nothing_to_do"
-            told = {"code": error.code, "message": message}
-            work.plans.save(replace(locked, state="failed", runs=0, last_error=told))
+            work.plans.save(locked.failed(error.code, message))
         return "failed"
 
 

@@ -320,9 +320,7 @@ class ScanTables:
         with self.store.for_project(self.plan.project_id) as work:
             locked = self._locked(work)
             digest = plan_digest(self.request, locked.engine, strings_of(work, locked.id))
-            saved = replace(
-                locked, state="ready", after_table=after, counts=counts, digest=digest, runs=0
-            )
+            saved = replace(locked, after_table=after, counts=counts).ready(digest)
             work.plans.save(saved)
         self.plan = saved
         return saved

@@ -166,18 +166,15 @@ class UndoPlans:
         added = work.plans.add(asked.new)
         if added is None:
             raise UndoExpiredError(f"plan {plan.id} is undone already")
-        if not work.plans.begin(added):
-            raise busy()
         now = self.clock.now()
-        begun = replace(
-            added,
-            state="executing",
-            counts=asked.counts,
-            choice=Choice(on_conflict=asked.on_conflict),
-            executed_by=added.previewed_by,
-            executed_at=now,
+        begun = replace(added, counts=asked.counts).begun(
+            Choice(on_conflict=asked.on_conflict),
+            added.previewed_by,
+            now=now,
             undo_until=undo_until(work, plan.project_id, now),
         )
+        if not work.plans.begin(begun):
+            raise busy()
         work.plans.add_tables(begun.id, asked.tables)
         return begun
 

@@ -28,10 +28,6 @@ MAX_HELD_CHARS = 50_000_000
 MAX_SHOWN = 100
 """Maximum number of strings that are told to be in the way."""
 SHOWN_POINTER_CHARS = 1_000_000
-NOTHING_UNDONE = {
-    "code": ReplaceStaleError.code,
-    "message": "nothing could be undone: the plan can still be undone",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,18 +190,6 @@ def skipped_table(planned: PlannedTable, reason: SkipReason, cause: PlanCause) -
     """Returns a document that stays as it is; an undo keeps all places in it."""
     kept = planned.matches if cause == "undo" else 0
     return replace(planned, state="skipped", reason=reason, kept=kept, runs=0)
-
-
-def ended(plan: Plan, *, is_whole: bool, is_begun: bool) -> Plan:
-    """Returns a plan at its end. ``is_whole``: no place was left out; ``is_begun``: some were not.
-
-    An undo that wrote nothing has failed, so the plan that it names can still be undone.
-    """
-    if plan.undoes is not None and not is_whole and not is_begun:
-        plan = replace(plan, last_error=plan.last_error or NOTHING_UNDONE)
-    if plan.last_error is not None and not is_begun:
-        return replace(plan, state="failed")
-    return replace(plan, state="done" if is_whole else "partial")
 
 
 def undo_until(work: UnitOfWork, project_id: int, now: datetime) -> datetime:

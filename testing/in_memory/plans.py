@@ -49,7 +49,7 @@ class MemoryPlans:
         plan = Plan(
             id=self.rows.new_id(),
             project_id=new.project_id,
-            state="previewing" if new.undoes is None else "ready",
+            state=new.state,
             request=new.request,
             scope=new.scope,
             request_hmac=new.request_hmac,
@@ -111,8 +111,8 @@ class MemoryPlans:
             if other.id != plan.id
         ):
             return False
-        executing = replace(row.plan, state="executing")
-        self.rows.plans[plan.id] = replace(row, plan=executing, saved_at=self.clock.now())
+        begun = replace(row.plan, state=plan.state)
+        self.rows.plans[plan.id] = replace(row, plan=begun, saved_at=self.clock.now())
         return True
 
     def remove(self, plan_id: int) -> None:
@@ -194,10 +194,9 @@ class MemoryPlans:
 
     def expire(self, *, limit: int) -> int:
         now = self.clock.now()
-        due = [plan for plan in self._plans() if plan.state in _OPEN and plan.expires_at <= now]
+        due = [plan for plan in self._plans() if plan.as_of(now) is not plan]
         for plan in sorted(due, key=lambda plan: plan.expires_at)[:limit]:
-            expired = replace(plan, state="expired")
-            self.rows.change(self.rows.plans, plan.id, plan=expired)
+            self.rows.change(self.rows.plans, plan.id, plan=plan.as_of(now))
         return len(due[:limit])
 
     def outlived(self, *, limit: int) -> list[int]:

@@ -111,7 +111,7 @@ class AgentReplacing:
             raise PlanExpiredError("the plan is over: preview again, without plan_id")
         if plan.state == "ready" and not plan.counts.matches:
             self.use.preview.cancel(self.principal, plan.id)
-            shown = replace(shown, plan=replace(plan, state="cancelled", digest=None))
+            shown = replace(shown, plan=replace(plan.cancelled(), digest=None))
         _tell("agent previewed", plan, places=plan.counts.matches, tables=plan.counts.tables)
         result = PreviewResult.of(shown, self._samples(shown), self._after_preview(shown.plan))
         return _fitted(result, "matches", "tables")

@@ -9,6 +9,7 @@ from typing import Any
 from context_search.postgres.pool import Transaction, bulk, json_text
 from context_search_editing.ports.plans import OpenPlans
 from context_search_editing.rules.plans import (
+    EXPIRED,
     PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,
     NewPlan,
@@ -77,7 +78,7 @@ class PostgresPlans:
             project=new.project_id,
             mcp=new.mcp_id,
             undoes=new.undoes,
-            state="previewing" if new.undoes is None else "ready",
+            state=new.state,
             request=optional_json(new.request),
             scope=optional_json(new.scope),
             hmac=new.request_hmac,
@@ -155,12 +156,13 @@ class PostgresPlans:
         return bool(is_free) and bool(
             self.tx.execute(
                 """
-                UPDATE replace_plan SET state = 'executing', saved_at = clock_timestamp()
+                UPDATE replace_plan SET state = :state, saved_at = clock_timestamp()
                 WHERE id = :id AND NOT EXISTS (
                     SELECT FROM replace_plan
                     WHERE project_id = :project AND state = 'executing' AND id <> :id)
                 """,
                 id=plan.id,
+                state=plan.state,
                 project=plan.project_id,
             )
         )
@@ -305,9 +307,10 @@ class PostgresPlans:
             WITH found AS (
                 SELECT id FROM replace_plan WHERE {_IS_OPEN} AND expires_at <= clock_timestamp()
                 ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED)
-            UPDATE replace_plan SET state = 'expired' FROM found WHERE replace_plan.id = found.id
+            UPDATE replace_plan SET state = :expired FROM found WHERE replace_plan.id = found.id
             """,
             limit=limit,
+            expired=EXPIRED,
         )
 
     def outlived(self, *, limit: int) -> list[int]:
