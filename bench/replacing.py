@@ -28,7 +28,7 @@ from context_search.integrations.system_clock import SystemClock
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
 from context_search_editing.composition import EditingParts
-from context_search_editing.preview import AskedReplacement
+from context_search_editing.previewing import AskedReplacement
 from context_search_editing.rules.plans import Choice, Plan
 from context_search_editing.rules.replacing import ReplaceRequest
 from local.postgres.server import PostgresServer

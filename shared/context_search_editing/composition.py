@@ -14,12 +14,10 @@ if TYPE_CHECKING:
     from context_search.catalog.record_versions import RecordVersions
     from context_search_editing.agents.replace_tools import ReplaceTools
     from context_search_editing.agents.replacing import ReplaceUseCases
-    from context_search_editing.execute import ExecutePlans
-    from context_search_editing.plan_worker import CarryOutPlans
+    from context_search_editing.executing import CarryOutPlans, ExecutePlans
     from context_search_editing.ports.patterns import Patterns
-    from context_search_editing.preview import PreviewReplacements
-    from context_search_editing.show_matches import ShowMatches
-    from context_search_editing.undo import UndoPlans
+    from context_search_editing.previewing import PreviewReplacements, ShowMatches
+    from context_search_editing.undoing import UndoPlans
     from context_search_editing.write_documents import WriteDocuments
 
 
@@ -45,11 +43,11 @@ class EditingParts:
     @cached_property
     def preview(self) -> PreviewReplacements:
         """Previews, and the plans that they make."""
-        from context_search_editing.preview import (  # noqa: PLC0415
+        from context_search_editing.previewing import (  # noqa: PLC0415
+            MAX_DOCUMENT_BYTES,
             PreviewLimits,
             PreviewReplacements,
         )
-        from context_search_editing.scan import MAX_DOCUMENT_BYTES  # noqa: PLC0415
 
         most = min(MAX_DOCUMENT_BYTES, self.longest_document)
         return PreviewReplacements(
@@ -64,21 +62,21 @@ class EditingParts:
     @cached_property
     def matches(self) -> ShowMatches:
         """The matches of plans."""
-        from context_search_editing.show_matches import ShowMatches  # noqa: PLC0415
+        from context_search_editing.previewing import ShowMatches  # noqa: PLC0415
 
         return ShowMatches(self.store, self.patterns, self.live.clock)
 
     @cached_property
     def execute(self) -> ExecutePlans:
         """Executed plans."""
-        from context_search_editing.execute import ExecutePlans  # noqa: PLC0415
+        from context_search_editing.executing import ExecutePlans  # noqa: PLC0415
 
         return ExecutePlans(self.store, self.patterns, self.live.clock, self._writer())
 
     @cached_property
     def undo(self) -> UndoPlans:
         """Undo, and redo."""
-        from context_search_editing.undo import UndoPlans  # noqa: PLC0415
+        from context_search_editing.undoing import UndoPlans  # noqa: PLC0415
 
         return UndoPlans(self.store, self.live.clock, self._writer())
 
@@ -86,12 +84,13 @@ class EditingParts:
     def carry_out(self) -> CarryOutPlans:
         """The order ``plan``, for documents of any size that the memory has room for."""
         from context_search.catalog.record_versions import RecordVersions  # noqa: PLC0415
-        from context_search_editing.one_by_one import OneByOne  # noqa: PLC0415
-        from context_search_editing.plan_worker import CarryOutPlans  # noqa: PLC0415
+        from context_search_editing.executing import CarryOutPlans, OneByOne  # noqa: PLC0415
 
         writer = self._writer(RecordVersions(self.longest_document))
         documents = OneByOne(self.store, self.patient, writer)
-        return CarryOutPlans(self.store, self.preview.run, self.execute, self.undo, documents)
+        return CarryOutPlans(
+            self.store, self.preview.run, self.execute, self.undo.rewriting, documents
+        )
 
     def _writer(self, recorder: RecordVersions | None = None) -> WriteDocuments:
         from context_search_editing.write_documents import WriteDocuments  # noqa: PLC0415
@@ -111,8 +110,8 @@ class EditingParts:
         """What agents replace with, over MCP."""
         from context_search.agents.list_tools import ListTools  # noqa: PLC0415
         from context_search.searching.redact_hits import RedactHits  # noqa: PLC0415
+        from context_search_editing.agents.confirmations import Confirmations  # noqa: PLC0415
         from context_search_editing.agents.replacing import ReplaceUseCases  # noqa: PLC0415
-        from context_search_editing.confirmations import Confirmations  # noqa: PLC0415
 
         # One secret for two purposes, as for the subjects of tokens.
         key = f"confirmation {self.live.fresh_settings.query_hash_key}"

@@ -49,7 +49,7 @@ def test_use_cases_rules_and_ports_import_no_library_of_the_outside_and_nothing_
     None
 ):
     inner = [path for path in python_files("shared") if is_inner(path)]
-    assert len(inner) > 200
+    assert len(inner) > 100
     outer = {
         (relative(path), name)
         for path in inner

@@ -8,7 +8,7 @@ import pytest
 
 from context_search.core.callers import McpKey
 from context_search.core.errors import ConflictError, NotFoundError
-from context_search_editing.preview import PreviewLimits
+from context_search_editing.previewing import PreviewLimits
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE, asked_for
 from tests.editing.replacing import Desk
 

@@ -20,9 +20,9 @@ from context_search.core.errors import (
     ReplaceTooLargeError,
     UndoExpiredError,
 )
-from context_search_editing.rewriting import KeptPlace
 from context_search_editing.rules.plans import Choice, OnConflict
 from context_search_editing.rules.replacing import ReplaceRequest
+from context_search_editing.write_documents import KeptPlace
 from testing.in_memory.clock import ManualClock
 from tests.editing.replacing import STORY, WAREHOUSE, Desk
 

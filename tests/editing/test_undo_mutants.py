@@ -13,11 +13,11 @@ from types import ModuleType
 
 import pytest
 
-from context_search_editing import rewriting
-from context_search_editing.rewriting import Source
+from context_search_editing import write_documents
 from context_search_editing.rules import undo
 from context_search_editing.rules.edits import Edit, apply_edits, string_hash
 from context_search_editing.rules.plans import PlannedString, PlannedTable
+from context_search_editing.write_documents import Source
 from tests.editing.brute_force import random_executed
 
 CASES = 4_000
@@ -178,10 +178,10 @@ def test_a_faulty_undo_is_caught(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", REWRITING)
 def test_a_faulty_change_is_caught(name: str, tmp_path: Path) -> None:
-    with mutant(rewriting, *REWRITING[name], tmp_path) as module:
+    with mutant(write_documents, *REWRITING[name], tmp_path) as module:
         assert writes_wrongly(module, CASES)
 
 
 def test_the_right_one_is_not() -> None:
     assert not undoes_wrongly(undo, 1_500)
-    assert not writes_wrongly(rewriting, 1_500)
+    assert not writes_wrongly(write_documents, 1_500)

@@ -247,7 +247,7 @@ class Parts(LiveSettings):
         from context_search.indexing.outbox_delivery import RelayOutbox  # noqa: PLC0415
         from context_search.maintenance.cleanup import Cleanup  # noqa: PLC0415
         from context_search.maintenance.sweep import Sweep  # noqa: PLC0415
-        from context_search_editing.keep_plans import keep_plans_step  # noqa: PLC0415
+        from context_search_editing.executing import keep_plans_step  # noqa: PLC0415
 
         return Cleanup(
             store=self.store,

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, ValidationError
 from context_search.agents.tools.search_tools import given_arguments
 from context_search.core.errors import InvalidInputError
 from context_search.web.fields import Absent, Answer, Body, Count, KnownId, Time
-from context_search_editing.execute import ExecutedPlan
-from context_search_editing.preview import ShownPlan
+from context_search_editing.executing import ExecutedPlan
+from context_search_editing.previewing import ShownMatch, ShownPlan
 from context_search_editing.routes.executing import KeptAnswer
 from context_search_editing.routes.replacing import LeftOutAnswer, MatchAnswer
 from context_search_editing.rules.plans import (
@@ -27,7 +27,6 @@ from context_search_editing.rules.replacing import (
     MAX_REPLACE_WITH_CHARS,
     ReplaceRequest,
 )
-from context_search_editing.scan import ShownMatch
 
 _SHOWN_NAME_CHARS = 64
 B = TypeVar("B", bound=Body)

@@ -32,6 +32,7 @@ from context_search.mcp.contract import (
 from context_search.searching.redact_hits import RedactHits
 from context_search.web.request_body import request_id
 from context_search_editing.agents.asking import Asking, for_a_person, question, question_of_undo
+from context_search_editing.agents.confirmations import Confirmations, PlanOperation
 from context_search_editing.agents.replace_answers import (
     ExecuteArguments,
     ExecuteResult,
@@ -43,19 +44,18 @@ from context_search_editing.agents.replace_answers import (
     read_arguments,
 )
 from context_search_editing.agents.replace_tools import tools_of
-from context_search_editing.confirmations import Confirmations, PlanOperation
-from context_search_editing.execute import ExecutedPlan, ExecutePlans
-from context_search_editing.preview import (
+from context_search_editing.executing import ExecutedPlan, ExecutePlans
+from context_search_editing.previewing import (
     AskedReplacement,
     PreviewReplacements,
+    ShowMatches,
+    ShownMatch,
     ShownPlan,
 )
 from context_search_editing.rules.plans import Choice, Plan
 from context_search_editing.rules.redacted_edits import redacted
-from context_search_editing.scan import ShownMatch
-from context_search_editing.show_matches import ShowMatches
-from context_search_editing.undo import UndoPlans
-from context_search_editing.visible_strings import visible_to
+from context_search_editing.undoing import UndoPlans
+from context_search_editing.write_documents import visible_to
 
 _log = Logger(service="search", child=True)
 

@@ -26,8 +26,7 @@ from context_search.web.fields import (
 from context_search.web.problems import refused
 from context_search.web.query_parameters import TrueOrFalse
 from context_search.web.request_body import StrictJsonRoute, request_id
-from context_search_editing.execute import ExecutedPlan, ExecutePlans
-from context_search_editing.rewriting import KeptPlace
+from context_search_editing.executing import ExecutedPlan, ExecutePlans
 from context_search_editing.routes.replacing import PlanErrorAnswer, PlanId
 from context_search_editing.rules.plans import (
     MAX_CHOSEN,
@@ -42,7 +41,8 @@ from context_search_editing.rules.plans import (
     SkipReason,
 )
 from context_search_editing.rules.replacing import MAX_MATCHES
-from context_search_editing.undo import UndoPlans
+from context_search_editing.undoing import UndoPlans
+from context_search_editing.write_documents import KeptPlace
 
 router = APIRouter(
     prefix="/api/v1/projects/{project_id}/replace",

@@ -32,11 +32,12 @@ from context_search.web.fields import (
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal, IdInPath
 from context_search.web.request_body import StrictJsonRoute, request_id
-from context_search_editing.preview import (
+from context_search_editing.previewing import (
     MAX_SAMPLES,
     AskedReplacement,
     PlanPage,
     PreviewReplacements,
+    ShownMatch,
     ShownPlan,
 )
 from context_search_editing.rules.plans import (
@@ -56,7 +57,6 @@ from context_search_editing.rules.replacing import (
     MAX_REPLACE_WITH_CHARS,
     ReplaceRequest,
 )
-from context_search_editing.scan import ShownMatch
 
 router = APIRouter(
     prefix="/api/v1/projects/{project_id}/replace",

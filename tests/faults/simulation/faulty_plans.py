@@ -19,22 +19,28 @@ from context_search.integrations.ports import Clock, Deadline
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.store import UnitOfWork
-from context_search_editing.execute import ExecutedPlan, ExecutePlans, finish, read_ahead
-from context_search_editing.one_by_one import OneByOne, Turn
-from context_search_editing.revert_document import RevertDocument
-from context_search_editing.rewriting import (
-    Refused,
+from context_search_editing.executing import (
+    ExecutedPlan,
+    ExecutePlans,
+    OneByOne,
     Replace,
-    Rewriting,
-    Rewritten,
-    Source,
+    Turn,
+    finish,
+    read_ahead,
 )
 from context_search_editing.rules.edits import Edit, apply_edits, string_at, string_hash
 from context_search_editing.rules.plans import Choice, Plan, PlannedString
 from context_search_editing.rules.replacing import Allowance
 from context_search_editing.rules.undo import reversed_edits
-from context_search_editing.undo import UndoPlans
-from context_search_editing.write_documents import Locked, WriteDocuments
+from context_search_editing.undoing import RevertDocument, UndoPlans
+from context_search_editing.write_documents import (
+    Locked,
+    Refused,
+    Rewriting,
+    Rewritten,
+    Source,
+    WriteDocuments,
+)
 from testing.in_memory.plans import MemoryPlans
 from testing.in_memory.rows import Rows
 from testing.in_memory.store import MemoryUnitOfWork
