@@ -28,12 +28,12 @@ from context_search.core.callers import ProjectKey
 from context_search.integrations.system_clock import SystemClock
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
-from context_search_editing.execute import ExecutePlans
+from context_search_editing.executing import ExecutePlans
 from context_search_editing.integrations.re2_patterns import Re2Patterns
-from context_search_editing.preview import AskedReplacement, PreviewReplacements
+from context_search_editing.previewing import AskedReplacement, PreviewReplacements
 from context_search_editing.rules.plans import Choice, Plan
 from context_search_editing.rules.replacing import ReplaceRequest
-from context_search_editing.undo import UndoPlans
+from context_search_editing.undoing import UndoPlans
 from local.postgres.server import PostgresServer
 from local.stack import Stack
 from local.state import State

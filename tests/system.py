@@ -38,12 +38,9 @@ from context_search.maintenance.sweep_round import SweepRounds
 from context_search.ranking.search import Answer, QuestionLimits
 from context_search.searching.search import Searcher, searcher
 from context_search.searching.targets import SearchedTool, Searches
-from context_search_editing.execute import ExecutePlans
-from context_search_editing.keep_plans import keep_plans_step
-from context_search_editing.one_by_one import OneByOne
-from context_search_editing.plan_worker import CarryOutPlans
-from context_search_editing.preview import PreviewReplacements
-from context_search_editing.undo import UndoPlans
+from context_search_editing.executing import CarryOutPlans, ExecutePlans, OneByOne, keep_plans_step
+from context_search_editing.previewing import PreviewReplacements
+from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import WriteDocuments
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
@@ -233,7 +230,7 @@ class System:
         execute = ExecutePlans(self.store, patterns, self.clock)
         undo = UndoPlans(self.store, self.clock)
         documents = OneByOne(self.store, self.store, WriteDocuments())
-        plans = CarryOutPlans(self.store, preview.run, execute, undo, documents)
+        plans = CarryOutPlans(self.store, preview.run, execute, undo.rewriting, documents)
         return plans.run(plan_id, deadline)
 
     def deadline(self, seconds: float = 900) -> Deadline:

@@ -1,37 +1,227 @@
-"""Writes what plans make of documents: the text, what it overwrites, the edits, all or nothing."""
+"""What a plan makes of documents, and how that is written, together with what it overwrites."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Literal, Protocol
 
 from context_search.budgets.bounds import check_growth
 from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.versions import HistoryLimits, Origin, Overwritten
-from context_search.core.errors import NotFoundError, ReplaceStaleError
-from context_search.core.limits import ProjectBounds
-from context_search.store import UnitOfWork
-from context_search_editing.rewriting import (
-    ChangedString,
-    KeptPlace,
-    PlanCause,
-    Refused,
-    Rewriting,
-    Rewritten,
-    refused,
+from context_search.core.callers import McpKey
+from context_search.core.documents import parse_exact, strings_at
+from context_search.core.errors import (
+    InvalidDocumentError,
+    NotFoundError,
+    ReplaceStaleError,
 )
-from context_search_editing.rules.plans import Plan, PlannedTable, SkipReason
+from context_search.core.json_pointer import replace_value, resolve, split
+from context_search.core.json_text import fits, to_json
+from context_search.core.limits import MAX_UPLOAD_BYTES, ProjectBounds
+from context_search.core.model import SearchTool, Table
+from context_search.core.pages import PAGE
+from context_search.store import Store, UnitOfWork
+from context_search_editing.rules.edits import Edit, apply_edits, string_hash
+from context_search_editing.rules.plans import (
+    KeptReason,
+    Plan,
+    PlannedString,
+    PlannedTable,
+    SkipReason,
+)
+from context_search_editing.rules.visible_strings import VisibleStrings
 
+PlanCause = Literal["replace", "undo"]
+MAX_STRING_CHARS = 50_000_000
+"""Maximum length of a string that a plan makes longer, in characters."""
 MAX_HELD_CHARS = 50_000_000
 """Maximum characters of documents that one request holds."""
 MAX_SHOWN = 100
 """Maximum number of strings that are told to be in the way."""
 SHOWN_POINTER_CHARS = 1_000_000
-NOTHING_UNDONE = {
-    "code": ReplaceStaleError.code,
-    "message": "nothing could be undone: the plan can still be undone",
-}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedString:
+    """A string that is not as a plan needs it; ``json_pointer`` "": the document is not.
+
+    ``revision`` is the document's now, None where it is gone. ``moved_to``: where the string is.
+    """
+
+    table_id: int
+    json_pointer: str
+    reason: SkipReason | KeptReason
+    revision: int | None = None
+    moved_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPlace:
+    """A place that an undo left alone; ``char_start`` is where it was after the edits."""
+
+    table_id: int
+    json_pointer: str
+    char_start: int
+    reason: KeptReason = "EDITED_SINCE"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document as it is now, and the strings of it that a plan changes.
+
+    ``table`` None: it is gone. ``text`` None: it is too large to be read, or nothing in it is
+    chosen. ``is_forgotten``: what was planned went with the document.
+    ``visible`` is what the agent that asked for it can see now; None: a person asked.
+    """
+
+    planned: PlannedTable
+    strings: Sequence[PlannedString]
+    table: Table | None = None
+    revision: int = 0
+    text: str | None = field(default=None, repr=False)
+    is_forgotten: bool = False
+    visible: VisibleStrings | None = None
+
+    def may_change(self, document: object, strings: Iterable[tuple[str, str | None]]) -> bool:
+        """Says whether strings of the document may be changed; what is None is not there."""
+        if self.visible is None:
+            return True
+        visible = self.visible.in_document(self.planned.table_id, document)
+        return all(text is None or visible.may_change(at, text) for at, text in strings)
+
+    @property
+    def chars(self) -> int:
+        """How many characters of the document are held."""
+        return len(self.text or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What becomes of a document. ``after`` None: it stays, for there is nothing to do.
+
+    ``strings`` are those with edits, as they are to be stored. ``done`` counts places that are
+    exchanged.
+    """
+
+    source: Source
+    after: str | None = field(default=None, repr=False)
+    strings: Sequence[PlannedString] = ()
+    done: int = 0
+    kept: Sequence[KeptPlace] = ()
+    conflicts: Sequence[ChangedString] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A document that stays as it is, and why; ``conflicts`` has at least one entry."""
+
+    source: Source
+    conflicts: Sequence[ChangedString]
+
+    @property
+    def reason(self) -> SkipReason:
+        """The first reason."""
+        first = self.conflicts[0].reason
+        return "CHANGED" if first == "EDITED_SINCE" else first
+
+
+class Rewriting(Protocol):
+    """What a plan does to its documents, one at a time."""
+
+    @property
+    def cause(self) -> PlanCause:
+        """What is said of the revisions that it makes."""
+        ...
+
+    def read(self, work: UnitOfWork, planned: PlannedTable, *, max_bytes: int) -> Source:
+        """Returns a document of up to ``max_bytes`` bytes with what is planned for it."""
+        ...
+
+    def rewritten(self, source: Source) -> Rewritten | Refused:
+        """Returns what becomes of a document. Writes nothing."""
+        ...
+
+
+def read_document(
+    work: UnitOfWork, project_id: int, source: Source, *, bounded_by: int | None, max_bytes: int
+) -> Source:
+    """Returns the source with the document in it, and with what an MCP instance can see."""
+    table = work.tables.find(source.planned.table_id, project_id=project_id)
+    part = table and work.tables.part(table.id, [], max_bytes=max_bytes)
+    if not table or not part:
+        return source
+    visible = None if bounded_by is None else visible_strings(work, project_id, bounded_by)
+    return replace(
+        source,
+        table=table,
+        revision=part.revision,
+        text=part.text,
+        visible=visible,
+    )
+
+
+def refused(source: Source, reason: SkipReason) -> Refused:
+    """Returns that a document stays for a reason that is of the whole."""
+    revision = source.revision if source.table else None
+    return Refused(source, [ChangedString(source.planned.table_id, "", reason, revision)])
+
+
+def parsed(source: Source) -> object | Refused:
+    """Returns the document of a source."""
+    if source.table is None:
+        return refused(source, "GONE")
+    if source.text is None:
+        return refused(source, "TOO_LARGE")
+    try:
+        return parse_exact(source.text)
+    except InvalidDocumentError:
+        return refused(source, "TOO_LARGE")
+
+
+def with_strings(document: object, texts: Mapping[str, str]) -> object:
+    """Puts texts in the place of strings, by their pointers; changes ``document`` in place.
+
+    Returns it, or the new text of a document that is a string. Raises KeyError where there is no
+    string.
+    """
+    for pointer, text in texts.items():
+        tokens = split(pointer)
+        if not isinstance(resolve(document, tokens), str):
+            raise KeyError(pointer)
+        document = replace_value(document, tokens, text)
+    return document
+
+
+def executed_string(
+    planned: PlannedString, text: str, edits: Sequence[Edit]
+) -> tuple[PlannedString, str]:
+    """Returns a string with what is done to ``text``, and the text that it becomes."""
+    after = apply_edits(text, edits)
+    return replace(planned, edits=tuple(edits), final_hash=string_hash(after)), after
+
+
+def rewritten_with(
+    source: Source,
+    document: object,
+    done: Sequence[tuple[PlannedString, str]],
+    kept: Sequence[KeptPlace] = (),
+    conflicts: Sequence[ChangedString] = (),
+) -> Rewritten | Refused:
+    """Returns a document with other texts in some strings. Changes ``document``."""
+    if any(len(text) > MAX_STRING_CHARS for _, text in done):
+        return refused(source, "TOO_LARGE")
+    document = with_strings(document, {string.json_pointer: text for string, text in done})
+    after = to_json(document)
+    if not fits(after, MAX_UPLOAD_BYTES):
+        return refused(source, "TOO_LARGE")
+    texts = {text for _, text in done}
+    times = Counter(each.text for each in strings_at(document, [""]) if each.text in texts)
+    strings = [replace(string, is_only=times[text] == 1) for string, text in done]
+    count = sum(len(string.edits or ()) for string in strings)
+    return Rewritten(source, after, strings, count, kept, conflicts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,18 +386,6 @@ def skipped_table(planned: PlannedTable, reason: SkipReason, cause: PlanCause) -
     return replace(planned, state="skipped", reason=reason, kept=kept, runs=0)
 
 
-def ended(plan: Plan, *, is_whole: bool, is_begun: bool) -> Plan:
-    """Returns a plan at its end. ``is_whole``: no place was left out; ``is_begun``: some were not.
-
-    An undo that wrote nothing has failed, so the plan that it names can still be undone.
-    """
-    if plan.undoes is not None and not is_whole and not is_begun:
-        plan = replace(plan, last_error=plan.last_error or NOTHING_UNDONE)
-    if plan.last_error is not None and not is_begun:
-        return replace(plan, state="failed")
-    return replace(plan, state="done" if is_whole else "partial")
-
-
 def undo_until(work: UnitOfWork, project_id: int, now: datetime) -> datetime:
     """Returns until when a plan that is executed now can be undone."""
     settings = work.project_settings.read(HistoryLimits, project_id).settings
@@ -246,3 +424,25 @@ def stale_message(cause: PlanCause, conflicts: Sequence[ChangedString]) -> str:
         "undo": (f"the plan left {it}", f"undo with on_conflict skip leaves {it} alone"),
     }[cause]
     return f"{what} not as {how} ({first}): {then}"
+
+
+def visible_to(store: Store, agent: McpKey) -> VisibleStrings:
+    """Returns what searches with the tools of an agent can return now."""
+    with store.for_project(agent.project_id) as work:
+        return visible_strings(work, agent.project_id, agent.mcp_id)
+
+
+def visible_strings(
+    work: UnitOfWork, project_id: int, mcp_id: int, *, only: int | None = None
+) -> VisibleStrings:
+    """Returns what searches with the enabled tools of an MCP instance can return now.
+
+    ``only``: narrowed to what the tool with that id can return.
+    """
+    tools: list[SearchTool] = []
+    while True:
+        after = tools[-1].id if tools else 0
+        page = work.tools.page(project_id, mcp_id=mcp_id, after=after, limit=PAGE)
+        tools += page
+        if len(page) < PAGE:
+            return VisibleStrings(tools, only)

@@ -64,7 +64,7 @@ class MemoryPlans:
         plan = Plan(
             id=self.rows.new_id(),
             project_id=new.project_id,
-            state="previewing" if new.undoes is None else "ready",
+            state=new.state,
             request=new.request,
             scope=new.scope,
             request_hmac=new.request_hmac,
@@ -126,8 +126,8 @@ class MemoryPlans:
             if other.id != plan.id
         ):
             return False
-        executing = replace(row.plan, state="executing")
-        self.rows.plans[plan.id] = replace(row, plan=executing, saved_at=self.clock.now())
+        begun = replace(row.plan, state=plan.state)
+        self.rows.plans[plan.id] = replace(row, plan=begun, saved_at=self.clock.now())
         return True
 
     def remove(self, plan_id: int) -> None:
@@ -191,7 +191,7 @@ class MemoryPlans:
             key = (plan_id, string.table_id, string.position)
             known = self.rows.planned_strings.get(key, string)
             self.rows.planned_strings[key] = replace(
-                known, final_hash=string.final_hash, edits=string.edits
+                known, final_hash=string.final_hash, is_only=string.is_only, edits=string.edits
             )
 
     def strings_of_matches(
@@ -209,10 +209,9 @@ class MemoryPlans:
 
     def expire(self, *, limit: int) -> int:
         now = self.clock.now()
-        due = [plan for plan in self._plans() if plan.state in _OPEN and plan.expires_at <= now]
+        due = [plan for plan in self._plans() if plan.as_of(now) is not plan]
         for plan in sorted(due, key=lambda plan: plan.expires_at)[:limit]:
-            expired = replace(plan, state="expired")
-            self.rows.change(self.rows.plans, plan.id, plan=expired)
+            self.rows.change(self.rows.plans, plan.id, plan=plan.as_of(now))
         return len(due[:limit])
 
     def outlived(self, *, limit: int) -> list[int]:

@@ -15,7 +15,7 @@ from context_search.mcp import (
     ToolDescription,
     ToolResult,
 )
-from context_search_editing.confirmations import Confirmations, PlanOperation
+from context_search_editing.agents.confirmations import Confirmations, PlanOperation
 from testing.in_memory.clock import ManualClock
 from tests.mcp.memory import Asking, MemoryToolbox, describe
 

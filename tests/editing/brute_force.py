@@ -1,6 +1,7 @@
 """What a literal matches, said a second time: place by place, as slowly as it reads.
 
-``random_case`` makes texts and requests in which the rules of matching are in each other's way.
+``random_case`` makes texts and requests in which the rules of matching are in each other's way,
+``random_executed`` texts before and after edits.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import regex
 from context_search_editing.rules.edits import Edit, LeftOut, StringEdits
 from context_search_editing.rules.replacing import ReplaceRequest
 
+OWN = "ab林😀\u0301"
+SHORT = ["a", "b", "ab", "ba", "林", "林林", "😀", "e\u0301", "aaaa", "👩\u200d👧"]
 CLUSTER = regex.compile(r"\X")
 WORD = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]")
 SIDE_BY_SIDE = regex.compile(
@@ -97,3 +100,20 @@ def random_case(random: Random) -> tuple[str, ReplaceRequest]:
         whole_word=random.random() < 0.4,
         whole_characters=random.random() < 0.8,
     )
+
+
+def random_executed(random: Random) -> tuple[str, list[Edit], str]:
+    """Texts of few blocks that repeat; deletions and insertions, also side by side."""
+    few = random.sample(OWN, random.randint(1, len(OWN)))
+    blocks = ["".join(random.choices(few, k=random.choice([0, 1, 5, 20, 60]))) for _ in range(4)]
+    before, after, edits = "", "", []
+    for _ in range(random.randint(1, 8)):
+        between = "".join(random.choices([*blocks, ""], k=random.randint(0, 3)))
+        found, becomes = random.sample([*SHORT, ""], 2)
+        if random.random() < 0.3:
+            found, becomes = random.choice(SHORT), ""
+        edits.append(Edit(len(before) + len(between), found, becomes))
+        before += between + found
+        after += between + becomes
+    end = "".join(random.choices(blocks, k=2))
+    return before + end, edits, after + end

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from context_search_editing.preview import AskedReplacement
+from context_search_editing.previewing import AskedReplacement
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock
 

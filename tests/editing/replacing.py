@@ -25,14 +25,13 @@ from context_search.core.limits import ProjectBounds
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock, Deadline
 from context_search.store import Store, UnitOfWork
-from context_search_editing.execute import ExecutedPlan, ExecutePlans
-from context_search_editing.one_by_one import OneByOne
-from context_search_editing.plan_worker import CarryOutPlans
+from context_search_editing.executing import CarryOutPlans, ExecutedPlan, ExecutePlans, OneByOne
 from context_search_editing.ports.patterns import Patterns
-from context_search_editing.preview import (
+from context_search_editing.previewing import (
     AskedReplacement,
     PreviewLimits,
     PreviewReplacements,
+    ShowMatches,
     ShownPlan,
 )
 from context_search_editing.rules.plans import (
@@ -43,10 +42,8 @@ from context_search_editing.rules.plans import (
     PlannedTable,
 )
 from context_search_editing.rules.replacing import ReplaceRequest
-from context_search_editing.show_matches import ShowMatches
-from context_search_editing.undo import UndoPlans
-from context_search_editing.visible_strings import visible_to
-from context_search_editing.write_documents import MAX_HELD_CHARS, WriteDocuments
+from context_search_editing.undoing import UndoPlans
+from context_search_editing.write_documents import MAX_HELD_CHARS, WriteDocuments, visible_to
 from testing.in_memory.patterns import RePatterns
 from tests.editing.novel import asked_for, hashed
 from tests.steps import SMALL, Steps
@@ -117,7 +114,9 @@ class Desk(Steps):
     @property
     def worker(self) -> CarryOutPlans:
         documents = OneByOne(self.store, self.store, self.writer)
-        return CarryOutPlans(self.store, self.previews.run, self.plans, self.undos, documents)
+        return CarryOutPlans(
+            self.store, self.previews.run, self.plans, self.undos.rewriting, documents
+        )
 
     def having(self, **parts: Any) -> Desk:
         """Returns the same desk with other parts."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from context_search.core.callers import McpKey
-from context_search_editing.confirmations import (
+from context_search_editing.agents.confirmations import (
     ANSWERED_WITHIN_S,
     Confirmations,
     PlanOperation,

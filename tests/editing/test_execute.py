@@ -19,7 +19,7 @@ from context_search.core.errors import (
     PlanUsedError,
     ReplaceBusyError,
 )
-from context_search_editing.preview import AskedReplacement
+from context_search_editing.previewing import AskedReplacement
 from context_search_editing.rules.plans import Choice, Plan
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock

@@ -20,16 +20,16 @@ from context_search.core.errors import (
     TooManyMatchesError,
 )
 from context_search.core.json_pointer import contains, resolve, split
-from context_search_editing import find_edits
-from context_search_editing.find_edits import (
+from context_search_editing import previewing
+from context_search_editing.previewing import (
     EditedString,
     edits_of_document,
     json_pieces,
     replacer_of,
-    with_strings,
 )
 from context_search_editing.rules.edits import Edit, StringEdits, apply_edits
 from context_search_editing.rules.replacing import Allowance, LiteralReplacer, ReplaceRequest
+from context_search_editing.write_documents import with_strings
 from testing.in_memory.patterns import RePatterns
 from tests.editing.brute_force import TEXTS, brute_force
 
@@ -89,7 +89,7 @@ def test_edits_are_those_of_each_string_by_itself(document: Any, find: str, igno
 
 
 def test_positions_count_over_batches() -> None:
-    many = find_edits._BATCH_STRINGS
+    many = previewing._BATCH_STRINGS
     document = ["-"] * (many - 1) + ["a", "a"] + ["-" * (1 << 18), "", "a"]
     found = edited(document, ReplaceRequest("a", "b"))
     assert [string.position for string in found] == [many - 1, many, many + 3]

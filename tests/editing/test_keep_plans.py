@@ -9,11 +9,7 @@ import pytest
 
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.ports.schedule import CleanupLimits
-from context_search_editing.keep_plans import (
-    PLANS_EMPTIED_PER_STEP,
-    PLANS_PER_STEP,
-    keep_plans,
-)
+from context_search_editing.executing import PLANS_EMPTIED_PER_STEP, PLANS_PER_STEP, keep_plans
 from context_search_editing.rules.edits import Edit
 from context_search_editing.rules.plans import (
     PLAN_KEPT_S,
@@ -51,7 +47,7 @@ class PlanSystem(System):
         with self.store.for_all("test") as work:
             plan = work.plans.add(new)
             assert plan is not None
-            string = PlannedString(4, 0, "", 1, 1, b"1", b"2", b"2", edits)
+            string = PlannedString(4, 0, "", 1, 1, b"1", b"2", b"2", edits=edits)
             work.plans.add_tables(plan.id, [PlannedTable(4, 1, 1, 1)], [string])
             work.plans.save(replace(plan, **changes))  # type: ignore[arg-type]
         return plan

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from context_search.core.errors import DatabaseUnavailableError, UndoExpiredError
-from context_search_editing.execute import ExecutedPlan
+from context_search_editing.executing import ExecutedPlan
 from context_search_editing.rules.plans import Plan
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock

@@ -6,7 +6,7 @@ import pytest
 
 from context_search.core.errors import PatternTooSlowError
 from context_search_editing.integrations.re2_patterns import Re2Patterns
-from context_search_editing.preview import PreviewLimits
+from context_search_editing.previewing import PreviewLimits
 from tests.editing.replacing import Desk, counts
 
 QUADRATIC = "a.*?z|a"

@@ -18,7 +18,7 @@ from context_search.core.errors import (
     ReplaceTooLargeError,
     TooManyMatchesError,
 )
-from context_search_editing.preview import PreviewLimits
+from context_search_editing.previewing import PreviewLimits
 from context_search_editing.rules import plans
 from context_search_editing.rules.replacing import ReplaceRequest
 from tests.editing.novel import NOVEL, WAREHOUSE, asked_for

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from context_search.core.callers import McpKey
 from context_search.core.errors import ConflictError, NotFoundError
-from context_search_editing.preview import PreviewLimits
+from context_search_editing.previewing import PreviewLimits
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE, asked_for
 from tests.editing.replacing import Desk
 
@@ -61,7 +63,7 @@ def test_a_preview_that_is_cancelled_ends(desk: Desk) -> None:
 def test_a_plan_that_is_executed_cannot_be_cancelled(desk: Desk) -> None:
     plan = desk.start("x").plan
     with desk.store.for_all("test") as work:
-        assert work.plans.begin(plan)
+        assert work.plans.begin(replace(plan, state="executing"))
     with pytest.raises(ConflictError):
         desk.previews.cancel(desk.principal, plan.id)
 

@@ -10,7 +10,7 @@ import pytest
 
 from context_search.core.errors import ReplaceStaleError
 from context_search.integrations.ports import Deadline
-from context_search_editing.execute import ExecutedPlan
+from context_search_editing.executing import ExecutedPlan
 from context_search_editing.rules.plans import Choice, OnConflict
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock

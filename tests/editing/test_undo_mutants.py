@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -12,63 +13,17 @@ from types import ModuleType
 
 import pytest
 
-from context_search.core.documents import strings_at
-from context_search_editing.rules import relocation, undo
+from context_search_editing import write_documents
+from context_search_editing.rules import undo
 from context_search_editing.rules.edits import Edit, apply_edits, string_hash
-from tests.editing.edited_since import (
-    faults,
-    marked,
-    only_marks,
-    overlapping,
-    random_executed,
-    rewritten,
-    without_marks,
-)
+from context_search_editing.rules.plans import PlannedString, PlannedTable
+from context_search_editing.write_documents import Source
+from tests.editing.brute_force import random_executed
 
 CASES = 4_000
-RELOCATION = {
-    "not once in the present text": (
-        "return at if at >= 0 and text.find(window, at + 1, end) < 0 else None",
-        "return at if at >= 0 else None",
-    ),
-    "not once in the text after": (
-        "at is None or self._only(window, self._after, 0, len(self._after)) is None",
-        "at is None",
-    ),
-    "occurrences that overlap are one": ("window, at + 1, end", "window, at + len(window), end"),
-    "any order, overlaps": ("between = _longest_chain(", "between = list("),
-    "overlaps by a character": (
-        "length = bisect_right(ends, place.start)",
-        "length = bisect_right(ends, place.start + 1)",
-    ),
-    "the first chain": ("elif place.end < ends[length]:", "elif False:"),
-    "into the common ends": (
-        "if least <= place.start and place.end <= most",
-        "if least is not most",
-    ),
-    "deletions at one place the other way round": (
-        "in search.found(enumerate(back[first:last], start=first))",
-        "in search.found([*enumerate(back[first:last], start=first)][::-1])",
-    ),
-    "alike for ever": ("alike_until = place.start + alike", "alike_until = len(self._after)"),
-    "alike one too far": ("place.end > alike_until", "place.end > alike_until + 1"),
-    "less around": ("AROUND_CHARS = 16", "AROUND_CHARS = 15"),
-    "more around": ("AROUND_CHARS = 16", "AROUND_CHARS = 17"),
-    "nothing around": ("< AROUND_CHARS or not", "< 0 or not"),
-    "places behind are where they were": ("moved = len(present_text)", "moved = len(after_text)"),
-    "a place that begins in the head": ("key=lambda place: place.end", "key=lambda p: p.start"),
-    "a place that ends in the tail": (
-        "lo=first, key=lambda p: p.start",
-        "lo=first, key=lambda p: p.end",
-    ),
-    "not across the head": ("self.head - len(window) + 1", "self.head"),
-    "not across the tail": ("self.tail + len(window) - 1", "self.tail"),
-    "the place is its window": ("return at + place.start - begin", "return at"),
-}
-UNDO = {
-    "undo without hash": ("if string_hash(present) != final_hash:", "if False:"),
+MUTANTS = {
     "the text before is not compared": (
-        "if string_hash(apply_edits(present, back)) != before_hash:",
+        "if string_hash(apply_edits(text, back)) != before_hash:",
         "if False:",
     ),
     "edits where they were before": ("Edit(edit.start + moved,", "Edit(edit.start,"),
@@ -76,6 +31,35 @@ UNDO = {
     "the first of many that are alike": ("once.discard(sha256)", "pass"),
     "one string for two": ("if times == 1", "if times"),
     "the last of many that are alike": ("if sha256 in found:", "if sha256 in found and False:"),
+    "strings at home are looked for": (
+        "if home and string.json_pointer in home:",
+        "if False:",
+    ),
+    "any text at its place is as it was left": (
+        "if text is not None and string_hash(text) == string.final_hash:",
+        "if text is not None:",
+    ),
+    "no text at its place is as it was left": (
+        "if text is not None and string_hash(text) == string.final_hash:",
+        "if False:",
+    ),
+    "a text that others had, too, has moved": ("elif string.is_only and", "elif"),
+    "nothing has moved": ("elif string.is_only and", "elif False and"),
+    "what moved forgets what stayed": ("places |= {", "places = {"),
+    "what moved is where it was": (
+        "missed[sha256]: place for sha256, place in moved.items()",
+        "at: strings[0].json_pointer for at in missed.values()",
+    ),
+}
+
+REWRITING = {
+    "every text is the only one": ("is_only=times[text] == 1", "is_only=True"),
+    "no text is the only one": ("is_only=times[text] == 1", "is_only=False"),
+    "texts of others are not counted": (
+        'times = Counter(each.text for each in strings_at(document, [""]) if each.text in texts)',
+        "times = Counter(text for _, text in done)",
+    ),
+    "a document that is a string stays": ("document = with_strings(", "with_strings("),
 }
 
 
@@ -98,80 +82,106 @@ def mutant(module: ModuleType, old: str, new: str, folder: Path) -> Iterator[Mod
         del sys.modules["mutant"]
 
 
-def relocates_wrongly(module: ModuleType, cases: int) -> bool:
+def undoes_wrongly(module: ModuleType, cases: int) -> bool:
     random = Random(7)
-    return any(_relocates_wrongly(module, random) for _ in range(cases))
-
-
-def _relocates_wrongly(module: ModuleType, random: Random) -> bool:
-    (_, edits, after), present = overlapping(random)
-    if [*faults(edits, after, present, module.relocated(edits, after, present))]:
-        return True
-    before, edits, after = random_executed(random)
-    for change in (rewritten, marked):
-        present = change(random, after)
-        done = module.relocated(edits, after, present)
-        if [*faults(edits, after, present, done)]:
-            return True
-    result = apply_edits(present, done.edits)
-    kept = [edits[each.edit] for each in done.kept]
-    return only_marks(result) != only_marks(present) or without_marks(result) != apply_edits(
-        before, kept
+    return any(
+        _reverts_wrongly(module, random)
+        or _finds_wrongly(module, random)
+        or _places_wrongly(module, random)
+        for _ in range(cases)
     )
 
 
-def undoes_wrongly(module: ModuleType, cases: int) -> bool:
-    random = Random(7)
-    return any(_undoes_wrongly(module, random) for _ in range(cases))
-
-
-def _undoes_wrongly(module: ModuleType, random: Random) -> bool:
+def _reverts_wrongly(module: ModuleType, random: Random) -> bool:
     before, edits, after = random_executed(random)
-    hashes = {"before_hash": string_hash(before), "final_hash": string_hash(after)}
-    present = rewritten(random, after)
     try:
-        back = module.exact_undo(after, edits, **hashes)
-        other = module.exact_undo(present, edits, **hashes)
-        if apply_edits(after, back) != before or (other is None) != (present != after):
+        back = module.exact_undo(after, edits, before_hash=string_hash(before))
+        if apply_edits(after, back) != before:
             return True
     except ValueError:
         return True
     changed = [Edit(edit.start, edit.found + "x", edit.becomes) for edit in edits]
     try:
-        module.exact_undo(after, changed, **hashes)
+        module.exact_undo(after, changed, before_hash=string_hash(before))
     except ValueError:
-        return _finds_wrongly(module, random)
+        return False
     return True
 
 
+def _some_texts(random: Random) -> list[str]:
+    return random.choices(["a", "b", "c", "ab"], k=random.randint(0, 4))
+
+
 def _finds_wrongly(module: ModuleType, random: Random) -> bool:
-    texts, sought = (random.choices(["a", "b", "c", "ab"], k=random.randint(0, 4)) for _ in "12")
-    prints = {text: string_hash(text) for text in sought}
-    found = module.moved_strings(strings_at(texts, [""]), [prints[text] for text in sought])
-    once = {text for text in sought if sought.count(text) == texts.count(text) == 1}
+    texts, sought = _some_texts(random), _some_texts(random)
+    home = [f"/{at}" for at in range(len(texts)) if random.random() < 0.2]
+    found = module.moved_to(texts, home, [string_hash(text) for text in sought])
+    away = {f"/{at}": text for at, text in enumerate(texts) if f"/{at}" not in home}
     return bool(
-        {key: node.text for key, node in found.items()} != {prints[text]: text for text in once}
+        found
+        != {
+            string_hash(text): place
+            for place, text in away.items()
+            if sought.count(text) == [*away.values()].count(text) == 1
+        }
     )
 
 
-@pytest.mark.parametrize("name", RELOCATION)
-def test_a_faulty_relocation_is_caught(name: str, tmp_path: Path) -> None:
-    with mutant(relocation, *RELOCATION[name], tmp_path) as module:
-        assert relocates_wrongly(module, CASES)
+def _places_wrongly(module: ModuleType, random: Random) -> bool:
+    left, now = _some_texts(random), _some_texts(random)
+    strings = [
+        PlannedString(
+            1, at, f"/{at}", at + 1, 1, b"", b"", string_hash(text), left.count(text) == 1
+        )
+        for at, text in enumerate(left)
+        if random.random() < 0.6
+    ]
+    expected = {}
+    for string in strings:
+        text, at = left[string.position], string.position
+        if now[at : at + 1] == [text]:
+            expected[at] = f"/{at}"
+        elif left.count(text) == now.count(text) == 1:
+            expected[at] = f"/{now.index(text)}"
+    return bool(module.places_as_left(now, strings) != expected)
 
 
-@pytest.mark.parametrize("name", UNDO)
+def writes_wrongly(module: ModuleType, cases: int) -> bool:
+    random = Random(7)
+    return any(_writes_wrongly(module, random) for _ in range(cases))
+
+
+def _writes_wrongly(module: ModuleType, random: Random) -> bool:
+    document, becomes = _some_texts(random), _some_texts(random)
+    done = [
+        (PlannedString(1, at, f"/{at}", at + 1, 1, b"", b""), text)
+        for at, text in enumerate(becomes[: len(document)])
+    ]
+    expected = [text for _, text in done] + document[len(done) :]
+    source = Source(PlannedTable(1, 1, 0, 0), [string for string, _ in done])
+    result = module.rewritten_with(source, document, done)
+    is_only = [string.is_only for string in result.strings]
+    string = PlannedString(1, 0, "", 1, 1, b"", b"")
+    if module.rewritten_with(source, "a", [(string, "b")]).after != '"b"':
+        return True
+    return bool(
+        json.loads(result.after) != expected
+        or is_only != [expected.count(text) == 1 for _, text in done]
+    )
+
+
+@pytest.mark.parametrize("name", MUTANTS)
 def test_a_faulty_undo_is_caught(name: str, tmp_path: Path) -> None:
-    with mutant(undo, *UNDO[name], tmp_path) as module:
+    with mutant(undo, *MUTANTS[name], tmp_path) as module:
         assert undoes_wrongly(module, CASES)
 
 
-@pytest.mark.parametrize(
-    ("module", "is_wrong"),
-    [(relocation, relocates_wrongly), (undo, undoes_wrongly)],
-    ids=["relocation", "undo"],
-)
-def test_the_right_one_is_not(
-    module: ModuleType, is_wrong: Callable[[ModuleType, int], bool]
-) -> None:
-    assert not is_wrong(module, 1_500)
+@pytest.mark.parametrize("name", REWRITING)
+def test_a_faulty_change_is_caught(name: str, tmp_path: Path) -> None:
+    with mutant(write_documents, *REWRITING[name], tmp_path) as module:
+        assert writes_wrongly(module, CASES)
+
+
+def test_the_right_one_is_not() -> None:
+    assert not undoes_wrongly(undo, 1_500)
+    assert not writes_wrongly(write_documents, 1_500)

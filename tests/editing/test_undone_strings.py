@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_search.core.documents import parse_exact, strings_at
+from context_search.core.documents import parse_exact
 from context_search_editing.rules.edits import Edit, apply_edits, string_hash
 from context_search_editing.rules.replacing import Allowance, LiteralReplacer, ReplaceRequest
 from context_search_editing.rules.undo import (
     exact_undo,
-    moved_strings,
+    moved_to,
 )
-from tests.editing.brute_force import random_case
-from tests.editing.edited_since import random_executed, rewritten
+from tests.editing.brute_force import random_case, random_executed
 from tests.profile import examples
 
 RANDOM = st.randoms(use_true_random=False)
@@ -30,17 +29,13 @@ class Executed:
     def __init__(self, before: str, edits: Sequence[Edit]) -> None:
         self.edits = tuple(edits)
         self.after = apply_edits(before, edits)
-        self.before_hash, self.final_hash = string_hash(before), string_hash(self.after)
+        self.before_hash = string_hash(before)
 
-    def undo(self, present: str) -> tuple[Edit, ...] | None:
-        return exact_undo(
-            present, self.edits, before_hash=self.before_hash, final_hash=self.final_hash
-        )
+    def undo(self) -> tuple[Edit, ...]:
+        return exact_undo(self.after, self.edits, before_hash=self.before_hash)
 
     def undone(self) -> str:
-        undo = self.undo(self.after)
-        assert undo is not None
-        return apply_edits(self.after, undo)
+        return apply_edits(self.after, self.undo())
 
 
 def chosen(random: Random, edits: list[Edit] | tuple[Edit, ...]) -> list[Edit]:
@@ -54,9 +49,9 @@ def test_undo_of_any_choice_is_the_text_before_and_redo_the_text_after(random: R
     before, edits, _ = random_executed(random)
     string = Executed(before, chosen(random, edits))
     assert string.undone() == before
-    undo = Executed(string.after, string.undo(string.after) or ())
+    undo = Executed(string.after, string.undo())
     assert undo.after == before
-    assert undo.undo(before) == string.edits
+    assert undo.undo() == string.edits
 
 
 @settings(max_examples=examples(500))
@@ -67,27 +62,18 @@ def test_what_a_request_did_is_undone(random: Random) -> None:
     assert Executed(before, chosen(random, edits)).undone().encode() == before.encode()
 
 
-@settings(max_examples=examples(300))
-@given(RANDOM)
-def test_another_text_is_not_undone_exactly(random: Random) -> None:
-    before, edits, after = random_executed(random)
-    present = rewritten(random, after)
-    assert (Executed(before, edits).undo(present) is None) == (present != after)
-
-
 def test_edits_that_a_plan_did_not_do_are_refused() -> None:
     string = Executed("a b a", [Edit(0, "a", "x"), Edit(4, "a", "x")])
-    hashes = {"before_hash": string.before_hash, "final_hash": string.final_hash}
     for edits in [string.edits[:1], (Edit(0, "c", "x"), Edit(4, "a", "x")), (Edit(1, "a", "x"),)]:
         with pytest.raises(ValueError, match=r"does not fit|do not make the text before"):
-            exact_undo(string.after, edits, **hashes)
+            exact_undo(string.after, edits, before_hash=string.before_hash)
 
 
 def test_deletions_side_by_side_come_back_in_their_order() -> None:
     edits = [Edit(1, "one", ""), Edit(4, "two", ""), Edit(7, "three", "3"), Edit(12, "four", "")]
     string = Executed("[onetwothreefour]", edits)
     assert string.after == "[3]"
-    assert string.undo("[3]") == (
+    assert string.undo() == (
         Edit(1, "", "one"),
         Edit(1, "", "two"),
         Edit(1, "3", "three"),
@@ -113,9 +99,7 @@ def test_a_hundred_thousand_edits_of_fifty_million_characters_are_undone() -> No
     unit = "林" * 498 + "ab"
     edits = [Edit(500 * n + 498, "ab", "c" if n % 2 else "") for n in range(100_000)]
     string = Executed(unit * 100_000, edits)
-    undo = string.undo(string.after)
-    assert undo is not None
-    assert len(undo) == 100_000
+    assert len(string.undo()) == 100_000
 
 
 # ---- Strings that moved.
@@ -124,9 +108,8 @@ def test_a_hundred_thousand_edits_of_fifty_million_characters_are_undone() -> No
 def moved_in(document: object, *sought: str) -> dict[str, str]:
     """Pointers of the texts that are sought, where they are now."""
     value = parse_exact(json.dumps(document))
-    found = moved_strings(strings_at(value, [""]), [string_hash(text) for text in sought])
-    assert all(string_hash(string.text) == sha256 for sha256, string in found.items())
-    return {string.text: string.json_pointer for string in found.values()}
+    found = moved_to(value, [], [string_hash(text) for text in sought])
+    return {text: found[string_hash(text)] for text in sought if string_hash(text) in found}
 
 
 def test_a_string_is_found_where_an_element_was_inserted_before_it() -> None:
@@ -145,14 +128,3 @@ def test_one_string_is_not_found_for_two() -> None:
 def test_another_text_of_its_length_is_not_the_string() -> None:
     assert moved_in(["abc", "abd", "ab", "abcd"], "abe") == {}
     assert moved_in(["", "x"], "") == {"": "/0"}
-
-
-@given(st.lists(st.text("ab", max_size=3)), st.lists(st.text("abc", max_size=3)))
-def test_moved_strings_are_those_that_one_place_and_one_plan_has(
-    texts: list[str], sought: list[str]
-) -> None:
-    found = moved_strings(strings_at(texts, [""]), [string_hash(text) for text in sought])
-    expected = {t for t in sought if sought.count(t) == 1 and texts.count(t) == 1}
-    assert {sha256: string.json_pointer for sha256, string in found.items()} == {
-        string_hash(text): f"/{texts.index(text)}" for text in expected
-    }

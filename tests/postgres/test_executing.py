@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -110,7 +111,7 @@ def test_of_two_plans_at_the_same_time_one_is_refused_at_once(desk: Desk, hasty:
     with desk.store.for_project(desk.principal.project_id) as work:
         locked = work.plans.lock(first.id)
         assert locked is not None
-        assert work.plans.begin(locked)
+        assert work.plans.begin(replace(locked, state="executing"))
         with pytest.raises(ReplaceBusyError):
             hasty.execute(second)
         work.plans.save(first)

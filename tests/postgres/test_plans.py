@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -37,12 +38,12 @@ def test_of_two_plans_at_the_same_time_one_is_refused_at_once(
     assert second
     assert elsewhere
     with bench.store.for_all("test") as work:
-        assert work.plans.begin(first)
+        assert work.plans.begin(replace(first, state="executing"))
         with hasty.for_all("test") as other:
-            assert not other.plans.begin(second)
-            assert other.plans.begin(elsewhere)
+            assert not other.plans.begin(replace(second, state="executing"))
+            assert other.plans.begin(replace(elsewhere, state="executing"))
     with hasty.for_all("test") as other:
-        assert not other.plans.begin(second)
+        assert not other.plans.begin(replace(second, state="executing"))
 
 
 def test_a_plan_that_ends_in_its_transaction_makes_room(
@@ -52,10 +53,10 @@ def test_a_plan_that_ends_in_its_transaction_makes_room(
     assert first
     assert second
     with bench.store.for_all("test") as work:
-        assert work.plans.begin(first)
+        assert work.plans.begin(replace(first, state="executing"))
         work.plans.save(first)
     with hasty.for_all("test") as other:
-        assert other.plans.begin(second)
+        assert other.plans.begin(replace(second, state="executing"))
 
 
 def test_who_counts_open_plans_counts_those_of_everybody_before(bench: Workbench) -> None:

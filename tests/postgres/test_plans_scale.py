@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,7 +53,7 @@ MANY = (
     """,
     """
     INSERT INTO replace_string
-    SELECT id, 1 + id % 500, position, '', 1 + position, 1, '', '', NULL, NULL
+    SELECT id, 1 + id % 500, position, '', 1 + position, 1, '', '', NULL, false, NULL
     FROM replace_plan, generate_series(0, 1) AS position WHERE id > 50000
     """,
     "UPDATE replace_plan SET undoes = id - 1 WHERE id % 20 = 0",
@@ -72,7 +73,7 @@ ASKED: dict[str, Callable[[PostgresUnitOfWork], object]] = {
     "lock": lambda work: work.plans.lock(PLAN),
     "page": lambda work: work.plans.page(7, below=None, limit=100),
     "next page": lambda work: work.plans.page(7, below=50_000, limit=100),
-    "begin": lambda work: work.plans.begin(added(work)),
+    "begin": lambda work: work.plans.begin(replace(added(work), state="executing")),
     "save": lambda work: work.plans.save(added(work)),
     "remove": lambda work: work.plans.remove(PLAN),
     "forget_texts": lambda work: work.plans.forget_texts(PLAN),

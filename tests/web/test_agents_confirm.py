@@ -52,11 +52,12 @@ def test_an_undo_is_asked_for_too_and_says_what_would_stay(api: Api) -> None:
     plan = someone.previewed(OLD, NEW)
     plain = replace(someone, capabilities=None)
     plain.done("replace_execute", named(plan))
-    edited = {"a": [f"{NEW}!", f"{NEW}x、{NEW}"]}
+    edited = {"a": [f"{NEW}!", data_of(api, table)["a"][1]]}
     assert api("PUT", f"/api/v1/tables/{table['id']}/data", json=edited).status_code == 200
     undo = {"plan_id": plan["plan_id"]}
     message, state = asked(someone.result("replace_undo", undo))
     assert message.startswith(f"Take back what plan {plan['plan_id']} has done: {TEXTS}")
+    assert "1 place edited since will stay" in message
     assert data_of(api, table) == edited
     done = someone.done("replace_undo", undo, inputResponses=YES, requestState=state)
     assert done["undoes"] == plan["plan_id"]

@@ -11,7 +11,7 @@ from context_search.composition.agents import AgentEditing
 from context_search.core.callers import McpKey
 from context_search.mcp.contract import ClientInput, ToolFailure, ToolResult
 from context_search_editing.agents.replacing import AgentReplacing
-from context_search_editing.preview import PreviewLimits
+from context_search_editing.previewing import PreviewLimits
 from context_search_editing.rules.plans import MAX_ATOMIC_BYTES
 from tests.web.agent import Agent, agent, named
 from tests.web.api import Api

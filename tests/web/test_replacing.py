@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_search_editing.preview import PreviewLimits, PreviewReplacements
+from context_search_editing.previewing import PreviewLimits, PreviewReplacements
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE
 from tests.web.api import CANARY, Api, answer, problem
 

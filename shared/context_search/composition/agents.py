@@ -5,8 +5,8 @@ from __future__ import annotations
 from context_search.agents.list_tools import ListTools
 from context_search.composition.editing import Editing
 from context_search.searching.redact_hits import RedactHits
+from context_search_editing.agents.confirmations import Confirmations
 from context_search_editing.agents.replacing import ReplaceUseCases
-from context_search_editing.confirmations import Confirmations
 
 
 class AgentEditing(Editing):

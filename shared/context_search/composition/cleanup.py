@@ -13,7 +13,7 @@ from context_search.maintenance.ports.schedule import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep import PAGE, Sweep
 from context_search.maintenance.sweep_round import SweepRounds
-from context_search_editing.keep_plans import keep_plans_step
+from context_search_editing.executing import keep_plans_step
 
 
 @dataclass

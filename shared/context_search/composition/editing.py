@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.uploads import longest_document
 from context_search.composition.parts import Parts
-from context_search_editing.execute import ExecutePlans
+from context_search_editing.executing import CarryOutPlans, ExecutePlans, OneByOne
 from context_search_editing.integrations.re2_patterns import Re2Patterns
-from context_search_editing.preview import PreviewLimits, PreviewReplacements
+from context_search_editing.previewing import (
+    MAX_DOCUMENT_BYTES,
+    PreviewLimits,
+    PreviewReplacements,
+    ShowMatches,
+)
 from context_search_editing.rules.plans import MEMORY_A_CHANGED_BYTE
-from context_search_editing.scan import MAX_DOCUMENT_BYTES
-from context_search_editing.show_matches import ShowMatches
-from context_search_editing.undo import UndoPlans
+from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import WriteDocuments
 
 
@@ -30,3 +34,14 @@ class Editing:
         self.matches = ShowMatches(store, patterns, clock)
         self.execute = ExecutePlans(store, patterns, clock, writer)
         self.undo = UndoPlans(store, clock, writer)
+
+
+def plan_worker(parts: Parts) -> CarryOutPlans:
+    """Return what workers do with a plan; its documents may take what the memory has room for."""
+    editing = Editing(parts)
+    recorder = RecordVersions(editing.longest_document)
+    writer = WriteDocuments(recorder, bounds=parts.settings.project_bounds)
+    documents = OneByOne(parts.store, parts.patient_store, writer)
+    return CarryOutPlans(
+        parts.store, editing.preview.run, editing.execute, editing.undo.rewriting, documents
+    )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from context_search.budgets.spending import Spending
 from context_search.catalog.imports import ImportDocument
 from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.uploads import longest_document
-from context_search.composition.editing import Editing
 from context_search.composition.parts import Parts
 from context_search.indexing.calibrate import Calibrator
 from context_search.indexing.chunk_vectors import ChunkVectors
@@ -17,9 +17,10 @@ from context_search.indexing.completion import Settler
 from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.indexer import Indexer, IndexLimits
 from context_search.indexing.worker import OrderBook, Worker
-from context_search_editing.one_by_one import OneByOne
-from context_search_editing.plan_worker import CarryOutPlans
-from context_search_editing.write_documents import WriteDocuments
+from context_search.integrations.ports import Deadline
+
+if TYPE_CHECKING:
+    from context_search_editing.executing import CarryOutPlans
 
 EMBED_TIMEOUT_S = 30.0
 
@@ -39,7 +40,7 @@ class IndexNodeFunction:
             self.indexer.index,
             self.comparer.compare,
             self.import_document.run,
-            self.carry_out_plans.run,
+            self._carry_out_plan,
             self.calibrator.run,
             store.on_failure,
         )
@@ -85,16 +86,15 @@ class IndexNodeFunction:
             settings.project_bounds,
         )
 
+    def _carry_out_plan(self, plan_id: int, deadline: Deadline) -> str:
+        return self._plan_worker.run(plan_id, deadline)
+
     @cached_property
-    def carry_out_plans(self) -> CarryOutPlans:
-        """The order ``plan``, for documents of any size that the memory has room for."""
-        parts, editing = self.parts, Editing(self.parts)
-        recorder = RecordVersions(editing.longest_document)
-        writer = WriteDocuments(recorder, bounds=parts.settings.project_bounds)
-        documents = OneByOne(parts.store, parts.patient_store, writer)
-        return CarryOutPlans(
-            parts.store, editing.preview.run, editing.execute, editing.undo, documents
-        )
+    def _plan_worker(self) -> CarryOutPlans:
+        """The order ``plan``. Few messages are of this kind, so its modules load with the first."""
+        from context_search.composition.editing import plan_worker  # noqa: PLC0415
+
+        return plan_worker(self.parts)
 
     @cached_property
     def calibrator(self) -> Calibrator:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -11,12 +10,17 @@ from pydantic import BaseModel, Field, ValidationError
 from context_search.agents.tools.search_tools import given_arguments
 from context_search.core.errors import InvalidInputError
 from context_search.web.fields import Absent, Answer, Body, Count, KnownId, Time
-from context_search_editing.execute import ExecutedPlan
-from context_search_editing.preview import ShownPlan
+from context_search_editing.executing import ExecutedPlan
+from context_search_editing.previewing import ShownMatch, ShownPlan
 from context_search_editing.routes.executing import KeptAnswer
-from context_search_editing.routes.replacing import LeftOutAnswer, MatchAnswer
+from context_search_editing.routes.replacing import (
+    LeftOutAnswer,
+    MatchAnswer,
+    answer_of,
+    plan_fields,
+    table_fields,
+)
 from context_search_editing.rules.plans import (
-    PlannedTable,
     PlannedTableState,
     PlanState,
     SkipReason,
@@ -27,7 +31,6 @@ from context_search_editing.rules.replacing import (
     MAX_REPLACE_WITH_CHARS,
     ReplaceRequest,
 )
-from context_search_editing.scan import ShownMatch
 
 _SHOWN_NAME_CHARS = 64
 B = TypeVar("B", bound=Body)
@@ -190,25 +193,13 @@ class PreviewResult(Answer):
     @classmethod
     def of(cls, shown: ShownPlan, matches: Sequence[ShownMatch], next_step: str) -> PreviewResult:
         """Returns what is shown of a plan."""
-        plan, counts = shown.plan, shown.plan.counts
-        return cls(
-            plan_id=plan.id,
-            state=plan.state,
-            digest=plan.digest.hex() if plan.digest else None,
+        return answer_of(
+            cls,
+            plan_fields(shown.plan),
             next=next_step,
-            expires_at=plan.expires_at,
-            tables_count=counts.tables,
-            strings_count=counts.strings,
-            matches_count=counts.matches,
-            left_out=LeftOutAnswer(**asdict(counts.left_out)),
-            warnings=list(counts.warnings),
             tables=[
-                PreviewedTable(
-                    table_id=table.table_id,
-                    name=shown.names.get(table.table_id, ""),
-                    matches_count=table.matches,
-                )
-                for table in shown.tables.rows
+                answer_of(PreviewedTable, table_fields(row), name=shown.names.get(row.table_id, ""))
+                for row in shown.tables.rows
             ],
             matches=[MatchAnswer.of(match) for match in matches],
         )
@@ -221,16 +212,6 @@ class WrittenTable(Answer):
     state: PlannedTableState
     reason: Absent[SkipReason] = None
     changed_count: Count
-
-    @classmethod
-    def of(cls, table: PlannedTable) -> WrittenTable:
-        """Returns what is shown of a document."""
-        return cls(
-            table_id=table.table_id,
-            state=table.state,
-            reason=table.reason,
-            changed_count=table.replaced,
-        )
 
 
 Refusal = Literal["declined", "cancelled"]
@@ -264,12 +245,11 @@ class ExecuteResult(WrittenResult):
     @classmethod
     def of(cls, done: ExecutedPlan, next_step: str) -> ExecuteResult:
         """Returns what became of a plan."""
-        return cls(
-            plan_id=done.plan.id,
-            state=done.plan.state,
+        return answer_of(
+            cls,
+            plan_fields(done.plan),
             next=next_step,
-            undo_until=done.plan.undo_until,
-            tables=[WrittenTable.of(table) for table in done.tables],
+            tables=[answer_of(WrittenTable, table_fields(table)) for table in done.tables],
             replaced_count=done.done_count,
             replayed=done.replayed,
         )
@@ -288,12 +268,11 @@ class UndoResult(WrittenResult):
     @classmethod
     def of(cls, plan_id: int, done: ExecutedPlan, next_step: str) -> UndoResult:
         """Returns what became of a plan that takes another one back."""
-        return cls(
-            plan_id=done.plan.id,
-            state=done.plan.state,
+        return answer_of(
+            cls,
+            plan_fields(done.plan),
             next=next_step,
-            undo_until=done.plan.undo_until,
-            tables=[WrittenTable.of(table) for table in done.tables],
+            tables=[answer_of(WrittenTable, table_fields(table)) for table in done.tables],
             undoes=plan_id,
             reverted_count=done.done_count,
             kept_count=done.kept_count,

@@ -33,6 +33,7 @@ from context_search.mcp.contract import (
 from context_search.searching.redact_hits import RedactHits
 from context_search.web.request_body import request_id
 from context_search_editing.agents.asking import Asking, for_a_person, question, question_of_undo
+from context_search_editing.agents.confirmations import Confirmations, PlanOperation
 from context_search_editing.agents.replace_answers import (
     ExecuteArguments,
     ExecuteResult,
@@ -44,19 +45,18 @@ from context_search_editing.agents.replace_answers import (
     read_arguments,
 )
 from context_search_editing.agents.replace_tools import tools_of
-from context_search_editing.confirmations import Confirmations, PlanOperation
-from context_search_editing.execute import ExecutedPlan, ExecutePlans
-from context_search_editing.preview import (
+from context_search_editing.executing import ExecutedPlan, ExecutePlans
+from context_search_editing.previewing import (
     AskedReplacement,
     PreviewReplacements,
+    ShowMatches,
+    ShownMatch,
     ShownPlan,
 )
 from context_search_editing.rules.plans import Choice, Plan
 from context_search_editing.rules.redacted_edits import redacted
-from context_search_editing.scan import ShownMatch
-from context_search_editing.show_matches import ShowMatches
-from context_search_editing.undo import UndoPlans
-from context_search_editing.visible_strings import visible_to
+from context_search_editing.undoing import UndoPlans
+from context_search_editing.write_documents import visible_to
 
 _log = Logger(service="search", child=True)
 
@@ -127,7 +127,7 @@ class AgentReplacing:
             raise PlanExpiredError("the plan is over: preview again, without plan_id")
         if plan.state == "ready" and not plan.counts.matches:
             self.use.preview.cancel(self.principal, plan.id)
-            shown = replace(shown, plan=replace(plan, state="cancelled", digest=None))
+            shown = replace(shown, plan=replace(plan.cancelled(), digest=None))
         _tell("agent previewed", plan, places=plan.counts.matches, tables=plan.counts.tables)
         result = PreviewResult.of(shown, self._samples(shown), self._after_preview(shown.plan))
         return _fitted(result, "matches", "tables")

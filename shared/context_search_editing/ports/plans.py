@@ -39,7 +39,7 @@ class Plans(Protocol):
         ...
 
     def add(self, new: NewPlan) -> Plan | None:
-        """Creates one that is ``previewing``, or ``ready`` where it undoes another.
+        """Creates a plan in its first state.
 
         None: the other one is undone already, or is just being undone.
         """
@@ -62,9 +62,9 @@ class Plans(Protocol):
         ...
 
     def begin(self, plan: Plan) -> bool:
-        """Makes a plan the one of its project that is ``executing``; False while another one is.
+        """Writes the state of a plan that has begun; False while its project executes another one.
 
-        Nobody waits: of two at the same time, one is refused. Writes nothing else of the plan.
+        Nobody waits: of two at the same time, one is refused.
         """
         ...
 

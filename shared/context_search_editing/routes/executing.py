@@ -26,9 +26,14 @@ from context_search.web.fields import (
 from context_search.web.problems import refused
 from context_search.web.query_parameters import TrueOrFalse
 from context_search.web.request_body import StrictJsonRoute, request_id
-from context_search_editing.execute import ExecutedPlan, ExecutePlans
-from context_search_editing.rewriting import KeptPlace
-from context_search_editing.routes.replacing import PlanErrorAnswer, PlanId
+from context_search_editing.executing import ExecutedPlan, ExecutePlans
+from context_search_editing.routes.replacing import (
+    PlanErrorAnswer,
+    PlanId,
+    answer_of,
+    plan_fields,
+    table_fields,
+)
 from context_search_editing.rules.plans import (
     MAX_CHOSEN,
     MAX_PLANNED_TABLES,
@@ -36,13 +41,13 @@ from context_search_editing.rules.plans import (
     KeptReason,
     OnConflict,
     Plan,
-    PlannedTable,
     PlannedTableState,
     PlanState,
     SkipReason,
 )
 from context_search_editing.rules.replacing import MAX_MATCHES
-from context_search_editing.undo import UndoPlans
+from context_search_editing.undoing import UndoPlans
+from context_search_editing.write_documents import KeptPlace
 
 router = APIRouter(
     prefix="/api/v1/projects/{project_id}/replace",
@@ -115,18 +120,6 @@ class ExecutedTableAnswer(Answer):
     revision_before: Count | None
     revision_after: Count | None
 
-    @classmethod
-    def of(cls, table: PlannedTable) -> ExecutedTableAnswer:
-        """Returns what is shown of a document."""
-        return cls(
-            table_id=table.table_id,
-            state=table.state,
-            reason=table.reason,
-            replaced_count=table.replaced,
-            revision_before=table.revision_before,
-            revision_after=table.revision_after,
-        )
-
 
 class SkippedAnswer(Answer):
     """A document that stayed as it was."""
@@ -155,10 +148,9 @@ class ExecutedAnswer(Answer):
     @classmethod
     def of(cls, executed: ExecutedPlan) -> ExecutedAnswer:
         """Returns what is told of an executed plan."""
-        plan = executed.plan
-        return cls(
-            plan_id=plan.id,
-            state=plan.state,
+        return answer_of(
+            cls,
+            plan_fields(executed.plan),
             replayed=executed.replayed,
             replaced_count=executed.done_count,
             tables_count=sum(table.replaced > 0 for table in executed.tables),
@@ -167,9 +159,9 @@ class ExecutedAnswer(Answer):
                 for table in executed.tables
                 if table.state == "skipped"
             ],
-            undo_until=plan.undo_until,
-            tables=[ExecutedTableAnswer.of(table) for table in executed.tables],
-            error=_error(plan),
+            tables=[
+                answer_of(ExecutedTableAnswer, table_fields(table)) for table in executed.tables
+            ],
         )
 
 
@@ -183,19 +175,6 @@ class RevertedTableAnswer(Answer):
     kept_count: Count
     revision_before: Count | None
     revision_after: Count | None
-
-    @classmethod
-    def of(cls, table: PlannedTable) -> RevertedTableAnswer:
-        """Returns what is shown of a document."""
-        return cls(
-            table_id=table.table_id,
-            state=table.state,
-            reason=table.reason,
-            reverted_count=table.replaced,
-            kept_count=table.kept,
-            revision_before=table.revision_before,
-            revision_after=table.revision_after,
-        )
 
 
 class KeptAnswer(Answer):
@@ -249,7 +228,7 @@ class UndoneAnswer(Answer):
             dry_run=dry_run,
             reverted_count=done.done_count,
             kept_count=done.kept_count,
-            tables=[RevertedTableAnswer.of(table) for table in done.tables],
+            tables=[answer_of(RevertedTableAnswer, table_fields(table)) for table in done.tables],
             kept=[*_shown(done.kept)],
             undo_until=None if dry_run else plan.undo_until,
             error=None if dry_run else _error(plan),

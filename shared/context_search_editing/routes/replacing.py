@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from aws_lambda_powertools import Logger
 from fastapi import APIRouter, Query, Response
@@ -32,11 +32,12 @@ from context_search.web.fields import (
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal, IdInPath
 from context_search.web.request_body import StrictJsonRoute, request_id
-from context_search_editing.preview import (
+from context_search_editing.previewing import (
     MAX_SAMPLES,
     AskedReplacement,
     PlanPage,
     PreviewReplacements,
+    ShownMatch,
     ShownPlan,
 )
 from context_search_editing.rules.plans import (
@@ -56,7 +57,6 @@ from context_search_editing.rules.replacing import (
     MAX_REPLACE_WITH_CHARS,
     ReplaceRequest,
 )
-from context_search_editing.scan import ShownMatch
 
 router = APIRouter(
     prefix="/api/v1/projects/{project_id}/replace",
@@ -65,6 +65,7 @@ router = APIRouter(
 )
 _log = Logger(service="create-tool", child=True)
 
+A = TypeVar("A", bound=Answer)
 PlanId = IdInPath
 _Tables = Annotated[list[Id], Field(min_length=1, max_length=MAX_SCOPE_TABLES)]
 
@@ -161,17 +162,7 @@ class PlannedTableAnswer(Answer):
     @classmethod
     def of(cls, table: PlannedTable, names: Mapping[int, str]) -> PlannedTableAnswer:
         """Returns what is shown of a table."""
-        return cls(
-            table_id=table.table_id,
-            name=names.get(table.table_id),
-            revision=table.revision_seen,
-            matches_count=table.matches,
-            state=table.state,
-            reason=table.reason,
-            replaced_count=table.replaced,
-            revision_before=table.revision_before,
-            revision_after=table.revision_after,
-        )
+        return answer_of(cls, table_fields(table), name=names.get(table.table_id))
 
 
 class LeftOutAnswer(Answer):
@@ -249,7 +240,7 @@ class PlanSummaryAnswer(Answer):
     @classmethod
     def of(cls, plan: Plan, replaced: int) -> PlanSummaryAnswer:
         """Returns what a list shows of a plan."""
-        return cls(**_summary(plan, replaced))
+        return answer_of(cls, plan_fields(plan), replaced_count=replaced)
 
 
 class PlanAnswer(PlanSummaryAnswer):
@@ -272,8 +263,10 @@ class PlanAnswer(PlanSummaryAnswer):
         done, tables = plan.counts.scanned_tables, shown.tables_in_scope
         progress = ProgressAnswer(tables_done=done, tables=tables)
         last = matches[-1].match if matches else 0
-        return cls(
-            **_summary(plan, shown.replaced),
+        return answer_of(
+            cls,
+            plan_fields(plan),
+            replaced_count=shown.replaced,
             progress=progress if plan.state == "previewing" else None,
             tables=[PlannedTableAnswer.of(row, shown.names) for row in shown.tables.rows],
             tables_cursor=next_cursor(shown.tables.next_after),
@@ -295,7 +288,31 @@ class PlansAnswer(Answer):
         return cls(plans=plans, cursor=next_cursor(page.next_after))
 
 
-def _summary(plan: Plan, replaced: int) -> dict[str, Any]:
+def answer_of(kind: type[A], fields: Mapping[str, Any], **more: Any) -> A:
+    """Returns an answer with those of some fields that it has, and with more."""
+    own = {name: fields[name] for name in fields.keys() & kind.model_fields.keys()}
+    return kind(**{**own, **more})
+
+
+def table_fields(table: PlannedTable) -> dict[str, Any]:
+    """Returns what answers to programs and to agents show of a document of a plan."""
+    return {
+        "table_id": table.table_id,
+        "revision": table.revision_seen,
+        "matches_count": table.matches,
+        "state": table.state,
+        "reason": table.reason,
+        "replaced_count": table.replaced,
+        "changed_count": table.replaced,
+        "reverted_count": table.replaced,
+        "kept_count": table.kept,
+        "revision_before": table.revision_before,
+        "revision_after": table.revision_after,
+    }
+
+
+def plan_fields(plan: Plan) -> dict[str, Any]:
+    """Returns what answers to programs and to agents show of a plan."""
     counts = plan.counts
     return {
         "plan_id": plan.id,
@@ -307,7 +324,6 @@ def _summary(plan: Plan, replaced: int) -> dict[str, Any]:
         "tables_count": counts.tables,
         "strings_count": counts.strings,
         "matches_count": counts.matches,
-        "replaced_count": replaced,
         "left_out": LeftOutAnswer(**asdict(counts.left_out)),
         "warnings": list(counts.warnings),
         "scanned": ScannedAnswer(tables=counts.scanned_tables, bytes=counts.scanned_bytes),

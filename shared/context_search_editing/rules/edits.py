@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
+from context_search.core.json_pointer import resolve, split
 from context_search.text.graphemes import GraphemeClusters
 
 SURROUNDING_CHARS = 40
@@ -83,6 +84,15 @@ def string_hash(text: str) -> bytes:
     for at in range(0, len(text), _HASHED_CHARS):
         hasher.update(text[at : at + _HASHED_CHARS].encode())
     return hasher.digest()
+
+
+def string_at(document: object, json_pointer: str) -> str | None:
+    """Returns the string at a pointer; None when there is none."""
+    try:
+        value = resolve(document, split(json_pointer))
+    except KeyError:
+        return None
+    return value if isinstance(value, str) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
+from context_search.core.errors import ReplaceStaleError
 from context_search.core.json_pointer import contains
 from context_search.core.json_text import to_json
 from context_search_editing.rules.edits import Edit, LeftOut
@@ -16,6 +17,8 @@ from context_search_editing.rules.replacing import RULES_VERSION, ReplaceRequest
 PlanState = Literal[
     "previewing", "ready", "executing", "done", "partial", "failed", "cancelled", "expired"
 ]
+EXPIRED: PlanState = "expired"
+"""What a plan becomes that is previewed or ready when its time is over."""
 PlannedTableState = Literal["pending", "done", "skipped"]
 SkipReason = Literal[
     "CHANGED",
@@ -71,6 +74,10 @@ MEMORY_A_CHANGED_BYTE = 12
 11.2 for a change of a part, with many small records.
 """
 
+NOTHING_UNDONE = {
+    "code": ReplaceStaleError.code,
+    "message": "nothing could be undone: the plan can still be undone",
+}
 _NOTHING_LEFT_OUT = LeftOut()
 
 
@@ -127,6 +134,11 @@ class NewPlan:
     mcp_id: int | None = None
     undoes: int | None = None
     request_id: str | None = None
+
+    @property
+    def state(self) -> PlanState:
+        """Its first state: an undo needs no preview."""
+        return "previewing" if self.undoes is None else "ready"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +223,58 @@ class Plan:
     runs: int = 0
     last_error: Mapping[str, str] | None = None
 
+    # ---- Its states: every change of one is here.
+
+    def ready(self, digest: bytes) -> Plan:
+        """Returns a plan whose preview has looked at all documents."""
+        return replace(self, state="ready", digest=digest, runs=0)
+
+    def begun(
+        self,
+        choice: Choice,
+        actor: str | None,
+        *,
+        now: datetime,
+        undo_until: datetime,
+        request_id: str | None = None,
+    ) -> Plan:
+        """Returns a plan that is executed now, from its first document on."""
+        return replace(
+            self,
+            state="executing",
+            choice=choice,
+            executed_by=actor,
+            executed_at=now,
+            undo_until=undo_until,
+            request_id=request_id or self.request_id,
+            after_table=0,
+        )
+
+    def ended(self, *, is_whole: bool, is_begun: bool) -> Plan:
+        """Returns a plan all of whose documents are done or skipped.
+
+        ``is_whole``: no place was left out; ``is_begun``: some were not. An undo that wrote nothing
+        has failed, so the plan that it names can still be undone.
+        """
+        if self.undoes is not None and not is_whole and not is_begun:
+            return replace(self, state="failed", last_error=self.last_error or NOTHING_UNDONE)
+        if self.last_error is not None and not is_begun:
+            return replace(self, state="failed")
+        return replace(self, state="done" if is_whole else "partial")
+
+    def failed(self, code: str, message: str) -> Plan:
+        """Returns a plan that cannot go on, and that has changed nothing."""
+        return replace(self, state="failed", runs=0, last_error={"code": code, "message": message})
+
+    def cancelled(self) -> Plan:
+        """Returns a plan that somebody gave up."""
+        return replace(self, state="cancelled", runs=0)
+
+    def as_of(self, now: datetime) -> Plan:
+        """Returns the plan, expired if it was not executed in its time."""
+        is_over = self.state in ("previewing", "ready") and self.expires_at <= now
+        return replace(self, state=EXPIRED) if is_over else self
+
     @property
     def bounded_by(self) -> int | None:
         """The MCP instance whose tools bound what the execution changes; None: a person's."""
@@ -244,7 +308,8 @@ class PlannedString:
     """One string of a document of a plan; ``position`` counts those of the document from 0.
 
     ``first_match`` is the number of its first match in the plan, from 1. ``after_hash`` is the
-    string's with all matches replaced. ``edits`` and ``final_hash`` say what was executed.
+    string's with all matches replaced. ``edits`` and ``final_hash`` say what was executed;
+    ``is_only``: no other string of the document had that text then.
     """
 
     table_id: int
@@ -255,6 +320,7 @@ class PlannedString:
     before_hash: bytes
     after_hash: bytes
     final_hash: bytes | None = None
+    is_only: bool = False
     edits: tuple[Edit, ...] | None = None
 
     @property

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from context_search.core.documents import FoundString
-from context_search_editing.rules.edits import Edit, apply_edits, string_hash
+from context_search.core.documents import strings_at
+from context_search_editing.rules.edits import Edit, apply_edits, string_at, string_hash
+from context_search_editing.rules.plans import PlannedString
 
 
 def reversed_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
@@ -24,58 +25,52 @@ def reversed_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     return tuple(back)
 
 
-def exact_undo(
-    present: str, edits: Iterable[Edit], *, before_hash: bytes, final_hash: bytes
-) -> tuple[Edit, ...] | None:
-    """Returns the edits of ``present`` that make the text before ``edits``, byte for byte.
+def exact_undo(text: str, edits: Iterable[Edit], *, before_hash: bytes) -> tuple[Edit, ...]:
+    """Returns the edits of ``text``, which ``edits`` made, that make the text before again.
 
-    None where ``present`` is not the text that they made, by ``string_hash``. Raises ValueError
-    where they do not lead back to the text before, so they are not what was executed.
+    Raises ValueError where they do not lead back to it, so they are not what was executed.
     """
-    if string_hash(present) != final_hash:
-        return None
     back = reversed_edits(edits)
-    if string_hash(apply_edits(present, back)) != before_hash:
+    if string_hash(apply_edits(text, back)) != before_hash:
         raise ValueError("the reversed edits do not make the text before")
     return back
 
 
-def is_as_left(place: Edit, after: str, now: Edit, present: str) -> bool:
-    """Says whether ``place`` of ``after``, which is ``now`` in ``present``, is as a plan left it.
+def places_as_left(document: object, strings: Sequence[PlannedString]) -> dict[int, str]:
+    """Returns where the strings stand that are as a plan left them, by their positions in the plan.
 
-    It is not where somebody took it back himself, which would be done twice then: the plan may
-    have left a part of what was there before. Nor is a deletion with other neighbours on both
-    sides: that text was written anew.
+    One stands at its place, or where the document has its text at one other place only. The second
+    is for a text that was the only one of its kind when the plan wrote it: else it may be a string
+    that the plan did not write.
     """
-    before = place.becomes
-    if present.startswith(before, now.start) and not after.startswith(before, place.start):
-        return False
-    if present.endswith(before, 0, now.end) and not after.endswith(before, 0, place.end):
-        return False
-    if place.found:
-        return True
-    ahead = after[max(0, place.start - 1) : place.start]
-    behind = after[place.end : place.end + 1]
-    return bool(
-        (ahead and present.endswith(ahead, 0, now.start))
-        or (behind and present.startswith(behind, now.end))
-    )
-
-
-def moved_strings(
-    strings: Iterable[FoundString], sought: Sequence[bytes]
-) -> dict[bytes, FoundString]:
-    """Returns the string of each ``string_hash`` that is sought once and that one string alone has.
-
-    ``strings`` are those of a document which the plan does not find at their own places. No text
-    is kept but those that are returned.
-    """
-    once = {sha256 for sha256, times in Counter(sought).items() if times == 1}
-    found: dict[bytes, FoundString] = {}
+    places: dict[int, str] = {}
+    missed: dict[bytes, int] = {}
     for string in strings:
+        text = string_at(document, string.json_pointer)
+        if text is not None and string_hash(text) == string.final_hash:
+            places[string.position] = string.json_pointer
+        elif string.is_only and string.final_hash is not None:
+            missed[string.final_hash] = string.position
+    if missed:
+        moved = moved_to(document, places.values(), [*missed])
+        places |= {missed[sha256]: place for sha256, place in moved.items()}
+    return places
+
+
+def moved_to(document: object, at_home: Iterable[str], sought: Sequence[bytes]) -> dict[bytes, str]:
+    """Returns the place of each ``string_hash`` that is sought once and that one string alone has.
+
+    ``at_home`` are the pointers of strings that are not looked at.
+    """
+    home = set(at_home)
+    once = {sha256 for sha256, times in Counter(sought).items() if times == 1}
+    found: dict[bytes, str] = {}
+    for string in strings_at(document, [""]):
+        if home and string.json_pointer in home:
+            continue
         sha256 = string_hash(string.text)
         if sha256 in found:
             once.discard(sha256)
         elif sha256 in once:
-            found[sha256] = string
-    return {sha256: string for sha256, string in found.items() if sha256 in once}
+            found[sha256] = string.json_pointer
+    return {sha256: place for sha256, place in found.items() if sha256 in once}

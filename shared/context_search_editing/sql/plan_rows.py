@@ -33,7 +33,7 @@ PLAN = """
 TABLE = """table_id, revision_seen, matches, bytes, state, reason, revision_before, revision_after,
            replaced, kept, runs"""
 STRING = """table_id, position, json_pointer, first_match, matches, before_hash, after_hash,
-            final_hash"""
+            final_hash, is_only"""
 _Part = TypeVar("_Part", ReplaceRequest, ReplaceScope, PlanCounts, Choice, LeftOut)
 
 
@@ -117,6 +117,7 @@ def string_row(string: PlannedString) -> dict[str, object]:
         "before_hash": _base64(string.before_hash),
         "after_hash": _base64(string.after_hash),
         "final_hash": _base64(string.final_hash),
+        "is_only": string.is_only,
         "edits": _base64(None if string.edits is None else _packed(string.edits)),
     }
 

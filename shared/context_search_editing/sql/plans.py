@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from context_search.postgres.pool import Transaction, bulk, json_text
 from context_search_editing.ports.plans import OpenPlans
 from context_search_editing.rules.plans import (
+    EXPIRED,
     PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,
     NewPlan,
@@ -87,7 +88,7 @@ class PostgresPlans:
             project=new.project_id,
             mcp=new.mcp_id,
             undoes=new.undoes,
-            state="previewing" if new.undoes is None else "ready",
+            state=new.state,
             request=optional_json(new.request),
             scope=optional_json(new.scope),
             hmac=new.request_hmac,
@@ -165,12 +166,13 @@ class PostgresPlans:
         return bool(is_free) and bool(
             self.tx.execute(
                 """
-                UPDATE replace_plan SET state = 'executing', saved_at = clock_timestamp()
+                UPDATE replace_plan SET state = :state, saved_at = clock_timestamp()
                 WHERE id = :id AND NOT EXISTS (
                     SELECT FROM replace_plan
                     WHERE project_id = :project AND state = 'executing' AND id <> :id)
                 """,
                 id=plan.id,
+                state=plan.state,
                 project=plan.project_id,
             )
         )
@@ -273,12 +275,14 @@ class PostgresPlans:
             INSERT INTO replace_string (plan_id, {STRING}, edits)
             SELECT :plan, table_id, position, json_pointer, first_match, matches,
                 decode(before_hash, 'base64'), decode(after_hash, 'base64'),
-                decode(final_hash, 'base64'), decode(edits, 'base64')
+                decode(final_hash, 'base64'), is_only, decode(edits, 'base64')
             FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
                 table_id bigint, position int, json_pointer text, first_match int, matches int,
-                before_hash text, after_hash text, final_hash text, edits text)
+                before_hash text, after_hash text, final_hash text,
+                is_only boolean, edits text)
             ON CONFLICT (plan_id, table_id, position) DO UPDATE SET
-                final_hash = excluded.final_hash, edits = excluded.edits
+                final_hash = excluded.final_hash, is_only = excluded.is_only,
+                edits = excluded.edits
             """,
             (string_row(string) for string in strings),
             plan=plan_id,
@@ -313,9 +317,10 @@ class PostgresPlans:
             WITH found AS (
                 SELECT id FROM replace_plan WHERE {_IS_OPEN} AND expires_at <= clock_timestamp()
                 ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED)
-            UPDATE replace_plan SET state = 'expired' FROM found WHERE replace_plan.id = found.id
+            UPDATE replace_plan SET state = :expired FROM found WHERE replace_plan.id = found.id
             """,
             limit=limit,
+            expired=EXPIRED,
         )
 
     def outlived(self, *, limit: int) -> list[int]:

@@ -142,16 +142,16 @@ def test_one_plan_of_a_project_is_executed_at_a_time(bench: Bench) -> None:
     first, second, others = added(bench, project), added(bench, project), bench.project().id
     elsewhere = added(bench, others)
     with bench.store.for_all("test") as work:
-        assert work.plans.begin(first)
-        assert work.plans.begin(first)
-        assert not work.plans.begin(second)
-        assert work.plans.begin(elsewhere)
+        assert work.plans.begin(replace(first, state="executing"))
+        assert work.plans.begin(replace(first, state="executing"))
+        assert not work.plans.begin(replace(second, state="executing"))
+        assert work.plans.begin(replace(elsewhere, state="executing"))
     assert read(bench, first) == replace(first, state="executing")
     assert read(bench, second) == second
     with bench.store.for_all("test") as work:
-        assert not work.plans.begin(second)
+        assert not work.plans.begin(replace(second, state="executing"))
         work.plans.save(replace(first, state="done"))
-        assert work.plans.begin(second)
+        assert work.plans.begin(replace(second, state="executing"))
 
 
 def test_a_plan_is_undone_once_unless_that_came_to_nothing(bench: Bench) -> None:

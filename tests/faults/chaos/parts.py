@@ -21,8 +21,8 @@ from context_search.postgres.pool import Database
 from context_search.postgres.store import PostgresStore
 from context_search.postgres.url import DatabaseUrl
 from context_search.settings import Settings
-from context_search_editing.keep_plans import keep_plans
-from context_search_editing.preview import AskedReplacement, PreviewLimits
+from context_search_editing.executing import keep_plans
+from context_search_editing.previewing import AskedReplacement, PreviewLimits
 from context_search_editing.rules.plans import Choice
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.embedder import WordEmbedder
@@ -31,7 +31,7 @@ from tests.faults.chaos.gate import Gate, GatedEmbedder, GatedQueue, GatedStore,
 
 if TYPE_CHECKING:
     from context_search.maintenance.cleanup import Cleanup
-    from context_search_editing.execute import ExecutedPlan
+    from context_search_editing.executing import ExecutedPlan
 
 KEY = "chaos-of-32-characters-or-more!!"
 DIMENSIONS = 16

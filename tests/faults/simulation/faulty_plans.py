@@ -19,23 +19,28 @@ from context_search.integrations.ports import Clock, Deadline
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.store import UnitOfWork
-from context_search_editing.execute import ExecutedPlan, ExecutePlans, finish, read_ahead
-from context_search_editing.one_by_one import OneByOne, Turn
-from context_search_editing.revert_document import RevertDocument
-from context_search_editing.rewriting import (
-    Refused,
+from context_search_editing.executing import (
+    ExecutedPlan,
+    ExecutePlans,
+    OneByOne,
     Replace,
-    Rewriting,
-    Rewritten,
-    Source,
-    string_at,
+    Turn,
+    finish,
+    read_ahead,
 )
-from context_search_editing.rules.edits import Edit, apply_edits, string_hash
+from context_search_editing.rules.edits import Edit, apply_edits, string_at, string_hash
 from context_search_editing.rules.plans import Choice, Plan, PlannedString
 from context_search_editing.rules.replacing import Allowance
 from context_search_editing.rules.undo import reversed_edits
-from context_search_editing.undo import UndoPlans
-from context_search_editing.write_documents import Locked, WriteDocuments
+from context_search_editing.undoing import RevertDocument, UndoPlans
+from context_search_editing.write_documents import (
+    Locked,
+    Refused,
+    Rewriting,
+    Rewritten,
+    Source,
+    WriteDocuments,
+)
 from testing.in_memory.plans import MemoryPlans
 from testing.in_memory.rows import Rows
 from testing.in_memory.store import MemoryUnitOfWork
@@ -261,17 +266,15 @@ class PrunesWhatUndosNeed(MemoryHistories):
 
 
 class _RevertsBlindly(RevertDocument):
-    def _back(
-        self, string: PlannedString, present: str | None, left_by_plan: Any, document: object
-    ) -> tuple[Sequence[Edit], list[Any]]:
-        if present is None:
-            return RevertDocument._back(self, string, present, left_by_plan, document)
-        back = reversed_edits(string.edits or ())
+    def _places(self, source: Source, document: object) -> dict[int, str]:
+        return {each.position: each.json_pointer for each in source.strings}
+
+    def _back(self, string: PlannedString, text: str) -> Sequence[Edit]:
         return [
-            replace(edit, found=present[edit.start : edit.end])
-            for edit in back
-            if edit.end <= len(present)
-        ], []
+            replace(edit, found=text[edit.start : edit.end])
+            for edit in reversed_edits(string.edits or ())
+            if edit.end <= len(text)
+        ]
 
 
 class UndoesWithoutLooking(UndoPlans):

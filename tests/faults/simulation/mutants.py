@@ -216,7 +216,13 @@ MUTANTS = [
     Mutation("executed too late", executes=plans.ExecutesTooLate, replaces=True, seed=14),
     Mutation("executed for anyone", executes=plans.ExecutesForAnyone, replaces=True, seed=1),
     Mutation("plan ends later", executes=plans.EndsThePlanLater, replaces=True, seed=10),
-    Mutation("written as it was read", writer=plans.WritesWhatItRead, replaces=True, seed=317),
+    Mutation(
+        "written as it was read",
+        writer=plans.WritesWhatItRead,
+        replaces=True,
+        within=1_000,
+        seed=453,
+    ),
     Mutation("replaced, not recorded", writer=plans.RecordsNothing, replaces=True, seed=10),
     Mutation(
         "replaced, recorded afterwards", executes=plans.RecordsAfterwards, replaces=True, seed=10

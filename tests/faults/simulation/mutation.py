@@ -11,9 +11,8 @@ from context_search.indexing.worker import OrderBook
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep import Sweep
-from context_search_editing.execute import ExecutePlans
-from context_search_editing.one_by_one import OneByOne
-from context_search_editing.undo import UndoPlans
+from context_search_editing.executing import ExecutePlans, OneByOne
+from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import WriteDocuments
 from testing.in_memory.store import MemoryUnitOfWork
 from tests.faults.simulation.conditions import GRACE_S

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from context_search.core.callers import McpKey, Principal
 from context_search.core.json_text import to_json
-from context_search_editing.execute import ExecutedPlan
-from context_search_editing.preview import AskedReplacement
+from context_search_editing.executing import ExecutedPlan
+from context_search_editing.previewing import AskedReplacement
 from context_search_editing.rules.plans import Choice, OnConflict, Plan
 from testing.in_memory.rows import TableRow
 from tests.faults.simulation.finding import REQUESTS

@@ -42,7 +42,7 @@ from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep_round import SweepRounds
 from context_search.ranking.search import Answer, QuestionLimits
 from context_search.searching.targets import SearchedTool
-from context_search_editing.keep_plans import keep_plans_step
+from context_search_editing.executing import keep_plans_step
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
 from testing.in_memory.uploads import DictObjects

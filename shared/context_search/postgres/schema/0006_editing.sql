@@ -209,6 +209,7 @@ CREATE TABLE replace_string (
     before_hash bytea NOT NULL,
     after_hash bytea NOT NULL,
     final_hash bytea,
+    is_only boolean NOT NULL DEFAULT false,
     edits bytea,
     PRIMARY KEY (plan_id, table_id, position),
     FOREIGN KEY (plan_id, table_id) REFERENCES replace_table ON DELETE CASCADE
@@ -221,6 +222,7 @@ COMMENT ON COLUMN replace_string.first_match IS 'The number of its first match i
 COMMENT ON COLUMN replace_string.before_hash IS 'sha256 of the string as it was shown.';
 COMMENT ON COLUMN replace_string.after_hash IS 'sha256 of the string with all matches replaced.';
 COMMENT ON COLUMN replace_string.final_hash IS 'sha256 of the string as it was written.';
+COMMENT ON COLUMN replace_string.is_only IS 'No other string of the document had this text when it was written.';
 COMMENT ON COLUMN replace_string.edits IS 'zlib of the JSON text [[start, found, becomes], ...]: what was executed.';
 ALTER TABLE replace_string ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON replace_string USING (
