@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from scripts.shape.modules import read_modules
-from scripts.shape.states import GENERATION, NODE, Noun, writers
+from scripts.shape.states import GENERATION, NODE, PLAN, Noun, writers
 from tests.architecture.project import ROOT
 
 HOMES = {
     GENERATION: "context_search.indexing.sql.generations",
     NODE: "context_search.indexing.sql.nodes",
+    PLAN: "context_search_editing.rules.plans",
 }
 
 
