@@ -28,8 +28,8 @@ from context_search.catalog.versions import ManageVersions
 from context_search.core.callers import ProjectKey
 from context_search.postgres import migrations
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
 from context_search.postgres.url import DatabaseUrl
+from context_search.store import PostgresStore
 from local.postgres.server import PostgresServer
 from local.stack import Stack
 from local.state import State

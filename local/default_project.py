@@ -16,9 +16,8 @@ from context_search.catalog.tables import ManageTables
 from context_search.core.callers import Operator
 from context_search.core.errors import NotFoundError, UnauthenticatedError
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
 from context_search.postgres.url import DatabaseUrl
-from context_search.store import Store
+from context_search.store import PostgresStore, Store
 from local.state import read_json, write_private
 
 Remembered = dict[str, Any]

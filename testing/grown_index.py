@@ -11,7 +11,7 @@ from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.model import Index, Scope, SearchTool, Table
 from context_search.indexing.enumeration import Limits
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from testing.grown_rows import write_strings
 
 CONFIG = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=200, chunk_overlap=10)

@@ -17,9 +17,8 @@ from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.status import ToolStatuses
 from context_search.indexing.strings import ReadStrings
 from context_search.integrations.system_clock import SystemClock
-from context_search.maintenance.ports.schedule import CleanupLimits
-from context_search.postgres.store import REPOSITORIES
-from context_search.store import UnitOfWork
+from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.store import REPOSITORIES, UnitOfWork
 from testing.grown_index import SILENT_S, GrownIndex, wanted_tool
 
 _EDIT = """

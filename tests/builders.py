@@ -18,7 +18,7 @@ from context_search.core.messages import ORDER_ID, Order
 from context_search.core.model import ChunkSet, Claim, Generation, Index, Project, Table
 from context_search.integrations.ports import Message
 from context_search.postgres.pool import Transaction
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.stack import clear_rows
 from tests.steps import SMALL, Steps
 

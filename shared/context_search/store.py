@@ -2,151 +2,172 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Protocol
 
 from context_search.core.messages import Order
 from context_search.integrations.ports import Deadline
+from context_search.postgres.pool import Database, Transaction
 
-if TYPE_CHECKING:  # a function loads the ports of what it does
-    from context_search.access.ports.idempotency_keys import IdempotencyKeys
-    from context_search.access.ports.keys import Keys
-    from context_search.agents.ports.mcp_instances import McpInstances
-    from context_search.budgets.ports.ledger import Ledger
-    from context_search.budgets.ports.permits import Permits
-    from context_search.catalog.ports.histories import Histories
-    from context_search.catalog.ports.judged_sets import JudgedSets
-    from context_search.catalog.ports.outlines import Outlines
-    from context_search.catalog.ports.project_settings import ProjectSettings
-    from context_search.catalog.ports.projects import Projects
-    from context_search.catalog.ports.tables import Tables
-    from context_search.catalog.ports.tools import Tools
-    from context_search.catalog.ports.uploads import Uploads
-    from context_search.catalog.ports.versions import Versions
-    from context_search.indexing.ports.calibrations import Calibrations
-    from context_search.indexing.ports.chunks import Chunks
-    from context_search.indexing.ports.comparisons import Comparisons
-    from context_search.indexing.ports.evictions import Evictions
-    from context_search.indexing.ports.indexes import Indexes
-    from context_search.indexing.ports.large_strings import LargeStrings
-    from context_search.indexing.ports.node_counts import NodeCounts
-    from context_search.indexing.ports.nodes import Nodes
-    from context_search.indexing.ports.outbox import Outbox
-    from context_search.indexing.ports.quotas import Quotas
-    from context_search.indexing.ports.rebuilds import Rebuilds
-    from context_search.indexing.ports.sections import Sections
-    from context_search.indexing.ports.words_backlog import WordsBacklog
-    from context_search.maintenance.ports.cleanup_runs import CleanupRuns
-    from context_search.maintenance.ports.deletions import Deletions
-    from context_search.maintenance.ports.gauges import Gauges
-    from context_search.maintenance.ports.health import Health
-    from context_search.maintenance.ports.removals import Removals
-    from context_search.maintenance.ports.schedule import Schedule
-    from context_search.maintenance.ports.sweeps import Sweeps
-    from context_search.searching.ports.keywords import Keywords
-    from context_search.searching.ports.live_chunks import LiveChunks, Reading
-    from context_search.searching.ports.rankings import Rankings
-    from context_search_editing.ports.plans import Plans
+if TYPE_CHECKING:  # a function loads the repositories of what it does
+    from context_search.access.sql.idempotency_keys import IdempotencyKeys
+    from context_search.access.sql.keys import Keys
+    from context_search.agents.sql.mcp_instances import McpInstances
+    from context_search.budgets.sql.ledger import Ledger
+    from context_search.budgets.sql.permits import Permits
+    from context_search.catalog.sql.histories import Histories
+    from context_search.catalog.sql.judged_sets import JudgedSets
+    from context_search.catalog.sql.outlines import Outlines
+    from context_search.catalog.sql.project_settings import ProjectSettings
+    from context_search.catalog.sql.projects import Projects
+    from context_search.catalog.sql.tables import Tables
+    from context_search.catalog.sql.tools import Tools
+    from context_search.catalog.sql.uploads import Uploads
+    from context_search.catalog.sql.versions import Versions
+    from context_search.indexing.sql.calibrations import Calibrations
+    from context_search.indexing.sql.chunks import Chunks
+    from context_search.indexing.sql.comparisons import Comparisons
+    from context_search.indexing.sql.evictions import Evictions
+    from context_search.indexing.sql.indexes import Indexes
+    from context_search.indexing.sql.large_strings import LargeStrings
+    from context_search.indexing.sql.node_counts import NodeCounts
+    from context_search.indexing.sql.nodes import Nodes
+    from context_search.indexing.sql.outbox import Outbox
+    from context_search.indexing.sql.quotas import Quotas
+    from context_search.indexing.sql.rebuilds import Rebuilds
+    from context_search.indexing.sql.sections import Sections
+    from context_search.indexing.sql.words_backlog import WordsBacklog
+    from context_search.maintenance.sql.cleanup_runs import CleanupRuns
+    from context_search.maintenance.sql.deletions import Deletions
+    from context_search.maintenance.sql.gauges import Gauges
+    from context_search.maintenance.sql.health import Health
+    from context_search.maintenance.sql.removals import Removals
+    from context_search.maintenance.sql.schedule import Schedule
+    from context_search.maintenance.sql.sweeps import Sweeps
+    from context_search.searching.rules.live_chunks import Reading
+    from context_search.searching.sql.keywords import Keywords
+    from context_search.searching.sql.live_chunks import LiveChunks
+    from context_search.searching.sql.rankings import Rankings
+    from context_search_editing.sql.plans import Plans
+
+REPOSITORIES = {
+    "calibrations": "context_search.indexing.sql.calibrations:Calibrations",
+    "chunks": "context_search.indexing.sql.chunks:Chunks",
+    "cleanup_runs": "context_search.maintenance.sql.cleanup_runs:CleanupRuns",
+    "comparisons": "context_search.indexing.sql.comparisons:Comparisons",
+    "deletions": "context_search.maintenance.sql.deletions:Deletions",
+    "evictions": "context_search.indexing.sql.evictions:Evictions",
+    "gauges": "context_search.maintenance.sql.gauges:Gauges",
+    "health": "context_search.maintenance.sql.health:Health",
+    "histories": "context_search.catalog.sql.histories:Histories",
+    "idempotency_keys": "context_search.access.sql.idempotency_keys:IdempotencyKeys",
+    "indexes": "context_search.indexing.sql.indexes:Indexes",
+    "judged_sets": "context_search.catalog.sql.judged_sets:JudgedSets",
+    "keys": "context_search.access.sql.keys:Keys",
+    "keywords": "context_search.searching.sql.keywords:Keywords",
+    "large_strings": "context_search.indexing.sql.large_strings:LargeStrings",
+    "ledger": "context_search.budgets.sql.ledger:Ledger",
+    "live_chunks": "context_search.searching.sql.live_chunks:LiveChunks",
+    "mcp_instances": "context_search.agents.sql.mcp_instances:McpInstances",
+    "node_counts": "context_search.indexing.sql.node_counts:NodeCounts",
+    "nodes": "context_search.indexing.sql.nodes:Nodes",
+    "outbox": "context_search.indexing.sql.outbox:Outbox",
+    "outlines": "context_search.catalog.sql.outlines:Outlines",
+    "permits": "context_search.budgets.sql.permits:Permits",
+    "plans": "context_search_editing.sql.plans:Plans",
+    "project_settings": "context_search.catalog.sql.project_settings:ProjectSettings",
+    "projects": "context_search.catalog.sql.projects:Projects",
+    "quotas": "context_search.indexing.sql.quotas:Quotas",
+    "rankings": "context_search.searching.sql.rankings:Rankings",
+    "rebuilds": "context_search.indexing.sql.rebuilds:Rebuilds",
+    "removals": "context_search.maintenance.sql.removals:Removals",
+    "schedule": "context_search.maintenance.sql.schedule:Schedule",
+    "sections": "context_search.indexing.sql.sections:Sections",
+    "sweeps": "context_search.maintenance.sql.sweeps:Sweeps",
+    "tables": "context_search.catalog.sql.tables:Tables",
+    "tools": "context_search.catalog.sql.tools:Tools",
+    "uploads": "context_search.catalog.sql.uploads:Uploads",
+    "versions": "context_search.catalog.sql.versions:Versions",
+    "words_backlog": "context_search.indexing.sql.words_backlog:WordsBacklog",
+}
+"""The class of each repository, which is loaded when a transaction first asks for it."""
 
 
-class UnitOfWork(Protocol):
-    """One transaction."""
+class UnitOfWork:
+    """One transaction and its repositories, each made when it is asked for."""
+
+    calibrations: Calibrations
+    chunks: Chunks
+    cleanup_runs: CleanupRuns
+    comparisons: Comparisons
+    deletions: Deletions
+    evictions: Evictions
+    gauges: Gauges
+    health: Health
+    histories: Histories
+    idempotency_keys: IdempotencyKeys
+    indexes: Indexes
+    judged_sets: JudgedSets
+    keys: Keys
+    keywords: Keywords
+    large_strings: LargeStrings
+    ledger: Ledger
+    live_chunks: LiveChunks
+    mcp_instances: McpInstances
+    node_counts: NodeCounts
+    nodes: Nodes
+    outbox: Outbox
+    outlines: Outlines
+    permits: Permits
+    plans: Plans
+    project_settings: ProjectSettings
+    projects: Projects
+    quotas: Quotas
+    rankings: Rankings
+    rebuilds: Rebuilds
+    removals: Removals
+    schedule: Schedule
+    sections: Sections
+    sweeps: Sweeps
+    tables: Tables
+    tools: Tools
+    uploads: Uploads
+    versions: Versions
+    words_backlog: WordsBacklog
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._to_deliver: set[int] = set()
+
+    if not TYPE_CHECKING:  # the annotations above say what there is
+
+        def __getattr__(self, name: str) -> object:
+            repository = _repository(name)(self._tx)
+            setattr(self, name, repository)
+            return repository
 
     def send(self, *orders: Order) -> None:
         """Adds orders to the book; they leave when the transaction has committed."""
-        ...
+        self._to_deliver.update(self.outbox.add(order.to_json() for order in orders))
 
     def send_waiting(self, *project_ids: int) -> None:
         """Lets the waiting orders of projects leave after the commit, also those of triggers."""
-        ...
+        self._to_deliver.update(project_ids)
 
     def to_deliver(self) -> list[int]:
         """Returns the projects whose orders leave after the commit."""
-        ...
+        return sorted(self._to_deliver)
 
     def foresee(self, reading: Reading) -> None:
         """Says what will be read first in this transaction, so that it can be asked for at once.
 
         Nothing else depends on it: what was not foreseen is asked for when it is read.
         """
-        ...
-
-    @property
-    def projects(self) -> Projects: ...
-    @property
-    def keys(self) -> Keys: ...
-    @property
-    def mcp_instances(self) -> McpInstances: ...
-    @property
-    def tables(self) -> Tables: ...
-    @property
-    def outlines(self) -> Outlines: ...
-    @property
-    def tools(self) -> Tools: ...
-    @property
-    def indexes(self) -> Indexes: ...
-    @property
-    def comparisons(self) -> Comparisons: ...
-    @property
-    def sections(self) -> Sections: ...
-    @property
-    def calibrations(self) -> Calibrations: ...
-    @property
-    def rebuilds(self) -> Rebuilds: ...
-    @property
-    def nodes(self) -> Nodes: ...
-    @property
-    def node_counts(self) -> NodeCounts: ...
-    @property
-    def large_strings(self) -> LargeStrings: ...
-    @property
-    def chunks(self) -> Chunks: ...
-    @property
-    def live_chunks(self) -> LiveChunks: ...
-    @property
-    def keywords(self) -> Keywords: ...
-    @property
-    def words_backlog(self) -> WordsBacklog: ...
-    @property
-    def outbox(self) -> Outbox: ...
-    @property
-    def deletions(self) -> Deletions: ...
-    @property
-    def removals(self) -> Removals: ...
-    @property
-    def sweeps(self) -> Sweeps: ...
-    @property
-    def quotas(self) -> Quotas: ...
-    @property
-    def evictions(self) -> Evictions: ...
-    @property
-    def idempotency_keys(self) -> IdempotencyKeys: ...
-    @property
-    def permits(self) -> Permits: ...
-    @property
-    def project_settings(self) -> ProjectSettings: ...
-    @property
-    def rankings(self) -> Rankings: ...
-    @property
-    def gauges(self) -> Gauges: ...
-    @property
-    def health(self) -> Health: ...
-    @property
-    def ledger(self) -> Ledger: ...
-    @property
-    def cleanup_runs(self) -> CleanupRuns: ...
-    @property
-    def schedule(self) -> Schedule: ...
-    @property
-    def uploads(self) -> Uploads: ...
-    @property
-    def judged_sets(self) -> JudgedSets: ...
-    @property
-    def versions(self) -> Versions: ...
-    @property
-    def histories(self) -> Histories: ...
-    @property
-    def plans(self) -> Plans: ...
+        self.live_chunks.ask_ahead(reading)
 
 
 class Store(Protocol):
@@ -171,3 +192,34 @@ class Store(Protocol):
         ``reason`` says to the reader why that must be; docs/architecture.md lists all of them.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresStore:
+    """The port ``Store``."""
+
+    database: Database
+
+    @contextmanager
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
+    ) -> Iterator[UnitOfWork]:
+        with self.database.transaction(project_id=project_id, deadline=deadline) as tx:
+            yield UnitOfWork(tx)
+
+    @contextmanager
+    def for_all(
+        self,
+        reason: str,  # noqa: ARG002 - for the reader
+        deadline: Deadline | None = None,
+    ) -> Iterator[UnitOfWork]:
+        with self.database.transaction(deadline=deadline) as tx:
+            yield UnitOfWork(tx)
+
+
+@cache
+def _repository(name: str) -> Callable[[Transaction], object]:
+    """Load the class of a repository; AttributeError where there is none of that name."""
+    if name not in REPOSITORIES:
+        raise AttributeError(name)
+    return resolve_name(REPOSITORIES[name])  # type: ignore[no-any-return]

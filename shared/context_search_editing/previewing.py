@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 from context_search.access.lookup import live_tool
 from context_search.budgets.shares import managing
-from context_search.catalog.ports.tables import Part
+from context_search.catalog.rules.tables import Part
 from context_search.core.callers import McpKey, Principal
 from context_search.core.documents import (
     FoundString,

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from context_search.core.model import Index, IndexCalibration
-from context_search.indexing.ports.calibrations import SampledRow
-from testing.in_memory.rows import ChunkRow, Rows
+from context_search.indexing.rules.calibrations import SampledRow
+from context_search.indexing.sql.calibrations import Calibrations
+from testing.in_memory.model import Model
+from testing.in_memory.rows import ChunkRow
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryCalibrations:
-    """The port ``Calibrations``."""
-
-    rows: Rows
+class MemoryCalibrations(Model, Calibrations):
+    """``Calibrations`` over rows in memory."""
 
     def chunks(self, index: Index) -> int:
         namespace = index.generation.namespace

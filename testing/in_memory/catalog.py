@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
-from context_search.catalog.ports.projects import MOST_COUNTED, ListedProject
-from context_search.catalog.ports.tables import ListedTable, Part, StringsAt, TablePage
+from context_search.catalog.rules.projects import MOST_COUNTED, ListedProject
+from context_search.catalog.rules.tables import ListedTable, Part, StringsAt, TablePage
 from context_search.catalog.rules.versions import BY_SQL, Origin
+from context_search.catalog.sql.projects import Projects
+from context_search.catalog.sql.tables import Tables
 from context_search.core.documents import parse_exact, string_nodes
 from context_search.core.errors import NotFoundError
 from context_search.core.json_pointer import join, resolve
 from context_search.core.json_text import to_json
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Project, Table
-from context_search.integrations.ports import Clock
 from testing.in_memory.comparisons import tables_of
+from testing.in_memory.model import Model
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.removals import mark_table
-from testing.in_memory.rows import Rows, TableRow
+from testing.in_memory.rows import TableRow
 from testing.in_memory.tools import MemoryTools
 from testing.in_memory.versions import add_version
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryProjects:
-    """The port ``Projects``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryProjects(Model, Projects):
+    """``Projects`` over rows in memory."""
 
     def add(self, name: str) -> Project:
         project_id = self.rows.new_id()
@@ -46,9 +43,9 @@ class MemoryProjects:
 
     def page(self, *, after: int, limit: int) -> list[ListedProject]:
         found = [each for each in sorted(self.rows.projects) if each > after and self.exists(each)]
-        return [self._listed(each) for each in found[:limit]]
+        return [self._in_list(each) for each in found[:limit]]
 
-    def _listed(self, project_id: int) -> ListedProject:
+    def _in_list(self, project_id: int) -> ListedProject:
         rows, tools = self.rows, MemoryTools(self.rows, self.clock)
         tables = MemoryTables(rows, self.clock).count(project_id)
         shown = tools.page(project_id, after=0, limit=MOST_COUNTED)
@@ -75,12 +72,8 @@ class MemoryProjects:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryTables:
-    """The port ``Tables``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryTables(Model, Tables):
+    """``Tables`` over rows in memory."""
 
     def add(
         self,
@@ -141,13 +134,13 @@ class MemoryTables:
         part = (part_of_name or "").lower()
         ids = self.ids(project_id, after=after, limit=limit + 1 if part_of_name is None else among)
         found = [each for each in ids if part in (self.rows.tables[each].name or "").lower()]
-        shown = [self._listed(each) for each in found[:limit]]
+        shown = [self._in_list(each) for each in found[:limit]]
         if len(found) > limit:
             return TablePage(shown, found[limit - 1])
         is_last = part_of_name is None or len(ids) < among
         return TablePage(shown, None if is_last else ids[-1])
 
-    def _listed(self, table_id: int) -> ListedTable:
+    def _in_list(self, table_id: int) -> ListedTable:
         row = self.rows.tables[table_id]
         tools = [
             tool

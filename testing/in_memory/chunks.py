@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from context_search.core.ids import first_row_id, vector_row_id
 from context_search.core.model import (
@@ -15,18 +15,15 @@ from context_search.core.model import (
     StoredChunk,
     kept_chunks,
 )
-from context_search.integrations.ports import Clock
+from context_search.indexing.sql.chunks import Chunks
+from testing.in_memory.model import Model
 from testing.in_memory.nodes import note_indexed
 from testing.in_memory.removals import remove_sets
-from testing.in_memory.rows import ChunkRow, NodeRow, Rows, SetRow
+from testing.in_memory.rows import ChunkRow, NodeRow, SetRow
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryChunks:
-    """The port ``Chunks``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryChunks(Model, Chunks):
+    """``Chunks`` over rows in memory."""
 
     def begin_sets(self, planned: Sequence[tuple[Claim, Sequence[PlannedChunk]]]) -> list[ChunkSet]:
         return [self._begin_set(claim, chunks) for claim, chunks in planned]
@@ -42,7 +39,7 @@ class MemoryChunks:
         remove_sets(self.rows, self.clock, unfinished)
         found = self._set_of(claim)
         is_whole = found is not None and found.state == "active"
-        kept = [] if is_whole else self._kept(claim, planned)
+        kept = [] if is_whole else self._kept_of(claim, planned)
         own = [row.index for row in self.of_sets([found.id])] if found else []
         places = sorted([*own, *(one.index for one in kept)])
         if found and not is_whole and places != list(range(len(planned))):
@@ -59,7 +56,7 @@ class MemoryChunks:
         same = (row for row in self.rows.sets.values() if (row.node_id, row.content_hash) == wanted)
         return next(same, None)
 
-    def _kept(self, claim: Claim, planned: Sequence[PlannedChunk]) -> list[KeptChunk]:
+    def _kept_of(self, claim: Claim, planned: Sequence[PlannedChunk]) -> list[KeptChunk]:
         node = self.rows.nodes[claim.node_id]
         active = sorted(self.of_sets([node.active_set_id or 0]), key=lambda row: row.index)
         return kept_chunks(planned, [(row.id, row.rows_hash) for row in active])
@@ -149,7 +146,7 @@ class MemoryChunks:
             return False
         if set_id not in self.rows.sets or not self._is_complete(node, chunk_set):
             return False
-        self._take_over(claim, chunk_set)
+        self._take_rows_over(claim, chunk_set)
         others = [
             row.id
             for row in self.rows.sets.values()
@@ -170,7 +167,7 @@ class MemoryChunks:
         count = self.rows.sets[chunk_set.id].chunks_count
         return len(own) + len(kept) == count and all(row.present for row in (*own, *kept))
 
-    def _take_over(self, claim: Claim, chunk_set: ChunkSet) -> None:
+    def _take_rows_over(self, claim: Claim, chunk_set: ChunkSet) -> None:
         """Moves chunks, with their words, into the set that keeps them."""
         before = {self.rows.chunks[one.id].set_id for one in chunk_set.kept}
         if before & set(self.rows.words_backlog):

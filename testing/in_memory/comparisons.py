@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from context_search.core.filters import Filter, matches, names_of
 from context_search.core.json_pointer import contains
 from context_search.core.model import Index
-from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.indexing.sql.comparisons import Comparisons
+from context_search.maintenance.rules.schedule import CleanupLimits
+from testing.in_memory.model import Model
 from testing.in_memory.rows import CoverageRow, GenerationRow, IndexRow, NodeRow, Rows, TableRow
 from testing.in_memory.schedule import Times
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryComparisons:
-    """The port ``Comparisons``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryComparisons(Model, Comparisons):
+    """``Comparisons`` over rows in memory."""
 
     def due_at(self, _: CleanupLimits) -> Times:
         """At once while a generation lacks something of a table."""

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.deletions import Tombstone
-from context_search.maintenance.ports.schedule import CleanupLimits
-from context_search.maintenance.ports.sweeps import SweepCursor
+from context_search.maintenance.rules.deletions import Tombstone
+from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.sweeps import SweepCursor
+from context_search.maintenance.sql.deletions import Deletions
+from testing.in_memory.model import Model
 from testing.in_memory.removals import remove_some
-from testing.in_memory.rows import Rows
 from testing.in_memory.schedule import Times
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryDeletions:
-    """The port ``Deletions``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryDeletions(Model, Deletions):
+    """``Deletions`` over rows in memory."""
 
     def due_at(self, limits: CleanupLimits) -> Times:
         """After the grace; at once where a first delete or nodes are left."""

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from context_search.core.limits import ProjectLimits, Usage
 from context_search.core.model import Index
 from context_search.core.progress import EvictionCause
-from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.indexing.sql.evictions import Evictions
+from context_search.maintenance.rules.schedule import CleanupLimits
 from testing.in_memory.generations import add, retire
 from testing.in_memory.indexes import view
+from testing.in_memory.model import Model
 from testing.in_memory.quotas import counted, is_cold, total, usage_of
-from testing.in_memory.rows import GenerationRow, IndexRow, Rows
+from testing.in_memory.rows import GenerationRow, IndexRow
 from testing.in_memory.schedule import Times
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryEvictions:
-    """The port ``Evictions``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryEvictions(Model, Evictions):
+    """``Evictions`` over rows in memory."""
 
     def due_at(self, limits: CleanupLimits) -> Times:
         """At once while a project holds more than it may."""
@@ -59,12 +55,12 @@ class MemoryEvictions:
         if going.generation.state == "previous":
             retire(self.rows, self.clock, lambda row: row.id == going.generation.id)
             return True
-        return is_cold(self.clock, index, limits) and self._evict(index, "limit")
+        return is_cold(self.clock, index, limits) and self._evict_index(index, "limit")
 
     def clear(self, index: Index) -> bool:
-        return self._evict(self.rows.indexes[index.id], "operator")
+        return self._evict_index(self.rows.indexes[index.id], "operator")
 
-    def _evict(self, index: IndexRow, cause: EvictionCause) -> bool:
+    def _evict_index(self, index: IndexRow, cause: EvictionCause) -> bool:
         if index.evicted_at is not None:
             return False
         retire(self.rows, self.clock, lambda row: row.index_id == index.id)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
-from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.gauges import Readings
+from context_search.maintenance.rules.gauges import Readings
+from context_search.maintenance.sql.gauges import Gauges
+from testing.in_memory.model import Model
 from testing.in_memory.outbox import is_due
-from testing.in_memory.rows import Rows
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryGauges:
-    """The port ``Gauges``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryGauges(Model, Gauges):
+    """``Gauges`` over rows in memory."""
 
     def read(self) -> Readings:
         active = {

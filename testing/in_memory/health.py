@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.cleanup_runs import CleanupRun
-from context_search.maintenance.ports.health import ErrorCount, ProjectReadings
+from context_search.maintenance.rules.cleanup_runs import CleanupRun
+from context_search.maintenance.rules.health import ErrorCount, ProjectReadings
+from context_search.maintenance.sql.cleanup_runs import CleanupRuns
+from context_search.maintenance.sql.health import Health
 from testing.in_memory.indexes import MemoryIndexes
+from testing.in_memory.model import Model
 from testing.in_memory.node_counts import MemoryNodeCounts
 from testing.in_memory.outbox import is_due
-from testing.in_memory.rows import GenerationRow, Rows
+from testing.in_memory.rows import GenerationRow
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryHealth:
-    """The port ``Health``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryHealth(Model, Health):
+    """``Health`` over rows in memory."""
 
     def of_project(self, project_id: int, *, silent_s: float) -> ProjectReadings:
         now = self.clock.now()
@@ -79,11 +76,8 @@ class MemoryHealth:
         yield from ((str(each["code"]), str(each.get("at", ""))) for each in errors if each)
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryCleanupRuns:
-    """The port ``CleanupRuns``."""
-
-    rows: Rows
+class MemoryCleanupRuns(Model, CleanupRuns):
+    """``CleanupRuns`` over rows in memory."""
 
     def note(self, run: CleanupRun) -> None:
         self.rows.cleanup_runs[0] = run

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.access.ports.idempotency_keys import EarlierRequest, RequestKey
-from context_search.integrations.ports import Clock
-from testing.in_memory.rows import IdempotencyRow, Rows
+from context_search.access.rules.idempotency_keys import EarlierRequest, RequestKey
+from context_search.access.sql.idempotency_keys import IdempotencyKeys
+from testing.in_memory.model import Model
+from testing.in_memory.rows import IdempotencyRow
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryIdempotencyKeys:
-    """The port ``IdempotencyKeys``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryIdempotencyKeys(Model, IdempotencyKeys):
+    """``IdempotencyKeys`` over rows in memory."""
 
     def claim(
         self, key: RequestKey, *, request_hash: bytes, holder: str, lease_s: float, kept_s: float

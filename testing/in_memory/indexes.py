@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from context_search.core.config import IndexConfig
 from context_search.core.ids import table_namespace
 from context_search.core.model import Generation, Index
+from context_search.indexing.sql.indexes import Indexes
 from context_search.integrations.ports import Clock
 from testing.in_memory.generations import add, retire
+from testing.in_memory.model import Model
 from testing.in_memory.rows import DEPLOYMENT, GenerationRow, IndexRow, Rows
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryIndexes:
-    """The port ``Indexes``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryIndexes(Model, Indexes):
+    """``Indexes`` over rows in memory."""
 
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
         for row in self.rows.indexes.values():

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from context_search.catalog.rules.judged_sets import JudgedSet
-from context_search.integrations.ports import Clock
-from testing.in_memory.rows import Rows
+from context_search.catalog.sql.judged_sets import JudgedSets
+from testing.in_memory.model import Model
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryJudgedSets:
-    """The port ``JudgedSets``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryJudgedSets(Model, JudgedSets):
+    """``JudgedSets`` over rows in memory."""
 
     def of_project(self, project_id: int) -> list[JudgedSet]:
         found = sorted(self.rows.judged_sets.items())

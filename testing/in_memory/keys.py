@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from context_search.access.sql.keys import Keys
 from context_search.core.callers import (
     MAX_OPEN_CODES,
     ApiKey,
@@ -18,16 +19,12 @@ from context_search.core.callers import (
     Token,
 )
 from context_search.core.errors import UnauthenticatedError
-from context_search.integrations.ports import Clock
-from testing.in_memory.rows import KeyRow, Rows, SignInCodeRow
+from testing.in_memory.model import Model
+from testing.in_memory.rows import KeyRow, SignInCodeRow
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryKeys:
-    """The port ``Keys``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryKeys(Model, Keys):
+    """``Keys`` over rows in memory."""
 
     def add(self, owner: KeyOwner, new: NewApiKey) -> ApiKey:
         now = self.clock.now()

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from context_search.core.model import Index, Reach
-from context_search.indexing.ports.words_backlog import ChunkTokens
+from context_search.indexing.rules.words_backlog import ChunkTokens
 from context_search.integrations.ports import Ranked
 from context_search.ranking.bm25 import idf, term_weight
+from context_search.searching.sql.keywords import Keywords
 from testing.in_memory.comparisons import may_match
-from testing.in_memory.rows import ChunkRow, NodeRow, Rows
+from testing.in_memory.model import Model
+from testing.in_memory.rows import ChunkRow, NodeRow
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryKeywords:
-    """The port ``Keywords``. It takes no time, so it never takes too long."""
-
-    rows: Rows
+class MemoryKeywords(Model, Keywords):
+    """``Keywords`` over rows in memory. It takes no time, so it never takes too long."""
 
     def put(self, chunks: Sequence[ChunkTokens]) -> None:
         """Keeps the tokens beside their chunk."""

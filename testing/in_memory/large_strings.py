@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from context_search.core.model import Index, Scope
 from context_search.core.progress import NodeProgress, NodeState
-from context_search.indexing.ports.large_strings import (
+from context_search.indexing.rules.large_strings import (
     PLACE_CHARS,
     ChunkSpan,
     LargeString,
@@ -15,15 +14,14 @@ from context_search.indexing.ports.large_strings import (
     StringPlace,
     StringsBelow,
 )
+from context_search.indexing.sql.large_strings import LargeStrings
+from testing.in_memory.model import Model
 from testing.in_memory.nodes import of_generation
-from testing.in_memory.rows import NodeRow, Rows
+from testing.in_memory.rows import NodeRow
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryLargeStrings:
-    """The port ``LargeStrings``."""
-
-    rows: Rows
+class MemoryLargeStrings(Model, LargeStrings):
+    """``LargeStrings`` over rows in memory."""
 
     def page(
         self,

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 from context_search.budgets.spending import seconds_left_of_day
+from context_search.budgets.sql.ledger import Ledger
 from context_search.core.limits import DailyLimits, Spent
-from context_search.integrations.ports import Clock
-from testing.in_memory.rows import Rows
+from testing.in_memory.model import Model
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryLedger:
-    """The port ``Ledger``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryLedger(Model, Ledger):
+    """``Ledger`` over rows in memory."""
 
     def spend(
         self, index_id: int, limits: DailyLimits, *, tokens: int = 0, reranks: int = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from context_search.core.documents import content_hash, parse_fielded
@@ -12,10 +11,12 @@ from context_search.core.filters import Filter, lets_through, matches, names_of,
 from context_search.core.ids import pointer_sha256
 from context_search.core.json_pointer import resolve, split
 from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
-from context_search.searching.ports.live_chunks import SeenFields
+from context_search.searching.rules.live_chunks import SeenFields
 from context_search.searching.rules.retrieval import ChunkText
+from context_search.searching.sql.live_chunks import LiveChunks
 from testing.in_memory.comparisons import has_fields, may_match
-from testing.in_memory.rows import ChunkRow, NodeRow, Rows
+from testing.in_memory.model import Model
+from testing.in_memory.rows import ChunkRow, NodeRow
 
 _LONGEST_FIELDS = 4_096
 _LEFT_OUT: Mapping[str, Any] = {
@@ -27,11 +28,8 @@ _LEFT_OUT: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryLiveChunks:
-    """The port ``LiveChunks``."""
-
-    rows: Rows
+class MemoryLiveChunks(Model, LiveChunks):
+    """``LiveChunks`` over rows in memory."""
 
     def hydrate(
         self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
+from context_search.agents.sql.mcp_instances import McpInstances
 from context_search.core.callers import (
     Binding,
     Confirmation,
@@ -12,17 +13,12 @@ from context_search.core.callers import (
     Replacing,
 )
 from context_search.core.model import SearchTool
-from context_search.integrations.ports import Clock
-from testing.in_memory.rows import Rows
+from testing.in_memory.model import Model
 from testing.in_memory.tools import MemoryTools
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryMcpInstances:
-    """The port ``McpInstances``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryMcpInstances(Model, McpInstances):
+    """``McpInstances`` over rows in memory."""
 
     def add(
         self,

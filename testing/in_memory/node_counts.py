@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from context_search.core.model import Index
@@ -19,18 +18,15 @@ from context_search.core.progress import (
     given_up,
     index_status,
 )
-from context_search.integrations.ports import Clock
+from context_search.indexing.sql.node_counts import NodeCounts
 from testing.in_memory.comparisons import MemoryComparisons, tables_of
+from testing.in_memory.model import Model
 from testing.in_memory.nodes import of_generation
-from testing.in_memory.rows import NodeRow, Rows, SetRow
+from testing.in_memory.rows import NodeRow, SetRow
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryNodeCounts:
-    """The port ``NodeCounts``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryNodeCounts(Model, NodeCounts):
+    """``NodeCounts`` over rows in memory."""
 
     def state(self, index: Index, scope: str, *, silent_s: float) -> IndexState:
         nodes = of_generation(self.rows, index.generation.id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 
 from context_search.core.documents import text_of_chunks
@@ -14,10 +13,12 @@ from context_search.core.ids import KEY_BYTES, pointer_sha256
 from context_search.core.json_pointer import contains
 from context_search.core.model import Claim, Index, KnownNode
 from context_search.core.progress import PROJECT_FULL, NodeState
-from context_search.indexing.ports.nodes import FRESH, NodeSelection, NodeUpsert, until_due
+from context_search.indexing.rules.nodes import FRESH, NodeSelection, NodeUpsert, until_due
+from context_search.indexing.sql.nodes import Nodes
 from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.maintenance.rules.schedule import CleanupLimits
 from testing.in_memory.comparisons import needed_scopes
+from testing.in_memory.model import Model
 from testing.in_memory.removals import remove_nodes, remove_sets, remove_sets_of
 from testing.in_memory.rows import IndexRow, NodeRow, Rows
 from testing.in_memory.schedule import Times
@@ -25,12 +26,8 @@ from testing.in_memory.schedule import Times
 _FOLLOWING = ("active", "building")
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryNodes:
-    """The port ``Nodes``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryNodes(Model, Nodes):
+    """``Nodes`` over rows in memory."""
 
     def due_at(self, _: CleanupLimits) -> Times:
         """At once while a string is worked on, or waits for room."""
@@ -113,7 +110,7 @@ class MemoryNodes:
             table_id=row.table_id,
             json_pointer=row.json_pointer,
             content_hash=row.content_hash,
-            content=self._reassembled(row) if row.content is None else row.content,
+            content=self._reassembled_rows(row) if row.content is None else row.content,
             config=generation.config,
             namespace=generation.namespace,
             index_id=generation.index_id,
@@ -128,7 +125,7 @@ class MemoryNodes:
         )
         return claim
 
-    def _reassembled(self, row: NodeRow) -> str:
+    def _reassembled_rows(self, row: NodeRow) -> str:
         chunks = [each for each in self.rows.chunks.values() if each.set_id == row.active_set_id]
         chunks.sort(key=lambda chunk: chunk.index)
         return text_of_chunks((chunk.start, chunk.text) for chunk in chunks)
@@ -187,7 +184,7 @@ class MemoryNodes:
             if row.lease_until is None or row.lease_until < fresh or (progressed and row.attempt):
                 until = now + timedelta(seconds=lease_s)
                 attempt = 0 if progressed else row.attempt
-                self._change(claim, lease_until=until, attempt=attempt)
+                self._change_row(claim, lease_until=until, attempt=attempt)
         return held
 
     def release(
@@ -211,7 +208,7 @@ class MemoryNodes:
         self._put_aside(claim, "skipped", reason)
 
     def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
-        self._change(claim, state=state, lease_until=None, last_error=error)
+        self._change_row(claim, state=state, lease_until=None, last_error=error)
         unfinished = [
             row.id
             for row in self.rows.sets.values()
@@ -224,11 +221,11 @@ class MemoryNodes:
         held: list[Claim] = []
         for claim in claims:
             with suppress(LeaseLostError):
-                self._change(claim, **values)
+                self._change_row(claim, **values)
                 held.append(claim)
         return held
 
-    def _change(self, claim: Claim, **values: object) -> None:
+    def _change_row(self, claim: Claim, **values: object) -> None:
         row = self.rows.nodes.get(claim.node_id)
         if row is None or (row.fence, row.state) != (claim.fence, "claimed"):
             raise LeaseLostError("another worker has the node, or it is gone")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from context_search.core.messages import (
@@ -21,18 +20,16 @@ from context_search.core.messages import (
     shared_messages,
     together,
 )
-from context_search.integrations.ports import Clock, Message
-from context_search.maintenance.ports.schedule import CleanupLimits
-from testing.in_memory.rows import OutboxRow, Rows
+from context_search.indexing.sql.outbox import Outbox
+from context_search.integrations.ports import Message
+from context_search.maintenance.rules.schedule import CleanupLimits
+from testing.in_memory.model import Model
+from testing.in_memory.rows import OutboxRow
 from testing.in_memory.schedule import Times
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryOutbox:
-    """The port ``Outbox``; a transaction is alone, so nothing is locked."""
-
-    rows: Rows
-    clock: Clock
+class MemoryOutbox(Model, Outbox):
+    """``Outbox`` over rows in memory; a transaction is alone, so nothing is locked."""
 
     def due_at(self, limits: CleanupLimits) -> Times:
         """What is sent when it has been silent for long; what waits at its time."""
@@ -116,11 +113,13 @@ class MemoryOutbox:
             for _, row in sorted(self.rows.outbox.items())
             if row.project_id == project_id and _waits(row, now) and _may_share(row)
         ]
-        waiting = [small for row in ready[:MOST_SHARED] if (small := self._small(row)) is not None]
+        waiting = [
+            small for row in ready[:MOST_SHARED] if (small := self._small_of(row)) is not None
+        ]
         orders = {
             small.id: small
             for order_id in taken
-            if (small := self._small(self.rows.outbox[order_id])) is not None
+            if (small := self._small_of(self.rows.outbox[order_id])) is not None
         }
         if len(waiting) <= window:
             return
@@ -130,7 +129,7 @@ class MemoryOutbox:
             for other in company:
                 del self.rows.outbox[other.id]
 
-    def _small(self, row: OutboxRow) -> SmallOrder | None:
+    def _small_of(self, row: OutboxRow) -> SmallOrder | None:
         order = order_from_json(row.body)
         if not isinstance(order, IndexNodes):
             return None

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from context_search.catalog.ports.outlines import (
+from context_search.catalog.rules.outlines import (
     SHOWN_CHARS,
     Beginnings,
     Children,
@@ -15,17 +14,15 @@ from context_search.catalog.ports.outlines import (
     TextWindow,
     ValueKind,
 )
+from context_search.catalog.sql.outlines import Outlines
 from context_search.core.documents import parse_exact
 from context_search.core.json_pointer import resolve, split
 from context_search.core.json_text import to_json
-from testing.in_memory.rows import Rows
+from testing.in_memory.model import Model
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryOutlines:
-    """The port ``Outlines``; sizes are those of the JSON text."""
-
-    rows: Rows
+class MemoryOutlines(Model, Outlines):
+    """``Outlines`` over rows in memory; sizes are those of the JSON text."""
 
     def window(
         self, table_id: int, path: Sequence[str], *, start: int, length: int

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.integrations.ports import Clock
-from testing.in_memory.rows import PermitRow, Rows
+from context_search.budgets.sql.permits import Permits
+from testing.in_memory.model import Model
+from testing.in_memory.rows import PermitRow
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPermits:
-    """The port ``Permits``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryPermits(Model, Permits):
+    """``Permits`` over rows in memory."""
 
     def take(self, pool: str, *, size: int, count: int, lease_s: float) -> str | None:
         now = self.clock.now()

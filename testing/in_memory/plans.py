@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.schedule import CleanupLimits
-from context_search_editing.ports.plans import OpenPlans
+from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search_editing.rules.plans import (
     PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,
     NewPlan,
+    OpenPlans,
     Plan,
     PlannedString,
     PlannedTable,
     PlannedTableState,
 )
+from context_search_editing.sql.plans import Plans
+from testing.in_memory.model import Model
 from testing.in_memory.rows import PlanRow, Rows
 from testing.in_memory.schedule import Times
 
@@ -27,12 +29,8 @@ _IN_VAIN = ("failed", "cancelled", "expired")
 _OUTLIVE = timedelta(seconds=TEXTS_OUTLIVE_S)
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPlans:
-    """The port ``Plans``. A transaction is alone anyway."""
-
-    rows: Rows
-    clock: Clock
+class MemoryPlans(Model, Plans):
+    """``Plans`` over rows in memory. A transaction is alone anyway."""
 
     def due_at(self, limits: CleanupLimits) -> Times:
         """When it falls silent, expires, outlives its texts, or is to go."""

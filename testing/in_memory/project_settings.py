@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from context_search.catalog.rules.settings import S, StoredSettings
+from context_search.catalog.sql.project_settings import ProjectSettings
+from testing.in_memory.model import Model
 from testing.in_memory.rows import Rows
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryProjectSettings:
-    """The port ``ProjectSettings``; a transaction is alone, so nothing is locked."""
-
-    rows: Rows
+class MemoryProjectSettings(Model, ProjectSettings):
+    """``ProjectSettings`` over rows in memory; a transaction is alone, so nothing is locked."""
 
     def read(self, kind: type[S], project_id: int) -> StoredSettings[S]:
-        unchanged = StoredSettings(0, kind.from_mapping({}))
-        return self.rows.project_settings.get((project_id, kind.KIND), unchanged)
+        return stored_settings(self.rows, kind, project_id)
 
     def lock(self, kind: type[S], project_id: int) -> StoredSettings[S]:
         return self.read(kind, project_id)
@@ -26,3 +22,9 @@ class MemoryProjectSettings:
         stored = StoredSettings(version, settings)
         self.rows.project_settings[project_id, settings.KIND] = stored
         return stored
+
+
+def stored_settings(rows: Rows, kind: type[S], project_id: int) -> StoredSettings[S]:
+    """Returns the settings of a project; the defaults at version 0."""
+    unchanged = StoredSettings(0, kind.from_mapping({}))
+    return rows.project_settings.get((project_id, kind.KIND), unchanged)

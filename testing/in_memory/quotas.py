@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from context_search.core.limits import Held, ProjectLimits, Usage
 from context_search.core.model import Claim
 from context_search.core.progress import PROJECT_FULL
+from context_search.indexing.sql.quotas import Quotas
 from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.maintenance.rules.schedule import CleanupLimits
+from testing.in_memory.model import Model
 from testing.in_memory.nodes import queue
 from testing.in_memory.rows import GenerationRow, IndexRow, NodeRow, Rows
 from testing.in_memory.schedule import Times
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryQuotas:
-    """The port ``Quotas``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryQuotas(Model, Quotas):
+    """``Quotas`` over rows in memory."""
 
     def due_at(self, _: CleanupLimits) -> Times:
         """Nothing is counted ahead here."""

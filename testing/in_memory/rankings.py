@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from context_search.integrations.ports import Clock
+from context_search.searching.sql.rankings import Rankings
 from testing.in_memory.journal import Journaled
+from testing.in_memory.model import Model
 from testing.in_memory.rows import Rows
 
 
@@ -19,17 +21,19 @@ class RankingRow:
     created_at: datetime
 
 
-class MemoryRankings:
-    """The port ``Rankings``."""
+class MemoryRankings(Model, Rankings):
+    """``Rankings`` over rows in memory."""
+
+    _kept: Journaled[str, RankingRow]
 
     def __init__(self, rows: Rows, clock: Clock) -> None:
-        self._rows = rows
-        self._clock = clock
-        self._kept: Journaled[str, RankingRow] = Journaled(rows.journal)
+        super().__init__(rows, clock)
+        kept: Journaled[str, RankingRow] = Journaled(rows.journal)
+        vars(self).update(_kept=kept)
 
     def keep(self, project_id: int, body: Mapping[str, object], *, at_most: int) -> str:
-        name = f"{self._rows.new_id():032x}"
-        self._kept[name] = RankingRow(project_id, json.dumps(body), self._clock.now())
+        name = f"{self.rows.new_id():032x}"
+        self._kept[name] = RankingRow(project_id, json.dumps(body), self.clock.now())
         own = [key for key, row in self._kept.items() if row.project_id == project_id]
         for outdated in sorted(own, reverse=True)[at_most:]:
             del self._kept[outdated]
@@ -37,14 +41,14 @@ class MemoryRankings:
 
     def find(self, project_id: int, name: str, *, max_age_s: float) -> dict[str, object] | None:
         row = self._kept.get(name)
-        since = self._clock.now() - timedelta(seconds=max_age_s)
+        since = self.clock.now() - timedelta(seconds=max_age_s)
         if row is None or row.project_id != project_id or row.created_at <= since:
             return None
         found: dict[str, object] = json.loads(row.body_json)
         return found
 
     def forget_old(self, *, older_than_s: float) -> int:
-        since = self._clock.now() - timedelta(seconds=older_than_s)
+        since = self.clock.now() - timedelta(seconds=older_than_s)
         old = [name for name, row in self._kept.items() if row.created_at <= since]
         for name in old:
             del self._kept[name]

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import timedelta
 
 from context_search.core.config import IndexConfig
 from context_search.core.model import GenerationState, Index
-from context_search.indexing.ports.rebuilds import Size, UnderWay
-from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.indexing.rules.rebuilds import Size, UnderWay
+from context_search.indexing.sql.rebuilds import Rebuilds
+from context_search.maintenance.rules.schedule import CleanupLimits
 from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.generations import add, retire
 from testing.in_memory.indexes import view
-from testing.in_memory.rows import GenerationRow, Rows
+from testing.in_memory.model import Model
+from testing.in_memory.rows import GenerationRow
 from testing.in_memory.schedule import Times
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRebuilds:
-    """The port ``Rebuilds``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryRebuilds(Model, Rebuilds):
+    """``Rebuilds`` over rows in memory."""
 
     def due_at(self, limits: CleanupLimits) -> Times:
         """At once while one waits or builds; a previous generation when its time is over."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from context_search.core.limits import project_pools
 from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.removals import Removal, RemovalEnd
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.maintenance.rules.removals import Removal, RemovalEnd
+from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.sql.removals import Removals
 from testing.in_memory.generations import retire
 from testing.in_memory.journal import Journaled
+from testing.in_memory.model import Model
 from testing.in_memory.plans import remove_plans
 from testing.in_memory.rows import NodeRow, Rows, TombstoneRow
 from testing.in_memory.schedule import Times
@@ -145,12 +146,8 @@ def mark_unsettled(rows: Rows, index_id: int) -> None:
             rows.change(rows.tools, tool_id, summary={**summary, "status": "indexing"})
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRemovals:
-    """The port ``Removals``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryRemovals(Model, Removals):
+    """``Removals`` over rows in memory."""
 
     def due_at(self, _: CleanupLimits) -> Times:
         """At the times of deletes; at once where something is left of a table that is gone."""

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.sql.schedule import Schedule
+from testing.in_memory.model import Model
 
 Times = Iterator[datetime]
 """When a repository has work."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySchedule:
-    """The port ``Schedule``: the union of what the repositories say in ``due_at``."""
-
-    clock: Clock
+class MemorySchedule(Model, Schedule):
+    """``Schedule`` over rows in memory: the union of what the repositories say in ``due_at``."""
 
     def due_in_s(self, repositories: Iterable[Any], limits: CleanupLimits) -> float | None:
         times = [at for each in repositories for at in each.due_at(limits)]

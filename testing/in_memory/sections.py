@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from zlib import crc32
 
 from context_search.core.documents import parse_exact
 from context_search.core.json_pointer import escape
 from context_search.core.json_text import to_json
 from context_search.core.model import Index
-from context_search.indexing.ports.sections import ComparedSection, Section, SectionChanges
-from testing.in_memory.rows import Rows
+from context_search.indexing.rules.sections import ComparedSection, Section, SectionChanges
+from context_search.indexing.sql.sections import Sections
+from testing.in_memory.model import Model
 
 SMALL_CHARS = 400
 """Documents of at most so many characters are compared as a whole."""
@@ -20,11 +20,8 @@ _CHARS = 100
 _TOGETHER = 2
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySections:
-    """The port ``Sections``."""
-
-    rows: Rows
+class MemorySections(Model, Sections):
+    """``Sections`` over rows in memory."""
 
     def small(self, table_id: int) -> tuple[int, str] | None:
         row = self.rows.tables.get(table_id)

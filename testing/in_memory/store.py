@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
 
 from context_search.core.errors import DatabaseUnavailableError
-from context_search.core.messages import Order
 from context_search.integrations.ports import Clock, Deadline
-from context_search.searching.ports.live_chunks import Reading
+from context_search.searching.rules.live_chunks import Reading
+from context_search.store import UnitOfWork
 from testing.in_memory.calibrations import MemoryCalibrations
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
@@ -47,27 +48,27 @@ from testing.in_memory.versions import MemoryHistories, MemoryVersions
 from testing.in_memory.words_backlog import MemoryWordsBacklog
 
 
-class MemoryUnitOfWork:
-    """The port ``UnitOfWork``."""
+class MemoryUnitOfWork(UnitOfWork):
+    """A transaction that has the repositories of the simulation and no others."""
 
     def __init__(self, rows: Rows, clock: Clock) -> None:
         self.projects = MemoryProjects(rows, clock)
         self.keys = MemoryKeys(rows, clock)
         self.mcp_instances = MemoryMcpInstances(rows, clock)
         self.tables = MemoryTables(rows, clock)
-        self.outlines = MemoryOutlines(rows)
+        self.outlines = MemoryOutlines(rows, clock)
         self.tools = MemoryTools(rows, clock)
         self.indexes = MemoryIndexes(rows, clock)
-        self.calibrations = MemoryCalibrations(rows)
+        self.calibrations = MemoryCalibrations(rows, clock)
         self.comparisons = MemoryComparisons(rows, clock)
-        self.sections = MemorySections(rows)
+        self.sections = MemorySections(rows, clock)
         self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.node_counts = MemoryNodeCounts(rows, clock)
-        self.large_strings = MemoryLargeStrings(rows)
+        self.large_strings = MemoryLargeStrings(rows, clock)
         self.chunks = MemoryChunks(rows, clock)
-        self.live_chunks = MemoryLiveChunks(rows)
-        self.keywords = MemoryKeywords(rows)
+        self.live_chunks = MemoryLiveChunks(rows, clock)
+        self.keywords = MemoryKeywords(rows, clock)
         self.words_backlog = MemoryWordsBacklog(rows, clock)
         self.outbox = MemoryOutbox(rows, clock)
         self.deletions = MemoryDeletions(rows, clock)
@@ -77,12 +78,12 @@ class MemoryUnitOfWork:
         self.evictions = MemoryEvictions(rows, clock)
         self.idempotency_keys = MemoryIdempotencyKeys(rows, clock)
         self.permits = MemoryPermits(rows, clock)
-        self.project_settings = MemoryProjectSettings(rows)
+        self.project_settings = MemoryProjectSettings(rows, clock)
         self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)
         self.health = MemoryHealth(rows, clock)
-        self.cleanup_runs = MemoryCleanupRuns(rows)
-        self.schedule = MemorySchedule(clock)
+        self.cleanup_runs = MemoryCleanupRuns(rows, clock)
+        self.schedule = MemorySchedule(rows, clock)
         self.uploads = MemoryUploads(rows, clock)
         self.judged_sets = MemoryJudgedSets(rows, clock)
         self.versions = MemoryVersions(rows, clock)
@@ -91,14 +92,10 @@ class MemoryUnitOfWork:
         self.ledger = MemoryLedger(rows, clock)
         self._to_deliver: set[int] = set()
 
-    def send(self, *orders: Order) -> None:
-        self._to_deliver.update(self.outbox.add(order.to_json() for order in orders))
+    if not TYPE_CHECKING:
 
-    def send_waiting(self, *project_ids: int) -> None:
-        self._to_deliver.update(project_ids)
-
-    def to_deliver(self) -> list[int]:
-        return sorted(self._to_deliver)
+        def __getattr__(self, name: str) -> object:
+            raise AttributeError(f"the model has no {name}")
 
     def foresee(self, reading: Reading) -> None:
         """Nothing is far away here."""

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 from context_search.core.ids import namespace_prefix
-from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor, SweepExtent
+from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor, SweepExtent
+from context_search.maintenance.sql.sweeps import Sweeps
+from testing.in_memory.model import Model
 from testing.in_memory.nodes import queue
-from testing.in_memory.rows import DEPLOYMENT, GenerationRow, Rows
+from testing.in_memory.rows import DEPLOYMENT, GenerationRow
 
 ORDERED = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySweeps:
-    """The port ``Sweeps``."""
-
-    rows: Rows
-    clock: Clock
+class MemorySweeps(Model, Sweeps):
+    """``Sweeps`` over rows in memory."""
 
     def due(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
         before = self.clock.now() - timedelta(seconds=older_than_s)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from context_search.catalog.ports.tools import ToolPage, Unowned, UnservedTool
+from context_search.catalog.rules.tools import ToolPage, Unowned, UnservedTool
+from context_search.catalog.sql.tools import Tools
 from context_search.core.config import SearchConfig
 from context_search.core.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
-from context_search.integrations.ports import Clock
 from testing.in_memory.indexes import MemoryIndexes
+from testing.in_memory.model import Model
 from testing.in_memory.removals import mark_unsettled
 from testing.in_memory.rows import Rows, ToolRow
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryTools:
-    """The port ``Tools``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryTools(Model, Tools):
+    """``Tools`` over rows in memory."""
 
     def add(
         self,

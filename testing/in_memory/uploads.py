@@ -7,21 +7,19 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from context_search.catalog.rules.uploads import NewUpload, Upload
+from context_search.catalog.sql.uploads import Uploads
 from context_search.core.errors import UploadMissingError
-from context_search.integrations.ports import Clock, SignedPut
-from context_search.maintenance.ports.schedule import CleanupLimits
-from testing.in_memory.rows import Rows, UploadRow
+from context_search.integrations.ports import SignedPut
+from context_search.maintenance.rules.schedule import CleanupLimits
+from testing.in_memory.model import Model
+from testing.in_memory.rows import UploadRow
 from testing.in_memory.schedule import Times
 
 PIECE = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryUploads:
-    """The port ``Uploads``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryUploads(Model, Uploads):
+    """``Uploads`` over rows in memory."""
 
     def due_at(self, _: CleanupLimits) -> Times:
         """At once while one is imported."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from context_search.catalog.ports.histories import TableHistory
-from context_search.catalog.ports.versions import Pruned
+from context_search.catalog.rules.histories import TableHistory
 from context_search.catalog.rules.versions import (
     MAX_LABELS,
     Content,
@@ -15,14 +13,18 @@ from context_search.catalog.rules.versions import (
     HistoryLimits,
     Origin,
     Overwritten,
+    Pruned,
     Version,
 )
+from context_search.catalog.sql.histories import Histories
+from context_search.catalog.sql.versions import Versions
 from context_search.core.errors import NotFoundError
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.maintenance.rules.schedule import CleanupLimits
+from testing.in_memory.model import Model
 from testing.in_memory.plans import is_needed
-from testing.in_memory.project_settings import MemoryProjectSettings
+from testing.in_memory.project_settings import stored_settings
 from testing.in_memory.rows import Rows, TableRow, VersionRow
 from testing.in_memory.schedule import Times
 
@@ -40,19 +42,15 @@ def add_version(rows: Rows, clock: Clock, table: TableRow, origin: Origin) -> No
 
 
 def _settings(rows: Rows, project_id: int) -> HistoryLimits:
-    return MemoryProjectSettings(rows).read(HistoryLimits, project_id).settings
+    return stored_settings(rows, HistoryLimits, project_id).settings
 
 
 def _used_bytes(rows: Rows, project_id: int) -> int:
     return sum(len(content) for key, content in rows.pieces.items() if key[1] == project_id)
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryVersions:
-    """The port ``Versions``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryVersions(Model, Versions):
+    """``Versions`` over rows in memory."""
 
     def overwritten(self, table_id: int, *, project_id: int, max_bytes: int) -> Overwritten:
         """A transaction is alone anyway."""
@@ -144,12 +142,8 @@ def _version(row: VersionRow, table: Table) -> Version:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryHistories:
-    """The port ``Histories``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryHistories(Model, Histories):
+    """``Histories`` over rows in memory."""
 
     def due_at(self, _: CleanupLimits) -> Times:
         """At once where a time has come."""

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from context_search.core.documents import text_of_chunks
 from context_search.core.model import Generation, Index
-from context_search.indexing.ports.words_backlog import (
+from context_search.indexing.rules.words_backlog import (
     TEXTS_ABOVE,
     WORDS_WAIT_S,
     Unkeyed,
     UnkeyedChunk,
 )
-from context_search.integrations.ports import Clock
-from context_search.maintenance.ports.schedule import CleanupLimits
-from testing.in_memory.rows import ChunkRow, GenerationRow, Rows
+from context_search.indexing.sql.words_backlog import WordsBacklog
+from context_search.maintenance.rules.schedule import CleanupLimits
+from testing.in_memory.model import Model
+from testing.in_memory.rows import ChunkRow, GenerationRow
 from testing.in_memory.schedule import Times
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryWordsBacklog:
-    """The port ``WordsBacklog``."""
-
-    rows: Rows
-    clock: Clock
+class MemoryWordsBacklog(Model, WordsBacklog):
+    """``WordsBacklog`` over rows in memory."""
 
     def due_at(self, _: CleanupLimits) -> Times:
         """At once while words of an active generation are missing."""

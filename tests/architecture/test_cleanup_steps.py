@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 
 from context_search.maintenance.cleanup import Step
-from context_search.maintenance.ports.schedule import CleanupLimits
-from context_search.postgres.store import REPOSITORIES, PostgresUnitOfWork
+from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.store import REPOSITORIES, UnitOfWork
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.rows import Rows
 from testing.in_memory.store import MemoryUnitOfWork
@@ -22,6 +22,6 @@ def test_a_step_cannot_be_made_without_saying_what_makes_it_due() -> None:
 def test_the_repositories_that_steps_name_say_when_they_have_work_and_no_others() -> None:
     names = {name for of_package in REPOSITORIES.values() for name in of_package}
     in_memory = MemoryUnitOfWork(Rows(), ManualClock())
-    in_postgres = PostgresUnitOfWork(None)  # type: ignore[arg-type]
+    in_postgres = UnitOfWork(None)  # type: ignore[arg-type]
     assert {name for name in names if hasattr(getattr(in_postgres, name), "DUE")} == NAMED
     assert {name for name in names if hasattr(getattr(in_memory, name), "due_at")} == NAMED

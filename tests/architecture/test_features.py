@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from context_search.postgres.store import REPOSITORIES, PostgresUnitOfWork
-from context_search.store import UnitOfWork
+from context_search.store import REPOSITORIES, UnitOfWork
 from scripts.shape.modules import is_use_case, name_of
 from testing.in_memory.store import MemoryUnitOfWork
 from tests.architecture.project import ROOT, python_files, relative, statements_in
@@ -84,7 +83,7 @@ def repositories() -> Iterator[tuple[str, str]]:
 def test_a_repository_its_port_and_its_sql_share_a_name(name: str, port: str) -> None:
     class_name = "".join(word.capitalize() for word in name.split("_"))
     assert port == class_name
-    sql = type(getattr(PostgresUnitOfWork(None), name))  # type: ignore[arg-type]
+    sql = type(getattr(UnitOfWork(None), name))  # type: ignore[arg-type]
     [package] = [package for package, names in REPOSITORIES.items() if name in names]
     assert (sql.__name__, sql.__module__) == (f"Postgres{class_name}", f"{package}.sql.{name}")
     assert getattr(import_module(f"{package}.ports.{name}"), class_name)
@@ -95,4 +94,4 @@ def test_nothing_else_is_asked_for_as_a_repository() -> None:
     named = {name for names in REPOSITORIES.values() for name in names}
     assert named == {name for name, _ in repositories()}
     with pytest.raises(AttributeError, match="keyz"):
-        _ = PostgresUnitOfWork(None).keyz  # type: ignore[arg-type, attr-defined]
+        _ = UnitOfWork(None).keyz  # type: ignore[arg-type, attr-defined]

@@ -12,7 +12,7 @@ from context_search.indexing.indexer import Indexer
 from context_search.indexing.status import ToolStatus
 from context_search.indexing.use_index import IndexUse
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.store import UnitOfWork
 from tests.system import SILENT_S, System, prose, search
 

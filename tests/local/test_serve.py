@@ -18,8 +18,8 @@ from context_search.access.authenticate import KeyAuthenticator
 from context_search.access.keys import ManageKeys
 from context_search.core.callers import Operator
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
 from context_search.postgres.url import DatabaseUrl
+from context_search.store import PostgresStore
 from local.processes import listen
 from local.queues import sqs_client
 from local.sign_in import console_address

@@ -9,7 +9,7 @@ import pytest
 
 from context_search.postgres.connection import Connection
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from testing.one_process import OneProcess
 from tests.postgres import counters
 

@@ -9,7 +9,7 @@ import pytest
 from context_search.maintenance.cleanup import RETRY_S, RemoveDeleted
 from context_search.postgres.connection import Connection
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.adopter import prepare
 from tests.builders import Workbench, english
 

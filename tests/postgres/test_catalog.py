@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from context_search.catalog.sql.tables import PostgresTables
+from context_search.catalog.sql.tables import Tables
 from context_search.core.config import SearchConfig
 from context_search.core.errors import InvalidInputError
 from context_search.core.model import Table
 from context_search.postgres.errors import ForeignKeyViolationError
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench
 
 SEARCH = SearchConfig(
@@ -182,5 +182,5 @@ def test_the_patience_for_a_table_ends_with_its_lock(bench: Workbench) -> None:
     limit = "SELECT current_setting('lock_timeout')"
     with bench.tx() as tx:
         usual = tx.run(limit)
-        assert PostgresTables(tx).lock(table.id) == 1
+        assert Tables(tx).lock(table.id) == 1
         assert tx.run(limit) == usual != [["9s"]]

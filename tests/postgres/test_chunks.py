@@ -11,7 +11,7 @@ from context_search.core.documents import content_hash
 from context_search.core.model import ChunkSet, HydratedChunk, Index, Reach, SearchTool
 from context_search.indexing.vector_rows import plan
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench, chinese, english
 from tests.steps import SMALL, table_of
 

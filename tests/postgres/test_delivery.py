@@ -10,10 +10,10 @@ from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
 from context_search.integrations.ports import Message
 from context_search.maintenance.cleanup import RemoveDeleted
-from context_search.maintenance.ports.deletions import Tombstone
-from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor
+from context_search.maintenance.rules.deletions import Tombstone
+from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench, count, english
 from tests.steps import table_of
 

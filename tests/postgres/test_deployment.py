@@ -9,7 +9,7 @@ from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.unknown_namespaces import FindUnknownNamespaces
 from context_search.postgres import migrations
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from testing.in_memory.vectors import DictVectors
 from tests.builders import Workbench
 

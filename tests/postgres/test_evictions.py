@@ -12,7 +12,7 @@ import pytest
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Index
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench, english, until
 
 NOTHING = ProjectLimits(max_chunks=0, idle_s=3600.0)

@@ -10,7 +10,7 @@ import pytest
 from context_search.core.errors import ReplaceStaleError
 from context_search.integrations.system_clock import SystemClock
 from context_search.postgres.pool import BATCH_ROWS
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from context_search_editing.rules.plans import MAX_PLANNED_TABLES
 from context_search_editing.rules.replacing import ReplaceRequest
 from tests.editing.replacing import BusyStore, Desk

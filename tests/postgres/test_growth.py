@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from context_search.indexing.desired import read_ahead
-from context_search.indexing.ports.large_strings import StringPlace
+from context_search.indexing.rules.large_strings import StringPlace
 from context_search.indexing.sql.rebuilds import SIZED_NODES
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from testing.grown_index import GrownIndex
 from testing.grown_operations import (
     COMPARE,

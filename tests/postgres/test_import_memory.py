@@ -25,7 +25,7 @@ from pathlib import Path
 from dataclasses import replace
 
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from context_search.postgres.url import DatabaseUrl
 from context_search.catalog.rules.uploads import NewUpload
 from context_search.catalog.imports import ImportDocument

@@ -13,7 +13,7 @@ from context_search.core.model import Index, Scope, Table
 from context_search.indexing.enumeration import Limits
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from testing.in_memory.queue import ListQueue, unexpected
 from tests.builders import Workbench, count, english
 from tests.steps import SMALL, table_of

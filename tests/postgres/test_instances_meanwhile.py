@@ -14,8 +14,7 @@ from context_search.core.callers import KeyOwner, McpInstance
 from context_search.core.errors import NotFoundError
 from context_search.core.limits import ProjectBounds
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
-from context_search.store import UnitOfWork
+from context_search.store import PostgresStore, UnitOfWork
 from tests.builders import Workbench, count, waits
 from tests.stack import eventually
 

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from context_search.core.model import ChunkSet, Claim, Index
-from context_search.indexing.ports.words_backlog import ChunkTokens
+from context_search.indexing.rules.words_backlog import ChunkTokens
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from context_search.text.analysis import tokens
 from tests.builders import Workbench, english
 from tests.stack import eventually

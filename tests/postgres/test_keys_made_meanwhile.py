@@ -11,8 +11,7 @@ import pytest
 from context_search.core.callers import ApiKey, KeyOwner, NewApiKey
 from context_search.core.errors import UnauthenticatedError
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
-from context_search.store import UnitOfWork
+from context_search.store import PostgresStore, UnitOfWork
 from testing.postgres_cost import measured
 from tests.builders import Workbench, waits
 from tests.stack import DatabaseFactory, eventually

@@ -8,12 +8,12 @@ import pytest
 
 from context_search.core.errors import DatabaseUnavailableError, KeywordTimeoutError
 from context_search.core.model import Index, Reach
-from context_search.indexing.ports.words_backlog import Unkeyed
+from context_search.indexing.rules.words_backlog import Unkeyed
 from context_search.indexing.vector_rows import tokens_of
 from context_search.integrations.ports import Ranked
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
 from context_search.searching.sql.keywords import RESCORED
+from context_search.store import PostgresStore
 from context_search.text.analysis import query_weights
 from tests.builders import Workbench, count, english, until
 from tests.steps import write_words

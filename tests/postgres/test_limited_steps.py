@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore, PostgresUnitOfWork
+from context_search.store import PostgresStore, UnitOfWork
 from tests.builders import Workbench
 
 _PLANS = """
@@ -16,7 +16,7 @@ _PLANS = """
     SELECT :project, 'previewing', '{}', '', '', now() - interval '1 day',
         now() - interval '1 day', now() FROM generate_series(1, 6)
 """
-Step = Callable[[PostgresUnitOfWork], int]
+Step = Callable[[UnitOfWork], int]
 # Name → six rows for it, and the step with a limit of two.
 STEPS: dict[str, tuple[str, Step]] = {
     "imports that fell silent": (
@@ -72,5 +72,5 @@ def test_a_step_takes_no_more_than_its_limit(
     with bench.store.database.transaction() as tx:
         for each in others:
             tx.run(f"SET LOCAL enable_{each} = off")
-        taken = step(PostgresUnitOfWork(tx))
+        taken = step(UnitOfWork(tx))
     assert taken == 2

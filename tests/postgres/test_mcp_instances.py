@@ -7,7 +7,7 @@ import pytest
 from context_search.core.callers import McpChanges
 from context_search.core.errors import ContextSearchError
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench
 
 

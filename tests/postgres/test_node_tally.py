@@ -9,9 +9,9 @@ from functools import partial
 import pytest
 
 from context_search.core.model import Index, Table
-from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor
+from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench, english
 
 TALLIED = "SELECT generation_id, sum(nodes) FROM node_tally GROUP BY 1 HAVING sum(nodes) <> 0"

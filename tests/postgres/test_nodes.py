@@ -16,9 +16,9 @@ from context_search.core.ids import pointer_sha256
 from context_search.core.messages import IndexNodes
 from context_search.core.model import Claim, Index
 from context_search.indexing.enumeration import Limits
-from context_search.indexing.sql.nodes import PostgresNodes
+from context_search.indexing.sql.nodes import Nodes
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench, english, until
 from tests.steps import table_of
 
@@ -59,12 +59,12 @@ def change(bench: Workbench, index: Index, text: str) -> list[int]:
     return bench.enumerate(index)
 
 
-def hold(nodes: PostgresNodes, claim: Claim) -> None:
+def hold(nodes: Nodes, claim: Claim) -> None:
     if not nodes.hold([claim], lease_s=60):
         raise LeaseLostError("nothing is held")
 
 
-def release(nodes: PostgresNodes, claim: Claim) -> None:
+def release(nodes: Nodes, claim: Claim) -> None:
     if not nodes.release([claim], retry_in_s=0, error=None, progressed=False):
         raise LeaseLostError("nothing is released")
 
@@ -112,7 +112,7 @@ def test_of_many_workers_at_once_only_one_gets_the_node(bench: Workbench) -> Non
 )
 @pytest.mark.parametrize("lost", ["overtaken", "changed", "indexed", "released", "deleted"])
 def test_who_lost_the_node_can_write_nothing(
-    bench: Workbench, write: Callable[[PostgresNodes, Claim], None], lost: str
+    bench: Workbench, write: Callable[[Nodes, Claim], None], lost: str
 ) -> None:
     index, node_id = one_node(bench)
     claim = bench.claim(node_id, lease_s=0.01 if lost == "overtaken" else 60)

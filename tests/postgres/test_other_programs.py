@@ -13,7 +13,7 @@ from context_search.indexing.completion import Settler
 from context_search.indexing.enumeration import Comparer, Limits, compare
 from context_search.indexing.vector_rows import plan
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench, english
 from tests.stack import eventually
 from tests.steps import SMALL

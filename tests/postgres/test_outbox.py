@@ -10,7 +10,7 @@ from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
 from context_search.integrations.ports import Message
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore, PostgresUnitOfWork
+from context_search.store import PostgresStore, UnitOfWork
 from tests.builders import Workbench, count, until
 from tests.steps import table_of
 
@@ -63,7 +63,7 @@ def test_a_window_holds_whichever_way_the_planner_joins(bench: Workbench, way: s
     with bench.store.database.transaction() as tx:
         for each in ways:
             tx.run(f"SET LOCAL enable_{each} = off")
-        taken = PostgresUnitOfWork(tx).outbox.take(first.project_id, window=2)
+        taken = UnitOfWork(tx).outbox.take(first.project_id, window=2)
     assert len(taken) == 2
 
 

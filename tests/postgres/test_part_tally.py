@@ -12,9 +12,9 @@ import pytest
 from context_search.core.json_text import to_json
 from context_search.core.model import Index, Table
 from context_search.core.progress import Progress
-from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor
+from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench, english
 from tests.steps import SMALL
 from tests.tallies import wrong_tallies

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from context_search.budgets.sql.permits import PostgresPermits
+from context_search.budgets.sql.permits import Permits
 from context_search.postgres.pool import Transaction
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ class Repeated(Transaction):
 
 def test_who_takes_the_last_permits_twice_has_them(database: Database) -> None:
     with database.transaction() as tx:
-        PostgresPermits(tx).take("a", size=2, count=0, lease_s=60)  # makes the rows
-    holder = PostgresPermits(Repeated(database)).take("a", size=2, count=2, lease_s=60)
+        Permits(tx).take("a", size=2, count=0, lease_s=60)  # makes the rows
+    holder = Permits(Repeated(database)).take("a", size=2, count=2, lease_s=60)
     assert holder is not None
     with database.transaction() as tx:
-        assert PostgresPermits(tx).take("a", size=2, count=1, lease_s=60) is None
+        assert Permits(tx).take("a", size=2, count=1, lease_s=60) is None
     for _ in range(2):
         with database.transaction() as tx:
-            PostgresPermits(tx).give_back("a", holder)
+            Permits(tx).give_back("a", holder)
     with database.transaction() as tx:
-        assert PostgresPermits(tx).take("a", size=2, count=2, lease_s=60) is not None
+        assert Permits(tx).take("a", size=2, count=2, lease_s=60) is not None

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from context_search_editing.rules.plans import NewPlan, Plan, ReplaceScope
 from tests.builders import Workbench
 from tests.stack import eventually

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.catalog.ports.histories import TableHistory
+from context_search.catalog.rules.histories import TableHistory
 from context_search.core.messages import CarryOutPlan
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.postgres.pool import Database, Transaction
-from context_search.postgres.store import PostgresStore, PostgresUnitOfWork
+from context_search.store import PostgresStore, UnitOfWork
 from context_search_editing.rules.plans import (
     NewPlan,
     Plan,
@@ -66,7 +66,7 @@ READ = """
 PLAN = 99_990
 NEW = NewPlan(7, None, ReplaceScope(), b"", "", 600, actor=None)
 STRING = PlannedString(501, 0, "", 1, 1, b"", b"")
-ASKED: dict[str, Callable[[PostgresUnitOfWork], object]] = {
+ASKED: dict[str, Callable[[UnitOfWork], object]] = {
     "open": lambda work: work.plans.open(7),
     "add": lambda work: work.plans.add(NEW),
     "find": lambda work: work.plans.find(PLAN, project_id=7),
@@ -98,7 +98,7 @@ ASKED: dict[str, Callable[[PostgresUnitOfWork], object]] = {
 }
 
 
-def added(work: PostgresUnitOfWork) -> Plan:
+def added(work: UnitOfWork) -> Plan:
     plan = work.plans.add(NEW)
     assert plan is not None
     return plan
@@ -132,7 +132,7 @@ def test_no_row_of_a_plan_is_read_in_vain(database: Database, asked: str) -> Non
     def ask() -> None:
         with database.transaction() as tx:
             before = rows_read(tx)
-            ASKED[asked](PostgresUnitOfWork(tx))
+            ASKED[asked](UnitOfWork(tx))
             read.append(rows_read(tx) - before)
             raise Enough
 

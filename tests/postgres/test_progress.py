@@ -8,7 +8,7 @@ from context_search.core.model import Index
 from context_search.core.progress import IndexStatus, Progress
 from context_search.indexing.enumeration import Limits
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench, chinese, english
 
 DOCUMENT = {"a": {"t": english(250), "u": chinese(250)}, "ab": english(350), "short": "no node"}

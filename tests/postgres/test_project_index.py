@@ -17,7 +17,7 @@ from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.project_index import ProjectIndexes, ProjectIndexStatus
 from context_search.postgres.errors import StatementRejectedError
 from context_search.postgres.pool import Database, Transaction
-from context_search.postgres.store import PostgresStore, PostgresUnitOfWork
+from context_search.store import PostgresStore, UnitOfWork
 from testing.in_memory.queue import ListQueue, unexpected
 from tests.builders import Workbench, until
 from tests.steps import SMALL
@@ -80,7 +80,7 @@ def test_a_table_that_comes_meanwhile_waits_and_is_ordered(
     bench: Workbench, thread: ThreadPoolExecutor
 ) -> None:
     with bench.tx() as tx:
-        work = PostgresUnitOfWork(tx)
+        work = UnitOfWork(tx)
         assert work.projects.lock(bench.project.id)
         index = work.indexes.add_to_project(bench.project.id, SMALL)
         future = thread.submit(bench.sql, f"{INSERT} RETURNING id", project=bench.project.id)
@@ -108,7 +108,7 @@ def test_a_project_has_one_such_index_whoever_comes_first(
     bench: Workbench, thread: ThreadPoolExecutor
 ) -> None:
     with bench.tx() as tx:
-        work = PostgresUnitOfWork(tx)
+        work = UnitOfWork(tx)
         assert work.projects.lock(bench.project.id)
         future = thread.submit(switch(bench), bench.principal)
         waits(tx, future)
@@ -132,7 +132,7 @@ def test_comparisons_of_two_tables_do_not_wait_for_each_other_but_a_switch_does(
             work.indexes.share(index)
 
     with bench.tx() as tx:
-        PostgresUnitOfWork(tx).indexes.share(index)
+        UnitOfWork(tx).indexes.share(index)
         thread.submit(share).result()
         future = thread.submit(lock)
         waits(tx, future)

@@ -9,8 +9,8 @@ from dataclasses import replace
 from context_search.catalog.project_settings import ManageSettings
 from context_search.core.errors import ConflictError
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
 from context_search.searching.rules.retrieval import RetrievalSettings
+from context_search.store import PostgresStore
 from tests.builders import Workbench
 
 Change = Callable[[RetrievalSettings], RetrievalSettings]

@@ -13,7 +13,7 @@ from context_search.core.limits import ProjectLimits, Usage
 from context_search.core.model import Index
 from context_search.indexing.vector_rows import plan
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench, english
 from tests.steps import SMALL
 

@@ -9,7 +9,7 @@ import pytest
 from context_search.core.model import Index
 from context_search.indexing.rebuilds import retire_outdated
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench, until
 from tests.steps import SMALL
 

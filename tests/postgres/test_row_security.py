@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.access.ports.idempotency_keys import RequestKey
+from context_search.access.rules.idempotency_keys import RequestKey
 from context_search.catalog.rules.uploads import NewUpload
 from context_search.catalog.rules.versions import Content, HistoryLimits
 from context_search.core.callers import ALL_PERMISSIONS, KeyOwner, NewApiKey, Token
@@ -14,7 +14,7 @@ from context_search.core.model import Reach
 from context_search.postgres.connection import Connection
 from context_search.postgres.errors import StatementRejectedError
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from context_search_editing.rules.plans import (
     NewPlan,
     PlannedString,

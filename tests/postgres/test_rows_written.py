@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from testing.grown_index import GrownIndex
 from tests.builders import Workbench, english
 

@@ -15,7 +15,7 @@ from context_search.core.config import SearchConfig
 from context_search.core.errors import NotFoundError
 from context_search.core.model import Reach, SearchTool, ToolSettings
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore, PostgresUnitOfWork
+from context_search.store import PostgresStore, UnitOfWork
 from tests.builders import Workbench, english
 
 if TYPE_CHECKING:
@@ -49,22 +49,22 @@ def things(module_database: Database) -> Things:
     return Things(bench, tool, index, doc_ids)
 
 
-def _part(work: PostgresUnitOfWork, its: Things) -> object:
+def _part(work: UnitOfWork, its: Things) -> object:
     return work.tables.part(its.table_id, ["a"], max_bytes=10_000)
 
 
-def _read(work: PostgresUnitOfWork, its: Things) -> object:
+def _read(work: UnitOfWork, its: Things) -> object:
     try:
         return work.tables.read(its.table_id)
     except NotFoundError:
         return None
 
 
-def _children(work: PostgresUnitOfWork, its: Things) -> object:
+def _children(work: UnitOfWork, its: Things) -> object:
     return work.outlines.children(its.table_id, [], after=-1, limit=9, most_chars=9)
 
 
-READS: dict[str, Callable[[PostgresUnitOfWork, Things], object]] = {
+READS: dict[str, Callable[[UnitOfWork, Things], object]] = {
     "lock": lambda work, its: work.tables.lock(its.table_id),
     "lock with project": lambda work, its: work.tables.lock(its.table_id, with_project=True),
     "size": lambda work, its: work.tables.size(its.table_id),
@@ -83,15 +83,15 @@ READS: dict[str, Callable[[PostgresUnitOfWork, Things], object]] = {
 }
 
 
-def _change(work: PostgresUnitOfWork, its: Things) -> None:
+def _change(work: UnitOfWork, its: Things) -> None:
     work.tools.change(its.tool.id, ToolSettings("taken", None, SearchConfig()))
 
 
-def _replace(work: PostgresUnitOfWork, its: Things) -> None:
+def _replace(work: UnitOfWork, its: Things) -> None:
     work.tables.replace(its.table_id, "1", expected_revision=None)
 
 
-WRITES: dict[str, Callable[[PostgresUnitOfWork, Things], None]] = {
+WRITES: dict[str, Callable[[UnitOfWork, Things], None]] = {
     "replace": _replace,
     "change": _change,
     "write_summary": lambda work, its: work.tools.write_summary(its.tool.id, {"x": 1}),

@@ -9,7 +9,7 @@ import pytest
 from context_search.catalog.tables import ManageTables
 from context_search.core.errors import ConflictError, NotFoundError
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench, waits
 from tests.stack import eventually
 

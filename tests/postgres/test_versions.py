@@ -11,10 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_search.catalog.ports.histories import TableHistory
-from context_search.catalog.ports.versions import Pruned
+from context_search.catalog.rules.histories import TableHistory
 from context_search.catalog.rules.pieces import cut, packed
-from context_search.catalog.rules.versions import Content, HistoryLimits, Origin
+from context_search.catalog.rules.versions import Content, HistoryLimits, Origin, Pruned
 from context_search.catalog.tables import ManageTables
 from context_search.catalog.versions import ManageVersions, find_version, text_of
 from context_search.core.errors import (
@@ -23,7 +22,7 @@ from context_search.core.errors import (
     DocumentTooLargeError,
 )
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.builders import Workbench
 from tests.profile import examples
 from tests.system import prose

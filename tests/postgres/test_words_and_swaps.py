@@ -14,10 +14,10 @@ from context_search.indexing.vector_rows import tokens_of
 from context_search.integrations.ports import Legs
 from context_search.integrations.system_clock import SystemClock
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresUnitOfWork
 from context_search.ranking.search import Answer, QuestionLimits
 from context_search.searching.search import searcher
 from context_search.searching.targets import SearchedTool
+from context_search.store import UnitOfWork
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.vectors import DictVectors
 from tests.builders import english
@@ -118,7 +118,7 @@ def test_a_swap_while_keywords_are_searched_is_told(desk: Desk) -> None:
     claim, new = desk.edited()
     with desk.bench.store.for_all("test") as work:
         held = work.nodes.hold([claim], lease_s=60)
-        assert isinstance(work, PostgresUnitOfWork)
+        assert isinstance(work, UnitOfWork)
         work.keywords.tx.run("LOCK TABLE chunk_words IN ACCESS EXCLUSIVE MODE")
         asked = desk.begun(lambda: desk.ask(AFTER[:60]))
         assert not asked.done()

@@ -78,5 +78,5 @@ def test_otherwise_every_text_is_read(count: int, search: SearchConfig) -> None:
 
 def test_no_hit_is_without_its_text_because_a_chunk_went_meanwhile() -> None:
     candidates = Candidates(MANY)
-    rows = SwappedMeanwhile(candidates.chunks.rows)
+    rows = SwappedMeanwhile(candidates.chunks.rows, candidates.chunks.clock)
     assert candidates.read(rows) == candidates.whole()

@@ -14,6 +14,7 @@ from context_search.core.model import HydratedChunk
 from context_search.searching.retrieve import EXTENT_CHARS, read_sources
 from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.text.sensitive.kinds import SENSITIVE_KINDS, SensitiveKind
+from testing.in_memory.clock import ManualClock
 from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.rows import ChunkRow, Rows, SetRow
 from tests.builders import english
@@ -102,7 +103,7 @@ def shown(text: str, size: int, overlap: int, hit: int, neighbours: int = 0) -> 
         changed_at=datetime(2026, 1, 1, tzinfo=UTC),
     )
     settings = RetrievalSettings(neighbours=neighbours)
-    [(source, passage)] = read_sources(MemoryLiveChunks(rows), [found], settings)
+    [(source, passage)] = read_sources(MemoryLiveChunks(rows, ManualClock()), [found], settings)
     start, end = source.shown
     return passage.show(start, end).text, start
 

@@ -17,8 +17,8 @@ from context_search.core.errors import EmbeddingRejectedError
 from context_search.core.messages import ORDER_ID, order_from_json
 from context_search.integrations.ports import Deadline, Embedder, Message
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
 from context_search.settings import Settings
+from context_search.store import PostgresStore
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
 from testing.in_memory.uploads import DictObjects

@@ -9,7 +9,7 @@ from typing import Any
 
 from context_search.core.errors import EmbeddingUnavailableError
 from context_search.integrations.ports import Deadline
-from context_search.maintenance.ports.cleanup_runs import CleanupRun
+from context_search.maintenance.rules.cleanup_runs import CleanupRun
 from context_search.postgres.pool import Database
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from context_search.access.ports.idempotency_keys import EarlierRequest, RequestKey
+from context_search.access.rules.idempotency_keys import EarlierRequest, RequestKey
 from context_search.core.errors import (
     DatabaseUnavailableError,
     IdempotencyKeyInUseError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.catalog.ports.projects import ListedProject
+from context_search.catalog.rules.projects import ListedProject
 from context_search.core.pages import Page, page_of
 from context_search.store import Store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.catalog.ports.tables import ListedTable
+from context_search.catalog.rules.tables import ListedTable
 from context_search.core.callers import Principal
 from context_search.core.pages import NAMES_LOOKED_AT, Page
 from context_search.core.progress import IndexStatus, Progress, worst_status

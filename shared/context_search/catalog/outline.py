@@ -8,12 +8,12 @@ from itertools import accumulate
 from typing import Literal
 
 from context_search.access.lookup import index_of, live_table, live_tool
-from context_search.catalog.ports.outlines import Children, ChildValue, TextWindow
+from context_search.catalog.rules.outlines import Children, ChildValue, TextWindow
 from context_search.core.callers import Principal
 from context_search.core.errors import DocumentTooLargeError, NotAStringError, NotFoundError
 from context_search.core.json_pointer import escape, split
 from context_search.core.model import Index
-from context_search.indexing.ports.large_strings import LargeString, StringsBelow
+from context_search.indexing.rules.large_strings import LargeString, StringsBelow
 from context_search.store import Store, UnitOfWork
 
 MAX_CHILDREN = 200

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_search.catalog.ports.versions import Pruned
+from context_search.catalog.rules.versions import Pruned
 from context_search.store import Store
 
 HISTORIES_PER_STEP = 100

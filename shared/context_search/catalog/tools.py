@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from context_search.access.lookup import index_of, live_tool
 from context_search.budgets.bounds import check_bound
 from context_search.budgets.spending import NO_LIMITS, check_ceiling
-from context_search.catalog.ports.tools import Unowned, UnservedTool
+from context_search.catalog.rules.tools import Unowned, UnservedTool
 from context_search.core.callers import McpInstance, Principal, ProjectKey
 from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.errors import (

@@ -17,11 +17,10 @@ from context_search.integrations.secrets import with_secrets
 from context_search.integrations.sqs import SqsQueue
 from context_search.live_settings import LiveSettings
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
 from context_search.postgres.url import DatabaseUrl
 from context_search.ranking.search import query_hash
 from context_search.settings import Settings, environment
-from context_search.store import Store
+from context_search.store import PostgresStore, Store
 
 if TYPE_CHECKING:
     from context_search.integrations.ports import Objects

@@ -21,7 +21,7 @@ from context_search.core.filters import Fields, fields_of
 from context_search.core.ids import KEY_BYTES, pointer_sha256
 from context_search.core.json_pointer import split
 from context_search.core.model import Index, KnownNode
-from context_search.indexing.ports.sections import ComparedSection, Section, SectionChanges
+from context_search.indexing.rules.sections import ComparedSection, Section, SectionChanges
 from context_search.store import Store, UnitOfWork
 
 MAX_POINTER_LENGTH = 20_000

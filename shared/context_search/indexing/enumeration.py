@@ -15,7 +15,7 @@ from context_search.core.model import Index
 from context_search.indexing.completion import Settler
 from context_search.indexing.desired import Ahead, ComparedTable, Source, read_ahead
 from context_search.indexing.outbox_delivery import node_orders, send_one_by_one
-from context_search.indexing.ports.nodes import NodeUpsert
+from context_search.indexing.rules.nodes import NodeUpsert
 from context_search.indexing.vector_rows import spans
 from context_search.store import Store, UnitOfWork
 

@@ -31,7 +31,7 @@ from context_search.indexing.node_report import (
     is_passing,
     pause_s,
 )
-from context_search.indexing.ports.words_backlog import ChunkTokens
+from context_search.indexing.rules.words_backlog import ChunkTokens
 from context_search.indexing.vector_rows import (
     chunk_tokens,
     plan,

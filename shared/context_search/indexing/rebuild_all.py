@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from context_search.core.errors import ConflictError, NotFoundError
 from context_search.core.model import Index
 from context_search.core.pages import page_of
-from context_search.indexing.ports.rebuilds import UnderWay
 from context_search.indexing.rebuilds import Estimate, Rebuilds, current_config
+from context_search.indexing.rules.rebuilds import UnderWay
 from context_search.store import Store
 
 INDEXES_PER_CALL = 50

@@ -16,7 +16,7 @@ from context_search.core.limits import DailyLimits
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
 from context_search.indexing.calibrate import estimated_cost
-from context_search.indexing.ports.rebuilds import Size
+from context_search.indexing.rules.rebuilds import Size
 from context_search.store import Store, UnitOfWork
 
 REBUILDS_AT_ONCE = 2

@@ -17,7 +17,7 @@ from context_search.core.errors import CursorInvalidError, NotFoundError
 from context_search.core.json_pointer import contains, split
 from context_search.core.model import Generation, Scope
 from context_search.core.progress import PROJECT_FULL, NodeProgress, NodeState
-from context_search.indexing.ports.large_strings import (
+from context_search.indexing.rules.large_strings import (
     ChunkSpan,
     LargeString,
     StringPage,

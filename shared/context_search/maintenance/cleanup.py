@@ -23,8 +23,8 @@ from context_search.indexing.status import write_summaries
 from context_search.indexing.vector_rows import tokens_of
 from context_search.integrations.ports import Deadline, VectorStore
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.ports.removals import Removal
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.maintenance.rules.removals import Removal
+from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.maintenance.sweep import Sweep
 from context_search.maintenance.sweep_round import PAGES_PER_RUN, SweepRounds
 from context_search.maintenance.unknown_namespaces import FindUnknownNamespaces

@@ -17,7 +17,7 @@ from context_search.core.errors import ConflictError, InvalidInputError, NotFoun
 from context_search.core.json_pointer import split
 from context_search.core.messages import ORDER_ID
 from context_search.indexing.outbox_delivery import node_orders
-from context_search.indexing.ports.nodes import NodeSelection
+from context_search.indexing.rules.nodes import NodeSelection
 from context_search.indexing.status import summarise
 from context_search.integrations.ports import DeadLetters, Message
 from context_search.maintenance.sweep_round import SweepRound, SweepRounds

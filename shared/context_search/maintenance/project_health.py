@@ -20,8 +20,8 @@ from context_search.maintenance.part_checks import (
     PartCheck,
     PartHealth,
 )
-from context_search.maintenance.ports.cleanup_runs import CleanupRun
-from context_search.maintenance.ports.health import ProjectReadings
+from context_search.maintenance.rules.cleanup_runs import CleanupRun
+from context_search.maintenance.rules.health import ProjectReadings
 from context_search.store import Store
 
 UNKNOWN_PERIOD_S = 86_400.0

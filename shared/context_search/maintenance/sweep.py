@@ -9,7 +9,7 @@ from context_search.core.errors import NamespaceMissingError, VectorStoreError
 from context_search.core.ids import first_row_id, window_ids
 from context_search.indexing.outbox_delivery import node_orders
 from context_search.integrations.ports import VectorStore
-from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor
+from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor
 from context_search.store import Store
 
 PAGE = 1_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.maintenance.ports.sweeps import SweepExtent
+from context_search.maintenance.rules.sweeps import SweepExtent
 from context_search.store import Store
 
 PAGES_PER_RUN = 50

@@ -12,9 +12,9 @@ from context_search.core.model import HydratedChunk
 from context_search.integrations.ports import TokenCounter
 from context_search.ranking.duplicates import collapsed
 from context_search.ranking.search import Answer, Hint, Hit, QuestionLimits
-from context_search.searching.ports.live_chunks import LiveChunks
 from context_search.searching.rules.packing import Dropped, Packing, Piece, Wanted, pack
 from context_search.searching.rules.retrieval import ChunkText, RetrievalSettings
+from context_search.searching.sql.live_chunks import LiveChunks
 from context_search.searching.targets import (
     Searched,
     SearchedProject,

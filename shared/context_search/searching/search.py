@@ -41,8 +41,9 @@ from context_search.searching.admission import Admission, Held
 from context_search.searching.breaker import Breaker, Breakers
 from context_search.searching.embed_question import EmbedQuestion, QuestionVectors
 from context_search.searching.find_candidates import FindCandidates
-from context_search.searching.ports.live_chunks import LiveChunks, Reading
 from context_search.searching.rerank_hits import RerankHits, no_reranker
+from context_search.searching.rules.live_chunks import Reading
+from context_search.searching.sql.live_chunks import LiveChunks
 from context_search.searching.targets import (
     Searched,
     SearchedTool,

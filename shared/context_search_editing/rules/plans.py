@@ -338,3 +338,11 @@ def plan_digest(request: ReplaceRequest, engine: str, strings: Iterable[PlannedS
         row = [string.table_id, string.json_pointer, string.first_match, string.matches]
         hasher.update(to_json(row).encode() + string.before_hash + string.after_hash)
     return hasher.digest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPlans:
+    """How many plans of a project may still be executed, and how many previews are going on."""
+
+    plans: int
+    previews: int

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from context_search.postgres.pool import Transaction, bulk, json_text
-from context_search_editing.ports.plans import OpenPlans
 from context_search_editing.rules.plans import (
     EXPIRED,
     PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,
     NewPlan,
+    OpenPlans,
     Plan,
     PlannedString,
     PlannedTable,
@@ -41,8 +41,12 @@ _IS_LAST = "NOT EXISTS (SELECT FROM replace_plan AS undo WHERE undo.undoes = rep
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresPlans:
-    """The port ``Plans``."""
+class Plans:
+    """Plans to replace, their tables and their strings.
+
+    A plan is changed by who has locked it. Tables are in the order of their ids, strings in that
+    of the document.
+    """
 
     DUE: ClassVar = """
         SELECT saved_at + make_interval(secs => :silent) FROM replace_plan
@@ -57,6 +61,10 @@ class PostgresPlans:
     tx: Transaction
 
     def open(self, project_id: int) -> OpenPlans:
+        """Counts plans that are neither executed nor expired, unless they have nothing to do.
+
+        Others who ask the same wait until the transaction ends, so that none is made uncounted.
+        """
         self.tx.run(
             "SELECT pg_advisory_xact_lock(hashtextextended('context_search.plans', :project))",
             project=project_id,
@@ -72,6 +80,10 @@ class PostgresPlans:
         return OpenPlans(plans, previews)
 
     def add(self, new: NewPlan) -> Plan | None:
+        """Creates a plan in its first state.
+
+        None: the other one is undone already, or is just being undone.
+        """
         rows = self.tx.run(
             f"""
             INSERT INTO replace_plan AS plan (
@@ -102,6 +114,7 @@ class PostgresPlans:
         return plan_of(rows[0]) if rows else None
 
     def find(self, plan_id: int, *, project_id: int) -> Plan | None:
+        """Returns a plan of that project."""
         rows = self.tx.run(
             f"SELECT {PLAN} FROM replace_plan AS plan WHERE id = :id AND project_id = :project",
             id=plan_id,
@@ -110,12 +123,14 @@ class PostgresPlans:
         return plan_of(rows[0]) if rows else None
 
     def lock(self, plan_id: int) -> Plan | None:
+        """Returns a plan and keeps others from changing it until the transaction ends."""
         # First the lock: who waited for it must not see the plan as it was before.
         self.tx.run("SELECT FROM replace_plan WHERE id = :id FOR UPDATE", id=plan_id)
         rows = self.tx.run(f"SELECT {PLAN} FROM replace_plan AS plan WHERE id = :id", id=plan_id)
         return plan_of(rows[0]) if rows else None
 
     def page(self, project_id: int, *, below: int | None, limit: int) -> list[Plan]:
+        """Returns plans with lower ids, the newest first."""
         rows = self.tx.run(
             f"""
             SELECT {PLAN} FROM replace_plan AS plan
@@ -129,6 +144,7 @@ class PostgresPlans:
         return [plan_of(row) for row in rows]
 
     def save(self, plan: Plan) -> None:
+        """Writes what may change of a plan; and that it lives."""
         self.tx.run(
             """
             UPDATE replace_plan SET state = :state, after_table = :after, digest = :digest,
@@ -156,6 +172,10 @@ class PostgresPlans:
         )
 
     def begin(self, plan: Plan) -> bool:
+        """Writes the state of a plan that has begun; False while its project executes another one.
+
+        Nobody waits: of two at the same time, one is refused.
+        """
         # A unique index alone would let the second one wait for the first.
         [[is_free]] = self.tx.run(
             """
@@ -178,9 +198,14 @@ class PostgresPlans:
         )
 
     def remove(self, plan_id: int) -> None:
+        """Deletes a plan with its tables and strings, and the plans that undid it."""
         self.tx.run("DELETE FROM replace_plan WHERE id = :id", id=plan_id)
 
     def forget_texts(self, plan_id: int) -> None:
+        """Deletes the request of a plan and its strings, for good; it cannot be undone then.
+
+        Its counts and its tables stay.
+        """
         self.tx.run(
             """
             WITH strings AS (DELETE FROM replace_string WHERE plan_id = :id)
@@ -193,6 +218,7 @@ class PostgresPlans:
     def add_tables(
         self, plan_id: int, tables: Sequence[PlannedTable], strings: Sequence[PlannedString] = ()
     ) -> None:
+        """Adds documents, and strings of them; some thousand in a statement."""
         bulk(
             self.tx,
             f"""
@@ -207,6 +233,7 @@ class PostgresPlans:
     def tables(
         self, plan_id: int, *, after: int = 0, limit: int, state: PlannedTableState | None = None
     ) -> list[PlannedTable]:
+        """Returns documents with ids above ``after``, ascending; of one state."""
         rows = self.tx.run(
             f"""
             SELECT {TABLE} FROM replace_table
@@ -222,6 +249,7 @@ class PostgresPlans:
         return [table_of(row) for row in rows]
 
     def replaced(self, plan_ids: Sequence[int]) -> dict[int, int]:
+        """Returns how many matches were replaced, by plan; those without tables are left out."""
         rows = self.tx.run(
             """
             SELECT plan_id, CAST(sum(replaced) AS bigint) FROM replace_table
@@ -232,6 +260,7 @@ class PostgresPlans:
         return dict(rows)
 
     def lock_table(self, plan_id: int, table_id: int) -> PlannedTable | None:
+        """Returns a document of a plan; others cannot change it until the transaction ends."""
         rows = self.tx.run(
             f"""
             SELECT {TABLE} FROM replace_table
@@ -243,6 +272,7 @@ class PostgresPlans:
         return table_of(rows[0]) if rows else None
 
     def save_tables(self, plan_id: int, tables: Sequence[PlannedTable]) -> None:
+        """Writes what may change of documents; and that their plan lives."""
         bulk(
             self.tx,
             f"""
@@ -258,6 +288,7 @@ class PostgresPlans:
         )
 
     def strings(self, plan_id: int, table_id: int) -> list[PlannedString]:
+        """Returns all strings of one document, with their edits."""
         rows = self.tx.run(
             f"""
             SELECT {STRING}, edits FROM replace_string
@@ -269,6 +300,7 @@ class PostgresPlans:
         return [string_of(row) for row in rows]
 
     def write_strings(self, plan_id: int, strings: Sequence[PlannedString]) -> None:
+        """Writes what was executed of strings, or adds those that are not there."""
         bulk(
             self.tx,
             f"""
@@ -291,6 +323,7 @@ class PostgresPlans:
     def strings_of_matches(
         self, plan_id: int, *, after: int, limit: int, table_id: int | None = None
     ) -> list[PlannedString]:
+        """Returns strings with a match above number ``after``, by their first match; no edits."""
         # The string that holds match ``after + 1`` is the last one that begins there or before.
         rows = self.tx.run(
             f"""
@@ -312,6 +345,7 @@ class PostgresPlans:
         return [string_of(row) for row in rows]
 
     def expire(self, *, limit: int) -> int:
+        """Makes plans ``expired`` that were not executed in their time; returns how many."""
         return self.tx.execute(
             f"""
             WITH found AS (
@@ -324,6 +358,11 @@ class PostgresPlans:
         )
 
     def outlived(self, *, limit: int) -> list[int]:
+        """Returns plans whose texts are there still, but not needed any more.
+
+        The time to undo them has ended, or they were never executed and expired an hour ago. One
+        that is being executed or undone needs its texts.
+        """
         rows = self.tx.run(
             f"""
             SELECT id FROM replace_plan AS plan
@@ -336,6 +375,7 @@ class PostgresPlans:
         return _ids(rows)
 
     def forget_strings(self, *, limit: int) -> int:
+        """Deletes strings of tables that our API deleted; returns how many."""
         return self.tx.execute(
             """
             DELETE FROM replace_string WHERE (plan_id, table_id, position) IN (
@@ -349,6 +389,10 @@ class PostgresPlans:
         )
 
     def forgettable(self, *, limit: int) -> list[int]:
+        """Returns plans that have ended and are a year old, and those of deleted projects.
+
+        One that was undone follows when its undo is gone.
+        """
         rows = self.tx.run(
             f"""
             SELECT id FROM (
@@ -365,6 +409,10 @@ class PostgresPlans:
         return _ids(rows)
 
     def silent(self, *, silent_s: float, limit: int) -> list[int]:
+        """Returns plans that a worker has to go on with, but that were not saved for that long.
+
+        Each is returned once in that time.
+        """
         rows = self.tx.run(
             """
             WITH found AS (

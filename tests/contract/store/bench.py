@@ -13,9 +13,9 @@ from context_search.core.json_text import to_json
 from context_search.core.model import ChunkSet, Claim, Index, Project, SearchTool, Table
 from context_search.indexing.enumeration import Limits, enumerate_index
 from context_search.integrations.ports import Message
-from context_search.maintenance.ports.deletions import Tombstone
+from context_search.maintenance.rules.deletions import Tombstone
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from testing.in_memory.catalog import MemoryTables
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.removals import remove_nodes

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from context_search.catalog.ports.versions import Pruned
 from context_search.catalog.rules.pieces import cut, joined, packed
-from context_search.catalog.rules.versions import HistoryLimits, Origin, Version
+from context_search.catalog.rules.versions import HistoryLimits, Origin, Pruned, Version
 from context_search.core.model import Table
 from context_search.store import UnitOfWork
 from tests.contract.store.bench import Bench

@@ -9,7 +9,7 @@ import pytest
 
 from context_search.core.messages import CalibrateIndex
 from context_search.core.model import Index, IndexCalibration
-from context_search.indexing.ports.calibrations import SampledRow
+from context_search.indexing.rules.calibrations import SampledRow
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL

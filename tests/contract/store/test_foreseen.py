@@ -8,7 +8,7 @@ import pytest
 
 from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
 from context_search.core.progress import IndexStatus
-from context_search.searching.ports.live_chunks import Reading
+from context_search.searching.rules.live_chunks import Reading
 from tests.contract.store.bench import TEXT, Bench
 
 Read = tuple[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_search.access.ports.idempotency_keys import EarlierRequest, RequestKey
+from context_search.access.rules.idempotency_keys import EarlierRequest, RequestKey
 from tests.contract.store.bench import Bench
 
 KEY = RequestKey(7, b"key")

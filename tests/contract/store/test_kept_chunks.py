@@ -14,7 +14,7 @@ from context_search.core.model import (
     Table,
     kept_chunks,
 )
-from context_search.indexing.ports.words_backlog import ChunkTokens
+from context_search.indexing.rules.words_backlog import ChunkTokens
 from context_search.indexing.vector_rows import plan
 from context_search.searching.retrieve import read_sources
 from context_search.searching.rules.retrieval import RetrievalSettings

@@ -6,7 +6,7 @@ import pytest
 
 from context_search.core.errors import KeywordTimeoutError
 from context_search.core.model import ChunkSet, Index, Reach
-from context_search.indexing.ports.words_backlog import ChunkTokens
+from context_search.indexing.rules.words_backlog import ChunkTokens
 from context_search.ranking.bm25 import idf, term_weight
 from context_search.text.analysis import query_tokens, query_weights, tokens
 from tests.builders import chinese, english

@@ -12,12 +12,8 @@ from context_search.core.errors import LeaseLostError
 from context_search.core.ids import pointer_sha256
 from context_search.core.model import Claim, Index, Reach
 from context_search.core.progress import NodeState
-from context_search.indexing.ports.nodes import (
-    UNNEEDED_PAUSE_S,
-    Nodes,
-    NodeSelection,
-    NodeUpsert,
-)
+from context_search.indexing.rules.nodes import UNNEEDED_PAUSE_S, NodeSelection, NodeUpsert
+from context_search.indexing.sql.nodes import Nodes
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor
+from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor
 from tests.contract.store.bench import Bench
 
 FOUND = SweepCounts(checked=3, orphans=2, missing=1, repaired=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.maintenance.ports.removals import Removal
+from context_search.maintenance.rules.removals import Removal
 from context_search_editing.rules.edits import Edit
 from context_search_editing.rules.plans import PLAN_KEPT_S, TEXTS_OUTLIVE_S, PlanState
 from tests.contract.store.bench import Bench

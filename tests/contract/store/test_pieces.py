@@ -15,7 +15,7 @@ from context_search.core.json_pointer import split
 from context_search.core.json_text import to_json
 from context_search.core.model import Index, Scope
 from context_search.core.progress import NodeState
-from context_search.indexing.ports.large_strings import LargeString, StringPage, StringPlace
+from context_search.indexing.rules.large_strings import LargeString, StringPage, StringPlace
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.profile import examples

@@ -7,9 +7,14 @@ from dataclasses import replace
 import pytest
 
 from context_search.core.messages import CarryOutPlan
-from context_search_editing.ports.plans import OpenPlans
 from context_search_editing.rules.edits import LeftOut
-from context_search_editing.rules.plans import Choice, PlanCounts, PlanState, ReplaceScope
+from context_search_editing.rules.plans import (
+    Choice,
+    OpenPlans,
+    PlanCounts,
+    PlanState,
+    ReplaceScope,
+)
 from tests.contract.store.bench import Bench
 from tests.contract.store.planned import ASKED, LATER, added, read, saved, table, undo_of
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from context_search.catalog.ports.histories import TableHistory
-from context_search.catalog.ports.versions import Pruned
-from context_search.catalog.rules.versions import MAX_LABELS
+from context_search.catalog.rules.histories import TableHistory
+from context_search.catalog.rules.versions import MAX_LABELS, Pruned
 from context_search.core.model import Table
 from context_search_editing.rules.plans import Plan, PlannedTable
 from tests.contract.store.bench import Bench

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from context_search.core.config import IndexConfig
 from context_search.core.model import Index, Project
-from context_search.indexing.ports.rebuilds import Size, UnderWay
+from context_search.indexing.rules.rebuilds import Size, UnderWay
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 

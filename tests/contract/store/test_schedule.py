@@ -11,9 +11,9 @@ import pytest
 from context_search.catalog.rules.uploads import NewUpload
 from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
-from context_search.indexing.ports.words_backlog import ChunkTokens
-from context_search.maintenance.ports.removals import Removal
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.indexing.rules.words_backlog import ChunkTokens
+from context_search.maintenance.rules.removals import Removal
+from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search_editing.rules.plans import (
     PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from context_search.core.model import Index
-from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor, SweepExtent
+from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor, SweepExtent
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 

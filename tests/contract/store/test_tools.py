@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.catalog.ports.tools import Unowned
+from context_search.catalog.rules.tools import Unowned
 from context_search.core.callers import ProjectKey
 from context_search.core.config import SearchConfig
 from context_search.core.model import Scope

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from context_search.catalog.rules.uploads import NewUpload, Upload
 from context_search.core.model import Table
-from context_search.maintenance.ports.removals import Removal
+from context_search.maintenance.rules.removals import Removal
 from tests.contract.store.bench import Bench
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from context_search.core.model import ChunkSet, Index, Project
-from context_search.indexing.ports.words_backlog import (
+from context_search.indexing.rules.words_backlog import (
     TEXTS_ABOVE,
     WORDS_WAIT_S,
     ChunkTokens,

@@ -18,9 +18,9 @@ from context_search.indexing.indexer import Indexer
 from context_search.integrations.ports import Deadline, Embedder, Message, Queue
 from context_search.integrations.turbopuffer import TurbopufferVectors
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
 from context_search.postgres.url import DatabaseUrl
 from context_search.settings import Settings
+from context_search.store import PostgresStore
 from context_search_editing.executing import keep_plans
 from context_search_editing.previewing import AskedReplacement, PreviewLimits
 from context_search_editing.rules.plans import Choice

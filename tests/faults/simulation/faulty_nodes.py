@@ -8,7 +8,7 @@ from context_search.core.errors import LeaseLostError
 from context_search.core.filters import Fields
 from context_search.core.model import Claim, Index
 from context_search.core.progress import NodeState
-from context_search.indexing.ports.nodes import NodeUpsert
+from context_search.indexing.rules.nodes import NodeUpsert
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.removals import remove_sets
 
@@ -21,7 +21,7 @@ class NodesWithoutFence(MemoryNodes):
     a node that another one is working on or has finished.
     """
 
-    def _change(self, claim: Claim, **values: object) -> None:
+    def _change_row(self, claim: Claim, **values: object) -> None:
         if claim.node_id not in self.rows.nodes:
             raise LeaseLostError("gone")
         self.rows.change(self.rows.nodes, claim.node_id, **values)
@@ -56,7 +56,7 @@ class KeepsWhatIsHalfBuilt(MemoryNodes):
     """What was being built for a node that is put aside stays for ever."""
 
     def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
-        self._change(claim, state=state, lease_until=None, last_error=error)
+        self._change_row(claim, state=state, lease_until=None, last_error=error)
 
 
 class NotesNoFields(MemoryNodes):

@@ -18,9 +18,9 @@ from context_search.core.model import (
     Reach,
     kept_chunks,
 )
-from context_search.indexing.ports.words_backlog import WORDS_WAIT_S, Unkeyed
+from context_search.indexing.rules.words_backlog import WORDS_WAIT_S, Unkeyed
 from context_search.integrations.ports import Clock, Message
-from context_search.maintenance.ports.deletions import Tombstone
+from context_search.maintenance.rules.deletions import Tombstone
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.deletions import MemoryDeletions
@@ -54,12 +54,12 @@ def work_with(
             super().__init__(rows, clock)
             self.nodes = nodes(rows, clock)
             self.chunks = chunks(rows, clock)
-            self.live_chunks = live_chunks(rows)
+            self.live_chunks = live_chunks(rows, clock)
             self.outbox = outbox(rows, clock)
             self.indexes = indexes(rows, clock)
             self.comparisons = comparisons(rows, clock)
             self.deletions = deletions(rows, clock)
-            self.sections = sections(rows)
+            self.sections = sections(rows, clock)
             self.words_backlog = words_backlog(rows, clock)
 
     return Mutated
@@ -136,7 +136,7 @@ class OldSetFirst(MemoryChunks):
 class KeptUnderAnotherHeading(MemoryChunks):
     """A chunk is kept for its own text, whatever it stands under by now."""
 
-    def _kept(self, claim: Claim, planned: Sequence[PlannedChunk]) -> list[KeptChunk]:
+    def _kept_of(self, claim: Claim, planned: Sequence[PlannedChunk]) -> list[KeptChunk]:
         active = self.of_sets([self.rows.nodes[claim.node_id].active_set_id or 0])
         alike = [replace(chunk, rows_hash=chunk.input_hash) for chunk in planned]
         return kept_chunks(alike, sorted((row.id, row.input_hash) for row in active))
@@ -145,20 +145,20 @@ class KeptUnderAnotherHeading(MemoryChunks):
 class KeptWhereItWas(MemoryChunks):
     """A chunk that is kept does not learn its new place."""
 
-    def _take_over(self, claim: Claim, chunk_set: ChunkSet) -> None:
+    def _take_rows_over(self, claim: Claim, chunk_set: ChunkSet) -> None:
         rows = self.rows.chunks
         as_before = [
             replace(one, index=rows[one.id].index, start=rows[one.id].start, end=rows[one.id].end)
             for one in chunk_set.kept
         ]
-        super()._take_over(claim, replace(chunk_set, kept=tuple(as_before)))
+        super()._take_rows_over(claim, replace(chunk_set, kept=tuple(as_before)))
 
 
 class KeptAndDeleted(MemoryChunks):
     """The set before goes with all documents that it ever had."""
 
-    def _take_over(self, claim: Claim, chunk_set: ChunkSet) -> None:
-        super()._take_over(claim, chunk_set)
+    def _take_rows_over(self, claim: Claim, chunk_set: ChunkSet) -> None:
+        super()._take_rows_over(claim, chunk_set)
         for one in chunk_set.kept:
             row = self.rows.chunks[one.id]
             stone = TombstoneRow(row.namespace, row.doc_id, row.window_count, self.clock.now())

@@ -13,10 +13,10 @@ from context_search.core.model import Claim, Index, StoredChunk
 from context_search.indexing.completion import Settler
 from context_search.indexing.indexer import Batch, Begun, Indexer, Plans
 from context_search.indexing.node_report import NodeRun
-from context_search.indexing.ports.words_backlog import ChunkTokens
+from context_search.indexing.rules.words_backlog import ChunkTokens
 from context_search.maintenance.cleanup import TOMBSTONES_PER_STEP, Cleanup
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.ports.sweeps import SweepCursor
+from context_search.maintenance.rules.sweeps import SweepCursor
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep import Sweep
 from context_search.store import UnitOfWork

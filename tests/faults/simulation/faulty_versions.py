@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from context_search.catalog.ports.histories import TableHistory
-from context_search.catalog.ports.versions import Pruned
-from context_search.catalog.rules.versions import BY_SQL, Content, Origin, Overwritten
+from context_search.catalog.rules.histories import TableHistory
+from context_search.catalog.rules.versions import BY_SQL, Content, Origin, Overwritten, Pruned
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock
 from testing.in_memory.catalog import MemoryTables

@@ -37,7 +37,7 @@ from context_search.indexing.rebuilds import Rebuilds
 from context_search.indexing.worker import Begun, OrderBook, Worker
 from context_search.integrations.ports import Deadline, Message
 from context_search.maintenance.operations import Redrive
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep_round import SweepRounds
 from context_search.ranking.search import Answer, QuestionLimits

@@ -14,7 +14,7 @@ import pytest
 from context_search.postgres import migrations
 from context_search.postgres.migrations import MigrationError
 from context_search.postgres.pool import Database
-from context_search.postgres.store import PostgresStore
+from context_search.store import PostgresStore
 from tests.adopter import ROWS, SCHEMA, STRANGERS
 from tests.builders import Workbench, english
 from tests.postgres.schema.catalogue import Catalogue, catalogue, run

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.access.ports.idempotency_keys import EarlierRequest, RequestKey
+from context_search.access.rules.idempotency_keys import EarlierRequest, RequestKey
 from context_search.postgres.pool import Transaction
 
 _MINE = "project_id = :project AND key_hash = :key AND holder = :holder"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresIdempotencyKeys:
-    """The port ``IdempotencyKeys``."""
+class IdempotencyKeys:
+    """One row for each key that was sent."""
 
     tx: Transaction
 
     def claim(
         self, key: RequestKey, *, request_hash: bytes, holder: str, lease_s: float, kept_s: float
     ) -> EarlierRequest | None:
+        """Returns None when the caller shall execute the request, else the earlier one.
+
+        A row that is older than ``kept_s``, or whose holder gave no answer within its lease, is
+        taken over.
+        """
         is_claimed = self.tx.run(
             """
             INSERT INTO idempotency_key AS earlier
@@ -53,6 +58,7 @@ class PostgresIdempotencyKeys:
         return EarlierRequest(*rows[0]) if rows else EarlierRequest(request_hash, None)
 
     def keep(self, key: RequestKey, *, holder: str, answer: bytes) -> None:
+        """Stores the answer, unless somebody else has taken the row over meanwhile."""
         self.tx.run(
             f"UPDATE idempotency_key SET answer = :answer WHERE {_MINE}",
             answer=answer,
@@ -62,6 +68,7 @@ class PostgresIdempotencyKeys:
         )
 
     def release(self, key: RequestKey, *, holder: str) -> None:
+        """Forgets a request that came to nothing, so that it can be sent again."""
         self.tx.run(
             f"DELETE FROM idempotency_key WHERE {_MINE}",
             project=key.project_id,
@@ -70,6 +77,7 @@ class PostgresIdempotencyKeys:
         )
 
     def count(self, project_id: int, *, at_most: int) -> int:
+        """Returns how many rows a tenant has, counting no further than ``at_most``."""
         [[rows]] = self.tx.run(
             """
             SELECT count(*) FROM (
@@ -81,6 +89,7 @@ class PostgresIdempotencyKeys:
         return int(rows)
 
     def forget(self, *, older_than_s: float, limit: int) -> int:
+        """Deletes rows; returns how many."""
         return self.tx.execute(
             """
             WITH found AS (

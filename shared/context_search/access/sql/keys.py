@@ -87,12 +87,18 @@ _USE_CODE = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresKeys:
-    """The port ``Keys``."""
+class Keys:
+    """API keys, by their hash. Those of a deleted MCP instance are gone with it."""
 
     tx: Transaction
 
     def add(self, owner: KeyOwner, new: NewApiKey) -> ApiKey:
+        """Stores a key; it expires after its lifetime or at ``ends_by``, whichever comes first.
+
+        Its actor is the one that is given, else that of the key that makes it.
+        Raises UnauthenticatedError where the key that makes it is good no more; whoever revokes
+        that one waits until this transaction has ended.
+        """
         rows = self.tx.run(
             f"""
             INSERT INTO api_key
@@ -127,6 +133,12 @@ class PostgresKeys:
         return _key(rows[0])
 
     def caller_of(self, key_hash: bytes, *, noted_every_s: float) -> ProjectKey | McpKey | None:
+        """Returns whose key this is, while it is neither revoked nor expired.
+
+        The key of an MCP instance counts only while the instance is enabled. That it was used is
+        remembered at most once in ``noted_every_s``; nobody waits for that. A transaction by
+        itself: nothing else may run in it.
+        """
         rows = self.tx.run_and_commit(_PRINCIPAL, hash=key_hash, every=noted_every_s)
         if not rows:
             return None
@@ -136,6 +148,11 @@ class PostgresKeys:
         return ProjectKey(project_id, frozenset(permissions), expires_at, key_id)
 
     def add_code(self, maker: Principal, code_hash: bytes, *, lifetime_s: float) -> datetime:
+        """Stores a code that signs in once, with what its maker may do; returns when it ends.
+
+        Codes of the project that have ended are forgotten, and so is the oldest of the same key, or
+        of all tokens, where it has made MAX_OPEN_CODES others.
+        """
         [[ends]] = self.tx.run(
             """
             WITH gone AS (
@@ -163,6 +180,10 @@ class PostgresKeys:
         return at
 
     def use_code(self, code_hash: bytes) -> ProjectKey | Token | None:
+        """Returns who made a code, and forgets it: of two at the same moment one gets it.
+
+        None for one that has ended, is used, or whose maker's key is revoked or has ended.
+        """
         rows = self.tx.run(_USE_CODE, hash=code_hash)
         if not rows:
             return None
@@ -180,6 +201,10 @@ class PostgresKeys:
         kind: KeyKind | None = None,
         actor: str | None = None,
     ) -> list[ApiKey]:
+        """Returns keys with ids above ``after``, ascending, revoked and expired ones too.
+
+        ``kind``, ``actor`` None: of every kind, of everybody.
+        """
         rows = self.tx.run(
             f"""
             SELECT {_KEY} FROM api_key WHERE {_OWNED} AND id > :after
@@ -196,6 +221,7 @@ class PostgresKeys:
         return [_key(row) for row in rows]
 
     def find(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
+        """Returns a key, a revoked or expired one too."""
         rows = self.tx.run(
             f"SELECT {_KEY} FROM api_key WHERE id = :id AND {_OWNED}",
             id=key_id,
@@ -205,6 +231,7 @@ class PostgresKeys:
         return _key(rows[0]) if rows else None
 
     def forget_console(self, *, older_than_s: float, limit: int) -> int:
+        """Deletes keys of the console that ended so many seconds ago; returns how many."""
         return self.tx.execute(
             """
             WITH found AS (
@@ -219,6 +246,10 @@ class PostgresKeys:
         )
 
     def find_live(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
+        """Returns a key that is neither revoked nor expired.
+
+        Keeps others from changing it until the transaction ends.
+        """
         named = {"id": key_id, "project": owner.project_id, "mcp": owner.mcp_id}
         self.tx.run(f"{_TAKE_TURN} AND {_OWNED}", **named)
         rows = self.tx.run(
@@ -228,12 +259,18 @@ class PostgresKeys:
         return _key(rows[0]) if rows else None
 
     def revoke(self, key_id: int, *, asked_by: int | None = None) -> None:
+        """Makes a key worthless at once, with those made with it, and with these, of all owners.
+
+        Of these the branch stays on which ``asked_by`` is, the key that asks for it: who was made
+        with the revoked key does not end its own work.
+        """
         self.tx.run(_TAKE_TURN, id=key_id)
         # Until nothing is found: one of them may have made another while we waited for it.
         while self.tx.execute(_REVOKE, id=key_id, asked_by=asked_by):
             pass
 
     def revoke_actor(self, project_id: int, actor: str) -> int:
+        """Makes all keys of an actor worthless at once, with his codes; returns how many keys."""
         named = {"project": project_id, "actor": actor}
         self.tx.run(_TAKE_TURN_OF, project=project_id)
         self.tx.run(_FORGET_CODES, **named)
@@ -244,6 +281,7 @@ class PostgresKeys:
         return revoked
 
     def expire_within(self, key_id: int, seconds: float) -> None:
+        """Lets a key expire after so many seconds, unless it expires earlier."""
         self.tx.run(
             """
             UPDATE api_key SET expires_at =

@@ -22,8 +22,8 @@ _BINDING = "id, mcp_id, tool_id, status"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresMcpInstances:
-    """The port ``McpInstances``."""
+class McpInstances:
+    """MCP instances and what is bound to them."""
 
     tx: Transaction
 
@@ -36,6 +36,7 @@ class PostgresMcpInstances:
         confirmation: Confirmation = "client",
         redacts: bool = False,
     ) -> McpInstance:
+        """Creates an enabled instance without any tool."""
         [row] = self.tx.run(
             f"""
             INSERT INTO mcp (project_id, name, replacing, confirmation, redacts)
@@ -50,6 +51,7 @@ class PostgresMcpInstances:
         return McpInstance(*row)
 
     def find(self, mcp_id: int, *, project_id: int) -> McpInstance | None:
+        """Returns an instance of that project."""
         rows = self.tx.run(
             f"SELECT {_MCP} FROM mcp WHERE id = :id AND project_id = :project",
             id=mcp_id,
@@ -58,6 +60,7 @@ class PostgresMcpInstances:
         return McpInstance(*rows[0]) if rows else None
 
     def lock(self, mcp_id: int, *, project_id: int) -> McpInstance | None:
+        """Returns an instance and keeps others from changing it until the transaction ends."""
         rows = self.tx.run(
             f"SELECT {_MCP} FROM mcp WHERE id = :id AND project_id = :project FOR UPDATE",
             id=mcp_id,
@@ -66,6 +69,7 @@ class PostgresMcpInstances:
         return McpInstance(*rows[0]) if rows else None
 
     def page(self, project_id: int, *, after: int, limit: int) -> list[McpInstance]:
+        """Returns instances with ids above ``after``, ascending."""
         rows = self.tx.run(
             f"""
             SELECT {_MCP} FROM mcp WHERE project_id = :project AND id > :after
@@ -78,6 +82,7 @@ class PostgresMcpInstances:
         return [McpInstance(*row) for row in rows]
 
     def replacing_in(self, tool_id: int, *, limit: int) -> list[McpInstance]:
+        """Returns enabled instances whose agents may replace and see that tool, by id."""
         rows = self.tx.run(
             f"""
             SELECT {_MCP} FROM mcp
@@ -93,6 +98,7 @@ class PostgresMcpInstances:
         return [McpInstance(*row) for row in rows]
 
     def change(self, mcp_id: int, changes: McpChanges) -> McpInstance:
+        """Changes an instance; what stays as it is stays so while others change it, too."""
         [row] = self.tx.run(
             f"""
             UPDATE mcp SET
@@ -109,11 +115,13 @@ class PostgresMcpInstances:
         return McpInstance(*row)
 
     def remove(self, mcp_id: int) -> None:
+        """Deletes an instance with its keys and bindings."""
         # Its keys go with it; who puts another in the place of one has the key, and asks for us.
         self.tx.run(f"SELECT {KEYS_TURN} FROM mcp WHERE id = :id", id=mcp_id)
         self.tx.run("DELETE FROM mcp WHERE id = :id", id=mcp_id)
 
     def bind(self, mcp_id: int, tool_id: int, *, status: bool) -> Binding | None:
+        """Puts a tool into an instance; None when it is there already."""
         rows = self.tx.run(
             f"""
             INSERT INTO mcp_binding (mcp_id, tool_id, status) VALUES (:mcp, :tool, :status)
@@ -126,6 +134,7 @@ class PostgresMcpInstances:
         return Binding(*rows[0]) if rows else None
 
     def set_status(self, mcp_id: int, tool_id: int, *, status: bool) -> Binding | None:
+        """Enables or disables a binding; None when there is none."""
         rows = self.tx.run(
             f"""
             UPDATE mcp_binding SET status = :status WHERE mcp_id = :mcp AND tool_id = :tool
@@ -138,6 +147,7 @@ class PostgresMcpInstances:
         return Binding(*rows[0]) if rows else None
 
     def unbind(self, mcp_id: int, tool_id: int) -> bool:
+        """Takes a tool out of an instance; returns whether it was there."""
         deleted = self.tx.execute(
             "DELETE FROM mcp_binding WHERE mcp_id = :mcp AND tool_id = :tool",
             mcp=mcp_id,
@@ -146,6 +156,7 @@ class PostgresMcpInstances:
         return deleted > 0
 
     def bindings(self, mcp_id: int, *, after: int, limit: int) -> list[tuple[Binding, SearchTool]]:
+        """Returns bindings of live tools with tool ids above ``after``, ascending."""
         rows = self.tx.run(
             f"""
             SELECT mcp_binding.id, mcp_binding.mcp_id, mcp_binding.tool_id, mcp_binding.status,

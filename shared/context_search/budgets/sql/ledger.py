@@ -27,15 +27,22 @@ _SPEND = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresLedger:
-    """The port ``Ledger``."""
+class Ledger:
+    """A row for each project and day (UTC)."""
 
     tx: Transaction
 
     def spend(
         self, index_id: int, limits: DailyLimits, *, tokens: int = 0, reranks: int = 0
     ) -> bool:
-        """Looks and notes in one statement, which holds the row for a moment only."""
+        """Notes what is about to be spent for the project of an index, unless it has no more.
+
+        False, and nothing is noted, where what is asked for has reached its limit today. What
+        takes it over the limit is the last that is noted. True where the index is gone.
+        A transaction by itself: nothing else may run in it.
+
+        Looks and notes in one statement, which holds the row for a moment only.
+        """
         [[is_noted]] = self.tx.run_and_commit(
             _SPEND,
             index=index_id,
@@ -47,6 +54,7 @@ class PostgresLedger:
         return bool(is_noted)
 
     def spent_for_s(self, project_id: int, limits: DailyLimits) -> float | None:
+        """Returns for how many seconds a project has no tokens more; None where it has some."""
         rows = self.tx.run(
             f"""
             SELECT CAST(extract(epoch FROM (day + 1) - clock_timestamp() AT TIME ZONE 'UTC')
@@ -60,6 +68,7 @@ class PostgresLedger:
         return rows[0][0] if rows else None
 
     def days(self, project_id: int, *, limit: int) -> list[Spent]:
+        """Returns the latest days on which something was spent, the newest first."""
         rows = self.tx.run(
             """
             SELECT day, embedding_tokens, reranks FROM ledger
@@ -71,6 +80,7 @@ class PostgresLedger:
         return [Spent(*row) for row in rows]
 
     def forget(self, *, older_than_days: int, limit: int) -> int:
+        """Deletes rows of days that are so long ago; returns how many."""
         return self.tx.execute(
             f"""
             DELETE FROM ledger WHERE (project_id, day) IN (

@@ -32,8 +32,13 @@ _FILL = """
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresPermits:
-    """The port ``Permits``. The rows of a pool are made when it is used for the first time.
+class Permits:
+    """Pools of numbered permits. A permit that was not returned is free when its lease ends.
+
+    ``take`` is a transaction by itself: nothing else may run in it. ``give_back`` goes with what
+    is read next, or with the end of the transaction.
+
+    The rows of a pool are made when it is used for the first time.
 
     What is taken twice, because a connection broke, is given back together.
     """
@@ -41,7 +46,12 @@ class PostgresPermits:
     tx: Transaction
 
     def take(self, pool: str, *, size: int, count: int, lease_s: float) -> str | None:
-        """Takes the permits in one statement that never waits."""
+        """Takes ``count`` of the ``size`` permits of a pool, all or none.
+
+        Returns the holder to give back with; None when too few are free. Never waits.
+
+        Takes the permits in one statement that never waits.
+        """
         holder = secrets.token_hex(8)
         wanted = {"pool": pool, "size": size, "count": count, "holder": holder, "lease": lease_s}
         [[taken, rows]] = self.tx.run_and_commit(_TAKE, **wanted)
@@ -52,7 +62,12 @@ class PostgresPermits:
         return holder if taken else None
 
     def renew(self, pool: str, holder: str, *, lease_s: float) -> bool:
-        """Keeps the rows locked: whoever takes permits passes over them."""
+        """Lets the lease of what ``holder`` has end in ``lease_s`` seconds from now.
+
+        Nobody else takes it until the transaction ends. False: somebody else has it by now.
+
+        Keeps the rows locked: whoever takes permits passes over them.
+        """
         return bool(
             self.tx.execute(
                 """
@@ -66,7 +81,10 @@ class PostgresPermits:
         )
 
     def give_back(self, pool: str, holder: str) -> None:
-        """Ends the lease with the next statement of the transaction, or with its end."""
+        """Frees what ``holder`` has; nothing happens when its lease has ended.
+
+        Ends the lease with the next statement of the transaction, or with its end.
+        """
         self.tx.queue(
             """
             UPDATE permit SET holder = NULL, lease_until = clock_timestamp()
@@ -77,7 +95,10 @@ class PostgresPermits:
         )
 
     def forget_unused(self, *, unused_s: float, limit: int) -> int:
-        """Deletes the rows whose lease ended that long ago."""
+        """Deletes the rows of permits that nobody took for so long; returns how many.
+
+        Deletes the rows whose lease ended that long ago.
+        """
         return self.tx.execute(
             """
             WITH found AS (

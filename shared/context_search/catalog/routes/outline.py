@@ -15,7 +15,7 @@ from context_search.catalog.outline import (
     Only,
     ReadPieces,
 )
-from context_search.catalog.ports.outlines import ValueKind
+from context_search.catalog.rules.outlines import ValueKind
 from context_search.core.callers import Principal
 from context_search.core.errors import CursorInvalidError
 from context_search.core.limits import MAX_WINDOW

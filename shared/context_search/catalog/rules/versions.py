@@ -120,3 +120,12 @@ class Content:
     size: int
     sha256: bytes
     pieces: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What left a history: rows of versions, and pieces. ``is_done``: nothing more has to."""
+
+    versions: int = 0
+    pieces: int = 0
+    is_done: bool = True

@@ -6,9 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import ClassVar
 
-from context_search.catalog.ports.histories import TableHistory
-from context_search.catalog.ports.versions import Pruned
-from context_search.catalog.rules.versions import HistoryLimits
+from context_search.catalog.rules.histories import TableHistory
+from context_search.catalog.rules.versions import HistoryLimits, Pruned
 from context_search.postgres.pool import Transaction
 
 _EXPIRED_AT_ONCE = 1_000
@@ -34,8 +33,8 @@ _MAX_BYTES = "COALESCE(CAST(settings ->> 'max_bytes' AS bigint), :usual)"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresHistories:
-    """The port ``Histories``."""
+class Histories:
+    """What leaves the histories of tables."""
 
     DUE: ClassVar = """
         SELECT now() WHERE EXISTS (SELECT FROM table_history WHERE due_at <= now())
@@ -43,6 +42,10 @@ class PostgresHistories:
     tx: Transaction
 
     def over_limit(self, *, limit: int) -> list[int]:
+        """Returns projects whose pieces take more bytes than they may: first the most too many.
+
+        Only those of which a version may leave: others would stand before these for ever.
+        """
         rows = self.tx.run(
             f"""
             SELECT table_history.project_id FROM table_history
@@ -59,6 +62,12 @@ class PostgresHistories:
         return [project_id for [project_id] in rows]
 
     def expire_oldest(self, project_id: int) -> int:
+        """Deletes the versions of a project that were overwritten first, but no labelled ones.
+
+        Nor what a plan replaced that can still be undone.
+
+        As many as hold the bytes that are too many, at most 1,000; returns how many.
+        """
         # Together they hold at least what is too much: pieces take no more bytes than their text.
         # Histories in the order in which plans write documents, who would wait for each other else.
         rows = self.tx.run(
@@ -92,6 +101,7 @@ class PostgresHistories:
         return int(rows[0][0])
 
     def due(self, *, limit: int) -> list[TableHistory]:
+        """Returns histories of which something may have to leave; of deleted tables everything."""
         rows = self.tx.run(
             """
             (SELECT table_id, project_id FROM table_history
@@ -107,6 +117,7 @@ class PostgresHistories:
         return [TableHistory(*row) for row in rows]
 
     def look_at_all(self, project_id: int) -> None:
+        """Makes every history of a project due."""
         # In the order in which plans write documents: they would wait for each other else.
         self.tx.run(
             """
@@ -119,6 +130,11 @@ class PostgresHistories:
         )
 
     def prune(self, history: TableHistory, *, limit: int) -> Pruned:
+        """Deletes versions that are too old or too many, at most ``limit``, then unused pieces.
+
+        What a plan replaced that can still be undone is never too many.
+        Does nothing while somebody records into the history.
+        """
         rows = self.tx.run(
             """
             SELECT (SELECT settings FROM project_settings

@@ -11,12 +11,13 @@ _LISTED = "name, version, questions, bytes, updated_at"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresJudgedSets:
-    """The port ``JudgedSets``."""
+class JudgedSets:
+    """Judged sets of projects, by name."""
 
     tx: Transaction
 
     def of_project(self, project_id: int) -> list[JudgedSet]:
+        """Returns all sets of a project by name, without their lines."""
         rows = self.tx.run(
             f"SELECT {_LISTED} FROM judged_set WHERE project_id = :project ORDER BY name",
             project=project_id,
@@ -24,6 +25,7 @@ class PostgresJudgedSets:
         return [JudgedSet(*row) for row in rows]
 
     def find(self, project_id: int, name: str) -> JudgedSet | None:
+        """Returns a set with its lines."""
         rows = self.tx.run(
             f"""
             SELECT {_LISTED}, lines FROM judged_set
@@ -35,6 +37,7 @@ class PostgresJudgedSets:
         return JudgedSet(*rows[0]) if rows else None
 
     def write(self, project_id: int, name: str, lines: str, *, questions: int) -> JudgedSet:
+        """Puts a set in the place of the one of that name, if there is one. Its version is new."""
         [row] = self.tx.run(
             f"""
             INSERT INTO judged_set AS kept (project_id, name, version, questions, bytes, lines)
@@ -55,6 +58,7 @@ class PostgresJudgedSets:
         return JudgedSet(*row)
 
     def remove(self, project_id: int, name: str) -> None:
+        """Deletes a set."""
         self.tx.run(
             "DELETE FROM judged_set WHERE project_id = :project AND name = CAST(:name AS text)",
             project=project_id,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.catalog.ports.outlines import (
+from context_search.catalog.rules.outlines import (
     SHOWN_CHARS,
     Beginnings,
     Children,
@@ -68,14 +68,21 @@ _ELEMENT = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresOutlines:
-    """The port ``Outlines``."""
+class Outlines:
+    """Documents of any size, piece by piece.
+
+    Postgres reads the whole document for each piece, this process only the piece.
+    """
 
     tx: Transaction
 
     def window(
         self, table_id: int, path: Sequence[str], *, start: int, length: int
     ) -> TextWindow | None:
+        """Returns so many characters of the string at an unescaped path, as far as it has them.
+
+        None when the path leads nowhere.
+        """
         rows = self.tx.run(
             f"""
             SELECT revision, COALESCE(char_length(text), 0),
@@ -106,6 +113,13 @@ class PostgresOutlines:
         most_chars: int,
         part_of_key: str | None = None,
     ) -> Children | None:
+        """Returns what stands directly below an unescaped path, from position ``after`` on.
+
+        Not more than ``limit``, and their keys have at most ``most_chars`` characters together,
+        unless the first has more. Members stand as Postgres has them. ``part_of_key``: only members
+        whose key contains it, whatever the case; of an array the element of that number. None when
+        the path leads nowhere.
+        """
         is_number = part_of_key is not None and _ELEMENT.fullmatch(part_of_key)
         rows = self.tx.run(
             f"""
@@ -138,7 +152,11 @@ class PostgresOutlines:
     def beginnings(
         self, table_id: int, pointers: Sequence[str], *, chars: int
     ) -> Beginnings | None:
-        """Unpacks the document once, whatever the number of pointers.
+        """Returns the first ``chars`` characters of the strings that stand at these pointers.
+
+        Where something else stands, or nothing, there is none. None when the table is gone.
+
+        Unpacks the document once, whatever the number of pointers.
 
         And each container once whose kind says whether a key such as ``-1`` leads on.
         """

@@ -14,17 +14,22 @@ _READ = """
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresProjectSettings:
-    """The port ``ProjectSettings``. A row at version 0 is there to be locked."""
+class ProjectSettings:
+    """Settings of projects by their kind; a project without some has the defaults, at version 0.
+
+    A row at version 0 is there to be locked.
+    """
 
     tx: Transaction
 
     def read(self, kind: type[S], project_id: int) -> StoredSettings[S]:
+        """Returns the settings of a project."""
         rows = self.tx.run(_READ, project=project_id, kind=kind.KIND)
         [version, settings] = rows[0] if rows else (0, "{}")
         return StoredSettings(version, kind.from_mapping(json.loads(settings)))
 
     def lock(self, kind: type[S], project_id: int) -> StoredSettings[S]:
+        """Returns the settings, and keeps others from changing them until the transaction ends."""
         self.tx.run(
             """
             INSERT INTO project_settings (project_id, kind) VALUES (:project, :kind)
@@ -37,6 +42,7 @@ class PostgresProjectSettings:
         return self.read(kind, project_id)
 
     def write(self, project_id: int, settings: S) -> StoredSettings[S]:
+        """Writes the settings as the next version. The caller holds the lock."""
         [[version]] = self.tx.run(
             """
             UPDATE project_settings SET version = version + 1,

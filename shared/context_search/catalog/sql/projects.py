@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.catalog.ports.projects import MOST_COUNTED, ListedProject
+from context_search.catalog.rules.projects import MOST_COUNTED, ListedProject
 from context_search.catalog.sql.tools import TOOL_TABLES
 from context_search.core.model import Project
 from context_search.postgres.pool import Transaction
@@ -35,30 +35,38 @@ _PAGE = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresProjects:
-    """The port ``Projects``."""
+class Projects:
+    """Tenants. Deleted ones are not there."""
 
     tx: Transaction
 
     def add(self, name: str) -> Project:
+        """Creates a project."""
         [[project_id]] = self.tx.run(
             "INSERT INTO project (name) VALUES (:name) RETURNING id", name=name
         )
         return Project(project_id, name)
 
     def exists(self, project_id: int) -> bool:
+        """Says whether there is such a project."""
         return bool(self.tx.run(_PRESENT, project=project_id))
 
     def name(self, project_id: int) -> str | None:
+        """Returns what a project is called; None also where another program gave no name."""
         rows = self.tx.run("SELECT name FROM project WHERE id = :project", project=project_id)
         return rows[0][0] if rows else None
 
     def page(self, *, after: int, limit: int) -> list[ListedProject]:
+        """Returns projects with ids above ``after``, ascending."""
         rows = self.tx.run(_PAGE, after=after, limit=limit)
         return [ListedProject(*row) for row in rows]
 
     def lock(self, project_id: int) -> bool:
-        """The trigger on new tables takes the lock that this one waits for.
+        """Keeps tables from being added until the transaction ends; False without the project.
+
+        Tables that are being added at the moment are visible afterwards.
+
+        The trigger on new tables takes the lock that this one waits for.
 
         Presence is asked in a second statement: the first may have waited for the deletion, and
         would not see its mark.
@@ -67,6 +75,10 @@ class PostgresProjects:
         return bool(rows) and self.exists(project_id)
 
     def mark_deleted(self, project_id: int) -> bool:
+        """Notes that a project is deleted: its keys and tokens are refused from the commit on.
+
+        False: there is no such project.
+        """
         if not self.lock(project_id):
             return False
         self.tx.run(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from context_search.catalog.ports.tables import (
+from context_search.catalog.rules.tables import (
     MOST_COUNTED_TOOLS,
     ListedTable,
     Part,
@@ -38,8 +38,8 @@ _TABLE = """
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresTables:
-    """The port ``Tables``."""
+class Tables:
+    """JSON documents. Deleted tables are invisible."""
 
     tx: Transaction
 
@@ -52,6 +52,7 @@ class PostgresTables:
         *,
         origin: Origin = BY_SQL,
     ) -> Table:
+        """Creates a table with its document."""
         [row] = self.tx.run(
             f"""
             INSERT INTO context_table (project_id, name, description, data, updated_at)
@@ -67,6 +68,7 @@ class PostgresTables:
         return Table(*row)
 
     def find(self, table_id: int, *, project_id: int) -> Table | None:
+        """Returns a live table of that project."""
         rows = self.tx.run(
             f"""
             SELECT {_TABLE} FROM context_table
@@ -78,6 +80,7 @@ class PostgresTables:
         return Table(*rows[0]) if rows else None
 
     def names(self, project_id: int, table_ids: Sequence[int]) -> dict[int, str]:
+        """Returns the names of those that are live tables of a project."""
         rows = self.tx.run(
             f"""
             SELECT id, COALESCE(name, '') FROM context_table
@@ -90,6 +93,7 @@ class PostgresTables:
         return dict(rows)
 
     def ids(self, project_id: int, *, after: int, limit: int) -> list[int]:
+        """Returns live tables of a project with higher ids, ascending."""
         rows = self.tx.run(
             f"""
             SELECT id FROM context_table
@@ -111,6 +115,11 @@ class PostgresTables:
         among: int,
         part_of_name: str | None = None,
     ) -> TablePage:
+        """Returns live tables of a project with higher ids, at most ``limit``, of those ``among``.
+
+        ``part_of_name``: only those whose name contains it, whatever the case. A page may be short,
+        or empty, while there is more to look at. Reads no document.
+        """
         [[looked_at, last, wanted]] = self.tx.run(
             f"""
             SELECT count(*), max(id), array_agg(id ORDER BY id) FILTER (
@@ -160,6 +169,7 @@ class PostgresTables:
         ]
 
     def count(self, project_id: int) -> int:
+        """Returns how many live tables a project has."""
         [[count]] = self.tx.run(
             f"""
             SELECT count(*) FROM context_table WHERE project_id = :project AND {TABLE_IS_THERE}
@@ -169,10 +179,20 @@ class PostgresTables:
         return int(count)
 
     def lock(self, table_id: int, *, with_project: bool = False) -> int | None:
+        """Keeps the document from changing until the transaction ends; returns its revision.
+
+        None when the table is gone or deleted. One at a time has the lock, and it never reads the
+        document, so that many can take it one after another. ``with_project`` keeps the project
+        from being deleted, too: for those who add what refers to it, in the order in which a
+        delete takes them.
+        """
         return lock_table(self.tx, table_id, with_project=with_project)
 
     def size(self, table_id: int) -> int:
-        """Of a document that is large even when compressed it is that size."""
+        """Returns how many bytes the JSON text has, about; 0 when the table is gone.
+
+        Of a document that is large even when compressed it is that size.
+        """
         rows = self.tx.run(
             f"""
             SELECT CASE WHEN sized.stored > 5000000 THEN sized.stored
@@ -187,6 +207,11 @@ class PostgresTables:
         return int(rows[0][0] or 0) if rows else 0
 
     def read(self, table_id: int) -> tuple[int, str]:
+        """Returns the revision and the JSON text of the document.
+
+        Raises NotFoundError, and DocumentTooLargeError when the numbers in it, written out, take
+        over 256,000,000 bytes.
+        """
         rows = self.tx.run(
             f"""
             SELECT {READABLE}, revision FROM context_table
@@ -206,6 +231,10 @@ class PostgresTables:
         expected_revision: int | None,
         origin: Origin = BY_SQL,
     ) -> Table | None:
+        """Writes a new document; None when the revision is another one.
+
+        The caller records what is overwritten. Without ``origin`` it is what another program does.
+        """
         rows = self.tx.run(
             f"""
             UPDATE context_table SET data = CAST(:data AS jsonb) FROM {_TOLD}
@@ -223,6 +252,11 @@ class PostgresTables:
     def part(
         self, table_id: int, path: Sequence[str], *, max_bytes: int, holding: Sequence[str] = ()
     ) -> Part | None:
+        """Returns the value at an unescaped path, its text if that has at most so many bytes.
+
+        With ``holding``, pieces of JSON text as Postgres writes it, only a text that has one of
+        them. None when the path leads nowhere. Never takes more of a document than it returns.
+        """
         rows = self.tx.run(
             f"""
             SELECT revision, COALESCE(octet_length(text), numbers),
@@ -248,6 +282,10 @@ class PostgresTables:
         return Part(*rows[0]) if rows else None
 
     def strings_at(self, table_id: int, path: Sequence[str], *, measured: bool) -> StringsAt | None:
+        """Returns the strings at an unescaped path, None when it leads nowhere.
+
+        Measures them if so wanted, of documents that take up to 5 MB.
+        """
         rows = self.tx.run(
             f"""
             SELECT CASE WHEN CAST(:measured AS boolean) AND stored <= 5000000 THEN (
@@ -265,6 +303,7 @@ class PostgresTables:
         return StringsAt(rows[0][0]) if rows else None
 
     def mark_deleted(self, table_id: int) -> None:
+        """Makes a table and its tools invisible at once."""
         # Its Search Tools by themselves: an owner's foreign key may not let them go with it.
         self.tx.run(
             f"""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from context_search.catalog.ports.tools import ToolPage, Unowned, UnservedTool
+from context_search.catalog.rules.tools import ToolPage, Unowned, UnservedTool
 from context_search.core.config import SearchConfig
 from context_search.core.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
 from context_search.indexing.sql.indexes import ACTIVE, INDEX_COLUMNS, index_of_row
@@ -57,8 +57,12 @@ def tool_statement(tool_id: int, project_id: int | None) -> Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresTools:
-    """The port ``Tools``."""
+class Tools:
+    """Search Tools.
+
+    Invisible are those that are deleted, or whose table is, and those whose table or index is not
+    in their project: another program has moved one of them.
+    """
 
     tx: Transaction
 
@@ -71,6 +75,7 @@ class PostgresTools:
         scope: Scope,
         search: SearchConfig,
     ) -> int:
+        """Creates a Search Tool and returns its id."""
         [[tool_id]] = self.tx.run(
             """
             INSERT INTO tool (project_id, table_id, json_path, type, name, description,
@@ -88,6 +93,7 @@ class PostgresTools:
         return int(tool_id)
 
     def change(self, tool_id: int, settings: ToolSettings) -> None:
+        """Writes the settings of a Search Tool; what else its row holds stays."""
         # Its owner may keep more in search_config. The strategy stands for ``enable_hybrid``.
         self.tx.run(
             f"""
@@ -105,6 +111,7 @@ class PostgresTools:
         )
 
     def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
+        """Returns a live Search Tool; ``project_id`` None is for trusted internal callers."""
         rows = self.tx.run(
             f"""
             {_TOOL} WHERE {LIVE} AND tool.id = :tool
@@ -118,6 +125,7 @@ class PostgresTools:
     def find_with_index(
         self, tool_id: int, *, project_id: int | None
     ) -> tuple[SearchTool, Index] | None:
+        """Returns a live Search Tool and the index that serves it. Every search calls it."""
         sql, parameters = tool_statement(tool_id, project_id)
         rows = self.tx.run(sql, **parameters)
         if not rows:
@@ -133,6 +141,10 @@ class PostgresTools:
         after: int,
         limit: int,
     ) -> list[SearchTool]:
+        """Returns live Search Tools with ids above ``after``, ascending.
+
+        Of an MCP, those bound; of one table, if it is named.
+        """
         rows = self.tx.run(
             f"""
             {_TOOL} WHERE {LIVE} AND tool.project_id = :project AND tool.id > :after
@@ -160,6 +172,10 @@ class PostgresTools:
         limit: int,
         among: int,
     ) -> ToolPage:
+        """Returns those of ``page`` whose names hold a text, in upper or lower case.
+
+        Looks at ``among`` names at most, so a page may be short or empty while there is more.
+        """
         [[looked_at, last, wanted]] = self.tx.run(
             f"""
             SELECT count(*), max(id), array_agg(id ORDER BY id) FILTER (
@@ -185,6 +201,10 @@ class PostgresTools:
         return ToolPage([tool_of(row) for row in rows], last if looked_at == among else None)
 
     def first_of_names(self, project_id: int, names: Sequence[str]) -> dict[str, int]:
+        """Returns for each name the lowest id of the project's live tools that have it.
+
+        Names are in lower case; those of tools match whatever case their ASCII letters are in.
+        """
         rows = self.tx.run(
             f"""
             SELECT lower({_NAME} COLLATE "C"), min(tool.id) FROM tool
@@ -198,6 +218,7 @@ class PostgresTools:
         return {row[0]: row[1] for row in rows}
 
     def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:
+        """Returns what the main service keeps with tools; of missing ones nothing."""
         rows = self.tx.run(
             f"""
             SELECT id, alias, metadata FROM tool
@@ -208,11 +229,16 @@ class PostgresTools:
         return {row[0]: ToolRecord(row[1], _object(row[2])) for row in rows}
 
     def fields_of_index(self, index_id: int) -> list[str]:
+        """Returns the names of the fields that live tools of an index filter by, each once."""
         # Locks no tool, unlike ``of_index``: who deletes one waits for its index.
         rows = self.tx.run(f"{_TOOL} WHERE {LIVE} AND coverage.index_id = :index", index=index_id)
         return sorted({name for row in rows for name in tool_of(row).search.fields})
 
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
+        """Returns the live tools that an index serves, by id; ``tool_id`` asks for that one only.
+
+        Keeps others from writing their summaries until the transaction ends.
+        """
         rows = self.tx.run(
             f"""
             {_TOOL} WHERE {LIVE} AND coverage.index_id = :index
@@ -225,6 +251,7 @@ class PostgresTools:
         return [tool_of(row) for row in rows]
 
     def mark_unsettled(self, index_id: int) -> None:
+        """Makes ``ready`` in the summaries of an index' tools ``indexing``: it changes."""
         # Locked in the order of ``of_index``, so that the two cannot wait for each other.
         self.tx.run(
             """
@@ -240,6 +267,7 @@ class PostgresTools:
         )
 
     def mark_deleted(self, tool_id: int) -> None:
+        """Makes a tool invisible at once."""
         self.tx.run(
             f"""
             UPDATE tool SET context_search_remove_at = clock_timestamp()
@@ -249,6 +277,7 @@ class PostgresTools:
         )
 
     def write_summary(self, tool_id: int, summary: Mapping[str, object]) -> None:
+        """Writes ``metadata.search_index``."""
         self.tx.run(
             f"""
             UPDATE tool SET metadata = jsonb_set(
@@ -261,6 +290,10 @@ class PostgresTools:
         )
 
     def unserved(self, project_id: int, *, after: int, limit: int) -> list[UnservedTool]:
+        """Returns tools with ids above ``after``, ascending, that are there and have no index.
+
+        A tool that names no project is of its table's.
+        """
         rows = self.tx.run(
             f"""
             SELECT tool.id, tool.table_id, tool.json_path, CAST(tool.search_config AS text)
@@ -276,6 +309,7 @@ class PostgresTools:
         return [UnservedTool(*row) for row in rows]
 
     def of_no_project(self, *, limit: int) -> Unowned:
+        """Returns unserved tools that name no project that is there, and whose table has none."""
         rows = self.tx.run(
             f"""
             SELECT count(*) OVER (), tool.id, tool.name
@@ -290,6 +324,7 @@ class PostgresTools:
         return Unowned(rows[0][0] if rows else 0, [(row[1], row[2]) for row in rows])
 
     def take_over(self, tool_id: int, *, project_id: int) -> bool:
+        """Makes an unserved tool one of the project; False when it is gone, or served by now."""
         rows = self.tx.run(
             f"""
             UPDATE tool SET project_id = :project WHERE id = :tool AND {LIVE} AND {_UNSERVED}

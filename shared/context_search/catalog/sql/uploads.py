@@ -15,8 +15,8 @@ _UPLOAD = """id, project_id, table_id, format, state, created_at, size, sha256, 
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresUploads:
-    """The port ``Uploads``."""
+class Uploads:
+    """The rows."""
 
     DUE: ClassVar = """
         SELECT now() WHERE EXISTS (SELECT FROM upload WHERE state = 'importing')
@@ -24,6 +24,7 @@ class PostgresUploads:
     tx: Transaction
 
     def add(self, new: NewUpload) -> Upload:
+        """Creates one that is ``pending``, or ``importing`` where the document is a version."""
         [row] = self.tx.run(
             f"""
             INSERT INTO upload (project_id, table_id, format, size, sha256, if_revision,
@@ -44,6 +45,10 @@ class PostgresUploads:
         return _upload(row)
 
     def pending(self, project_id: int, *, younger_than_s: float) -> int:
+        """Returns how many of a project's uploads are ``pending`` and were made since then.
+
+        Others who ask the same wait until the transaction ends, so that none is made uncounted.
+        """
         self.tx.run(
             "SELECT pg_advisory_xact_lock(hashtextextended('context_search.uploads', :project))",
             project=project_id,
@@ -59,6 +64,7 @@ class PostgresUploads:
         return int(count)
 
     def find(self, upload_id: int, *, table_id: int) -> Upload | None:
+        """Returns an upload into that table."""
         rows = self.tx.run(
             f"SELECT {_UPLOAD} FROM upload WHERE id = :id AND table_id = :table",
             id=upload_id,
@@ -67,10 +73,12 @@ class PostgresUploads:
         return _upload(rows[0]) if rows else None
 
     def lock(self, upload_id: int) -> Upload | None:
+        """Returns an upload and keeps others from changing it until the transaction ends."""
         rows = self.tx.run(f"SELECT {_UPLOAD} FROM upload WHERE id = :id FOR UPDATE", id=upload_id)
         return _upload(rows[0]) if rows else None
 
     def save(self, upload: Upload) -> None:
+        """Writes what may change: state, bytes, revision, runs, last_error; and that it lives."""
         self.tx.run(
             """
             UPDATE upload SET state = :state, bytes = :bytes, revision = :revision, runs = :runs,
@@ -86,6 +94,10 @@ class PostgresUploads:
         )
 
     def silent(self, *, silent_s: float, limit: int) -> list[int]:
+        """Returns uploads that are being imported, but were not saved for that long.
+
+        Each is returned once in that time.
+        """
         rows = self.tx.run(
             """
             WITH found AS (
@@ -101,6 +113,7 @@ class PostgresUploads:
         return sorted(row[0] for row in rows)
 
     def outdated(self, *, older_than_s: float, limit: int) -> list[Upload]:
+        """Returns uploads that were made that long ago, or whose table is gone."""
         rows = self.tx.run(
             f"""
             SELECT {_UPLOAD} FROM upload
@@ -114,6 +127,7 @@ class PostgresUploads:
         return [_upload(row) for row in rows]
 
     def forget(self, upload_ids: Sequence[int]) -> None:
+        """Deletes rows."""
         self.tx.run(
             "DELETE FROM upload WHERE id = ANY(CAST(:ids AS bigint[]))", ids=list(upload_ids)
         )

@@ -45,12 +45,21 @@ _ADDED = """
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresVersions:
-    """The port ``Versions``."""
+class Versions:
+    """The versions of tables. A ``Table`` is one that was found for its project.
+
+    The store adds a version for every revision, whoever writes it; what is overwritten through us
+    is recorded here. Pieces are shared between the versions of one history, and nothing else.
+    """
 
     tx: Transaction
 
     def overwritten(self, table_id: int, *, project_id: int, max_bytes: int) -> Overwritten:
+        """Returns the document, and keeps others from changing it until the transaction ends.
+
+        Its text if that has at most ``max_bytes`` bytes and history is on.
+        Raises NotFoundError where ``Tables.find`` finds none.
+        """
         # Of a document that is large even when compressed nothing is written out in vain. First
         # the lock: who waited for it must not see the document as it was before. OFFSET 0: the
         # text is written out once, and not to disk as that of a CTE.
@@ -88,6 +97,11 @@ class PostgresVersions:
         return Overwritten(revision, text, kept, used)
 
     def missing(self, table: Table, pieces: Sequence[bytes]) -> set[bytes]:
+        """Returns those hashes of which the history has no piece yet.
+
+        Who has changed the document in this transaction keeps ``Histories.prune`` from collecting
+        pieces until it ends.
+        """
         rows = self._run(
             """
             SELECT name FROM unnest(CAST(:pieces AS bytea[])) AS wanted (name)
@@ -103,6 +117,11 @@ class PostgresVersions:
     def record(
         self, table: Table, revision: int, content: Content, new: Iterable[tuple[bytes, bytes]]
     ) -> None:
+        """Notes the content of a revision that was overwritten in this transaction.
+
+        ``new`` are the hash and the stored form of each piece that may be missing; those that are
+        there stay as they are.
+        """
         *batches, last = _batches(new)
         for batch in batches:
             self._run(f"{_ADDED} SELECT", table, **_columns(batch))
@@ -126,6 +145,7 @@ class PostgresVersions:
         )
 
     def note_gap(self, table: Table, revision: int, gap: Gap) -> None:
+        """Notes why a revision that is being overwritten is not recorded."""
         self._run(
             """
             INSERT INTO table_version (project_id, table_id, revision, gap, overwritten_at)
@@ -139,6 +159,7 @@ class PostgresVersions:
         )
 
     def page(self, table: Table, *, below: int | None, limit: int) -> list[Version]:
+        """Returns versions with revisions below that one, the newest first."""
         rows = self._run(
             f"""
             SELECT {_VERSION} FROM table_version
@@ -153,6 +174,7 @@ class PostgresVersions:
         return [Version(*row) for row in rows]
 
     def find(self, table: Table, revision: int) -> Version | None:
+        """Returns a version."""
         rows = self._run(
             f"SELECT {_VERSION} FROM table_version WHERE {_OF} AND revision = :revision",
             table,
@@ -162,6 +184,7 @@ class PostgresVersions:
         return Version(*rows[0]) if rows else None
 
     def pieces(self, table: Table, revision: int, *, first: int, count: int) -> list[bytes]:
+        """Returns pieces of a recorded version as they are stored, from number ``first`` on."""
         rows = self._run(
             f"""
             SELECT content FROM table_version
@@ -180,6 +203,11 @@ class PostgresVersions:
         return [content for [content] in rows]
 
     def label(self, table: Table, revision: int, label: str | None) -> bool:
+        """Gives a version a label, or takes it; adds the version of a revision that has none.
+
+        False when as many others of the table have one as may. Those who label one table take
+        turns.
+        """
         self._run(_LOCK, table)
         rows = self._run(
             f"""
@@ -199,6 +227,10 @@ class PostgresVersions:
         return bool(rows)
 
     def erase(self, table: Table, revision: int | None = None) -> None:
+        """Forgets content and label of a version that is not live; None: of all of them.
+
+        The versions stay, as gaps; ``Histories.prune`` deletes the pieces.
+        """
         # Behind the lock, which whoever records takes: another revision may be the live one by now.
         self._run(_LOCK, table)
         self._run(

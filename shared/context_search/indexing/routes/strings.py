@@ -11,8 +11,8 @@ from pydantic import Field, JsonValue
 from context_search.core.errors import CursorInvalidError
 from context_search.core.progress import NodeState
 from context_search.indexing.indexer import IndexLimits
-from context_search.indexing.ports.large_strings import LargeString
 from context_search.indexing.routes.search_index import LastErrorAnswer
+from context_search.indexing.rules.large_strings import LargeString
 from context_search.indexing.strings import (
     MAX_CURSOR,
     MAX_SPANS,

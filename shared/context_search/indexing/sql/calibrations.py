@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.core.model import Index, IndexCalibration
-from context_search.indexing.ports.calibrations import SampledRow
+from context_search.indexing.rules.calibrations import SampledRow
 from context_search.postgres.pool import Transaction
 
 _SPARE = 4
@@ -30,12 +30,16 @@ _SAMPLE = """
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresCalibrations:
-    """The port ``Calibrations``."""
+class Calibrations:
+    """What generations were found to be worth, and what that takes.
+
+    What was found is read with the index, in ``Generation.calibration``.
+    """
 
     tx: Transaction
 
     def chunks(self, index: Index) -> int:
+        """Returns how many chunks a generation holds, those on the way included; cheap."""
         [[chunks]] = self.tx.run(
             """
             SELECT CAST(COALESCE(sum(chunks), 0) AS bigint) FROM chunk_tally
@@ -46,6 +50,9 @@ class PostgresCalibrations:
         return int(chunks)
 
     def sample(self, index: Index, *, limit: int) -> list[SampledRow]:
+        """Returns up to ``limit`` chunks of active sets, chosen and ordered by the hash of what
+        was embedded: the same ones for equal content. Each text once.
+        """
         share = _SPARE * limit / max(1, self.chunks(index))
         if share < 1:
             found = self._below(index, int(share * _HASHES).to_bytes(8, "big"), limit)
@@ -58,6 +65,7 @@ class PostgresCalibrations:
         return [SampledRow(*row) for row in rows]
 
     def note(self, index: Index, found: IndexCalibration) -> bool:
+        """Stores what was found; False when the generation does not answer any more."""
         noted = self.tx.execute(
             """
             UPDATE index_generation SET calibration = CAST(:found AS jsonb)
@@ -69,6 +77,10 @@ class PostgresCalibrations:
         return noted > 0
 
     def asked(self, model: str, dimensions: int, questions: bytes) -> list[Sequence[float]]:
+        """Returns the vectors that were kept for a model; none when none are.
+
+        ``questions`` is a hash that stands for the list of questions, and for how it was embedded.
+        """
         rows = self.tx.run(
             """
             SELECT vectors FROM asked_vectors WHERE model = :model
@@ -84,6 +96,7 @@ class PostgresCalibrations:
     def keep_asked(
         self, model: str, dimensions: int, questions: bytes, vectors: Sequence[Sequence[float]]
     ) -> None:
+        """Keeps the vectors of questions, in f32; those of another list for the model go."""
         form = struct.Struct(f"<{dimensions}f")
         self.tx.run(
             """

@@ -42,12 +42,18 @@ were acknowledged is said by their set (decision 0053).
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresChunks:
-    """The port ``Chunks``."""
+class Chunks:
+    """Chunk sets and chunk rows."""
 
     tx: Transaction
 
     def begin_sets(self, planned: Planned) -> list[ChunkSet]:
+        """Finds or inserts the unfinished sets of claimed contents, rows first, vectors later.
+
+        Chunks of a node's active set whose vector rows are wanted again are kept: they get no new
+        row. Unfinished sets of the nodes for other contents are deleted. Positions of argument and
+        result correspond.
+        """
         plans = {claim.node_id: chunks for claim, chunks in planned}
         wanted = {
             "nodes": [claim.node_id for claim, _ in planned],
@@ -171,6 +177,7 @@ class PostgresChunks:
     def embedded(
         self, claims: Sequence[Claim], input_hashes: Sequence[bytes]
     ) -> list[EmbeddedChunk]:
+        """Returns chunks of the claimed nodes' tables that turbopuffer has, one per input."""
         rows = self.tx.run(
             f"""
             SELECT DISTINCT ON (input_hash)
@@ -186,6 +193,11 @@ class PostgresChunks:
         return [EmbeddedChunk(*row) for row in rows]
 
     def mark_present(self, chunk_ids: Sequence[int]) -> None:
+        """Notes that turbopuffer acknowledged these chunks, all windows.
+
+        Those of a set come in the order of the set: what stands before them in an unfinished one
+        counts as acknowledged, too.
+        """
         self.tx.run(
             f"""
             WITH found AS ({_FOUND} RETURNING set_id),
@@ -204,7 +216,14 @@ class PostgresChunks:
     def activate(
         self, sets: Sequence[tuple[Claim, ChunkSet]], acknowledged: Collection[int] = ()
     ) -> set[int]:
-        """The caller holds the nodes."""
+        """Makes complete sets the active ones of their nodes, and deletes those before.
+
+        ``acknowledged``: chunks that turbopuffer has, and that nobody has noted as present. What a
+        set keeps moves into it.
+        Returns the nodes that have swapped. One that wants another content by now is left as it is.
+
+        The caller holds the nodes.
+        """
         kept = [(chunk, each.id) for _, each in sets for chunk in each.kept]
         self.tx.run(_FOUND, ids=sorted(acknowledged))
         ready = self._ready(sets, kept, acknowledged)
@@ -311,7 +330,10 @@ class PostgresChunks:
         )
 
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
-        """Asks for the first document of each chunk: others are windows of it."""
+        """Returns those ids that no chunk row and no tombstone of the namespace knows.
+
+        Asks for the first document of each chunk: others are windows of it.
+        """
         rows = self.tx.run(
             """
             SELECT turbopuffer_doc_id FROM chunks

@@ -91,13 +91,18 @@ _NOTE_ORDER = """
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresComparisons:
-    """The port ``Comparisons``."""
+class Comparisons:
+    """What an index was compared with: the scopes that tools need of it, and tables' revisions."""
 
     DUE: ClassVar = f"SELECT now() WHERE EXISTS (SELECT {_LAGGING})"
     tx: Transaction
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
+        """Notes that a tool needs a scope of an index.
+
+        The index has to be compared again, unless it was compared for a scope that contains it.
+        Then only the short strings of the scope are yet to be counted.
+        """
         self.tx.run(
             f"""
             WITH covered AS (
@@ -111,6 +116,7 @@ class PostgresComparisons:
         )
 
     def uncover(self, tool_id: int) -> None:
+        """Forgets what a tool needed; strings that no other tool needs have to go."""
         self.tx.run(
             f"""
             WITH covered AS (DELETE FROM coverage WHERE tool_id = :tool RETURNING index_id)
@@ -120,6 +126,7 @@ class PostgresComparisons:
         )
 
     def scopes(self, index_id: int) -> list[str]:
+        """Returns the distinct scopes that live tools need; of a project's index the root."""
         rows = self.tx.run(
             """
             SELECT scope FROM needed_scope WHERE index_id = :index ORDER BY scope COLLATE "C"
@@ -129,6 +136,10 @@ class PostgresComparisons:
         return [scope for [scope] in rows]
 
     def may_be_needed(self, index_id: int) -> bool:
+        """Tells whether a tool needs the index, or may again: one in its owner's trash.
+
+        A project's index is needed until it is switched off.
+        """
         rows = self.tx.run(
             f"""
             SELECT FROM search_index WHERE id = :index AND (table_id IS NULL OR EXISTS (
@@ -140,6 +151,10 @@ class PostgresComparisons:
         return bool(rows)
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
+        """Notes why an order to compare an index failed, until one succeeds; adds ``at``.
+
+        Not for an index that follows all of its tables by now.
+        """
         self.tx.run(
             f"""
             UPDATE search_index SET order_error = CAST(:error AS jsonb)
@@ -152,6 +167,10 @@ class PostgresComparisons:
         )
 
     def note_refused(self, index_id: int, table_id: int, error: Mapping[str, object]) -> None:
+        """Notes why the document of a table cannot be indexed as it is; adds ``at``.
+
+        Each table has a reason of its own, until it is compared again or is gone.
+        """
         self.tx.run(
             """
             INSERT INTO comparison (generation_id, table_id, refused)
@@ -173,6 +192,12 @@ class PostgresComparisons:
         scopes: Sequence[str],
         short_strings: Sequence[int] = (),
     ) -> None:
+        """Notes which revision of a table, and which scopes, the nodes of a generation are of.
+
+        Their fields are those that the index names. ``short_strings``: how many strings of each
+        scope are too short for it; left out where nobody knows.
+        Why the table was refused is forgotten, and so is a failure that ``note_failed`` noted.
+        """
         counted = dict(zip(scopes, short_strings, strict=True)) if short_strings else None
         self.tx.run(
             """
@@ -201,6 +226,11 @@ class PostgresComparisons:
         )
 
     def follows(self, index_id: int, table_id: int | None = None) -> bool:
+        """Tells whether each live generation follows a table, or all, in one small statement.
+
+        False as well where somebody has yet to count the short strings of a scope.
+        Then the failure that ``note_failed`` noted is over, and forgotten.
+        """
         [[follows]] = self.tx.run(
             f"""
             WITH asked AS (
@@ -219,6 +249,11 @@ class PostgresComparisons:
         return bool(follows)
 
     def uncompared(self, index_id: int) -> list[int]:
+        """Returns the live tables of an index that a live generation does not follow by now.
+
+        It follows one when it was compared with its revision, for what live tools need of it and
+        for nothing else. Whoever deletes a tool, by whatever way, need not say so.
+        """
         rows = self.tx.run(
             f"""
             SELECT DISTINCT index_table.table_id {UNCOMPARED} AND search_index.id = :index
@@ -229,10 +264,18 @@ class PostgresComparisons:
         return [table_id for [table_id] in rows]
 
     def is_compared(self, index: Index) -> bool:
+        """Tells whether a generation was compared with its tables as they are now."""
         [[behind]] = self.tx.run(f"SELECT {BEHIND}", generation=index.generation.id)
         return not behind
 
     def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:
+        """Returns pairs of index and table that nobody compared for ``silent_s``.
+
+        Those as well where somebody has yet to count the short strings of a scope.
+        The time counts from the last change, order or take. Each pair is taken once in that time.
+        Left out are evicted indexes, deleted tables, and pairs that the order book has an order
+        for.
+        """
         rows = self.tx.run(
             f"""
             WITH due AS (

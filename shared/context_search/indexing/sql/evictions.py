@@ -17,8 +17,8 @@ _IDLE_SINCE = "clock_timestamp() - make_interval(secs => :idle)"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresEvictions:
-    """The port ``Evictions``."""
+class Evictions:
+    """Indexes that give way, and their return."""
 
     DUE: ClassVar = """
         SELECT now() WHERE EXISTS (
@@ -28,6 +28,11 @@ class PostgresEvictions:
     tx: Transaction
 
     def next_to_go(self, limits: ProjectLimits) -> Index | None:
+        """Returns the generation that a project over its limit gives up next.
+
+        A previous generation goes first, then a generation of its coldest index: the active one, or
+        the one being built, if that holds chunks and the active one holds none.
+        """
         rows = self.tx.run(
             f"""
             {INDEX} JOIN generation_usage AS used ON used.generation_id = generation.id
@@ -46,12 +51,20 @@ class PostgresEvictions:
         return index_of_row(rows[0]) if rows else None
 
     def give_up(self, going: Index, limits: ProjectLimits) -> bool:
+        """Retires a previous generation, or evicts an index; False when it is searched again.
+
+        An evicted index keeps an empty active generation. The caller holds the index' lock.
+        """
         if going.generation.state == "previous":
             generations.retire(self.tx, "id = :id", id=going.generation.id)
             return True
         return self._evict(going, "limit", f"{_USED_AT} < {_IDLE_SINCE}", idle=limits.idle_s)
 
     def clear(self, index: Index) -> bool:
+        """Evicts an index because an operator wants it, whether it is cold or not.
+
+        False when it was evicted already. The caller holds the table's lock.
+        """
         return self._evict(index, "operator", "true")
 
     def _evict(self, index: Index, cause: EvictionCause, condition: str, **values: object) -> bool:
@@ -73,6 +86,7 @@ class PostgresEvictions:
         return True
 
     def revive(self, index_id: int) -> bool:
+        """Makes an evicted index an ordinary one, which is empty; False when it was not evicted."""
         rows = self.tx.run(
             """
             UPDATE search_index SET evicted_at = NULL, evicted_by = NULL,
@@ -84,6 +98,7 @@ class PostgresEvictions:
         return bool(rows)
 
     def note_search(self, index_id: int) -> None:
+        """Notes that an index was searched, at most once a minute."""
         self.tx.run(
             f"""
             UPDATE search_index SET last_searched_at = clock_timestamp()

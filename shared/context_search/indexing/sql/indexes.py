@@ -51,13 +51,18 @@ def project_statement(project_id: int) -> Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresIndexes:
-    """The port ``Indexes``."""
+class Indexes:
+    """Indexes, seen through one of their generations."""
 
     tx: Transaction
 
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
-        """The caller holds the table's lock, so two cannot add the same index."""
+        """Returns the table's index of that configuration, created with its first generation.
+
+        An index that is being rebuilt to that configuration is the one.
+
+        The caller holds the table's lock, so two cannot add the same index.
+        """
         found = self._of_config(table_id, config)
         if found is not None:
             return found
@@ -67,15 +72,21 @@ class PostgresIndexes:
         return self._add(project_id, table_id, config, None if is_taken else name)
 
     def page(self, *, after: int, limit: int) -> list[Index]:
+        """Returns indexes of all projects that are there with ids above ``after``, ascending."""
         rows = self.tx.run(_PAGE, after=after, limit=limit)
         return [index_of_row(row) for row in rows]
 
     def of_project(self, project_id: int) -> Index | None:
+        """Returns the index over all tables of a project, if it has one."""
         sql, parameters = project_statement(project_id)
         rows = self.tx.run(sql, **parameters)
         return index_of_row(rows[0]) if rows else None
 
     def add_to_project(self, project_id: int, config: IndexConfig) -> Index:
+        """Creates the index over all tables. The caller holds the project's lock and asked first.
+
+        Whoever adds a table later orders its comparison; the caller orders that of the others.
+        """
         return self._add(project_id, None, config, None)
 
     def _of_config(self, table_id: int, config: IndexConfig) -> Index | None:
@@ -120,21 +131,29 @@ class PostgresIndexes:
         return Index(index_id, project_id, table_id, config, generation)
 
     def find(self, index_id: int) -> Index | None:
+        """Returns an index, seen through its active generation."""
         rows = self.tx.run(f"{INDEX} WHERE {ACTIVE} AND search_index.id = :index", index=index_id)
         return index_of_row(rows[0]) if rows else None
 
     def lock(self, index: Index) -> bool:
-        """A table's lock is that of all its indexes."""
+        """Keeps an index from being compared, switched or given up by another transaction.
+
+        False when the index, or its table, is gone.
+
+        A table's lock is that of all its indexes.
+        """
         if index.table_id is not None:
             return lock_table(self.tx, index.table_id) is not None
         self.tx.run(f"SELECT pg_advisory_xact_lock({_LOCK})", index=index.id)
         return bool(self.tx.run("SELECT FROM search_index WHERE id = :index", index=index.id))
 
     def share(self, index: Index) -> None:
+        """Keeps an index from being switched or given up; the caller holds one table's lock."""
         if index.table_id is None:
             self.tx.run(f"SELECT pg_advisory_xact_lock_shared({_LOCK})", index=index.id)
 
     def name_fields(self, index_id: int, names: Sequence[str]) -> None:
+        """Says which fields an index keeps with its strings; new ones have it compared again."""
         self.tx.run(
             "UPDATE search_index SET filterable = CAST(:names AS text[]) WHERE id = :index",
             index=index_id,
@@ -142,6 +161,7 @@ class PostgresIndexes:
         )
 
     def live(self, index_id: int) -> list[Index]:
+        """Returns an index through every generation that follows its document: active, building."""
         rows = self.tx.run(
             f"""
             {INDEX} WHERE search_index.id = :index AND generation.state IN ('active', 'building')
@@ -152,6 +172,11 @@ class PostgresIndexes:
         return [index_of_row(row) for row in rows]
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
+        """Returns indexes with a tool whose written summary does not say ``ready``.
+
+        Of an evicted index it has to say ``evicted``. Those that were not returned for the
+        longest time come first, so that none has to wait for ever.
+        """
         rows = self.tx.run(
             f"""
             WITH chosen AS (
@@ -171,6 +196,7 @@ class PostgresIndexes:
         return [index_id for [index_id] in rows]
 
     def retire(self, index_id: int) -> None:
+        """Removes an index; its generation waits for ``cleanup`` to delete the namespace."""
         generations.retire(self.tx, "index_id = :index", index=index_id)
         self.tx.run("DELETE FROM search_index WHERE id = :index", index=index_id)
 

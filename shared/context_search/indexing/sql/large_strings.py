@@ -10,7 +10,7 @@ from typing import Any
 from context_search.core.ids import pointer_sha256
 from context_search.core.model import Index, Scope
 from context_search.core.progress import NodeProgress, NodeState
-from context_search.indexing.ports.large_strings import (
+from context_search.indexing.rules.large_strings import (
     ChunkSpan,
     LargeString,
     StringPage,
@@ -51,8 +51,8 @@ _UNFINISHED_OF_ALL = (
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresLargeStrings:
-    """The port ``LargeStrings``."""
+class LargeStrings:
+    """The strings of an index one by one, for people. Each method costs what it returns."""
 
     tx: Transaction
 
@@ -66,6 +66,11 @@ class PostgresLargeStrings:
         limit: int,
         among: int,
     ) -> StringPage:
+        """Returns strings of a scope by pointer, at most ``limit``, of those of one state if so.
+
+        Without a scope those of all live tables, table by table. Of ``among`` that it looks at; so
+        a page may be short, or empty, while there is more.
+        """
         # Strings that are not indexed are in an index by state; of all others each is looked at.
         is_unfinished = state not in (None, "indexed")
         looked_at = among if state == "indexed" else limit + 1
@@ -96,6 +101,7 @@ class PostgresLargeStrings:
         return StringPage(wanted, None if is_last else StringPlace.of(found[-1][1]))
 
     def at(self, index: Index, table_id: int, pointers: Sequence[str]) -> dict[str, LargeString]:
+        """Returns those strings of a table that stand at exactly these pointers."""
         rows = self.tx.run(
             f"""
             SELECT {_COLUMNS}
@@ -113,6 +119,7 @@ class PostgresLargeStrings:
     def below(
         self, index: Index, table_id: int, pointers: Sequence[str], *, most: int
     ) -> list[StringsBelow]:
+        """Returns the counts at each pointer and below it, as far as ``most``."""
         ranges = [range_of(pointer) for pointer in pointers]
         rows = self.tx.run(
             """
@@ -130,6 +137,7 @@ class PostgresLargeStrings:
         return [StringsBelow(*row) for row in rows]
 
     def spans(self, set_id: int, *, first: int, limit: int) -> list[ChunkSpan]:
+        """Returns chunks of a set from index ``first`` on."""
         rows = self.tx.run(
             f"""
             SELECT chunk_index, char_start, char_end, {ACKNOWLEDGED}, window_count FROM chunks
@@ -142,7 +150,12 @@ class PostgresLargeStrings:
         return [ChunkSpan(*row) for row in rows]
 
     def first_behind(self, set_id: int, chunks_count: int, char: int) -> int:
-        """Halves the set again and again: 200,000 chunks are 18 rows."""
+        """Returns the index of the first chunk that ends behind a character.
+
+        Where there is none, how many chunks there are.
+
+        Halves the set again and again: 200,000 chunks are 18 rows.
+        """
         [[first]] = self.tx.run(
             """
             WITH RECURSIVE sought (low, high) AS (

@@ -164,12 +164,13 @@ def moving_statement(index: Index, scope: str) -> Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresNodeCounts:
-    """The port ``NodeCounts``."""
+class NodeCounts:
+    """Counts of nodes, by state and scope. ``silent_s`` is for how long silence is fine."""
 
     tx: Transaction
 
     def state(self, index: Index, scope: str, *, silent_s: float) -> IndexState:
+        """Returns how an index is; cheap, it reads unfinished nodes only."""
         # Every search asks this first: Postgres takes 2 ms to plan the other query.
         sql, parameters = moving_statement(index, scope)
         [[is_moving, short]] = self.tx.run(sql, **parameters)
@@ -197,11 +198,13 @@ class PostgresNodeCounts:
         return IndexState(status, None if short is None else short + sum(row[3] for row in rows))
 
     def progress(self, index: Index, scope: str, *, silent_s: float) -> Progress:
+        """Returns the counters of a scope."""
         return self.progress_of(index, [scope], silent_s=silent_s)[scope]
 
     def progress_of(
         self, index: Index, scopes: Sequence[str], *, silent_s: float
     ) -> dict[str, Progress]:
+        """Returns the counters of several scopes, from one pass over the nodes."""
         condition = _behind(index)
         [row] = self.tx.run(
             f"SELECT {_WORK}, {condition}, {_SHORT}",
@@ -218,6 +221,10 @@ class PostgresNodeCounts:
         }
 
     def has_any(self, index: Index, scope: str) -> bool:
+        """Says whether the active generation has chunks in a scope, or may get some.
+
+        Skipped nodes and blank ones (indexed without a chunk) do not count.
+        """
         some = """
             AND (node.state NOT IN ('indexed', 'skipped') OR EXISTS (
                 SELECT FROM chunk_set WHERE node_id = node.id AND chunks_count > 0))
@@ -225,10 +232,12 @@ class PostgresNodeCounts:
         return bool(self._listed(index, scope, 1, which=some))
 
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """Returns nodes of a scope, by pointer."""
         order = 'ORDER BY json_pointer COLLATE "C"'
         return self._listed(index, scope, limit, which=_BY_POINTER, order=order)
 
     def not_indexed(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """Returns nodes of a scope that are not indexed; first those that nobody will take up."""
         which = f"AND node.state <> 'indexed' {_UNFINISHED_LAST.format(of='node')}"
         order = _UNFINISHED_LAST.format(of="listed")
         return self._listed(index, scope, limit, which=which, order=order)

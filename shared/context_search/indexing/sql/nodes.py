@@ -14,7 +14,7 @@ from context_search.core.filters import Fields, stored_fields, to_text
 from context_search.core.ids import KEY_BYTES, pointer_sha256
 from context_search.core.model import Claim, Index, KnownNode
 from context_search.core.progress import NodeState
-from context_search.indexing.ports.nodes import FRESH, NodeSelection, NodeUpsert, until_due
+from context_search.indexing.rules.nodes import FRESH, NodeSelection, NodeUpsert, until_due
 from context_search.postgres.pool import Transaction, bulk
 from context_search.postgres.visible_rows import ITS_TABLE_IS_THERE, TOOL_IS_THERE
 
@@ -54,8 +54,11 @@ def _values(among: NodeSelection) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresNodes:
-    """The port ``Nodes``.
+class Nodes:
+    """Big strings and their way through the index: queued, claimed, indexed.
+
+    What takes or holds many never waits for a row that another transaction has: such a node is left
+    out. So two transactions that want the same nodes cannot block each other, in whatever order.
 
     What takes or holds many locks rows with SKIP LOCKED: enumeration locks nodes in another order,
     and whoever has one locked takes it from its worker, or is its worker.
@@ -71,6 +74,7 @@ class PostgresNodes:
     tx: Transaction
 
     def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
+        """Returns every node that a generation has of a table."""
         rows = self.tx.run(
             """
             SELECT id, pointer_sha256, content_hash, CAST(fields AS text) FROM node
@@ -85,6 +89,10 @@ class PostgresNodes:
         ]
 
     def known_by(self, generation_id: int, table_id: int, keys: Sequence[bytes]) -> list[KnownNode]:
+        """Returns those nodes of them whose ``pointer_sha256`` begins with one of ``keys``.
+
+        Of ``KEY_BYTES`` each. Without their fields.
+        """
         if len(keys) > _MOST_KEYS:  # one by one they would cost more than all
             wanted = {bytes(key) for key in keys}
             known = self.known(generation_id, table_id)
@@ -106,7 +114,12 @@ class PostgresNodes:
         return [KnownNode(*row) for row in rows]
 
     def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
-        """A worker that holds the node loses its fence."""
+        """Inserts or overwrites nodes of a table: queued, or skipped without sets.
+
+        Returns those that are queued.
+
+        A worker that holds the node loses its fence.
+        """
         # Always in the same order, so that two transactions cannot wait for each other.
         rows = sorted(
             (_row(index, table_id, upsert) for upsert in nodes), key=lambda row: str(row["sha"])
@@ -145,6 +158,7 @@ class PostgresNodes:
             )
 
     def note_fields(self, fields: Mapping[int, Fields]) -> None:
+        """Overwrites the fields of nodes, by id, and nothing else of them."""
         bulk(
             self.tx,
             """
@@ -156,12 +170,17 @@ class PostgresNodes:
         )
 
     def remove(self, node_ids: Sequence[int]) -> None:
+        """Deletes nodes; their chunks become tombstones."""
         if node_ids:
             self.tx.run(
                 "DELETE FROM node WHERE id = ANY(CAST(:ids AS bigint[]))", ids=sorted(node_ids)
             )
 
     def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
+        """Takes a node that is due or whose lease has run out; None when there is none.
+
+        A node that no live tool covers is not taken, unless its index is that of a project.
+        """
         rows = self.tx.run(
             f"""
             UPDATE node SET state = 'claimed', fence = fence + 1, attempt = attempt + 1,
@@ -201,6 +220,11 @@ class PostgresNodes:
     def claim_many(
         self, node_ids: Sequence[int], *, max_chars: int, max_attempts: int, lease_s: float
     ) -> list[Claim]:
+        """Takes those nodes that may be claimed, by id.
+
+        Left out are longer ones, those that were claimed ``max_attempts`` times in vain, and those
+        whose text only their chunks hold.
+        """
         rows = self.tx.run(
             f"""
             WITH free AS (
@@ -232,6 +256,7 @@ class PostgresNodes:
         return sorted(claims, key=lambda claim: claim.node_id)
 
     def char_counts(self, node_ids: Sequence[int]) -> dict[int, int]:
+        """Returns how long the strings are, by id of their nodes."""
         rows = self.tx.run(
             "SELECT id, char_count FROM node WHERE id = ANY(CAST(:nodes AS bigint[]))",
             nodes=list(node_ids),
@@ -239,6 +264,7 @@ class PostgresNodes:
         return dict(rows)
 
     def unfinished(self, node_ids: Sequence[int]) -> list[int]:
+        """Returns those that are queued or claimed, by id."""
         rows = self.tx.run(
             """
             SELECT id FROM node
@@ -250,6 +276,11 @@ class PostgresNodes:
         return [node_id for [node_id] in rows]
 
     def due_in(self, node_id: int) -> float | None:
+        """Returns in how many seconds a queued node may be claimed; None when it is not queued.
+
+        A node that no tool covers is asked for again after ``UNNEEDED_PAUSE_S``: by then a
+        comparison has removed it, or another tool covers it.
+        """
         rows = self.tx.run(
             f"""
             SELECT CAST(extract(epoch FROM next_at - clock_timestamp()) AS float8), {_IS_NEEDED}
@@ -261,6 +292,7 @@ class PostgresNodes:
         return until_due(rows[0][0], is_needed=rows[0][1]) if rows else None
 
     def are_needed(self, claims: Sequence[Claim]) -> bool:
+        """Returns whether a live tool, or its project, still covers one of these nodes."""
         [[found]] = self.tx.run(
             f"""
             SELECT EXISTS (
@@ -273,6 +305,11 @@ class PostgresNodes:
     def hold(
         self, claims: Sequence[Claim], *, lease_s: float, progressed: bool = False
     ) -> list[Claim]:
+        """Locks the claimed nodes, renews their leases, and returns the claims that still hold.
+
+        A lease of which more than ``FRESH`` is left stays as it is. Progress resets the count of
+        attempts.
+        """
         return self._change(
             claims,
             """
@@ -297,6 +334,7 @@ class PostgresNodes:
         error: Mapping[str, object] | None,
         progressed: bool,
     ) -> list[Claim]:
+        """Gives claimed nodes back as queued, and returns the claims that held until then."""
         return self._change(
             claims,
             """
@@ -310,9 +348,17 @@ class PostgresNodes:
         )
 
     def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
+        """Takes a node out of work for good, its active chunks untouched.
+
+        Raises LeaseLostError.
+        """
         self._put_aside(claim, "quarantined", error)
 
     def skip(self, claim: Claim, reason: Mapping[str, object]) -> None:
+        """Takes a node out of work over a limit; its text is kept, its active chunks untouched.
+
+        Raises LeaseLostError.
+        """
         self._put_aside(claim, "skipped", reason)
 
     def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
@@ -371,6 +417,10 @@ class PostgresNodes:
         return [claim for claim in claims if claim.node_id in held]
 
     def requeue_quarantined(self, *, limit: int, among: NodeSelection | None = None) -> list[int]:
+        """Queues quarantined nodes again, their attempts forgotten; returns their ids.
+
+        ``among`` None: of all projects.
+        """
         condition = "true" if among is None else _SELECTED
         return queue(
             self.tx,
@@ -383,6 +433,7 @@ class PostgresNodes:
         )
 
     def count_quarantined(self, among: NodeSelection) -> int:
+        """Returns how many nodes of a selection are in quarantine."""
         [[count]] = self.tx.run(
             f"SELECT count(*) FROM node WHERE state = 'quarantined' AND {_SELECTED}",
             **_values(among),
@@ -390,6 +441,12 @@ class PostgresNodes:
         return int(count)
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
+        """Returns nodes whose lease or due time passed ``silent_s`` ago, each once in that time.
+
+        Only of generations that follow their document: other nodes cannot be claimed. A queued node
+        is waiting and not abandoned, while the order book holds an order for nodes of its project
+        that is not younger and does not rest: this order may be for it.
+        """
         return queue(
             self.tx,
             """

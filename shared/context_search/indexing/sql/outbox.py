@@ -65,8 +65,12 @@ _PLACES = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresOutbox:
-    """The port ``Outbox``."""
+class Outbox:
+    """Orders by project. One waits, is in the queue, is begun by a worker, may rest, and is done.
+
+    In the queue, a project has at most ``window`` orders that do not rest, and as many that do;
+    of those for strings of a million characters or more, a quarter of that (``long_window``).
+    """
 
     DUE: ClassVar = """
         SELECT CASE WHEN sent_at IS NULL THEN COALESCE(GREATEST(due_at, claimed_until), now())
@@ -76,6 +80,11 @@ class PostgresOutbox:
     tx: Transaction
 
     def add(self, messages: Iterable[Message]) -> list[int]:
+        """Stores orders and returns the projects that they are of, ascending.
+
+        An equal order that nobody has begun is enough, and nobody begins it before the
+        transaction ends. A project that cannot be told is 0.
+        """
         # Each key once, or the statement would meet its own row; in order, so that two
         # transactions cannot wait for each other.
         orders = [(order_key(message), message) for message in messages]
@@ -99,12 +108,22 @@ class PostgresOutbox:
         return sorted({project_id for [project_id] in found})
 
     def withdraw(self, order: Order) -> None:
+        """Forgets an order that nobody has begun: the caller carries it out."""
         self.tx.run(
             "DELETE FROM outbox WHERE key = :key AND begun_at IS NULL",
             key=order_key(order.to_json()),
         )
 
     def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
+        """Returns waiting orders of a project by id, as many as its window has room for.
+
+        Comparisons come first: one of them may say that no tool needs the strings of the others.
+        Then the oldest.
+        They are the caller's to send: others leave them alone for a minute. Where more orders for
+        small strings wait than ``window``, some go along in the message of one that is taken for
+        the first time (``shared_messages``): its order is for all of them then, and theirs are
+        forgotten.
+        """
         # One at a time counts the places of a project; the count has to see what the last one did.
         self.tx.run(
             "SELECT pg_advisory_xact_lock(hashtextextended('context_search.orders', :project))",
@@ -196,6 +215,7 @@ class PostgresOutbox:
         return [SmallOrder(order_id, tuple(nodes), chars) for order_id, nodes, chars in rows]
 
     def note_sent(self, order_ids: Sequence[int]) -> None:
+        """Notes that the queue took them."""
         self.tx.run(
             # What a program's own transaction has locked is left: it would wait for us in turn.
             # It is sent again when the claim ends.
@@ -210,6 +230,10 @@ class PostgresOutbox:
         )
 
     def begin(self, order_id: int) -> int | None:
+        """Notes that a worker has an order. An equal one that comes now is a new order.
+
+        Waits for transactions that have added to it. Returns its project; None when it is done.
+        """
         rows = self.tx.run(
             """
             UPDATE outbox SET begun_at = clock_timestamp(), due_at = NULL, claimed_until = NULL,
@@ -221,9 +245,15 @@ class PostgresOutbox:
         return rows[0][0] if rows else None
 
     def finish(self, order_id: int) -> None:
+        """Forgets an order that is done."""
         self.tx.run("DELETE FROM outbox WHERE id = :id", id=order_id)
 
     def rest(self, order_id: int, *, after_s: float, window: int) -> bool:
+        """Lets a begun order rest.
+
+        True: its message rests in the queue. False: the order waits in the book, because an equal
+        one is waiting or too many of the project rest.
+        """
         # Those that rest for the same have less to say than this one.
         self.tx.run(
             """
@@ -259,6 +289,7 @@ class PostgresOutbox:
         return bool(rows and rows[0][0])
 
     def silent(self, *, silent_s: float) -> list[int]:
+        """Returns orders that were last sent, begun or due ``silent_s`` ago."""
         rows = self.tx.run(
             """
             SELECT id FROM outbox
@@ -271,6 +302,10 @@ class PostgresOutbox:
         return [order_id for [order_id] in rows]
 
     def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
+        """Puts orders that are still silent back to waiting and returns how many.
+
+        One that was lost before rests first: ``silent_s``, doubled each time, at most a day.
+        """
         return len(
             self.tx.run(
                 """
@@ -294,6 +329,10 @@ class PostgresOutbox:
         )
 
     def restore(self, order_ids: Sequence[int]) -> list[int]:
+        """Puts these orders back to waiting, unless they are done, and returns their projects.
+
+        How often they were lost is forgotten.
+        """
         rows = self.tx.run(
             """
             UPDATE outbox SET sent_at = NULL, claimed_at = NULL, due_at = clock_timestamp(),
@@ -308,7 +347,10 @@ class PostgresOutbox:
         return sorted({project_id for [project_id] in rows})
 
     def waiting(self, *, limit: int) -> list[int]:
-        """At random, so that nobody is beyond the limit for ever."""
+        """Returns projects with orders that wait to be sent, in no order.
+
+        At random, so that nobody is beyond the limit for ever.
+        """
         rows = self.tx.run(
             f"""
             SELECT project_id FROM outbox WHERE {_WAITS}
@@ -319,6 +361,7 @@ class PostgresOutbox:
         return [project_id for [project_id] in rows]
 
     def has_neighbours(self, table_id: int) -> bool:
+        """Tells whether orders of other projects than a table's wait for a worker."""
         [[found]] = self.tx.run(
             f"""
             SELECT EXISTS (

@@ -85,8 +85,11 @@ _HELD: Mapping[Held, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresQuotas:
-    """The port ``Quotas``."""
+class Quotas:
+    """What counts is every chunk row of generations that are not retired.
+
+    An index is cold when it was neither searched nor created in the last ``idle_s`` seconds.
+    """
 
     DUE: ClassVar = """
         SELECT now() WHERE EXISTS (SELECT FROM counted_part WHERE is_due)
@@ -99,6 +102,7 @@ class PostgresQuotas:
     tx: Transaction
 
     def used(self, project_id: int) -> Usage:
+        """Returns what a project holds."""
         [row] = self.tx.run(
             """
             SELECT CAST(COALESCE(sum(chunks), 0) AS bigint),
@@ -110,10 +114,19 @@ class PostgresQuotas:
         return Usage(*row)
 
     def held(self, project_id: int, kind: Held) -> int:
+        """Returns how much of a kind a project holds; keys are those that are good.
+
+        The bytes of uploads that are being imported count as stored.
+        """
         [[held]] = self.tx.run(_HELD[kind], project=project_id)
         return int(held)
 
     def room(self, index_id: int, limits: ProjectLimits) -> Usage:
+        """Returns what an index may still take; below zero when the project is over its limit.
+
+        What the project would give up for it counts as free: earlier generations, and indexes
+        that are cold and were not searched since this one was.
+        """
         rows = self.tx.run(
             f"SELECT room.* FROM search_index AS mine, LATERAL ({_ROOM}) AS room WHERE id = :index",
             index=index_id,
@@ -122,6 +135,11 @@ class PostgresQuotas:
         return Usage(*rows[0]) if rows else Usage(limits.max_chunks, limits.max_vector_bytes)
 
     def new_among(self, claims: Sequence[Claim]) -> list[Claim]:
+        """Returns the claims that the limit applies to: new nodes of an answering generation.
+
+        A new node has no chunks. A rebuild and a new version of a text are not limited, so that
+        what is searchable stays searchable.
+        """
         rows = self.tx.run(
             """
             SELECT node.id FROM unnest(CAST(:nodes AS bigint[]), CAST(:hashes AS text[]))
@@ -139,6 +157,10 @@ class PostgresQuotas:
         return [claim for claim in claims if claim.node_id in found]
 
     def readmit(self, limits: ProjectLimits, *, limit: int) -> list[int]:
+        """Queues nodes that were skipped as PROJECT_FULL where there is room now.
+
+        At most ``limit`` of the most recently searched index of each project; returns their ids.
+        """
         if not self.tx.run(f"SELECT FROM node WHERE {_WAITING} LIMIT 1"):
             return []
         queued: list[int] = []
@@ -168,12 +190,19 @@ class PostgresQuotas:
         )
 
     def count_parts(self) -> bool:
+        """Has parts of indexes counted apart, a step at a time, each first in its transaction.
+
+        Returns whether another step can follow at once.
+        """
         from context_search.indexing.sql import part_tallies  # noqa: PLC0415 - not for searches
 
         return part_tallies.advance(self.tx)
 
     def compact(self) -> None:
-        """Adds up the rows of a namespace, a generation or a part, not those written meanwhile."""
+        """Keeps counting cheap.
+
+        Adds up the rows of a namespace, a generation or a part, not those written meanwhile.
+        """
         from context_search.indexing.sql import part_tallies  # noqa: PLC0415 - not for searches
 
         self.tx.run(

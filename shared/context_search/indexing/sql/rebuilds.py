@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from context_search.core.config import IndexConfig
 from context_search.core.model import Index
-from context_search.indexing.ports.rebuilds import Size, UnderWay
+from context_search.indexing.rules.rebuilds import Size, UnderWay
 from context_search.indexing.sql import generations
 from context_search.indexing.sql.indexes import INDEX, index_of_row
 from context_search.postgres.pool import Transaction
@@ -43,8 +43,8 @@ _OUTDATED = "switched_at <= clock_timestamp() - make_interval(secs => :age)"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresRebuilds:
-    """The port ``Rebuilds``."""
+class Rebuilds:
+    """What happens to generations. The caller holds the index' lock."""
 
     DUE: ClassVar = """
         SELECT CASE state WHEN 'previous' THEN switched_at + make_interval(secs => :keep)
@@ -54,6 +54,7 @@ class PostgresRebuilds:
     tx: Transaction
 
     def previous(self, index_id: int) -> Index | None:
+        """Returns the generation that answered before the last switch, while it is kept."""
         return self.newest(index_id, ["previous"])
 
     def newest(self, index_id: int, states: list[str]) -> Index | None:
@@ -70,6 +71,7 @@ class PostgresRebuilds:
         return index_of_row(rows[0]) if rows else None
 
     def outdated(self, *, older_than_s: float, limit: int) -> list[Index]:
+        """Returns generations that were switched away from that long ago, the oldest first."""
         rows = self.tx.run(
             f"""
             {INDEX} WHERE generation.state = 'previous' AND {_OUTDATED}
@@ -81,10 +83,12 @@ class PostgresRebuilds:
         return [index_of_row(row) for row in rows]
 
     def retire_previous(self, index_id: int, *, older_than_s: float) -> bool:
+        """Retires the generation of an index that was switched away from that long ago, if any."""
         condition = f"index_id = :index AND state = 'previous' AND {_OUTDATED}"
         return generations.retire(self.tx, condition, index=index_id, age=older_than_s) > 0
 
     def start(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
+        """Adds a generation; ``queued`` when the project builds ``at_once`` others already."""
         self._lock_project(index.project_id)
         generation_id = generations.add_rebuild(self.tx, index, config, at_once=at_once)
         return self._one("generation.id = :generation", generation=generation_id)
@@ -97,9 +101,14 @@ class PostgresRebuilds:
         return index_of_row(row)
 
     def pending(self, index_id: int) -> Index | None:
+        """Returns the generation that is being built or waits to be."""
         return self.newest(index_id, ["queued", "building"])
 
     def has_index(self, table_id: int | None, config: IndexConfig) -> bool:
+        """Tells whether the table has an index whose active generation has this configuration.
+
+        False without a table: a project has one index at most.
+        """
         rows = self.tx.run(
             "SELECT FROM search_index WHERE table_id = :table AND config_hash = :hash",
             table=table_id,
@@ -108,6 +117,7 @@ class PostgresRebuilds:
         return bool(rows)
 
     def is_unfinished(self, index: Index) -> bool:
+        """Tells whether a generation lacks a node: one that waits, or has failed for good."""
         [[found]] = self.tx.run(
             """
             SELECT EXISTS (SELECT FROM node WHERE generation_id = :generation
@@ -118,9 +128,14 @@ class PostgresRebuilds:
         return bool(found)
 
     def switch(self, to: Index) -> None:
+        """Makes a generation the active one, and the one before it the previous one.
+
+        An earlier one that comes back has to be compared with the document again.
+        """
         generations.switch(self.tx, to)
 
     def promote(self, *, at_once: int) -> list[int]:
+        """Lets queued generations begin where the project has room; returns their indexes."""
         promoted: list[int] = []
         waiting = self.tx.run(
             """
@@ -135,6 +150,7 @@ class PostgresRebuilds:
         return promoted
 
     def under_way(self) -> UnderWay:
+        """Returns how many generations of all projects are not finished."""
         [[building, queued]] = self.tx.run(
             """
             SELECT count(*) FILTER (WHERE state = 'building'),
@@ -146,6 +162,7 @@ class PostgresRebuilds:
         return UnderWay(building, queued)
 
     def building(self, *, limit: int) -> list[int]:
+        """Returns indexes with a generation that is being built."""
         rows = self.tx.run(
             """
             SELECT index_id FROM index_generation WHERE state = 'building' AND index_id IS NOT NULL
@@ -156,6 +173,7 @@ class PostgresRebuilds:
         return [index_id for [index_id] in rows]
 
     def size(self, index: Index) -> Size:
+        """Returns what a generation holds."""
         [[nodes, chunks, looked_at, characters, octets]] = self.tx.run(
             _SIZE,
             generation=index.generation.id,

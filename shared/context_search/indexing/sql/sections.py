@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import sub
 
 from context_search.core.model import Index
-from context_search.indexing.ports.sections import ComparedSection, Section, SectionChanges
+from context_search.indexing.rules.sections import ComparedSection, Section, SectionChanges
 from context_search.postgres.json_text import MAX_NUMBERS_BYTES, NUMBERS_OF_DATA, READABLE, text_of
 from context_search.postgres.pool import Transaction, bulk
 from context_search.postgres.visible_rows import TABLE_OF_CALLER
@@ -98,12 +98,16 @@ _DIGEST = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresSections:
-    """The port ``Sections``."""
+class Sections:
+    """Large documents in sections, and which of them a generation was compared with.
+
+    How a document is cut is the store's own: a document that is equal is cut equally.
+    """
 
     tx: Transaction
 
     def small(self, table_id: int) -> tuple[int, str] | None:
+        """Returns revision and JSON text of a document that is too small for sections."""
         rows = self.tx.run(
             f"""
             SELECT {READABLE}, revision FROM context_table
@@ -115,6 +119,11 @@ class PostgresSections:
         return (rows[0][2], text_of(*rows[0][:2])) if rows else None
 
     def basis(self, index: Index, table_id: int, scopes: Sequence[str]) -> bytes | None:
+        """Returns the digest of what is kept of a generation's last comparison.
+
+        None where the nodes are not of these sections and scopes: somebody has compared without
+        them, the document was refused, or rows of nodes or sections are gone.
+        """
         rows = self.tx.run(
             f"""
             SELECT sections FROM comparison
@@ -128,6 +137,10 @@ class PostgresSections:
         return bytes(rows[0][0]) if rows else None
 
     def changes(self, index: Index, table_id: int, scopes: Sequence[str]) -> SectionChanges | None:
+        """Returns which sections of a document differ from the basis of a generation.
+
+        None when the table is gone, or nobody may write its numbers out (``Tables.read``).
+        """
         basis = self.basis(index, table_id, scopes)
         rows = self.tx.run(
             f"""
@@ -160,6 +173,7 @@ class PostgresSections:
     def note_compared(
         self, index: Index, table_id: int, changes: SectionChanges, new: Sequence[ComparedSection]
     ) -> None:
+        """Keeps what a generation has of the new sections, after ``Comparisons.note_compared``."""
         of = {"generation": index.generation.id, "table": table_id}
         self.tx.run(
             f"""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from context_search.core.documents import text_of_chunks
 from context_search.core.model import Index
-from context_search.indexing.ports.words_backlog import (
+from context_search.indexing.rules.words_backlog import (
     TEXTS_ABOVE,
     WORDS_WAIT_S,
     Unkeyed,
@@ -44,8 +44,8 @@ _WAITING = """
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresWordsBacklog:
-    """The port ``WordsBacklog``."""
+class WordsBacklog:
+    """Chunk sets whose tokens are to be kept later: those of full storage (decision 0053)."""
 
     DUE: ClassVar = """
         SELECT now() WHERE EXISTS (SELECT FROM words_backlog) AND EXISTS (
@@ -57,6 +57,7 @@ class PostgresWordsBacklog:
     tx: Transaction
 
     def note(self, set_ids: Sequence[int]) -> None:
+        """Notes that the tokens of these sets' chunks are to be kept."""
         self.tx.run(
             """
             INSERT INTO words_backlog (set_id, generation_id)
@@ -67,6 +68,7 @@ class PostgresWordsBacklog:
         )
 
     def is_behind(self, index: Index) -> bool:
+        """Says whether tokens of chunks that the index finds by are not kept yet."""
         [[is_behind]] = self.tx.run(
             "SELECT EXISTS (SELECT FROM words_backlog WHERE generation_id = :generation)",
             generation=index.generation.id,
@@ -74,7 +76,14 @@ class PostgresWordsBacklog:
         return bool(is_behind)
 
     def take(self, *, limit: int, wait_s: float = WORDS_WAIT_S) -> list[Unkeyed]:
-        """Takes whole sets while their texts are not too many, at least one."""
+        """Takes up to ``limit`` chunks whose tokens are to be kept, or were deleted by hand.
+
+        Of generations that answer. Those of a project that has strings to index wait until it has
+        none, or for ``wait_s``. The caller puts their tokens in the same transaction; no later call
+        gives them.
+
+        Takes whole sets while their texts are not too many, at least one.
+        """
         waiting = self._waiting(limit, wait_s)
         rows = self.tx.run(
             """

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.maintenance.ports.cleanup_runs import CleanupRun
+from context_search.maintenance.rules.cleanup_runs import CleanupRun
 from context_search.postgres.pool import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresCleanupRuns:
-    """The port ``CleanupRuns``."""
+class CleanupRuns:
+    """The last run of cleanup that worked."""
 
     tx: Transaction
 
     def note(self, run: CleanupRun) -> None:
+        """Puts a run in the place of the one before."""
         self.tx.run(
             """
             INSERT INTO cleanup_run (finished_at, seconds, is_complete, errors, rests_until)
@@ -33,6 +34,7 @@ class PostgresCleanupRuns:
         )
 
     def last(self) -> CleanupRun | None:
+        """Returns the last run; None before the first."""
         rows = self.tx.run(
             "SELECT finished_at, seconds, is_complete, errors, rests_until FROM cleanup_run"
         )

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from context_search.maintenance.ports.deletions import Tombstone
-from context_search.maintenance.ports.sweeps import SweepCursor
+from context_search.maintenance.rules.deletions import Tombstone
+from context_search.maintenance.rules.sweeps import SweepCursor
 from context_search.maintenance.sql.removals import remove_nodes
 from context_search.postgres.pool import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresDeletions:
-    """The port ``Deletions``."""
+class Deletions:
+    """What is deleted in Postgres and must follow in turbopuffer."""
 
     DUE: ClassVar = """
         SELECT CASE WHEN deleted_at IS NULL THEN now()
@@ -27,6 +27,7 @@ class PostgresDeletions:
     tx: Transaction
 
     def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
+        """Returns tombstones never deleted yet, or old enough for their last delete."""
         rows = self.tx.run(
             """
             SELECT namespace, doc_id, window_count FROM (
@@ -44,6 +45,10 @@ class PostgresDeletions:
         return [Tombstone(*row) for row in rows]
 
     def note_deleted(self, tombstones: Sequence[Tombstone], *, older_than_s: float) -> int:
+        """Notes a delete in one namespace; forgets what is past the grace and returns how many.
+
+        All of a retired generation are forgotten: its namespace goes after the grace.
+        """
         rows = self.tx.run(
             """
             WITH named AS (
@@ -65,6 +70,7 @@ class PostgresDeletions:
         return len(rows)
 
     def remove_retired_nodes(self, *, limit: int) -> int:
+        """Deletes nodes of retired generations, at most ``limit``."""
         return remove_nodes(
             self.tx,
             """
@@ -77,6 +83,7 @@ class PostgresDeletions:
         )
 
     def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        """Returns generations that were retired that long ago and have no node left."""
         rows = self.tx.run(
             """
             SELECT id, namespace, '' FROM index_generation
@@ -91,6 +98,7 @@ class PostgresDeletions:
         return [SweepCursor(*row) for row in rows]
 
     def forget_generation(self, generation_id: int) -> None:
+        """Forgets a generation whose namespace is deleted, with its tombstones."""
         rows = self.tx.run(
             "DELETE FROM index_generation WHERE id = :id RETURNING namespace", id=generation_id
         )

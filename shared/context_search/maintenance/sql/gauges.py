@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.indexing.sql.outbox import IS_DUE
-from context_search.maintenance.ports.gauges import Readings
+from context_search.maintenance.rules.gauges import Readings
 from context_search.postgres.pool import Transaction
 
 _REFUSED = "SELECT claimed_at AS since FROM outbox WHERE sent_at IS NULL"
@@ -23,12 +23,16 @@ _UNTAKEN = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresGauges:
-    """The port ``Gauges``. No statement reads chunks, or nodes that are indexed."""
+class Gauges:
+    """Cheap enough to be read every minute.
+
+    No statement reads chunks, or nodes that are indexed.
+    """
 
     tx: Transaction
 
     def read(self) -> Readings:
+        """Returns the present readings, over all projects."""
         [row] = self.tx.run(
             f"""
             SELECT (SELECT CAST(COALESCE(sum(chunks), 0) AS bigint) FROM generation_usage

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from context_search.indexing.sql.node_counts import STALLED
 from context_search.indexing.sql.outbox import IS_DUE
-from context_search.maintenance.ports.health import ErrorCount, ProjectReadings
+from context_search.maintenance.rules.health import ErrorCount, ProjectReadings
 from context_search.maintenance.sql.gauges import POLICIES_BIND
 from context_search.postgres.pool import Transaction
 
@@ -72,12 +72,13 @@ _READINGS = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresHealth:
-    """The port ``Health``."""
+class Health:
+    """How one project is; it costs what is under way, not what there is."""
 
     tx: Transaction
 
     def of_project(self, project_id: int, *, silent_s: float) -> ProjectReadings:
+        """Returns the present readings of a project; ``silent_s`` is as in NodeCounts."""
         [row] = self.tx.run(_READINGS, project=project_id, silent=silent_s)
         moving, whole, wait_s, orders, order_s, *row = row
         indexes, building, evicted, stalled, reports, errors, row_security = row

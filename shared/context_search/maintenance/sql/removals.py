@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from context_search.catalog.sql.tables import PostgresTables
-from context_search.catalog.sql.tools import PostgresTools
+from context_search.catalog.sql.tables import Tables
+from context_search.catalog.sql.tools import Tools
 from context_search.core.limits import project_pools
 from context_search.indexing.sql import generations
-from context_search.maintenance.ports.removals import Removal, RemovalEnd
+from context_search.maintenance.rules.removals import Removal, RemovalEnd
 from context_search.postgres.pool import Transaction
 from context_search.postgres.visible_rows import TABLE_IS_THERE
 
@@ -80,8 +80,8 @@ def remove_nodes(tx: Transaction, which: str, limit: int, **values: object) -> i
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresRemovals:
-    """The port ``Removals``."""
+class Removals:
+    """Tools, tables and projects on their way out. Rows that others marked are never among them."""
 
     DUE: ClassVar = f"""
         SELECT context_search_remove_at FROM tool WHERE context_search_remove_at IS NOT NULL
@@ -97,6 +97,10 @@ class PostgresRemovals:
     tx: Transaction
 
     def mark_tables(self, *, limit: int) -> int:
+        """Marks tables of deleted projects, at most ``limit``, as our API's delete of each does.
+
+        Those in their owner's trash, too. Returns how many.
+        """
         rows = self.tx.run(
             """
             SELECT context_table.id FROM context_table JOIN project_removal USING (project_id)
@@ -107,10 +111,14 @@ class PostgresRemovals:
             limit=limit,
         )
         for [table_id] in rows:
-            PostgresTables(self.tx).mark_deleted(table_id)
+            Tables(self.tx).mark_deleted(table_id)
         return len(rows)
 
     def remove_nodes(self, *, limit: int) -> int:
+        """Deletes nodes of tables that are not there, whoever did that, at most ``limit``.
+
+        A table that comes back is compared again. Retires the indexes of those that will not.
+        """
         self.tx.run(_BY_INDEX)
         # The tables first, as workers take them; one that a worker has waits for the next run.
         absent = [
@@ -133,7 +141,7 @@ class PostgresRemovals:
             tables=absent,
         )
         for [index_id] in indexes:  # its counts are others when the table comes back
-            PostgresTools(self.tx).mark_unsettled(index_id)
+            Tools(self.tx).mark_unsettled(index_id)
         generations.retire(
             self.tx,
             """
@@ -155,6 +163,11 @@ class PostgresRemovals:
         )
 
     def due(self, *, limit: int) -> list[Removal]:
+        """Returns what is to be removed now: tools first, then tables, then projects.
+
+        A table is when it has no nodes and no pieces of versions, a project when it has no tables
+        and no uploads.
+        """
         rows = self.tx.run(
             """
             SELECT kind, id FROM (
@@ -184,6 +197,13 @@ class PostgresRemovals:
         return [Removal(kind, row_id) for kind, row_id in rows]
 
     def remove(self, removal: Removal) -> RemovalEnd:
+        """Deletes the row, and what its foreign keys say. Waits for nobody who has it locked.
+
+        With a project go its orders, permits and kept answers, which no foreign key names.
+
+        Raises what the store says when others refer to it and have not said what then: the
+        transaction is lost.
+        """
         if removal.kind == "table":  # first the history, then its versions, as who prunes them
             self.tx.run(
                 "SELECT FROM table_history WHERE table_id = :id ORDER BY project_id FOR UPDATE",
@@ -200,5 +220,9 @@ class PostgresRemovals:
         return "removed"
 
     def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
+        """Lets a row that could not be removed be due again after ``retry_in_s``.
+
+        False when it is gone, or somebody has it locked.
+        """
         rows = self.tx.run(_PUT_OFF_IN[removal.kind], id=removal.row_id, wait=retry_in_s)
         return bool(rows)

@@ -6,17 +6,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from context_search.maintenance.ports.schedule import CleanupLimits
+from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.postgres.pool import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresSchedule:
-    """The port ``Schedule``: the union of what the repositories say in ``DUE``."""
+class Schedule:
+    """When ``cleanup`` has work next, as far as the database knows now.
+
+    The union of what the repositories say in ``DUE``.
+    """
 
     tx: Transaction
 
     def due_in_s(self, repositories: Iterable[Any], limits: CleanupLimits) -> float | None:
+        """Returns in how many seconds a repository has work; None: nothing that is known.
+
+        0 or less: now, or whenever work that is under way ends. ``repositories`` are those of the
+        transaction. Each says when it has work beside the statements that find it: ``DUE`` in SQL,
+        ``due_at`` in memory.
+        """
         due = " UNION ALL ".join(f"({each.DUE})" for each in repositories)
         [[seconds]] = self.tx.run(
             "SELECT CAST(extract(epoch FROM min(due_at) - now()) AS float8)"

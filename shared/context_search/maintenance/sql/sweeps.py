@@ -10,17 +10,23 @@ from context_search.core.ids import namespace_prefix
 from context_search.indexing.sql.chunks import ACKNOWLEDGED
 from context_search.indexing.sql.generations import deployment
 from context_search.indexing.sql.nodes import queue
-from context_search.maintenance.ports.sweeps import SweepCounts, SweepCursor, SweepExtent
+from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor, SweepExtent
 from context_search.postgres.pool import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresSweeps:
-    """The port ``Sweeps``."""
+class Sweeps:
+    """Comparing namespaces with their rows, both ways, page by page."""
 
     tx: Transaction
 
     def due(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        """Returns live generations in the middle of a sweep, or whose last one is that old.
+
+        First comes what was ordered, then the one whose last whole sweep, or failed one, is longest
+        ago; it stays first until its end. So a round takes as many pages as all namespaces have
+        together.
+        """
         rows = self.tx.run(
             """
             SELECT id, namespace, sweep_after, sweep_counts FROM index_generation
@@ -38,6 +44,7 @@ class PostgresSweeps:
         ]
 
     def extent(self, *, page: int) -> SweepExtent:
+        """Returns how much a round is, in pages of so many vector rows."""
         [row] = self.tx.run(
             """
             WITH namespace AS (
@@ -57,7 +64,10 @@ class PostgresSweeps:
         return SweepExtent(*row)
 
     def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
-        """Turbopuffer orders ids by their bytes, so does the collation C."""
+        """Returns ids and window counts of chunks that should be there, ascending by id (bytes).
+
+        Turbopuffer orders ids by their bytes, so does the collation C.
+        """
         rows = self.tx.run(
             f"""
             SELECT turbopuffer_doc_id, window_count FROM chunks
@@ -72,6 +82,7 @@ class PostgresSweeps:
         return [(doc_id, windows) for doc_id, windows in rows]
 
     def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
+        """Notes that vector rows of present chunks are gone; returns the nodes to index again."""
         # The way down from the node, as its deletion goes: no two can wait for each other.
         self.tx.run(
             """
@@ -110,6 +121,7 @@ class PostgresSweeps:
         )
 
     def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
+        """Moves the cursor; ``after`` ``""`` means the end, and the sums become the report."""
         self.tx.run(
             """
             UPDATE index_generation SET sweep_after = :after,
@@ -132,7 +144,9 @@ class PostgresSweeps:
             )
 
     def order(self, generation_id: int) -> None:
-        """Longest ago of all is ``-infinity``, before those that were never swept.
+        """Makes a generation the next to be compared, from its beginning.
+
+        Longest ago of all is ``-infinity``, before those that were never swept.
 
         Whoever is told the same meanwhile does not write again.
         """
@@ -147,15 +161,18 @@ class PostgresSweeps:
         )
 
     def note_failed(self, cursor: SweepCursor) -> None:
+        """Puts a namespace that could not be compared behind the others."""
         self.tx.run(
             "UPDATE index_generation SET swept_at = clock_timestamp() WHERE id = :generation",
             generation=cursor.generation_id,
         )
 
     def namespace_prefix(self) -> str:
+        """Returns how the names of this deployment's namespaces begin; see ``core.ids``."""
         return namespace_prefix(deployment(self.tx))
 
     def unknown(self, namespaces: Sequence[str]) -> list[str]:
+        """Returns those that belong to no generation, in whatever state, ascending."""
         rows = self.tx.run(
             """
             SELECT DISTINCT name COLLATE "C" FROM unnest(CAST(:names AS text[])) AS listed (name)
@@ -167,6 +184,7 @@ class PostgresSweeps:
         return [name for [name] in rows]
 
     def reports(self, index_id: int | None) -> list[dict[str, object]]:
+        """Returns the last complete report of each live generation, of one index or of all."""
         rows = self.tx.run(
             """
             SELECT namespace, integrity FROM index_generation

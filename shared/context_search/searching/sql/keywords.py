@@ -19,7 +19,7 @@ from typing import Any
 from context_search.core.errors import KeywordTimeoutError
 from context_search.core.ids import ancestor_keys, scope_key
 from context_search.core.model import Index, Reach
-from context_search.indexing.ports.words_backlog import ChunkTokens
+from context_search.indexing.rules.words_backlog import ChunkTokens
 from context_search.integrations.ports import Ranked
 from context_search.postgres.errors import PostgresUnavailableError
 from context_search.postgres.pool import Transaction, bulk
@@ -243,13 +243,16 @@ _CANCELLED = "57014"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresKeywords:
-    """The port ``Keywords``."""
+class Keywords:
+    """Keyword search in Postgres: for lean storage, and while turbopuffer is down."""
 
     tx: Transaction
 
     def put(self, chunks: Sequence[ChunkTokens]) -> None:
-        """Reads where the chunks are, then writes their lexemes in bulk."""
+        """Keeps the tokens of chunks; of those that have some already, or are gone, nothing.
+
+        Reads where the chunks are, then writes their lexemes in bulk.
+        """
         places = self.tx.run(
             """
             SELECT chunks.id, chunks.table_id, chunks.json_pointer, set_id, generation_id, index_id
@@ -282,7 +285,17 @@ class PostgresKeywords:
         *,
         timeout_s: float,
     ) -> list[Ranked]:
-        """Runs a ``KeywordSearch`` that ends in time."""
+        """Returns up to ``limit`` chunks that have any of ``words``, by BM25, ties by id.
+
+        A word's BM25 is multiplied by its value, what it counts.
+
+        Only active chunks of the index's generation within ``reach``; its filter holds for the
+        fields that are stored, or that nobody has stored yet. A statement that takes
+        longer than ``timeout_s`` raises KeywordTimeoutError and ends the transaction; the limit
+        is that of the transaction from then on, so it should do nothing else.
+
+        Runs a ``KeywordSearch`` that ends in time.
+        """
         try:
             search = KeywordSearch(self.tx, index, time.monotonic() + timeout_s)
             return search.best(reach, words, limit)

@@ -33,7 +33,7 @@ from context_search.postgres.json_text import READABLE, text_of
 from context_search.postgres.pool import Transaction
 from context_search.postgres.session import Statement
 from context_search.postgres.visible_rows import TABLE_IS_THERE, TABLE_OF_CALLER
-from context_search.searching.ports.live_chunks import Reading, SeenFields
+from context_search.searching.rules.live_chunks import Reading, SeenFields
 from context_search.searching.rules.retrieval import ChunkText
 
 # Of all fields that a filter looks at.
@@ -176,8 +176,8 @@ def _live_sets(listed: str | None, wanted: Filter | None) -> dict[int, _LiveSet]
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresLiveChunks:
-    """The port ``LiveChunks``."""
+class LiveChunks:
+    """Chunks that a search may show."""
 
     tx: Transaction
 
@@ -195,7 +195,15 @@ class PostgresLiveChunks:
     def hydrate(
         self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
     ) -> dict[str, HydratedChunk]:
-        """Reads chunks with their sets, then documents that were not compared yet."""
+        """Returns the chunks among ``doc_ids`` that a search may show, keyed by those ids.
+
+        Only chunks of active sets, within reach, of pointers that still exist; ``stale``
+        when the live text is another one by now. A filter holds for the fields that the document
+        has now. Without ``texts`` each ``chunk_text`` is empty, and ``id``, ``total_chunks``,
+        ``char_start`` and ``char_end`` are 0: what nobody needs of thousands.
+
+        Reads chunks with their sets, then documents that were not compared yet.
+        """
         sql, parameters = chunks_statement(index, reach, doc_ids, texts=texts)
         [[listed, live_sets]] = self.tx.run(sql, **parameters)
         sets = _live_sets(live_sets, reach.filter)
@@ -220,7 +228,11 @@ class PostgresLiveChunks:
         }
 
     def completed(self, index: Index, chunks: Sequence[HydratedChunk]) -> dict[str, HydratedChunk]:
-        """Reads chunks of a namespace, and leaves out those that another version took over."""
+        """Returns chunks that ``hydrate`` gave without texts with all that they have, by their ids;
+        those that are still of the same text of their string.
+
+        Reads chunks of a namespace, and leaves out those that another version took over.
+        """
         known = {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
         [[listed]] = self.tx.run(
             """
@@ -243,7 +255,14 @@ class PostgresLiveChunks:
     def matching(
         self, index: Index, reach: Reach, *, most: int, timeout_s: float
     ) -> list[str] | None:
-        """Looks first whether all fields are known, and lets the index on them do the rest."""
+        """Returns the pointers of all searchable strings that a reach's filter lets through.
+
+        By the fields that are stored. None without a filter, when they are over ``most``, and
+        while a table's fields are not known. Raises DatabaseUnavailableError when it takes longer
+        than ``timeout_s``, which is the limit of the transaction from then on.
+
+        Looks first whether all fields are known, and lets the index on them do the rest.
+        """
         if reach.filter is None:
             return None
         self.tx.queue(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
@@ -278,7 +297,16 @@ class PostgresLiveChunks:
     def seen_fields(
         self, tool: SearchTool, *, most: int, among: int, timeout_s: float
     ) -> SeenFields:
-        """Reads nodes in the order of the hashes of their pointers, which is no order at all."""
+        """Returns the filterable fields of up to ``most`` strings of a tool's scope.
+
+        They are looked for among the first ``among`` of its index, in an order that stays; where
+        one of these numbers is reached, they count as not all. Strings
+        that the tool's ``where`` hides are left out, and so are fields of over 4,096 bytes. Empty
+        while the fields of the table are not known, and with ``where``, while it has changed since.
+        Raises DatabaseUnavailableError as ``matching`` does.
+
+        Reads nodes in the order of the hashes of their pointers, which is no order at all.
+        """
         self.tx.queue(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
         names = sorted(tool.search.fields)
         rows = self.tx.run(
@@ -354,7 +382,12 @@ class PostgresLiveChunks:
     def first_texts(
         self, index: Index, places: Sequence[tuple[int, str]]
     ) -> dict[tuple[int, str], str]:
-        """Reads the first chunks of active sets."""
+        """Returns the text of the first chunk of strings, by table and pointer, where it is there.
+
+        Whole, for a short string.
+
+        Reads the first chunks of active sets.
+        """
         rows = self.tx.run(
             """
             SELECT node.table_id, node.json_pointer, chunk_text
@@ -372,7 +405,13 @@ class PostgresLiveChunks:
     def around(
         self, chunk_ids: Sequence[int], *, contents: Collection[str], reach: int
     ) -> list[ChunkText]:
-        """Reads hits and those near them in one statement."""
+        """Returns chunks and up to ``reach`` others before and after each, by set and index.
+
+        Only of sets that are active, and of strings with these content hashes: a chunk that another
+        version has taken over since is not there. Each chunk once.
+
+        Reads hits and those near them in one statement.
+        """
         rows = self.tx.run(
             """
             SELECT id, set_id, chunk_index, total_chunks, char_start, char_end, chunk_text
@@ -392,7 +431,10 @@ class PostgresLiveChunks:
         return [ChunkText(*row) for row in rows]
 
     def is_empty(self, index: Index) -> bool:
-        """Looks for a chunk that is present."""
+        """Says whether turbopuffer was never given a chunk of the generation that is live now.
+
+        Looks for a chunk that is present.
+        """
         [[has_some]] = self.tx.run(
             f"""
             SELECT EXISTS (

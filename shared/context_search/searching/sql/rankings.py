@@ -11,13 +11,18 @@ from context_search.postgres.pool import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresRankings:
-    """The port ``Rankings``."""
+class Rankings:
+    """Small JSON objects with names that cannot be guessed; a project sees only its own."""
 
     tx: Transaction
 
     def keep(self, project_id: int, body: Mapping[str, object], *, at_most: int) -> str:
-        """Keeps a ranking, and deletes those above the number."""
+        """Keeps a ranking and returns its name: 32 hexadecimal digits.
+
+        Of a project's rankings only the newest ``at_most`` are kept.
+
+        Keeps a ranking, and deletes those above the number.
+        """
         name = secrets.token_hex(16)
         self.tx.run(
             """
@@ -41,7 +46,10 @@ class PostgresRankings:
         return name
 
     def find(self, project_id: int, name: str, *, max_age_s: float) -> dict[str, object] | None:
-        """Reads a ranking that is young enough."""
+        """Returns what was kept under a name, if it is not older than that.
+
+        Reads a ranking that is young enough.
+        """
         rows = self.tx.run(
             """
             SELECT body FROM ranking WHERE name = :name AND project_id = :project
@@ -54,7 +62,10 @@ class PostgresRankings:
         return json.loads(rows[0][0]) if rows else None
 
     def forget_old(self, *, older_than_s: float) -> int:
-        """Deletes by age."""
+        """Deletes rankings of that age; returns how many.
+
+        Deletes by age.
+        """
         return self.tx.execute(
             """
             DELETE FROM ranking

@@ -1,1 +1,0 @@
-"""Keys, MCP instances, and requests that come again, as rows."""

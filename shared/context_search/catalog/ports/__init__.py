@@ -1,1 +1,0 @@
-"""Projects, tables, Search Tools and uploads, as rows."""

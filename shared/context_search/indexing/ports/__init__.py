@@ -1,1 +1,0 @@
-"""Indexes, nodes, chunks and orders, as rows."""

@@ -1,0 +1,1 @@
+"""Rules and values of this feature: no input, no output."""

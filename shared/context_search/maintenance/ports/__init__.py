@@ -1,1 +1,0 @@
-"""What has to leave, what is compared, and what is measured."""

@@ -1,1 +1,0 @@
-"""What a search reads and keeps in Postgres: chunks, keywords, permits, rankings, settings."""
