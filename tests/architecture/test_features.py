@@ -1,17 +1,18 @@
-"""A feature is a folder; a repository, its port and its SQL share a name there."""
+"""A feature is a folder; a repository and the file of its SQL share a name there."""
 
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
 from context_search.store import REPOSITORIES, UnitOfWork
 from scripts.shape.modules import is_use_case, name_of
+from testing.in_memory.clock import ManualClock
+from testing.in_memory.rows import Rows
 from testing.in_memory.store import MemoryUnitOfWork
 from tests.architecture.project import ROOT, python_files, relative, statements_in
 
@@ -36,7 +37,7 @@ LIBRARIES = {
 
 def test_every_feature_has_repositories() -> None:
     named = {".".join(folder.relative_to(ROOT / "shared").parts) for folder in FEATURES}
-    assert named == REPOSITORIES.keys()
+    assert named == {path.rpartition(".sql.")[0] for path in REPOSITORIES.values()}
 
 
 @pytest.mark.parametrize("folder", [*FEATURES, *SHARED], ids=lambda folder: folder.name)
@@ -44,9 +45,7 @@ def test_tests_of_a_folder_lie_in_a_folder_of_its_name(folder: Path) -> None:
     assert (ROOT / "tests" / folder.name.removeprefix("context_search_")).is_dir()
 
 
-def test_use_cases_rules_and_ports_import_no_library_of_the_outside_and_nothing_of_the_web() -> (
-    None
-):
+def test_use_cases_and_rules_import_no_library_of_the_outside_and_nothing_of_the_web() -> None:
     inner = [path for path in python_files("shared") if is_inner(path)]
     assert len(inner) > 100
     outer = {
@@ -59,7 +58,7 @@ def test_use_cases_rules_and_ports_import_no_library_of_the_outside_and_nothing_
 
 
 def is_inner(path: Path) -> bool:
-    """Say whether a module holds use cases, rules or ports."""
+    """Say whether a module holds use cases, rules or a port."""
     folders = set(path.relative_to(ROOT).parts)
     return is_use_case(name_of(path, ROOT)) or not folders.isdisjoint(INNER)
 
@@ -73,25 +72,23 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module
 
 
-def repositories() -> Iterator[tuple[str, str]]:
-    """Each repository of a unit of work: its name there, and the name of its port."""
-    for name, member in inspect.getmembers(UnitOfWork, lambda each: isinstance(each, property)):
-        yield name, inspect.get_annotations(member.fget)["return"]
-
-
-@pytest.mark.parametrize(("name", "port"), list(repositories()))
-def test_a_repository_its_port_and_its_sql_share_a_name(name: str, port: str) -> None:
+@pytest.mark.parametrize(("name", "path"), REPOSITORIES.items())
+def test_a_repository_its_class_and_its_file_share_a_name(name: str, path: str) -> None:
     class_name = "".join(word.capitalize() for word in name.split("_"))
-    assert port == class_name
-    sql = type(getattr(UnitOfWork(None), name))  # type: ignore[arg-type]
-    [package] = [package for package, names in REPOSITORIES.items() if name in names]
-    assert (sql.__name__, sql.__module__) == (f"Postgres{class_name}", f"{package}.sql.{name}")
-    assert getattr(import_module(f"{package}.ports.{name}"), class_name)
-    assert getattr(inspect.getmodule(MemoryUnitOfWork), f"Memory{class_name}")
+    assert path.endswith(f".sql.{name}:{class_name}")
+    assert UnitOfWork.__annotations__[name] == class_name
+    assert isinstance(getattr(UnitOfWork(None), name), resolve_name(path))  # type: ignore[arg-type]
 
 
 def test_nothing_else_is_asked_for_as_a_repository() -> None:
-    named = {name for names in REPOSITORIES.values() for name in names}
-    assert named == {name for name, _ in repositories()}
+    assert UnitOfWork.__annotations__.keys() == REPOSITORIES.keys()
     with pytest.raises(AttributeError, match="keyz"):
         _ = UnitOfWork(None).keyz  # type: ignore[arg-type, attr-defined]
+
+
+def test_a_repository_of_the_model_is_one_of_postgres() -> None:
+    work = MemoryUnitOfWork(Rows(), ManualClock())
+    for name in REPOSITORIES.keys() & vars(work).keys():
+        assert isinstance(getattr(work, name), resolve_name(REPOSITORIES[name]))
+    with pytest.raises(AttributeError, match="the model has no keyz"):
+        _ = work.keyz  # type: ignore[attr-defined]

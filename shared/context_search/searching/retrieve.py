@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from context_search.core.documents import text_of_chunks
 from context_search.core.errors import NotFoundError
@@ -14,7 +15,6 @@ from context_search.ranking.duplicates import collapsed
 from context_search.ranking.search import Answer, Hint, Hit, QuestionLimits
 from context_search.searching.rules.packing import Dropped, Packing, Piece, Wanted, pack
 from context_search.searching.rules.retrieval import ChunkText, RetrievalSettings
-from context_search.searching.sql.live_chunks import LiveChunks
 from context_search.searching.targets import (
     Searched,
     SearchedProject,
@@ -24,6 +24,9 @@ from context_search.searching.targets import (
 from context_search.store import Store
 from context_search.text.redaction import Excerpt, Replacement, excerpt_of
 from context_search.text.sensitive.spans import ReadText
+
+if TYPE_CHECKING:
+    from context_search.searching.sql.live_chunks import LiveChunks
 
 CANDIDATES = 100
 """Most hits among which those are taken that are relevant enough."""

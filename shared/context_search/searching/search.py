@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from context_search.budgets.spending import Spending
 from context_search.core.config import IndexConfig
@@ -43,7 +44,6 @@ from context_search.searching.embed_question import EmbedQuestion, QuestionVecto
 from context_search.searching.find_candidates import FindCandidates
 from context_search.searching.rerank_hits import RerankHits, no_reranker
 from context_search.searching.rules.live_chunks import Reading
-from context_search.searching.sql.live_chunks import LiveChunks
 from context_search.searching.targets import (
     Searched,
     SearchedTool,
@@ -54,6 +54,9 @@ from context_search.searching.targets import (
 from context_search.searching.timeouts import SearchTime, Timeouts
 from context_search.store import Store
 from context_search.text.analysis import has_searchable_character, query_weights
+
+if TYPE_CHECKING:
+    from context_search.searching.sql.live_chunks import LiveChunks
 
 ROUNDS = 3
 """Maximum rounds of a search. It asks again if its index was switched or moved meanwhile, or if
