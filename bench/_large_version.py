@@ -94,8 +94,8 @@ class LargeTable:
     def versions(self) -> str:
         """Returns the revisions, and how long each is."""
         rows = self.get("/versions")["versions"]
-        told = (f"{row['revision']}: {row['bytes'] or row['gap'] or 'live'}" for row in rows)
-        return ", ".join(told)
+        reported = (f"{row['revision']}: {row['bytes'] or row['gap'] or 'live'}" for row in rows)
+        return ", ".join(reported)
 
     def read(self, revision: int) -> str:
         """Returns how long a part of a version is, or why it is not shown."""

@@ -51,7 +51,7 @@ class Project:
             if chunks > most:
                 most, grew_at = chunks, time.monotonic()
             if time.monotonic() - grew_at > stuck_s:
-                told = {name: state.get(name) for name in ("status", "last_error")}
+                reported = {name: state.get(name) for name in ("status", "last_error")}
                 raise BenchError(
                     f"{route}: {chunks:,} chunks and no more for {stuck_s:g} s,"
                     f" last answer {response.status_code} {told}"

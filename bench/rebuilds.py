@@ -45,7 +45,7 @@ def sizes(parts: OneProcess) -> Sizes:
         return {name: (float(own), float(more)) for name, own, more in tx.run(_SIZES)}
 
 
-def tell(parts: OneProcess, name: str, first: Sizes) -> None:
+def report(parts: OneProcess, name: str, first: Sizes) -> None:
     """Prints the sizes as they are now, and their ratio to the first ones."""
     now = sizes(parts)
     with parts.postgres.database.transaction() as tx:
@@ -85,11 +85,11 @@ def main() -> None:
         texts = {f"text {number}": text_of(number, CHARACTERS) for number in range(options.strings)}
         [tool_id] = parts.ready_tools(parts.table(texts), [""])
         first = sizes(parts)
-        tell(parts, "a new index", first)
+        report(parts, "a new index", first)
         for cycle in range(options.cycles):
             began = time.monotonic()
             rebuild(parts, tool_id)
-            tell(parts, f"{cycle + 1}, {time.monotonic() - began:.0f} s", first)
+            report(parts, f"{cycle + 1}, {time.monotonic() - began:.0f} s", first)
             time.sleep(max(0.0, began + options.every - time.monotonic()))
         parts.close()
 

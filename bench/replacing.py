@@ -63,7 +63,7 @@ class Rounds:
         """Returns the seconds of a contender; the first turn, which warms up, is left out."""
         return median(self._spent[name][1:])
 
-    def tell(self, size: int, name: str, base: str, *, limit: float) -> None:
+    def report(self, size: int, name: str, base: str, *, limit: float) -> None:
         """Prints a contender as a ratio to another one."""
         one, other = self.median(name), self.median(base)
         print(
@@ -143,9 +143,9 @@ def previews(bench: Bench, size: int) -> None:
             desk.cancel(plans[0])
     whole = PREVIEWED * size
     # Parsing is the small part, so nothing that has to read can take much less than both.
-    rounds.tell(whole, "read alone", "read and json.loads", limit=1)
+    rounds.report(whole, "read alone", "read and json.loads", limit=1)
     for name, limit in zip(asked, (0.3, 1.6, 3), strict=True):
-        rounds.tell(whole, name, "read and json.loads", limit=limit)
+        rounds.report(whole, name, "read and json.loads", limit=limit)
 
 
 def executions(bench: Bench, size: int, turns: int) -> None:
@@ -168,11 +168,11 @@ def executions(bench: Bench, size: int, turns: int) -> None:
         restore = kept.versions.restore
         rounds.time("restore", partial(restore, kept.key, made["kept"].id, 1))
     for name in desks:
-        rounds.tell(size, f"execute, {name}", "PATCH, off", limit=1.5)
-        rounds.tell(size, f"undo, {name}", f"execute, {name}", limit=1.2)
-    rounds.tell(size, "PATCH, kept", "PATCH, off", limit=1.25)
-    rounds.tell(size, "PUT, kept", "PUT, off", limit=1.25)
-    rounds.tell(size, "restore", "PUT, kept", limit=1.5)
+        rounds.report(size, f"execute, {name}", "PATCH, off", limit=1.5)
+        rounds.report(size, f"undo, {name}", f"execute, {name}", limit=1.2)
+    rounds.report(size, "PATCH, kept", "PATCH, off", limit=1.25)
+    rounds.report(size, "PUT, kept", "PUT, off", limit=1.25)
+    rounds.report(size, "restore", "PUT, kept", limit=1.5)
     for name, desk in desks.items():
         desk.tables.delete(desk.key, made[name].id)
 
@@ -279,7 +279,7 @@ def searches(project: Project, other: Project) -> None:
     for _ in range(WARM_UP):
         ask()
     idle = [ask() for _ in range(SEARCHES)]
-    tell("idle", idle, idle)
+    show("idle", idle, idle)
     for name, owner in (("of it", project), ("of another project", other)):
         meanwhile: list[float] = []
         words = WORDS
@@ -292,7 +292,7 @@ def searches(project: Project, other: Project) -> None:
                 meanwhile.append(ask())
             worker.join()
             settled(owner)
-        tell(f"while {TABLES} documents {name} are replaced", meanwhile, idle)
+        show(f"while {TABLES} documents {name} are replaced", meanwhile, idle)
 
 
 def ask_once(project: Project, route: str, questions: Iterator[str]) -> float:
@@ -300,7 +300,7 @@ def ask_once(project: Project, route: str, questions: Iterator[str]) -> float:
     return seconds(partial(project.post, route, query=next(questions))) * 1e3
 
 
-def tell(name: str, milliseconds: list[float], idle: list[float]) -> None:
+def show(name: str, milliseconds: list[float], idle: list[float]) -> None:
     """Prints p50 and p95, and p95 as a ratio to that of the idle system."""
     cuts, base = quantiles(milliseconds, n=20), quantiles(idle, n=20)
     print(

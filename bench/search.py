@@ -55,8 +55,8 @@ def main() -> None:
             index = large_index(stack, state, options.chunks)
             _measure(index)
             with search_function(stack, state, index) as function:
-                told = _cpu(index, function)
-            for name, milliseconds in told.items():
+                reported = _cpu(index, function)
+            for name, milliseconds in reported.items():
                 _print(name, milliseconds)
 
 
@@ -71,17 +71,17 @@ def _measure(index: LargeIndex) -> None:
 
 
 def _cpu(index: LargeIndex, function: SearchFunction) -> Mapping[str, Sequence[float]]:
-    told: dict[str, Sequence[float]] = {}
+    reported: dict[str, Sequence[float]] = {}
     for name, tool_id in index.tools.items():
         route = f"/api/v1/tools/{tool_id}/search"
         function.costs_of(route, questions(f"warm {name}", WARM_UP))
         costs = function.costs_of(route, questions(name, QUESTIONS))
-        told |= {f"{name}, cpu, {part}": spent for part, spent in costs.items()}
+        reported |= {f"{name}, cpu, {part}": spent for part, spent in costs.items()}
     route = f"/api/v1/projects/{index.project.project_id}/search"
     function.costs_of(route, questions("warm project", WARM_UP), candidates=CANDIDATES)
     asked = questions("project", PROJECT_QUESTIONS)
     costs = function.costs_of(route, asked, candidates=CANDIDATES)
-    return told | {f"project 5,000, cpu, {part}": spent for part, spent in costs.items()}
+    return reported | {f"project 5,000, cpu, {part}": spent for part, spent in costs.items()}
 
 
 def _warm_up(index: LargeIndex, name: str, route: str) -> None:
@@ -92,11 +92,11 @@ def _warm_up(index: LargeIndex, name: str, route: str) -> None:
 def _measure_search(index: LargeIndex, name: str, route: str) -> None:
     _warm_up(index, name, route)
     _print(f"{name}, http", _ask(index, route, name, QUESTIONS))
-    told = [
+    reported = [
         index.project.post(f"{route}/explain", query=query)["explain"]["milliseconds"]
         for query in questions(f"explain {name}", QUESTIONS)
     ]
-    _print_stages(told)
+    _print_stages(reported)
 
 
 def _measure_project(index: LargeIndex) -> None:
@@ -104,7 +104,7 @@ def _measure_project(index: LargeIndex) -> None:
     route = f"/api/v1/projects/{index.project.project_id}/search"
     _warm_up(index, "project", route)
     first: list[float] = []
-    told: list[Milliseconds] = []
+    reported: list[Milliseconds] = []
     further: list[float] = []
     for query in questions("project", PROJECT_QUESTIONS):
         body: dict[str, Any] = {"query": query, "candidates": CANDIDATES}
@@ -118,10 +118,10 @@ def _measure_project(index: LargeIndex) -> None:
             pages += 1
     for query in questions("explain project", PROJECT_QUESTIONS):
         answer = index.project.post(route, query=query, candidates=CANDIDATES, explain=True)
-        told.append(answer["explain"]["milliseconds"])
+        reported.append(answer["explain"]["milliseconds"])
     _print("project 5,000, first page", first)
     _print("project 5,000, further page", further)
-    _print_stages(told)
+    _print_stages(reported)
 
 
 def _ask(index: LargeIndex, route: str, kind: str, count: int) -> list[float]:
@@ -137,14 +137,14 @@ def _timed(ask: Callable[[], dict[str, Any]]) -> tuple[float, dict[str, Any]]:
     return (time.perf_counter() - began) * 1000, answer
 
 
-def _print_stages(told: Sequence[Milliseconds]) -> None:
-    backend = [sum(each.get(name, 0.0) for name in BACKENDS) for each in told]
+def _print_stages(reported: Sequence[Milliseconds]) -> None:
+    backend = [sum(each.get(name, 0.0) for name in BACKENDS) for each in reported]
     rest = [
         each["total"] - each.get("embed", 0.0) - spent
-        for each, spent in zip(told, backend, strict=True)
+        for each, spent in zip(reported, backend, strict=True)
     ]
-    for stage in sorted({name for each in told for name in each} - {"total", *BACKENDS}):
-        _print(f"  {stage}", [each.get(stage, 0.0) for each in told])
+    for stage in sorted({name for each in reported for name in each} - {"total", *BACKENDS}):
+        _print(f"  {stage}", [each.get(stage, 0.0) for each in reported])
     _print("  backend", backend)
     _print("  rest", rest)
 

@@ -81,7 +81,7 @@ def main() -> None:
                 waits.taken()
                 [name] = migrations.apply(url, _copied(Path(folder) / "files", known))
                 spent = time.perf_counter() - began
-                told = {table: round(1000 * each) for table, each in waits.taken().items()}
+                reported = {table: round(1000 * each) for table, each in waits.taken().items()}
                 print(f"{name:36} {spent:6.1f} s  {told}", flush=True)
 
 

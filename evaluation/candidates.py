@@ -15,14 +15,14 @@ from context_search.core.model import HydratedChunk
 from context_search.ranking.measures import DEPTH, TextRange
 from context_search.ranking.rank import candidate_texts, rank
 from context_search.ranking.reranking import CandidateText
-from context_search.ranking.search import Answer, Found, Question
+from context_search.ranking.search import LegResults, Question, SearchResult
 
 
 @dataclass(frozen=True)
-class Asked:
+class JudgedQuestion:
     """One question and its answer, which has every hit."""
 
-    answer: Answer
+    answer: SearchResult
     question: Question
 
     @cached_property
@@ -60,7 +60,7 @@ class Asked:
         return [_span(hit.chunk) for hit in ranking.hits[:DEPTH]]
 
 
-def _of_strategy(found: Found, search: SearchConfig) -> Found:
+def _of_strategy(found: LegResults, search: SearchConfig) -> LegResults:
     if search.strategy == "keyword":
         return replace(found, vector={}, legs=["keyword"])
     if search.strategy == "semantic":

@@ -16,17 +16,17 @@ from context_search.catalog.tools import ManageTools, NewSearchTool
 from context_search.core.callers import ProjectKey
 from context_search.core.config import IndexConfig, Precision, SearchConfig
 from context_search.core.errors import QueryEmptyError, SearchUnavailableError
-from context_search.core.messages import ORDER_ID, order_from_json
+from context_search.core.messages import MESSAGE_ID, message_from_json
 from context_search.core.model import Index, Scope, SearchTool
 from context_search.indexing.calibrate import Calibrator
 from context_search.indexing.calibration_due import LEAST_CHUNKS
 from context_search.indexing.chunk_vectors import ChunkVectors
-from context_search.indexing.completion import Settler
+from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.indexer import Indexer, IndexLimits
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.use_index import IndexUse
-from context_search.indexing.worker import OrderBook, Worker
+from context_search.indexing.worker import Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline, Embedder
 from context_search.integrations.system_clock import SystemClock
 from context_search.integrations.turbopuffer import TurbopufferVectors
@@ -35,7 +35,7 @@ from context_search.ranking.search import Question, QuestionLimits
 from context_search.searching.search import Searcher, searcher
 from context_search.searching.targets import SearchedTool
 from context_search.text.analysis import query_weights
-from evaluation.candidates import Asked
+from evaluation.candidates import JudgedQuestion
 from testing.in_memory.queue import ListQueue, unexpected
 from testing.in_memory.store import MemoryStore
 
@@ -75,11 +75,11 @@ class Pipeline:
         table_id = ManageTables(self._store).create(PRINCIPAL, name, None, document).id
         self.tool(table_id, SearchConfig())
         while self._queue.messages:
-            message = self._queue.messages.pop(0)
-            order, order_id = order_from_json(message), int(str(message[ORDER_ID]))
-            assert order is not None  # noqa: S101 - all kinds are of this release
+            body = self._queue.messages.pop(0)
+            message, message_id = message_from_json(body), int(str(body[MESSAGE_ID]))
+            assert message is not None  # noqa: S101 - all kinds are of this release
             deadline = Deadline(self._clock, self._clock.monotonic() + RUN_S)
-            done = self._worker.carry_out(order, deadline, order_id=order_id)
+            done = self._worker.execute(message, deadline, message_id=message_id)
             if done.error is not None:
                 raise done.error
         return table_id
@@ -90,7 +90,7 @@ class Pipeline:
         new = NewSearchTool(1, "search", None, Scope(table_id), self._config, search)
         return tools.create(new).tool
 
-    def ask(self, tool: SearchTool, text: str) -> Asked | None:
+    def ask(self, tool: SearchTool, text: str) -> JudgedQuestion | None:
         """Returns the answer to a question with every hit; None where search refuses it.
 
         Raises SearchUnavailableError when a part failed: such an answer says nothing.
@@ -110,7 +110,7 @@ class Pipeline:
             candidates=ASKED.candidates,
             asked_at=self._clock.now(),
         )
-        return Asked(answer, question)
+        return JudgedQuestion(answer, question)
 
     def chunks(self, tool: SearchTool) -> dict[TextRange, str]:
         """Returns every chunk of a tool's index, for a baseline on the same chunks."""
@@ -121,16 +121,16 @@ class Pipeline:
         }
 
     @property
-    def _settler(self) -> Settler:
-        return Settler(self._store, SILENT_S, self._calibrates_from)
+    def _settler(self) -> IndexCompletion:
+        return IndexCompletion(self._store, SILENT_S, self._calibrates_from)
 
     @cached_property
     def _worker(self) -> Worker:
         compare = Comparer(self._store, self._settler, Limits()).compare
-        book = OrderBook(self._store)
+        outbox = WorkerOutbox(self._store)
         calibrator = Calibrator(self._store, self._vectors, self._embedder_of, self._clock, RUN_S)
         return Worker(
-            book,
+            outbox,
             self._indexer.index,
             compare,
             _no_uploads,
@@ -151,7 +151,7 @@ class Pipeline:
                 RUN_S,
                 Spending(self._store, self._clock),
             ),
-            settler=self._settler,
+            completion=self._settler,
             clock=self._clock,
             limits=IndexLimits(),
         )

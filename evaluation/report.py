@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from context_search.core.config import SearchConfig
 from context_search.ranking.measures import MEASURES, Measure, Scores, TextRange, interval, score
 from evaluation.baseline import PlainBm25
-from evaluation.candidates import Asked
+from evaluation.candidates import JudgedQuestion
 from evaluation.judged import JudgedSet
 from evaluation.pipeline import Pipeline
 
@@ -92,7 +92,7 @@ def _by_measure(rows: Sequence[Scores]) -> Measures:
     return {name: np.array([row[name] for row in rows]) for name in MEASURES}
 
 
-def _spans(asked: Asked | None, way: str, search: SearchConfig) -> list[TextRange]:
+def _spans(asked: JudgedQuestion | None, way: str, search: SearchConfig) -> list[TextRange]:
     if asked is None:
         return []
     return asked.spans if way == DEFAULT else asked.ranked(search)

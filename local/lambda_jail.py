@@ -70,12 +70,12 @@ class Means:
 
     def missing(self) -> list[str]:
         """What could not be jailed, a sentence each."""
-        told = {
+        reported = {
             "no mount namespace: folders are neither read-only nor hidden": not self.unshare,
             "no other user: the functions run as the user of this command": not self.user,
             "no cgroup: memory is limited for each process, by RLIMIT_DATA": not self.cgroup,
         }
-        return [sentence for sentence, is_so in told.items() if is_so]
+        return [sentence for sentence, is_so in reported.items() if is_so]
 
 
 _MOUNTS = ("mount", "-t", "tmpfs", "try", "/tmp")  # noqa: S108 - in a namespace of its own

@@ -75,13 +75,13 @@ def _serve(arguments: argparse.Namespace) -> None:
     project: dict[str, Any] = {}
     with ExitStack() as leaving:
 
-        def tell(stack: Stack) -> None:
+        def report(stack: Stack) -> None:
             """The file is there before the first answer: who waits for /healthz may read it."""
             project.update(default_project(stack.endpoints.database_url, state.project))
             leaving.callback(state.endpoints.unlink, missing_ok=True)
             write_private(state.endpoints, _endpoints(stack, project))
 
-        with Stack(state, user, options, before_serving=tell) as stack:
+        with Stack(state, user, options, before_serving=report) as stack:
             _announce(stack, state, user, project["api_key"], time.monotonic() - started)
             stack.wait(threading.Event())
 

@@ -54,8 +54,10 @@ class LicenceError(Exception):
 
 def licence(name: str) -> str:
     """The SPDX expression of an installed distribution. Raises LicenceError."""
-    told = metadata(name).json
-    expression = READ.get(name) or str(told.get("license_expression") or told.get("license") or "")
+    reported = metadata(name).json
+    expression = READ.get(name) or str(
+        reported.get("license_expression") or reported.get("license") or ""
+    )
     names = set(re.findall(r"[^\s()]+", expression)) - {"AND", "OR"}
     if not names or names - ALLOWED:
         raise LicenceError(f"{name}: {expression[:80] or 'no licence told'}")

@@ -149,7 +149,7 @@ def main() -> None:
         if (vectors := embed(model, address + path)) != [VECTOR] * len(TEXTS):
             sys.exit(f"{model}: {vectors}")
     for kind, expected in FAILURES.items():
-        if (told := failure(kind, f"{address}/v1")) != expected:
+        if (reported := failure(kind, f"{address}/v1")) != expected:
             sys.exit(f"{kind}: {told!r} instead of {expected!r}")
     Provider.stopping.set()
     check_tokens()

@@ -153,7 +153,7 @@ def check_providers(python: str, importable: tuple[Path, ...]) -> None:
     )
     if differing := difference(whole, shipped):
         raise ProofError("\n".join(["prune.txt removes what is needed:", *differing]))
-    told = list(whole["outcomes"].values())
+    replies = list(whole["outcomes"].values())
     print(
         f"litellm: {told.count('vectors')} models embed and {told.count('ranking')} rank, and "
         f"{len(told)} calls end, as with all of it"

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-Answer = dict[str, Any]
+JsonObject = dict[str, Any]
 Headers = dict[str, str]
 
 REQUEST_S = 35.0  # API Gateway gives up after 30
@@ -60,7 +60,7 @@ class Deployment:
 
     def ask(
         self, method: str, path: str, headers: Headers, body: object = None, *, expect: int = 200
-    ) -> Answer:
+    ) -> JsonObject:
         """The answer's JSON, ``{}`` without a body. Raises SmokeError for another status."""
         data = None if body is None else json.dumps(body).encode()
         kind = {} if body is None else {"content-type": "application/json"}
@@ -79,7 +79,7 @@ class Deployment:
             raise SmokeError(f"{method} {path} is {status}, not {expect}: {said}")
         return dict(json.loads(text)) if text else {}
 
-    def rpc(self, headers: Headers, method: str, params: Answer) -> Answer:
+    def rpc(self, headers: Headers, method: str, params: JsonObject) -> JsonObject:
         """The result of one MCP request. Raises SmokeError for an error."""
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         accepted = {"accept": "application/json, text/event-stream"}
@@ -92,12 +92,12 @@ class Deployment:
 
 
 class Smoke:
-    """One walk; ``tell`` gets its lines."""
+    """One walk; ``report`` gets its lines."""
 
-    def __init__(self, deployment: Deployment, secret: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, deployment: Deployment, secret: str, report: Callable[[str], None]) -> None:
         self._api = deployment
         self._operator = {"x-internal-secret": secret}
-        self._tell = tell
+        self._report = report
         self._undo = ExitStack()
 
     def walk(self) -> None:
@@ -118,7 +118,7 @@ class Smoke:
             yield
             outcome = "ok"
         finally:
-            self._tell(f"{name:34}{outcome:8}{time.monotonic() - started:7.2f} s")
+            self._report(f"{name:34}{outcome:8}{time.monotonic() - started:7.2f} s")
 
     def _delete_at_end(self, what: str, path: str, key: Headers) -> None:
         def delete() -> None:
@@ -160,7 +160,7 @@ class Smoke:
         self._delete_at_end("key", f"{keys}/{second['id']}", first)
         return made["id"], key
 
-    def _make_tool(self, project: int, key: Headers) -> Answer:
+    def _make_tool(self, project: int, key: Headers) -> JsonObject:
         with self._step("table"):
             wish = {"project_id": project, "name": "smoke", "data": DOCUMENT}
             table = self._api.ask("POST", "/api/v1/tables", key, wish, expect=201)
@@ -232,13 +232,13 @@ def require(holds: object, otherwise: str) -> None:
         raise SmokeError(otherwise)
 
 
-def _found(answer: Answer) -> bool:
+def _found(answer: JsonObject) -> bool:
     return any("every four hours" in hit["chunk"]["chunk_text"] for hit in answer["results"])
 
 
-def smoke(url: str, secret: str, tell: Callable[[str], None] = print) -> None:
+def smoke(url: str, secret: str, report: Callable[[str], None] = print) -> None:
     """Walks the deployment at ``url``. Raises SmokeError with the first thing that is wrong."""
-    Smoke(Deployment(url), secret, tell).walk()
+    Smoke(Deployment(url), secret, report).walk()
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -12,7 +12,7 @@ from context_search.catalog.outline import MOST_COUNTED
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Reach
 from context_search.core.progress import NodeState
-from context_search.indexing.completion import Settler
+from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.status import ToolStatuses
 from context_search.indexing.strings import ReadStrings
@@ -37,8 +37,8 @@ class _Operations:
     def __init__(self, grown: GrownIndex) -> None:
         self.grown = grown
         self.statuses = ToolStatuses(grown.store, SILENT_S, SystemClock(), time.sleep)
-        self.settler = Settler(grown.store, SILENT_S, None)
-        self.comparer = Comparer(grown.store, self.settler, Limits())
+        self.completion = IndexCompletion(grown.store, SILENT_S, None)
+        self.comparer = Comparer(grown.store, self.completion, Limits())
         self.strings = ReadStrings(grown.store)
         self.tables = ListTables(grown.store, SILENT_S)
         self.numbers = count()
@@ -93,7 +93,7 @@ class _Operations:
 
     def settle(self) -> None:
         """Writes the summaries of tools that changed."""
-        self.settler.settle(self.grown.index.id)
+        self.completion.complete(self.grown.index.id)
 
     def is_at_rest(self) -> None:
         """Asks whether the index is at rest, as each search does."""
@@ -112,13 +112,13 @@ class _Operations:
 
     def page_of_sweep(self) -> None:
         """Reads a page of what turbopuffer is compared with."""
-        with self.grown.store.for_all("upkeep") as work:
+        with self.grown.store.for_all("maintenance") as work:
             work.sweeps.present_after(self.grown.index.generation.namespace, "", PAGE)
 
     def idle(self) -> None:
         """Takes each step of ``cleanup`` that looks for work, in one transaction."""
         limits = ProjectLimits()
-        with self.grown.store.for_all("upkeep") as work:
+        with self.grown.store.for_all("maintenance") as work:
             work.quotas.count_parts()  # before anything is written
             work.quotas.compact()
             work.nodes.abandoned(silent_s=SILENT_S, limit=200)
@@ -131,7 +131,7 @@ class _Operations:
             work.deletions.remove_retired_nodes(limit=200)
             work.deletions.tombstones(older_than_s=1_800, limit=PAGE)
             work.deletions.retired(older_than_s=1_800, limit=1)
-            work.indexes.with_unsettled_tools(limit=200)
+            work.indexes.with_incomplete_tools(limit=200)
             work.gauges.read()
             work.removals.due(limit=200)
             work.nodes.requeue_quarantined(limit=200)
@@ -198,7 +198,7 @@ def operations_of_a_part(grown: GrownIndex) -> Mapping[str, Callable[[], object]
     on.compare()
     is_going_on = True
     while is_going_on:
-        with grown.store.for_all("upkeep") as work:
+        with grown.store.for_all("maintenance") as work:
             is_going_on = work.quotas.count_parts()
     return {
         "status of a tool over a part": on.status,

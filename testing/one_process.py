@@ -9,7 +9,7 @@ from context_search.catalog.tools import NewSearchTool
 from context_search.composition.parts import Parts
 from context_search.core.callers import ProjectKey
 from context_search.core.config import IndexConfig, SearchConfig
-from context_search.core.messages import ORDER_ID, order_from_json
+from context_search.core.messages import MESSAGE_ID, message_from_json
 from context_search.core.model import Scope
 from context_search.integrations.ports import Deadline
 from context_search.settings import Settings
@@ -86,14 +86,14 @@ class OneProcess(Parts):
         return made
 
     def work(self) -> None:
-        """Carries out orders until there are none. Raises what a worker reports."""
+        """Handles messages until there are none. Raises what a worker reports."""
         worker, messages = self.use_cases.worker, self.queue.messages
         while messages:
             body = messages.pop(0)
-            order, order_id = order_from_json(body), body.get(ORDER_ID)
-            if order is None or not isinstance(order_id, int):
+            message, message_id = message_from_json(body), body.get(MESSAGE_ID)
+            if message is None or not isinstance(message_id, int):
                 raise ValueError("an order that nobody can read")
-            done = worker.carry_out(order, self._in_time(), order_id=order_id)
+            done = worker.execute(message, self._in_time(), message_id=message_id)
             if done.error is not None:
                 raise done.error
 

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from context_search.core.callers import Principal, ProjectKey
 from context_search.core.json_text import to_json
-from context_search.core.messages import ORDER_ID, Order
+from context_search.core.messages import MESSAGE_ID, Message
 from context_search.core.model import ChunkSet, Claim, Generation, Index, Project, Table
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from context_search.postgres.pool import Transaction
 from context_search.store import PostgresStore
 from tests.stack import clear_rows
@@ -177,11 +177,11 @@ def waits(bench: Workbench, what: str) -> bool:
     )
 
 
-def message_of(order: Order, sql: Callable[..., list[list[Any]]]) -> Message:
-    """The message of an order that is in the book of a database, and sent."""
-    body = order.to_json()
-    [[order_id]] = sql(
+def message_of(message: Message, sql: Callable[..., list[list[Any]]]) -> MessageBody:
+    """A message that is in the outbox of a database, as the queue has it."""
+    body = message.to_json()
+    [[message_id]] = sql(
         "INSERT INTO outbox (body, sent_at) VALUES (CAST(:body AS jsonb), now()) RETURNING id",
         body=json.dumps(body),
     )
-    return {**body, ORDER_ID: order_id}
+    return {**body, MESSAGE_ID: message_id}

@@ -58,7 +58,7 @@ def server_of_this_run(root: Path) -> Iterator[str]:
         except DirectoryInUseError:
             continue
         try:
-            DatabaseFactory(server.url).forget_earlier_runs()
+            DatabaseFactory(server.url).delete_earlier_runs()
             yield server.url
         finally:
             server.stop()
@@ -128,7 +128,7 @@ class DatabaseFactory:
             owner.query(f"DROP ROLE {role}")
             owner.close()
 
-    def forget_earlier_runs(self) -> None:
+    def delete_earlier_runs(self) -> None:
         """Drops what killed runs and older schemas left; only on a server that nobody shares."""
         with self._administrator() as admin:
             found = admin.query("SELECT datname FROM pg_database WHERE datname LIKE 'cs\\_%'")

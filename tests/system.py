@@ -16,12 +16,12 @@ from context_search.catalog.uploads import ManageUploads
 from context_search.core.callers import Caller, ProjectKey
 from context_search.core.config import IndexConfig, Model, SearchConfig
 from context_search.core.errors import ContextSearchError
-from context_search.core.messages import order_from_json
+from context_search.core.messages import message_from_json
 from context_search.core.model import Scope, Table
 from context_search.indexing.calibrate import Calibrator
 from context_search.indexing.calibration_due import LEAST_CHUNKS
 from context_search.indexing.chunk_vectors import ChunkVectors
-from context_search.indexing.completion import Settler
+from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.indexer import Indexer, IndexLimits
 from context_search.indexing.node_report import RetryLater
@@ -29,16 +29,16 @@ from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.rebuilds import Rebuilds
 from context_search.indexing.status import ToolStatus, ToolStatuses
 from context_search.indexing.use_index import IndexUse
-from context_search.indexing.worker import CarriedOut, OrderBook, Worker
-from context_search.integrations.ports import Deadline, Embedder, Message
+from context_search.indexing.worker import HandledMessage, Worker, WorkerOutbox
+from context_search.integrations.ports import Deadline, Embedder, MessageBody
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.maintenance.sweep import Sweep
 from context_search.maintenance.sweep_round import SweepRounds
-from context_search.ranking.search import Answer, QuestionLimits
+from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.search import Searcher, searcher
 from context_search.searching.targets import SearchedTool, Searches
-from context_search_editing.executing import CarryOutPlans, ExecutePlans, OneByOne, keep_plans_step
+from context_search_editing.executing import ExecutePlans, OneByOne, PlanWorker, keep_plans_step
 from context_search_editing.previewing import PreviewReplacements
 from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import WriteDocuments
@@ -95,8 +95,8 @@ class System:
         self.vectors = DictVectors()
         self.queue = queue or ListQueue()
         self.undelivered: list[ContextSearchError] = []
-        self.tell = self.undelivered.append
-        self.store = OutboxDelivery(self.memory, self.queue, self.tell)
+        self.report = self.undelivered.append
+        self.store = OutboxDelivery(self.memory, self.queue, self.report)
         self.objects = DictObjects()
         self.embedder = MoodyEmbedder()
         self.principal = ProjectKey(1)
@@ -105,15 +105,15 @@ class System:
             self.embedder.dimensions,
             **{"threshold": 20, "chunk_size": 100, "chunk_overlap": 10, **config},  # type: ignore[arg-type]
         )
-        self.book = OrderBook(self.store)
+        self.outbox = WorkerOutbox(self.store)
         tables, tools = ManageTables(self.store), ManageTools(self.store, Limits(), SILENT_S)
         self.create_table = tables.create
         self.replace = tables.replace
         self.delete_tool = tools.delete
         self.delete_table = tables.delete
         self.create_tool = tools.create
-        self.settler = Settler(self.store, SILENT_S, calibrates_from)
-        self.enumerate = Comparer(self.store, self.settler, Limits()).compare
+        self.completion = IndexCompletion(self.store, SILENT_S, calibrates_from)
+        self.enumerate = Comparer(self.store, self.completion, Limits()).compare
         model = Model(self.config.model, self.config.dimensions, price=0.02)
         self.rebuilds = Rebuilds(self.store, model)
         self.sweep = Sweep(self.store, self.vectors)
@@ -138,7 +138,7 @@ class System:
                 30,
                 Spending(self.store, self.clock),
             ),
-            settler=self.settler,
+            completion=self.completion,
             clock=self.clock,
             limits=IndexLimits(**limits),  # type: ignore[arg-type]
         )
@@ -148,7 +148,7 @@ class System:
         return Cleanup(
             store=self.store,
             vectors=self.vectors,
-            settler=self.settler,
+            completion=self.completion,
             sweep=self.sweep,
             sweep_rounds=SweepRounds(
                 self.store, every_s, limits.silent_s, limits.idle_s, self.sweep.page
@@ -170,11 +170,13 @@ class System:
             SILENT_S,
         )
 
-    def search(self, tool_id: int, caller: Caller, query: str, top_k: int | None = None) -> Answer:
+    def search(
+        self, tool_id: int, caller: Caller, query: str, top_k: int | None = None
+    ) -> SearchResult:
         """Returns the best hits of a tool."""
         return search(self.searches, tool_id, caller, query, top_k)
 
-    def ranked(self, tool_id: int, query: str) -> Answer:
+    def ranked(self, tool_id: int, query: str) -> SearchResult:
         """Returns every hit of a tool that was ranked."""
         searched = SearchedTool.by(self.principal, tool_id)
         return self.searches.search(searched, query, QuestionLimits(is_whole=True))
@@ -197,40 +199,40 @@ class System:
         )
 
     def work(self, worker: Indexer | None = None) -> None:
-        """Carries out all messages, those that come back later included."""
+        """Handles all messages, those that come back later included."""
         while self.queue.messages:
             message = self.queue.messages.pop(0)
-            done = self.carry_out(message, worker)
+            done = self.execute(message, worker)
             if isinstance(done.error, RetryLater):
                 self.clock.advance(done.error.after_s + 1)
                 self.queue.messages.append(message)
             elif done.error is not None:
                 raise done.error
 
-    def carry_out(self, message: Message, worker: Indexer | None = None) -> CarriedOut:
-        """Carries out one message."""
-        order = order_from_json(message)
-        assert order is not None
+    def execute(self, body: MessageBody, worker: Indexer | None = None) -> HandledMessage:
+        """Handles one message."""
+        message = message_from_json(body)
+        assert message is not None
         indexer = worker or self.indexer
         hands = Worker(
-            self.book,
+            self.outbox,
             indexer.index,
             self.enumerate,
             self.import_document.run,
-            self.carry_out_plan,
+            self.execute_plan,
             self.calibrator.run,
-            self.tell,
+            self.report,
         )
-        return hands.carry_out(order, self.deadline(), order_id=int(str(message["order"])))
+        return hands.execute(message, self.deadline(), message_id=int(str(body["order"])))
 
-    def carry_out_plan(self, plan_id: int, deadline: Deadline) -> str:
-        """Does what the order of a plan asks for."""
+    def execute_plan(self, plan_id: int, deadline: Deadline) -> str:
+        """Does what the message of a plan asks for."""
         patterns = RePatterns()
         preview = PreviewReplacements(self.store, self.store, patterns, text_hash, self.clock)
         execute = ExecutePlans(self.store, patterns, self.clock)
         undo = UndoPlans(self.store, self.clock)
         documents = OneByOne(self.store, self.store, WriteDocuments())
-        plans = CarryOutPlans(self.store, preview.run, execute, undo.rewriting, documents)
+        plans = PlanWorker(self.store, preview.run, execute, undo.rewriting, documents)
         return plans.run(plan_id, deadline)
 
     def deadline(self, seconds: float = 900) -> Deadline:
@@ -248,7 +250,7 @@ class System:
 
 def search(
     searches: Searches, tool_id: int, caller: Caller, query: str, top_k: int | None
-) -> Answer:
+) -> SearchResult:
     """Returns the best hits of a tool."""
     searched = SearchedTool.by(caller, tool_id)
     return searches.search(searched, query, QuestionLimits(top_k=top_k))

@@ -31,9 +31,9 @@ CALLERS = ("INTERNAL_SECRET", "QUERY_HASH_KEY")
 @pytest.mark.parametrize("name", sorted(COMPLETE))
 def test_what_is_missing_is_named(name: str) -> None:
     lacking = {key: value for key, value in COMPLETE.items() if key != name}
-    with pytest.raises(SettingsError, match=name) as told:
+    with pytest.raises(SettingsError, match=name) as reported:
         Settings.from_environ(lacking)
-    assert CANARY not in told.value.message
+    assert CANARY not in reported.value.message
 
 
 @pytest.mark.parametrize(("previous", "good"), [(None, [NEW]), ("", [NEW]), (OLD, [NEW, OLD])])
@@ -52,9 +52,9 @@ def test_an_empty_secret_of_before_opens_nothing(previous: str | None, good: lis
 @pytest.mark.parametrize("name", ["INTERNAL_SECRET", "INTERNAL_SECRET_PREVIOUS", "QUERY_HASH_KEY"])
 def test_a_secret_that_can_be_guessed_is_refused(name: str) -> None:
     assert Settings.from_environ({**COMPLETE, name: "x" * 32})
-    with pytest.raises(SettingsError, match=f"^{name}: .*32 characters") as told:
+    with pytest.raises(SettingsError, match=f"^{name}: .*32 characters") as reported:
         Settings.from_environ({**COMPLETE, name: CANARY.ljust(31, "x")})
-    assert CANARY not in told.value.message
+    assert CANARY not in reported.value.message
 
 
 def test_a_function_that_answers_no_requests_opens_to_nobody() -> None:
@@ -123,14 +123,14 @@ def test_what_a_project_may_hold_and_spend_is_read_and_nothing_is_no_ceiling() -
 
 def test_the_longest_string_that_is_indexed_is_a_setting() -> None:
     assert Settings.from_environ(COMPLETE).max_node_chars == 50_000_000
-    told = Settings.from_environ({**COMPLETE, "STRING_MAX_CHARS": "5.0E6"})
-    assert told.max_node_chars == 5_000_000
+    reported = Settings.from_environ({**COMPLETE, "STRING_MAX_CHARS": "5.0E6"})
+    assert reported.max_node_chars == 5_000_000
 
 
 @pytest.mark.parametrize(("given", "read"), [("", False), ("false", False), ("true", True)])
 def test_unknown_namespaces_are_deleted_only_when_told(given: str, read: bool) -> None:  # noqa: FBT001
-    told = {**COMPLETE, "DELETE_UNKNOWN_NAMESPACES": given}
-    assert Settings.from_environ(told).delete_unknown_namespaces is read
+    reported = {**COMPLETE, "DELETE_UNKNOWN_NAMESPACES": given}
+    assert Settings.from_environ(reported).delete_unknown_namespaces is read
 
 
 def test_what_is_neither_true_nor_false_is_refused() -> None:
@@ -149,9 +149,9 @@ def test_no_tokens_are_taken_unless_an_issuer_and_an_audience_are_set() -> None:
         "https://issuer.example/a/", ("https://search.example/mcp",), "project_id"
     )
     assert Settings.from_environ({**COMPLETE, **TOKENS}).tokens == known
-    told = {**COMPLETE, **TOKENS, "JWT_PROJECT_CLAIM": "https://search.example/project"}
-    told["JWT_AUDIENCE"] = "https://search.example https://search.example/mcp"
-    tokens = Settings.from_environ(told).tokens
+    reported = {**COMPLETE, **TOKENS, "JWT_PROJECT_CLAIM": "https://search.example/project"}
+    reported["JWT_AUDIENCE"] = "https://search.example https://search.example/mcp"
+    tokens = Settings.from_environ(reported).tokens
     assert tokens is not None
     assert tokens.audiences == ("https://search.example", "https://search.example/mcp")
     assert tokens.project_claim == "https://search.example/project"
@@ -190,10 +190,10 @@ def test_an_issuer_is_an_https_address(issuer: str) -> None:
     ],
 )
 def test_a_value_out_of_its_bounds_is_named_and_not_shown(name: str, value: str) -> None:
-    with pytest.raises(SettingsError, match=f"^{name}: ") as told:
+    with pytest.raises(SettingsError, match=f"^{name}: ") as reported:
         Settings.from_environ({**COMPLETE, name: value})
-    assert CANARY not in told.value.message
-    assert told.value.__cause__ is None
+    assert CANARY not in reported.value.message
+    assert reported.value.__cause__ is None
 
 
 def test_reranking_models_are_of_one_provider_as_there_is_one_key() -> None:
@@ -214,9 +214,13 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 def test_an_empty_variable_is_none_and_a_field_is_no_variable() -> None:
     empty = dict.fromkeys(("EMBEDDING_API_KEY", "INDEX_CONCURRENCY", "UPLOAD_BUCKET"), "")
     lower = {"index_concurrency": "9", "jwt_issuer": "x"}
-    told = Settings.from_environ({**COMPLETE, **empty, **lower})
-    assert told == Settings.from_environ(COMPLETE)
-    assert (told.embedding_api_key, told.index_concurrency, told.tokens) == (None, 8, None)
+    reported = Settings.from_environ({**COMPLETE, **empty, **lower})
+    assert reported == Settings.from_environ(COMPLETE)
+    assert (reported.embedding_api_key, reported.index_concurrency, reported.tokens) == (
+        None,
+        8,
+        None,
+    )
 
 
 def test_every_setting_is_documented() -> None:
@@ -256,9 +260,9 @@ def test_a_provider_beyond_this_machine_is_asked_over_https(name: str) -> None:
     for safe in ("https://vllm.internal/v1", "http://127.0.0.1:8080/v1", "http://localhost:1"):
         Settings.from_environ({**COMPLETE, name: safe})
     for plain in ("http://vllm.internal/v1", "http://10.0.0.7:8000", "ftp://127.0.0.1", "vllm:80"):
-        with pytest.raises(SettingsError, match=f"{name}.*ALLOW_PLAIN_PROVIDERS") as told:
+        with pytest.raises(SettingsError, match=f"{name}.*ALLOW_PLAIN_PROVIDERS") as reported:
             Settings.from_environ({**COMPLETE, name: plain})
-        assert plain not in told.value.message
+        assert plain not in reported.value.message
         Settings.from_environ({**COMPLETE, name: plain, "ALLOW_PLAIN_PROVIDERS": "true"})
 
 
@@ -274,9 +278,9 @@ def test_a_provider_beyond_this_machine_is_asked_over_https(name: str) -> None:
     ],
 )
 def test_a_credential_among_the_parameters_is_refused(name: str, params: str) -> None:
-    with pytest.raises(SettingsError, match=f"{name}.*EMBEDDING_API_KEY") as told:
+    with pytest.raises(SettingsError, match=f"{name}.*EMBEDDING_API_KEY") as reported:
         Settings.from_environ({**COMPLETE, name: params % CANARY})
-    assert CANARY not in told.value.message
+    assert CANARY not in reported.value.message
 
 
 def test_a_count_of_tokens_is_no_credential() -> None:

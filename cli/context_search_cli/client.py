@@ -47,7 +47,7 @@ class Members(dict[str, Any]):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """What the server said: ``text`` is exact, ``body`` parsed."""
 
     status: int
@@ -97,14 +97,14 @@ class Client:
         *,
         transport: httpx2.BaseTransport | None = None,
         tries: int = TRIES,
-        tell: Callable[[str], None] = lambda _: None,
+        report: Callable[[str], None] = lambda _: None,
         sleep: Callable[[float], None] = time.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._endpoint = endpoint
         self._transport = transport
         self._tries = tries
-        self._tell = tell
+        self._report = report
         self._sleep = sleep
         self._monotonic = monotonic
         self._resting = threading.Lock()
@@ -115,7 +115,7 @@ class Client:
             headers={"User-Agent": "context-search-cli"},
         )
 
-    def get(self, path: str, **params: object) -> Answer:
+    def get(self, path: str, **params: object) -> Response:
         """Reads something."""
         return self.request("GET", path, params=params, is_safe=True)
 
@@ -127,7 +127,7 @@ class Client:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         **params: object,
-    ) -> Answer:
+    ) -> Response:
         """Makes something once, however often the request has to be sent."""
         return self.request(
             "POST",
@@ -139,11 +139,11 @@ class Client:
             is_safe=True,
         )
 
-    def ask(self, path: str, body: object = None, **params: object) -> Answer:
+    def ask(self, path: str, body: object = None, **params: object) -> Response:
         """A ``POST`` that changes nothing, or that done twice is done once."""
         return self.request("POST", path, body, params=params, is_safe=True)
 
-    def delete(self, path: str, **params: object) -> Answer:
+    def delete(self, path: str, **params: object) -> Response:
         """Deletes something."""
         done = self.request("DELETE", path, params=params)
         if done.status != 204:
@@ -181,7 +181,7 @@ class Client:
         params: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
         is_safe: bool = False,
-    ) -> Answer:
+    ) -> Response:
         """Sends a request until it is answered. Raises ProblemError, UnreachableError."""
         sent = dict(self._credentials())
         if body is not None:
@@ -219,7 +219,7 @@ class Client:
                         )
                     reason = f"the bucket answered {reply.status_code}"
                 if left:
-                    self._tell(f"{reason}; sending it again")
+                    self._report(f"{reason}; sending it again")
                     self._sleep(1.0)
             raise UnreachableError(reason)
 
@@ -234,19 +234,19 @@ class Client:
             return {"Authorization": f"Bearer {self._endpoint.key}"}
         return {}
 
-    def _answered(self, request: httpx2.Request, *, is_safe: bool) -> Answer:
+    def _answered(self, request: httpx2.Request, *, is_safe: bool) -> Response:
         waited = 0.0
         for attempt in range(1, self._tries + 1):
             with self._resting:
                 pass
             reply = self._sent(request, is_safe=is_safe)
-            if isinstance(reply, Answer):
+            if isinstance(reply, Response):
                 return reply
             wait = _wait(reply, attempt)
             if wait is None or attempt == self._tries or waited + wait > PATIENCE_S:
                 raise reply
             waited += wait
-            self._tell(f"{str(reply).splitlines()[0]} — trying again in {wait:g} s")
+            self._report(f"{str(reply).splitlines()[0]} — trying again in {wait:g} s")
             self._rest(wait)
         raise AssertionError("the last try returns or raises")
 
@@ -258,7 +258,7 @@ class Client:
 
     def _sent(
         self, request: httpx2.Request, *, is_safe: bool
-    ) -> Answer | ProblemError | UnreachableError:
+    ) -> Response | ProblemError | UnreachableError:
         try:
             reply = self._http.send(request, stream=True)
             try:
@@ -277,7 +277,7 @@ class Client:
             return _problem(reply, content)
         names = ("ETag", "Date", "Content-Security-Policy")
         text = content.decode(errors="replace")
-        return Answer(reply.status_code, text, *map(reply.headers.get, names))
+        return Response(reply.status_code, text, *map(reply.headers.get, names))
 
 
 def encoded(value: object) -> bytes:
@@ -295,7 +295,7 @@ def _in_utf_8() -> Iterator[None]:
         raise UsageError("an argument is no text in UTF-8") from None
 
 
-def pages_of(ask: Callable[[str | None], Answer]) -> Iterator[Answer]:
+def pages_of(ask: Callable[[str | None], Response]) -> Iterator[Response]:
     """Gives the pages of a list, each of which names the next.
 
     Raises UnreachableError where they would go on for ever.
@@ -314,7 +314,7 @@ def pages_of(ask: Callable[[str | None], Answer]) -> Iterator[Answer]:
     raise UnreachableError(f"the list has over {MOST_PAGES:,} pages: is this the API?")
 
 
-def _rows(ask: Callable[[str | None], Answer], name: str, limit: int) -> tuple[list[Any], bool]:
+def _rows(ask: Callable[[str | None], Response], name: str, limit: int) -> tuple[list[Any], bool]:
     rows: list[Any] = []
     for page in pages_of(ask):
         rows += _list(page[name], name)

@@ -17,7 +17,7 @@ import httpx2
 import typer
 
 from context_search_cli.client import TRIES, Client
-from context_search_cli.config import Configuration, Endpoint, Wanted
+from context_search_cli.config import Configuration, Endpoint, EndpointOptions
 from context_search_cli.failures import CommandError, EndedError, UsageError
 from context_search_cli.output import Output
 
@@ -49,7 +49,7 @@ class Session:
 
     world: World
     out: Output
-    wanted: Wanted = field(default_factory=Wanted)
+    wanted: EndpointOptions = field(default_factory=EndpointOptions)
     tries: int = TRIES
 
     @cached_property
@@ -97,7 +97,7 @@ class Session:
             endpoint,
             transport=self.world.transport,
             tries=self.tries,
-            tell=self.out.note,
+            report=self.out.note,
             sleep=self.world.sleep,
             monotonic=self.world.monotonic,
         )
@@ -187,7 +187,7 @@ def _with_shared_options(function: Callable[..., None]) -> Callable[..., None]:
         world = context.obj or World.of_process()
         shared = {name: given.pop(name) for name in _SHARED if name not in own}
         out = printer(world, as_json=bool(shared.get("as_json")), quiet=bool(shared.get("quiet")))
-        wanted = Wanted(shared.get("profile"), shared.get("url"), shared.get("key_file"))
+        wanted = EndpointOptions(shared.get("profile"), shared.get("url"), shared.get("key_file"))
         session = Session(world, out, wanted)
         code = _ended(lambda: function(session, **_within_bounds(given)), out)
         if code:
@@ -240,7 +240,7 @@ def printer(world: World, *, as_json: bool, quiet: bool) -> Output:
 def failed(failure: CommandError, out: Output) -> int:
     """Says why a command failed, on stderr, with --json on stdout, too; returns its exit code."""
     out.error(str(failure))
-    out.failed(failure.told)
+    out.failed(failure.reported)
     return int(failure.ends_with)
 
 

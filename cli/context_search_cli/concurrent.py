@@ -15,10 +15,12 @@ LAST_WORDS_S = 2.0
 """How long a command that fails or is stopped waits for the answers that are under way."""
 
 
-def abreast(work: Callable[[T], None], items: Sequence[T], *, told: Callable[[int], None]) -> None:
+def concurrently(
+    work: Callable[[T], None], items: Sequence[T], *, reported: Callable[[int], None]
+) -> None:
     """Does ``work`` with each item, four at a time.
 
-    ``told`` hears how many are done. When one has failed, and with Ctrl-C, no more is begun; of
+    ``reported`` hears how many are done. When one has failed, and with Ctrl-C, no more is begun; of
     several that failed the first in order is raised. The threads are daemons: an answer that does
     not come keeps no process alive.
     """
@@ -47,7 +49,7 @@ def abreast(work: Callable[[T], None], items: Sequence[T], *, told: Callable[[in
     try:
         for number, ended in enumerate(done, start=1):
             ended.result()
-            told(number)
+            reported(number)
     finally:
         stopped.set()
         for thread in threads:

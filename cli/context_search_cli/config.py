@@ -60,7 +60,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EndpointOptions:
     """What the options of a command say about the endpoint."""
 
     profile: str | None = None
@@ -84,7 +84,7 @@ class Configuration:
         base = self.environment.get("XDG_CONFIG_HOME")
         return (Path(base) if base else home / ".config") / "context-search" / "config.json"
 
-    def endpoint(self, wanted: Wanted) -> Endpoint:
+    def endpoint(self, wanted: EndpointOptions) -> Endpoint:
         """The endpoint that a command talks to. Raises UsageError where none is known."""
         if wanted.url or wanted.key_file:
             return self._of_options(wanted)
@@ -148,7 +148,7 @@ class Configuration:
         """Whether others than the owner may read the configuration file."""
         return self.path.exists() and bool(self.path.stat().st_mode & 0o077)
 
-    def _of_options(self, wanted: Wanted) -> Endpoint:
+    def _of_options(self, wanted: EndpointOptions) -> Endpoint:
         url = wanted.url or self.environment.get(URL)
         if not url:
             raise UsageError(f"--key-file needs --url or {URL}")

@@ -20,7 +20,7 @@ import typer
 from rich.text import Text
 
 from context_search_cli import __version__
-from context_search_cli.client import Answer, Client
+from context_search_cli.client import Client, Response
 from context_search_cli.command import Session, command
 from context_search_cli.config import Endpoint
 from context_search_cli.failures import Code, CommandError, EndedError, UnreachableError
@@ -87,20 +87,20 @@ def doctor(
     """Check everything from the address to a search, and say what to do."""
     # What passes by itself is a finding, too, and nobody waits for it in each of the checks.
     examination = Examination(replace(session, tries=1))
-    told: list[dict[str, str]] = []
+    reported: list[dict[str, str]] = []
     lack = ""
     for check in examination.checks(upload=upload):
         finding = Finding("skipped", lack) if lack else check.finding()
         if finding.state == "wrong":
             lack = check.lack
-        told.append({"check": check.name, **asdict(finding)})
+        reported.append({"check": check.name, **asdict(finding)})
         if not session.out.as_json:
             _show(session.out, check.name, finding)
         if finding.state == "wrong" and check.name == "reachable":
-            session.out.result({"checks": told}, lambda: None)
+            session.out.result({"checks": reported}, lambda: None)
             raise EndedError(Code.UNAVAILABLE)
-    session.out.result({"checks": told}, lambda: None)
-    if any(each["state"] == "wrong" for each in told):
+    session.out.result({"checks": reported}, lambda: None)
+    if any(each["state"] == "wrong" for each in reported):
         raise EndedError(Code.FAILED)
 
 
@@ -197,11 +197,11 @@ class Examination:
     def _key(self) -> Finding:
         if self.endpoint.key is None:
             return Finding("wrong", "there is none", "context-search login")
-        told = self._whoami()
-        scopes = ", ".join(told["scopes"])
+        reported = self._whoami()
+        scopes = ", ".join(reported["scopes"])
         what = f"project {told['project']['id']}, may {scopes}"
-        if told["expires_at"]:
-            left = (datetime.fromisoformat(told["expires_at"]) - datetime.now(UTC)).days
+        if reported["expires_at"]:
+            left = (datetime.fromisoformat(reported["expires_at"]) - datetime.now(UTC)).days
             if left < SOON_DAYS:
                 return Finding("look", f"{what}; ends in {left} days", "context-search keys rotate")
         return Finding("ok", what)
@@ -320,8 +320,8 @@ class Examination:
         return Finding("ok", f"{number(len(page.text))} characters, as its policy has it")
 
     def _whoami(self) -> dict[str, Any]:
-        told: Answer = self.session.client.get("/api/v1/whoami")
-        body: dict[str, Any] = told.body
+        reported: Response = self.session.client.get("/api/v1/whoami")
+        body: dict[str, Any] = reported.body
         return body
 
 

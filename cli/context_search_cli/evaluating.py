@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from context_search_cli import judging
-from context_search_cli.client import Answer, Client
+from context_search_cli.client import Client, Response
 from context_search_cli.command import Session, command, group
-from context_search_cli.concurrent import abreast
+from context_search_cli.concurrent import concurrently
 from context_search_cli.failures import Code, CommandError, EndedError, UsageError
 from context_search_cli.judged import (
     DEPTH,
@@ -101,7 +101,7 @@ class Patience:
             if not degraded:
                 self.degraded_since.clear()
                 return places
-            told = f"tool {asked.tool} answered degraded: {', '.join(degraded)}"
+            reported = f"tool {asked.tool} answered degraded: {', '.join(degraded)}"
             will_last = bool(LASTING & set(degraded))
             if not will_last:
                 self.degraded_since.add(question)
@@ -138,14 +138,14 @@ class Measured:
 
     questions: list[str]
     hits: list[list[int]]
-    told: Answer
+    reported: Response
     left_out: list[str]
     cut_short: CommandError | None
 
     def judged(self, place: int) -> dict[str, int]:
         """As JSON says how many hits of a configuration there are, and how many nobody judged."""
         ranks = (
-            rank for each in self.told["questions"] for rank in each[SIDES[place]]["not_judged"]
+            rank for each in self.reported["questions"] for rank in each[SIDES[place]]["not_judged"]
         )
         return {
             "hits": sum(each[place] for each in self.hits),
@@ -157,17 +157,17 @@ class Measured:
         rows = [
             {"query": query}
             | {name: each[side]["measures"] for name, side in zip(names, SIDES, strict=False)}
-            for query, each in zip(self.questions, self.told["questions"], strict=True)
+            for query, each in zip(self.questions, self.reported["questions"], strict=True)
         ]
-        error = {"error": self.cut_short.told} if self.cut_short else {}
+        error = {"error": self.cut_short.reported} if self.cut_short else {}
         return {"by_question": rows, "not_measured": self.left_out, **error}
 
-    def tell(self, out: Output, *names: str) -> None:
+    def report(self, out: Output, *names: str) -> None:
         """Says on stderr how much the figures stand on. Raises what has cut them short."""
         for place, name in enumerate(names):
             hits, not_judged = self.judged(place).values()
             if not_judged:
-                told = f"{number(not_judged)} of {number(hits)} hits are not judged"
+                reported = f"{number(not_judged)} of {number(hits)} hits are not judged"
                 out.note(f"{name}: {told}, and count as wrong")
         if self.left_out:
             why = "not measured" if self.cut_short else "left out: answered degraded"
@@ -193,7 +193,7 @@ def run(
     questions = questions_of(session, source)
     reached = reaches(session, questions, [tool])[tool]
     result = _measured(Patience(session, timeout, skip_degraded), questions, [asked])
-    found = {name: each["interval"] for name, each in result.told["measures"].items()}
+    found = {name: each["interval"] for name, each in result.reported["measures"].items()}
     document = {
         "tool": tool,
         "draft": asked.draft or None,
@@ -208,7 +208,7 @@ def run(
         session.out.rows(("measure", "mean", "from", "to"), rows, "")
 
     session.out.result(document, show)
-    result.tell(session.out, f"tool {tool}")
+    result.report(session.out, f"tool {tool}")
 
 
 @command(app, "compare")
@@ -235,7 +235,7 @@ def compare(
     questions = questions_of(session, queries)
     reached = reaches(session, questions, [each.tool for each in pair])
     result = _measured(Patience(session, timeout, skip_degraded), questions, pair)
-    found = result.told["measures"]
+    found = result.reported["measures"]
     said = found[measure]["verdict"]
     document = {
         "base": base,
@@ -261,7 +261,7 @@ def compare(
         session.out.line(f"candidate is {said} in {measure}")
 
     session.out.result(document, show)
-    result.tell(session.out, *SIDES)
+    result.report(session.out, *SIDES)
     if said == "worse":
         raise EndedError(Code.FAILED)
 
@@ -280,12 +280,12 @@ def _measured(
         answers[place] = [patience.heard(one, questions[place].text) for one in asked]
 
     cut_short = None
-    with patience.session.out.progress("asking") as tell:
+    with patience.session.out.progress("asking") as report:
         try:
-            abreast(
+            concurrently(
                 ask,
                 range(len(questions)),
-                told=lambda done: tell(
+                reported=lambda done: report(
                     f"asked: {done} of {counted(len(questions), 'question')}", done / len(questions)
                 ),
             )
@@ -308,13 +308,13 @@ def _measured(
         for place, hits in whole.items()
     ]
     try:
-        told = measured(patience.session, answered)
+        reported = measured(patience.session, answered)
     except CommandError as failure:
         raise cut_short or failure from None
     return Measured(
         [questions[place].text for place in whole],
         [[len(places[:POOLED]) for places in hits] for hits in whole.values()],
-        told,
+        reported,
         [each.text for place, each in enumerate(questions) if place not in whole],
         cut_short,
     )

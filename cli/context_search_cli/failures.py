@@ -32,7 +32,7 @@ class CommandError(Exception):
         self.document = {"detail": message} | document
 
     @property
-    def told(self) -> dict[str, Any]:
+    def reported(self) -> dict[str, Any]:
         """What stands below ``error`` in JSON."""
         return self.document | {"exit": int(self.ends_with)}
 
@@ -72,8 +72,8 @@ class ProblemError(CommandError):
             if not isinstance(error, dict):  # a gateway's own
                 message += f"\n  {error}"
                 continue
-            told = f"{error.get('field')}: {error.get('message')}"
-            message += "" if told == detail else f"\n  {told}"
+            reported = f"{error.get('field')}: {error.get('message')}"
+            message += "" if reported == detail else f"\n  {told}"
         message += "".join(f"\n  {place}" for place in _in_the_way(problem))
         if problem.get("requestId"):
             message += f"\n  request {problem['requestId']}"

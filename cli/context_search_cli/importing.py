@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from context_search_cli.chapters import decoded, document_of, is_text, lengths_of
-from context_search_cli.client import Answer, encoded
+from context_search_cli.client import Response, encoded
 from context_search_cli.command import Session
 from context_search_cli.failures import CommandError, UsageError
 from context_search_cli.waiting import wait_for
@@ -134,7 +134,7 @@ def opened(path: str, *, is_jsonl: bool, takes_texts: bool = False) -> Iterator[
 
 def bring(
     session: Session, source: Source, target: Target, *, wait: bool, timeout_s: float
-) -> Answer | dict[str, Any]:
+) -> Response | dict[str, Any]:
     """Makes or replaces a table. Returns the table, or the upload that goes on without ``wait``."""
     try:
         return _brought(session, source, target, wait=wait, timeout_s=timeout_s)
@@ -147,7 +147,7 @@ def bring(
 
 def _brought(
     session: Session, source: Source, target: Target, *, wait: bool, timeout_s: float
-) -> Answer | dict[str, Any]:
+) -> Response | dict[str, Any]:
     if source.cost <= MAX_INLINE_BYTES:
         return _send(session, source.inline(), target)
     session.out.note(f"{source.size:,} bytes: this goes by upload")
@@ -167,14 +167,14 @@ def _brought(
     return _imported(session, upload, timeout_s, is_new=target.table_id is None)
 
 
-def finished(session: Session, upload: Answer, timeout_s: float) -> dict[str, Any]:
+def finished(session: Session, upload: Response, timeout_s: float) -> dict[str, Any]:
     """Waits for an upload that is being imported. Raises CommandError where it failed."""
     path = f"/api/v1/tables/{upload['table_id']}/uploads/{upload['upload_id']}"
     done = wait_for(
         session,
         lambda: session.client.get(path),
         is_over=lambda state: state["status"] not in {"pending", "importing"},
-        told=lambda state: f"upload {state['upload_id']} is {state['status']}",
+        reported=lambda state: f"upload {state['upload_id']} is {state['status']}",
         timeout_s=timeout_s,
     )
     if done["status"] == "failed":
@@ -185,7 +185,7 @@ def finished(session: Session, upload: Answer, timeout_s: float) -> dict[str, An
 
 
 def _imported(
-    session: Session, upload: Answer, timeout_s: float, *, is_new: bool
+    session: Session, upload: Response, timeout_s: float, *, is_new: bool
 ) -> dict[str, Any]:
     try:
         finished(session, upload, timeout_s)
@@ -200,7 +200,7 @@ def _imported(
     return table
 
 
-def _send(session: Session, document: bytes, target: Target) -> Answer:
+def _send(session: Session, document: bytes, target: Target) -> Response:
     if target.table_id is not None:
         return session.client.request(
             "PUT",
@@ -217,7 +217,7 @@ def _send(session: Session, document: bytes, target: Target) -> Answer:
     )
 
 
-def _upload(session: Session, source: Source, table_id: int, revision: int | None) -> Answer:
+def _upload(session: Session, source: Source, table_id: int, revision: int | None) -> Response:
     """Puts the document into the bucket and says so."""
     path = f"/api/v1/tables/{table_id}/uploads"
     begun = session.client.create(
@@ -229,14 +229,14 @@ def _upload(session: Session, source: Source, table_id: int, revision: int | Non
         },
         headers={} if revision is None else {"If-Match": f'"{revision}"'},
     )
-    with session.out.progress("uploading") as tell:
+    with session.out.progress("uploading") as report:
 
         def pieces() -> Iterator[bytes]:
             sent = 0
             for piece in source.pieces():
                 yield piece
                 sent += len(piece)
-                tell(f"uploading: {sent:,} of {source.size:,} bytes", sent / source.size)
+                report(f"uploading: {sent:,} of {source.size:,} bytes", sent / source.size)
 
         session.client.put_document(begun["url"], begun["headers"], source.size, pieces)
     return session.client.ask(f"{path}/{begun['upload_id']}/complete")

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from context_search_cli.client import Answer
+from context_search_cli.client import Response
 from context_search_cli.command import Session, Yes, command, confirmed, group
 from context_search_cli.failures import ProblemError, UsageError
 from context_search_cli.output import counted, number
@@ -47,7 +47,7 @@ class Question:
         return {"relevant": self.gold, "others": self.others, **hits}
 
 
-def measured(session: Session, answered: list[dict[str, Any]]) -> Answer:
+def measured(session: Session, answered: list[dict[str, Any]]) -> Response:
     """Returns the measures of answered questions, and of each one. Raises CommandError."""
     return session.client.ask(f"{session.project}/measures", {"questions": answered})
 
@@ -102,8 +102,8 @@ def put(
         if refused.status == 409 and not replace:
             refused.advise(f"there is a set {name}: --replace writes this one in its place")
         raise
-    told = f"{name} has {counted(kept['questions'], 'question')}"
-    session.out.result(kept, lambda: session.out.made(name, told))
+    reported = f"{name} has {counted(kept['questions'], 'question')}"
+    session.out.result(kept, lambda: session.out.made(name, reported))
 
 
 @command(sets, "delete")

@@ -151,10 +151,10 @@ def _pool(session: Session, text: str, tools: list[int], depth: int) -> list[Pas
 def _not_judged(session: Session, known: Question, passages: list[Passage]) -> list[Passage]:
     parts = [passages[at : at + DEPTH] for at in range(0, len(passages), DEPTH)]
     answered = [known.answered(base=[each.place for each in part]) for part in parts]
-    told = measured(session, answered)["questions"] if answered else []
+    reported = measured(session, answered)["questions"] if answered else []
     return [
         part[rank - 1]
-        for part, each in zip(parts, told, strict=True)
+        for part, each in zip(parts, reported, strict=True)
         for rank in each["base"]["not_judged"]
     ]
 

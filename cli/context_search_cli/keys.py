@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from context_search_cli.client import Answer
+from context_search_cli.client import Response
 from context_search_cli.command import (
     Limit,
     Session,
@@ -133,17 +133,17 @@ def _revoke_all_of(session: Session, actor: str, *, yes: bool) -> None:
     question = f"Revoke every key that {actor} made? Who uses one is refused from now on."
     confirmed(session, question, yes=yes)
     done = session.client.delete(f"{session.project}/keys", actor=actor)
-    told = f"{counted(done['revoked'], 'key')} of {actor} revoked"
-    session.out.result(done, lambda: session.out.line(told))
+    reported = f"{counted(done['revoked'], 'key')} of {actor} revoked"
+    session.out.result(done, lambda: session.out.line(reported))
 
 
-def hand_over(session: Session, made: Answer, output: Path | None, what: str) -> None:
+def hand_over(session: Session, made: Response, output: Path | None, what: str) -> None:
     """Gives a new key to who asked for it: into a file, or once on stdout, and nowhere else."""
     number, key = made["id"], made["api_key"]
-    told = dict(made.body)
+    reported = dict(made.body)
     if output is not None:
         write_private(output, f"{key}\n")
-        del told["api_key"]
+        del reported["api_key"]
 
     def show() -> None:
         if output is None:
@@ -152,7 +152,7 @@ def hand_over(session: Session, made: Answer, output: Path | None, what: str) ->
         else:
             session.out.made(number, f"{what} {number} is in {output}")
 
-    session.out.result(told, show)
+    session.out.result(reported, show)
 
 
 def seconds(text: str) -> int:

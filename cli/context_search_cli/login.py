@@ -11,7 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from context_search_cli.command import Session, command, filled
-from context_search_cli.config import Endpoint, Wanted, checked_secret, checked_url, read_secret
+from context_search_cli.config import (
+    Endpoint,
+    EndpointOptions,
+    checked_secret,
+    checked_url,
+    read_secret,
+)
 from context_search_cli.failures import Code, CommandError, ProblemError, UsageError
 
 app = typer.Typer()
@@ -36,8 +42,8 @@ def login(
     endpoint = _wanted(session, url, key_file)
     if endpoint.is_plain:
         session.out.warn("http, and not on this machine: the key travels unencrypted")
-    told = session.client_of(endpoint).get("/api/v1/whoami")
-    project = told["project"]
+    reported = session.client_of(endpoint).get("/api/v1/whoami")
+    project = reported["project"]
     known = Endpoint(endpoint.url, endpoint.source, endpoint.key, None, int(project["id"]))
     name = profile or DEFAULT_PROFILE
     path = session.configuration.save(name, known)
@@ -46,7 +52,7 @@ def login(
         session.out.line(f"{_who(told.body)} at {endpoint.url}")
         session.out.note(f"kept as profile {name} in {path}")
 
-    session.out.result(told, show)
+    session.out.result(reported, show)
 
 
 @command(app, "logout")
@@ -61,10 +67,10 @@ def logout(session: Session, *, profile: ProfileName = None) -> None:
 @command(app, "whoami")
 def whoami(session: Session) -> None:
     """Say whose key this is, what it may do, and what the server is."""
-    told = session.client.get("/api/v1/whoami")
+    reported = session.client.get("/api/v1/whoami")
 
     def show() -> None:
-        body = told.body
+        body = reported.body
         key = body["key"] or {}
         session.out.fields(
             {
@@ -79,7 +85,7 @@ def whoami(session: Session) -> None:
             }
         )
 
-    session.out.result(told, show)
+    session.out.result(reported, show)
 
 
 @command(app, "console")
@@ -126,7 +132,7 @@ def _wanted(session: Session, url: str | None, key_file: str | None) -> Endpoint
     """What the options name; without any, the server and the key that are known here anyway."""
     if url is None and key_file is None:
         return session.endpoint
-    address = url or session.configuration.endpoint(Wanted()).url
+    address = url or session.configuration.endpoint(EndpointOptions()).url
     return Endpoint(checked_url(address), "options", _key(key_file))
 
 
@@ -140,6 +146,6 @@ def _key(file: str | None) -> str:
     return checked_secret(typer.prompt("key", hide_input=True, err=True).strip(), "the prompt")
 
 
-def _who(told: dict[str, Any]) -> str:
-    project = told["project"]
+def _who(reported: dict[str, Any]) -> str:
+    project = reported["project"]
     return f"project {project['id']} ({project['name']}), may {', '.join(told['scopes'])}"

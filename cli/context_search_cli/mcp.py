@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from context_search_cli.client import Answer
+from context_search_cli.client import Response
 from context_search_cli.command import Limit, Session, ToolId, command, group
 from context_search_cli.config import read_secret, write_private
 from context_search_cli.failures import CommandError, ProblemError, UsageError
@@ -136,14 +136,14 @@ def config(
 def try_(session: Session, *, agent_key: AgentKey = None) -> None:
     """Ask /mcp for its tools, as an agent's client does, in both revisions."""
     key = _agent_key(session, agent_key)
-    told = {revision: list_tools(session, key, revision) for revision in REVISIONS}
-    tools = told[REVISIONS[-1]]
+    reported = {revision: list_tools(session, key, revision) for revision in REVISIONS}
+    tools = reported[REVISIONS[-1]]
 
     def show() -> None:
         rows = [[tool["name"], one_line(tool.get("description", ""))[:200]] for tool in tools]
         session.out.rows(("name", "description"), rows, "no tool is bound: context-search mcp bind")
 
-    session.out.result({"tools": tools, "revisions": list(told)}, show)
+    session.out.result({"tools": tools, "revisions": list(reported)}, show)
     session.out.note(f"/mcp answers in {' and '.join(REVISIONS)}")
 
 
@@ -165,7 +165,7 @@ def list_tools(session: Session, key: str, revision: str) -> list[dict[str, Any]
     return _tools(reply, revision)
 
 
-def _tools(reply: Answer, revision: str) -> list[dict[str, Any]]:
+def _tools(reply: Response, revision: str) -> list[dict[str, Any]]:
     if "result" not in reply.body:
         error = reply.body.get("error", {})
         raise CommandError(f"/mcp refuses {revision}: {error.get('message')}", code="MCP_REFUSED")

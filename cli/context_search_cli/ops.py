@@ -84,7 +84,7 @@ def rebuild(
             session,
             lambda: client.get("/internal/rebuild").body,
             is_over=lambda left: not left["building"] + left["queued"],
-            told=lambda left: f"{left['building']} being built, {left['queued']} waiting",
+            reported=lambda left: f"{left['building']} being built, {left['queued']} waiting",
             timeout_s=timeout,
         )
     session.out.result(done, lambda: session.out.fields(done))
@@ -95,14 +95,14 @@ def _summed(session: Session, client: Client, *, every: bool, dry_run: bool) -> 
     total: dict[str, Any] = {}
     asked = {"outdated": not every, "dry_run": dry_run}
     counted_by = "indexes" if dry_run else "generations"
-    with session.out.progress("0 indexes") as tell:
+    with session.out.progress("0 indexes") as note:
         for page in pages_of(lambda at: client.ask("/internal/rebuild", **asked, cursor=at)):
             _ = page[counted_by]  # what has none is no answer of the API
             for name in (each for each in page.body if each != "cursor"):
                 value, known = page[name], total.get(name, 0)
                 amount = len(value) if isinstance(value, list) else value
                 total[name] = None if None in {amount, known} else known + amount
-            tell(f"{total[counted_by]} indexes")
+            note(f"{total[counted_by]} indexes")
     return total
 
 

@@ -21,7 +21,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from context_search_cli.client import Answer
+from context_search_cli.client import Response
 
 Cell = object
 WORD = 16
@@ -89,15 +89,15 @@ class Output:
         """Whether a person looks at stdout."""
         return self.stdout.is_terminal
 
-    def result(self, document: Answer | Mapping[str, Any], show: Callable[[], None]) -> None:
+    def result(self, document: Response | Mapping[str, Any], show: Callable[[], None]) -> None:
         """Prints what was asked for: with ``--json`` the document, else what ``show`` prints."""
-        if isinstance(document, Answer):
+        if isinstance(document, Response):
             _ = document.body  # what is no JSON object is nobody's result
         if not self.as_json:
             show()
             return
         self._is_told = True
-        self.raw_json(document.text if isinstance(document, Answer) else _dumped(document))
+        self.raw_json(document.text if isinstance(document, Response) else _dumped(document))
 
     def failed(self, error: Mapping[str, Any]) -> None:
         """Prints with ``--json`` why there is no result, unless there is one."""
@@ -225,11 +225,11 @@ class Output:
         with Progress(*columns, console=self.stderr, transient=True) as shown:
             bar = shown.add_task(visible(first), total=None)
 
-            def tell(text: str, share: float | None = None) -> None:
+            def report(text: str, share: float | None = None) -> None:
                 total = None if share is None else 1.0
                 shown.update(bar, description=visible(text), completed=share or 0.0, total=total)
 
-            yield tell
+            yield report
 
     def _table(self, columns: Sequence[Column]) -> None:
         """A table, or where not even words fit into its columns, a block of lines a row."""

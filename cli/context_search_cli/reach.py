@@ -8,7 +8,7 @@ from typing import Any
 
 from context_search_cli.client import Client
 from context_search_cli.command import Session
-from context_search_cli.concurrent import abreast
+from context_search_cli.concurrent import concurrently
 from context_search_cli.failures import ProblemError, UsageError
 from context_search_cli.judged import Question
 from context_search_cli.output import Output, counted, number
@@ -40,18 +40,18 @@ class Reach:
             "ranges_behind_text": self.behind,
         }
 
-    def tell(self, out: Output) -> None:
+    def report(self, out: Output) -> None:
         """Warns of ranges that are out of reach. Raises UsageError where all of them are."""
         if not self.missing:
             return
         behind = f" ({number(self.behind)} for an end behind the text)" if self.behind else ""
-        told = (
+        reported = (
             f"{number(self.missing)} of {number(self.ranges)} judged ranges are not in what tool"
             f" {self.tool} searches{behind}"
         )
         if self.missing == self.ranges:
             raise UsageError(f"{told}: its figures would say nothing")
-        out.warn(told)
+        out.warn(reported)
 
 
 def reaches(
@@ -62,7 +62,7 @@ def reaches(
     for tool in dict.fromkeys(tools):
         session.client.get(f"/api/v1/tools/{tool}")  # or a tool that is not would have no string
         found[tool] = _reach(session, questions, tool)
-        found[tool].tell(session.out)
+        found[tool].report(session.out)
     return found
 
 
@@ -74,11 +74,11 @@ def _reach(session: Session, questions: Sequence[Question], tool: int) -> Reach:
         lengths[pointer] = _length(session.client, tool, pointer)
 
     pointers = list(dict.fromkeys(place["json_pointer"] for place in places))
-    with session.out.progress(f"looking where the answers are, tool {tool}") as tell:
-        abreast(
+    with session.out.progress(f"looking where the answers are, tool {tool}") as report:
+        concurrently(
             ask,
             pointers,
-            told=lambda done: tell(
+            reported=lambda done: report(
                 f"looked at: {done} of {counted(len(pointers), 'string')}", done / len(pointers)
             ),
         )

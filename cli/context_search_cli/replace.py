@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from context_search_cli.client import Answer
+from context_search_cli.client import Response
 from context_search_cli.command import Limit, Session, Timeout, Yes, command, confirmed
 from context_search_cli.failures import (
     Code,
@@ -95,7 +95,7 @@ def replace(
     _fail_if_failed(session, done)
 
 
-def _ask(session: Session, plan: Answer, left: int, *, yes: bool) -> None:
+def _ask(session: Session, plan: Response, left: int, *, yes: bool) -> None:
     """Shows a plan, and asks whether it shall be carried out."""
     if not (session.out.as_json or session.out.quiet):
         _show_plan(session.out, plan.body)
@@ -166,7 +166,7 @@ def _is_still_open(refusal: ProblemError) -> bool:
     return refusal.status in {409, 422} and refusal.document["code"] != "PLAN_USED"
 
 
-def _previewed(session: Session, plan: Answer, samples: int, timeout_s: float) -> Answer:
+def _previewed(session: Session, plan: Response, samples: int, timeout_s: float) -> Response:
     """The plan when the preview is over, with its first matches."""
     path = f"{session.project}/replace/{plan['plan_id']}"
     if plan["state"] == "previewing":
@@ -185,7 +185,7 @@ def _previewed(session: Session, plan: Answer, samples: int, timeout_s: float) -
     return plan
 
 
-def _executed(session: Session, done: Answer, plan_id: int, timeout_s: float) -> Answer:
+def _executed(session: Session, done: Response, plan_id: int, timeout_s: float) -> Response:
     """What became of a plan, also where a worker goes on with it."""
     if done["state"] not in _GOING_ON:
         return done
@@ -196,12 +196,12 @@ def _executed(session: Session, done: Answer, plan_id: int, timeout_s: float) ->
         raise
 
 
-def _settled(session: Session, path: str, timeout_s: float) -> Answer:
+def _settled(session: Session, path: str, timeout_s: float) -> Response:
     return wait_for(
         session,
         lambda: session.client.get(path),
         is_over=lambda plan: plan["state"] not in _GOING_ON,
-        told=lambda plan: f"plan {plan['plan_id']} is {plan['state']}{_far(plan.body)}",
+        reported=lambda plan: f"plan {plan['plan_id']} is {plan['state']}{_far(plan.body)}",
         share=lambda plan: _share(plan.body.get("progress")),
         timeout_s=timeout_s,
     )
@@ -264,11 +264,11 @@ def _show_undone(out: Output, done: dict[str, Any], plan: int) -> None:
         out.line(f"{done['reverted_count']} would come back, {done['kept_count']} would stay")
         return
     reverted = done.get("reverted_count")
-    told = f", {number(reverted)} brought back" if reverted is not None else ""
+    reported = f", {number(reverted)} brought back" if reverted is not None else ""
     out.made(done["plan_id"], f"plan {plan} is undone{told}, by plan {done['plan_id']}")
 
 
-def _fail_if_failed(session: Session, done: Answer) -> None:
+def _fail_if_failed(session: Session, done: Response) -> None:
     if done["state"] == "failed":
         error = done["error"] or {}
         session.out.warn(f"failed: {error.get('code')}: {error.get('message')}")

@@ -207,10 +207,10 @@ def _show_rest(out: Output, answer: dict[str, Any], *, shown: int) -> None:
         hint = answer.get("hint", "no_match")
         out.note(f"no hit: {_HINTS.get(hint, hint)}")
         return
-    told = counted(shown, "hit")
+    reported = counted(shown, "hit")
     if counts := answer.get("counts"):
-        told += f" of {counts['ranked']}, {counts['hidden']} hidden for their low score"
-    out.note(told)
+        reported += f" of {counts['ranked']}, {counts['hidden']} hidden for their low score"
+    out.note(reported)
 
 
 def _show_explanation(out: Output, explanation: dict[str, Any]) -> None:

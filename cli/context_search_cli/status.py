@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from context_search_cli.client import Answer
+from context_search_cli.client import Response
 from context_search_cli.command import Session, Timeout, Wait, Yes, command, confirmed, group
 from context_search_cli.failures import Code, EndedError, UsageError
 from context_search_cli.output import Output, number
@@ -86,17 +86,17 @@ def of_project(session: Session) -> None:
     session.out.result(state, lambda: show_state(session.out, state.body))
 
 
-def wait_until_settled(session: Session, tool: int, timeout_s: float) -> Answer:
+def wait_until_settled(session: Session, tool: int, timeout_s: float) -> Response:
     """Follows a tool's index until nothing goes on. Raises CommandError when the time is over."""
     return _settled(session, _path(tool), timeout_s)
 
 
-def _settled(session: Session, path: str, timeout_s: float) -> Answer:
+def _settled(session: Session, path: str, timeout_s: float) -> Response:
     return wait_for(
         session,
         lambda: session.client.get(path),
         is_over=lambda state: state["status"] in SETTLED or _is_stuck(state.body.get("rebuild")),
-        told=lambda state: far(state.body),
+        reported=lambda state: far(state.body),
         share=lambda state: indexed_share(state.body),
         timeout_s=timeout_s,
     )
@@ -119,8 +119,12 @@ def indexed_share(state: dict[str, Any]) -> float | None:
 
 def far(state: dict[str, Any]) -> str:
     """How far an index is, in one line; counts, no percentage."""
-    told = f"{state['status']}: {_counts(_built(state))}"
-    return f"{told}; {number(state['indexed_chunks_count'])} answer" if "rebuild" in state else told
+    reported = f"{state['status']}: {_counts(_built(state))}"
+    return (
+        f"{told}; {number(state['indexed_chunks_count'])} answer"
+        if "rebuild" in state
+        else reported
+    )
 
 
 def _built(state: dict[str, Any]) -> dict[str, Any]:

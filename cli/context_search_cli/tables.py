@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from context_search_cli.client import Answer, encoded
+from context_search_cli.client import Response, encoded
 from context_search_cli.command import (
     Limit,
     Session,
@@ -106,7 +106,7 @@ def import_(
     done = "imported" if replace is None else "replaced"
     if _has(table, "upload_id"):
         done = f"is being {done}"
-    _told(session, table, f"{done}: {source.size:,} bytes")
+    _reported(session, table, f"{done}: {source.size:,} bytes")
     if replace is None and source.threshold < DEFAULT_THRESHOLD:
         session.out.note(
             "its chapters are short; this makes them searchable:"
@@ -245,7 +245,7 @@ def restore(
     if restored.status == 202:
         finished(session, restored, timeout)
         restored = session.client.get(f"/api/v1/tables/{table}")
-    _told(session, restored, f"version {version} is back")
+    _reported(session, restored, f"version {version} is back")
 
 
 @command(app, "erase")
@@ -266,10 +266,10 @@ def erase(
     confirmed(session, f"Erase {what} of table {table}?", yes=yes)
     place = "" if version is None else f"/{version}"
     session.client.delete(f"/api/v1/tables/{table}/versions{place}")
-    told = {"table_id": table, "erased": "all" if version is None else version}
+    reported = {"table_id": table, "erased": "all" if version is None else version}
     verb = "are" if version is None else "is"
     session.out.result(
-        told, lambda: session.out.made(table, f"table {table}: {what} {verb} erased")
+        reported, lambda: session.out.made(table, f"table {table}: {what} {verb} erased")
     )
 
 
@@ -289,7 +289,7 @@ def _change(session: Session, table: int, how: str, body: bytes, revision: int |
         content=body,
         headers={"If-Match": f'"{seen}"'},
     )
-    _told(session, changed, "unchanged" if changed["revision"] == seen else "changed")
+    _reported(session, changed, "unchanged" if changed["revision"] == seen else "changed")
 
 
 def _value(session: Session, table: int, pointer: str) -> str:
@@ -317,7 +317,7 @@ def _string(session: Session, table: int, pointer: str) -> str:
     path = f"/api/v1/tables/{table}/text"
     pieces: list[str] = []
     digest, at = None, 0
-    with session.out.progress("reading") as tell:
+    with session.out.progress("reading") as report:
         while True:
             window = session.client.ask(path, {"json_pointer": pointer, "start": at})
             if digest not in {None, window["hash"]}:
@@ -326,7 +326,7 @@ def _string(session: Session, table: int, pointer: str) -> str:
                 )
             pieces.append(window["text"])
             end, total = window["end"], window["total"]
-            tell(f"{end:,} of {total:,} characters", end / total if total else None)
+            report(f"{end:,} of {total:,} characters", end / total if total else None)
             if end >= total:
                 return "".join(pieces)
             if end <= at:
@@ -334,7 +334,7 @@ def _string(session: Session, table: int, pointer: str) -> str:
             digest, at = window["hash"], end
 
 
-def _told(session: Session, table: Answer | dict[str, Any], done: str) -> None:
+def _reported(session: Session, table: Response | dict[str, Any], done: str) -> None:
     def show() -> None:
         named = f" ({table['name']})" if _has(table, "name") else ""
         at = f", revision {table['revision']}" if table["revision"] is not None else ""
@@ -343,8 +343,8 @@ def _told(session: Session, table: Answer | dict[str, Any], done: str) -> None:
     session.out.result(table, show)
 
 
-def _has(table: Answer | dict[str, Any], name: str) -> bool:
-    return bool((table.body if isinstance(table, Answer) else table).get(name))
+def _has(table: Response | dict[str, Any], name: str) -> bool:
+    return bool((table.body if isinstance(table, Response) else table).get(name))
 
 
 def _current(session: Session, table: int) -> int:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 import typer
 
-from context_search_cli.client import Answer
+from context_search_cli.client import Response
 from context_search_cli.command import (
     Limit,
     Session,
@@ -120,7 +120,7 @@ def create(
         except (KeyboardInterrupt, CommandError):
             session.out.warn(f"tool {tool} is made and goes on: context-search status {tool}")
             raise
-        made = Answer(made.status, json.dumps(made.body | _settled(state.body)), made.etag)
+        made = Response(made.status, json.dumps(made.body | _settled(state.body)), made.etag)
     session.out.result(made, lambda: _show_made(session, made.body))
     _say_hint(session, made.body)
     if wait and not made["chunks_created"]:
@@ -155,9 +155,9 @@ def show(session: Session, *, tool: ToolId) -> None:
         body = found.body
         index = body["metadata"]["search_index"]
         names = ("id", "name", "description", "table_id", "created_at")
-        told = {name: body[name] for name in names}
-        told |= {"scope": _scope(session, body), "status": index["status"]}
-        session.out.fields(told)
+        reported = {name: body[name] for name in names}
+        reported |= {"scope": _scope(session, body), "status": index["status"]}
+        session.out.fields(reported)
         session.out.fields(
             {f"  {name}": json.dumps(value) for name, value in body["search_config"].items()}
         )
@@ -311,7 +311,7 @@ def clear(
     empty(session, tool, lambda: session.client.create(path, shared=shared), yes=yes)
 
 
-def empty(session: Session, tool: int, clear: Callable[[], Answer], *, yes: bool) -> None:
+def empty(session: Session, tool: int, clear: Callable[[], Response], *, yes: bool) -> None:
     """Asks, empties a tool's index, and says what is gone."""
     confirmed(session, f"Empty the index of tool {tool}? Nothing will be found in it.", yes=yes)
     done = clear()
@@ -358,7 +358,7 @@ def _settled(state: dict[str, Any]) -> dict[str, Any]:
 
 def _show_made(session: Session, body: dict[str, Any]) -> None:
     chunks = body["chunks_created"]
-    told = f", {counted(chunks, 'chunk')}" if chunks is not None else ""
+    reported = f", {counted(chunks, 'chunk')}" if chunks is not None else ""
     tool = body["tool_id"]
     session.out.made(tool, f"tool {tool} ({body['name']}) made: {body['status']}{told}")
 
@@ -371,7 +371,7 @@ def _say_hint(session: Session, body: dict[str, Any]) -> None:
     }
     if hint := body.get("hint"):
         longest = body.get("longest_string")
-        told = f" (the longest has {number(longest)} characters)" if longest is not None else ""
+        reported = f" (the longest has {number(longest)} characters)" if longest is not None else ""
         session.out.warn(f"{hint}: {hints.get(hint, 'it will find nothing')}{told}")
     elif body["status"] not in {"ready", "rebuilding"}:
         session.out.note(f"watch it: context-search status {body['tool_id']} --watch")
@@ -389,11 +389,11 @@ def _say_short(session: Session, table: int, scope: str, threshold: object) -> N
         return
     lengths = [len(text) for text in _texts(value)]
     if short := sum(length < threshold for length in lengths):
-        told = f"{counted(short, 'string')} under {number(threshold)} characters"
-        told += f" {'is' if short == 1 else 'are'} not indexed"
+        reported = f"{counted(short, 'string')} under {number(threshold)} characters"
+        reported += f" {'is' if short == 1 else 'are'} not indexed"
         if (fitting := fitting_threshold(lengths)) < threshold:
-            told += f"; --chunk-threshold {fitting} would index at least 90 % of the text"
-        session.out.note(told)
+            reported += f"; --chunk-threshold {fitting} would index at least 90 % of the text"
+        session.out.note(reported)
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -18,11 +18,11 @@ def wait_for(
     look: Callable[[], T],
     *,
     is_over: Callable[[T], bool],
-    told: Callable[[T], str],
+    reported: Callable[[T], str],
     timeout_s: float,
     share: Callable[[T], float | None] = lambda _: None,
 ) -> T:
-    """Looks again and again until it is over; ``told`` and ``share`` say how far it is.
+    """Looks again and again until it is over; ``reported`` and ``share`` say how far it is.
 
     Raises CommandError with the code of what may be tried again when the time is over: what goes
     on there goes on. Ctrl-C stops the waiting alone, too.
@@ -30,9 +30,9 @@ def wait_for(
     ends = session.world.monotonic() + timeout_s
     pause = FIRST_S
     state = look()
-    with session.out.progress(told(state)) as tell:
+    with session.out.progress(reported(state)) as report:
         while not is_over(state):
-            tell(told(state), share(state))
+            report(reported(state), share(state))
             if session.world.monotonic() > ends:
                 raise CommandError(
                     f"not finished after {timeout_s:g} s, it goes on: {told(state)}",

@@ -23,9 +23,9 @@ def _scheduled_cleanup() -> ScheduledCleanup:
 @logger.inject_lambda_context(clear_state=True)
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Runs once and returns what it did. Only a run of the schedule may rest."""
-    may_rest = "scheduled_time" in event
+    may_idle = "scheduled_time" in event
     try:
-        report = _scheduled_cleanup().run(parts().deadline(context), may_rest=may_rest)
+        report = _scheduled_cleanup().run(parts().deadline(context), may_idle=may_idle)
     finally:
         emit_billed(CLEANUP, parts().meter.take())
     if report.is_resting:

@@ -1,4 +1,4 @@
-"""Orders from SQS: index strings, compare an index with its table, import a document, go on
+"""Messages from SQS: index strings, compare an index with its table, import a document, go on
 with a plan, calibrate an index."""
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from context_search.composition.parts import parts
 from context_search.core.errors import ContextSearchError, InvalidInputError
 from context_search.core.messages import (
     CalibrateIndex,
-    CarryOutPlan,
     CompareIndex,
+    ExecutePlan,
     ImportUpload,
-    Order,
+    Message,
     read_message,
 )
 from context_search.indexing.node_report import RetryLater
@@ -42,52 +42,52 @@ def _worker() -> Worker:
 
 @logger.inject_lambda_context(clear_state=True)
 def lambda_handler(event: dict[str, Any], context: LambdaContext) -> Any:
-    """Carries out a batch of orders and reports those that have to come again."""
+    """Handles a batch of messages and reports those that have to come again."""
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
-    def carry_out(record: SQSRecord) -> None:
+    def handle(record: SQSRecord) -> None:
         try:
-            _carry_out(record, context)
+            _handle(record, context)
         finally:
             emit_billed(INDEXING, parts().meter.take())
 
-    return process_partial_response(event, carry_out, processor, context)
+    return process_partial_response(event, handle, processor, context)
 
 
-def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
+def _handle(record: SQSRecord, context: LambdaContext) -> None:
     if sent_ms := record.attributes.get("SentTimestamp"):
         emit_queue_age(parts().clock.now().timestamp() - float(sent_ms) / 1000)
     try:
-        order, order_id = read_message(record.body)
+        message, message_id = read_message(record.body)
     except InvalidInputError as error:
         logger.error("order refused", extra={"code": error.code, "detail": error.message})
         emit_error(error)
         parts().queue.come_back(record.receipt_handle, UNEXPECTED_S)
         raise
-    if order is None:
-        _leave_to_later_release(record, order_id)
+    if message is None:
+        _leave_to_later_release(record, message_id)
         return
-    done = _worker().carry_out(
-        order, parts().deadline(context), order_id=order_id, on_report=emit_node
+    done = _worker().execute(
+        message, parts().deadline(context), message_id=message_id, on_report=emit_node
     )
-    _tell(order, done.outcome, done.error)
+    _report(message, done.outcome, done.error)
     if done.error is not None and done.again_in_s is not None:
         parts().queue.come_back(record.receipt_handle, done.again_in_s)
         raise done.error
 
 
-def _leave_to_later_release(record: SQSRecord, order_id: int) -> None:
+def _leave_to_later_release(record: SQSRecord, message_id: int) -> None:
     """Later each time: the queue gives a message up after 20 receives, which are hours so."""
     receives = int(record.attributes.get("ApproximateReceiveCount") or 1)
     if receives == 1:
         logger.error("order of a later release", extra={"message_id": record.message_id})
     after_s = UNKNOWN_KIND_S * receives
-    if _worker().put_off(order_id, after_s):
+    if _worker().delay(message_id, after_s):
         parts().queue.come_back(record.receipt_handle, after_s)
         raise InvalidInputError("an order of a later release")
 
 
-def _tell(order: Order, outcome: str | None, error: Exception | None) -> None:
+def _report(message: Message, outcome: str | None, error: Exception | None) -> None:
     if isinstance(error, ContextSearchError):
         logger.warning("order failed", extra={"code": error.code, "detail": error.message})
         emit_error(error)
@@ -96,20 +96,20 @@ def _tell(order: Order, outcome: str | None, error: Exception | None) -> None:
         logger.error("unexpected error", extra={"trace": log_text(error)})
         emit_error(ContextSearchError())
     elif error is None:
-        what, named = _named(order)
+        what, named = _named(message)
         logger.info("done before" if outcome is None else what, extra={**named, "outcome": outcome})
 
 
-def _named(order: Order) -> tuple[str, dict[str, object]]:
+def _named(message: Message) -> tuple[str, dict[str, object]]:
     """What was done, and with what; of many nodes only how many they are."""
-    if isinstance(order, CompareIndex):
-        return "enumerated", {"index_id": order.index_id}
-    if isinstance(order, ImportUpload):
-        return "import", {"upload_id": order.upload_id}
-    if isinstance(order, CarryOutPlan):
-        return "plan", {"plan_id": order.plan_id}
-    if isinstance(order, CalibrateIndex):
-        return "calibrate", {"index_id": order.index_id}
-    if len(order.node_ids) == 1:
-        return "node", {"node_id": order.node_ids[0]}
-    return "nodes", {"nodes": len(order.node_ids)}
+    if isinstance(message, CompareIndex):
+        return "enumerated", {"index_id": message.index_id}
+    if isinstance(message, ImportUpload):
+        return "import", {"upload_id": message.upload_id}
+    if isinstance(message, ExecutePlan):
+        return "plan", {"plan_id": message.plan_id}
+    if isinstance(message, CalibrateIndex):
+        return "calibrate", {"index_id": message.index_id}
+    if len(message.node_ids) == 1:
+        return "node", {"node_id": message.node_ids[0]}
+    return "nodes", {"nodes": len(message.node_ids)}

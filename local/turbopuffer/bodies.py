@@ -97,7 +97,7 @@ def _refusal(error: ValidationError) -> ApiError:
     return invalid(text) if is_nonsense else malformed(text)
 
 
-def _told(detail: Mapping[str, Any]) -> str:
+def _reported(detail: Mapping[str, Any]) -> str:
     """pydantic's words, or the service's where they are known."""
     if detail["type"] == "list_type" and isinstance(detail["input"], dict):
         return "invalid type: map, expected a sequence"

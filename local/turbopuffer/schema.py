@@ -103,7 +103,7 @@ class Schema:
 
     def with_declared(self, declared: Mapping[str, Declaration]) -> Schema:
         """This schema and what a write declares; 400 for a change of what is declared already."""
-        added = {name: _attribute(name, told) for name, told in declared.items()}
+        added = {name: _attribute(name, reported) for name, reported in declared.items()}
         for name, attribute in added.items():
             if self.attributes.get(name, attribute) != attribute:
                 raise unsupported(f"a change of attribute {name!r}")

@@ -16,7 +16,7 @@ _MEMORY_MB = {each.name: each.memory_mb for each in read_template(ROOT / "templa
 INDEX_MB, CLEANUP_MB = _MEMORY_MB["IndexNodeFunction"], _MEMORY_MB["CleanupFunction"]
 METRICS_OF_A_ROUTE = 6
 ORDER_REQUESTS = 3
-"""Requests to SQS for an order: sent, received, deleted."""
+"""Requests to SQS for a message: sent, received, deleted."""
 IDLE_REQUESTS = 5 * 3 * 60 * 24
 """Requests of a day with which Lambda looks into the queue: five pollers, every 20 s."""
 _DISCOUNTS = ((32.0, 1.0), (128.0, 0.2), (float("inf"), 0.04))

@@ -206,7 +206,7 @@ class Settings(BaseModel):
         try:
             return cls.model_validate(given, by_alias=True, by_name=False)
         except ValidationError as refused:
-            raise SettingsError("; ".join(_told(error) for error in refused.errors())) from None
+            raise SettingsError("; ".join(_reported(error) for error in refused.errors())) from None
 
     @property
     def internal_secrets(self) -> tuple[str, ...]:
@@ -308,7 +308,7 @@ class Settings(BaseModel):
         return self
 
 
-def _told(error: Mapping[str, object]) -> str:
+def _reported(error: Mapping[str, object]) -> str:
     """Returns an error of pydantic without its value: the variable, and what it should be."""
     location, message = error["loc"], str(error["msg"]).removeprefix("Value error, ")
     name = location[0] if isinstance(location, tuple) and location else ""

@@ -9,7 +9,7 @@ from functools import cache
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Protocol
 
-from context_search.core.messages import Order
+from context_search.core.messages import Message
 from context_search.integrations.ports import Deadline
 from context_search.postgres.pool import Database, Transaction
 
@@ -150,16 +150,16 @@ class UnitOfWork:
             setattr(self, name, repository)
             return repository
 
-    def send(self, *orders: Order) -> None:
-        """Adds orders to the book; they leave when the transaction has committed."""
-        self._to_deliver.update(self.outbox.add(order.to_json() for order in orders))
+    def send(self, *messages: Message) -> None:
+        """Adds messages to the outbox; they leave when the transaction has committed."""
+        self._to_deliver.update(self.outbox.add(message.to_json() for message in messages))
 
     def send_waiting(self, *project_ids: int) -> None:
-        """Lets the waiting orders of projects leave after the commit, also those of triggers."""
+        """Lets the waiting messages of projects leave after the commit, also those of triggers."""
         self._to_deliver.update(project_ids)
 
     def to_deliver(self) -> list[int]:
-        """Returns the projects whose orders leave after the commit."""
+        """Returns the projects whose messages leave after the commit."""
         return sorted(self._to_deliver)
 
     def foresee(self, reading: Reading) -> None:

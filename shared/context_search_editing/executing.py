@@ -1,6 +1,6 @@
 """Executes plans: what was shown, and nothing else.
 
-``ExecutePlans`` executes a plan in a request, in one transaction. ``CarryOutPlans`` does so in a
+``ExecutePlans`` executes a plan in a request, in one transaction. ``PlanWorker`` does so in a
 worker, one document at a time (``OneByOne``), and ``keep_plans`` lets
 them go on and end.
 """
@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from context_search.budgets.exclusive import alone
+from context_search.budgets.exclusive import exclusive
 from context_search.core.callers import Principal
 from context_search.core.errors import (
     CommitUnknownError,
@@ -29,7 +29,7 @@ from context_search.core.errors import (
     ReplaceBusyError,
 )
 from context_search.core.json_text import fits
-from context_search.core.messages import CarryOutPlan
+from context_search.core.messages import ExecutePlan
 from context_search.indexing.node_report import RetryLater
 from context_search.integrations.ports import Clock, Deadline
 from context_search.maintenance.cleanup import Step
@@ -83,7 +83,7 @@ gives a message up after 20 times, and the other one lives for two minutes.
 RESERVE_S = 60.0
 """A worker with less time than this leaves all but his first document to another one."""
 PAGE = 100
-READS_AHEAD = 3
+PRELOADS = 3
 """So often a document is computed without a lock, while somebody keeps changing it."""
 Carried = Literal["done", "failed", "goes_on", "nothing_to_do"]
 LEASE_S = 10.0
@@ -161,7 +161,7 @@ class ExecutePlans:
                 return self._order(plan, asked)
             begun = replace(plan, choice=choice, executed_by=principal.actor)
             with self.rewriting(begun, REQUEST_TEXT_S) as task:
-                ahead = read_ahead(self.store, plan, task, tables, self.writer)
+                ahead = preload(self.store, plan, task, tables, self.writer)
                 return self._write(plan, asked, task, ahead)
         except CommitUnknownError:
             return self._look(plan, asked)
@@ -220,7 +220,7 @@ class ExecutePlans:
             if isinstance(begun, ExecutedPlan):
                 return begun
             work.plans.save(begun)
-            work.send(CarryOutPlan(begun.id))
+            work.send(ExecutePlan(begun.id))
             return ExecutedPlan(begun)
 
     def _write(
@@ -255,7 +255,7 @@ def busy() -> ReplaceBusyError:
     return ReplaceBusyError("another plan of the project is executed", retry_after_s=BUSY_S)
 
 
-def read_ahead(
+def preload(
     store: Store,
     plan: Plan,
     task: Rewriting,
@@ -320,7 +320,7 @@ class Replace:
             return Source(planned, ())
         strings = work.plans.strings(self.plan.id, planned.table_id)
         chosen = [string for string in strings if self._is_chosen(string)]
-        source = Source(planned, chosen, is_forgotten=not strings)
+        source = Source(planned, chosen, is_purged=not strings)
         if not chosen:
             return source
         bounded_by = self.plan.bounded_by
@@ -335,7 +335,7 @@ class Replace:
     def rewritten(self, source: Source) -> Rewritten | Refused:
         """Finds the matches again: nothing is done to a string that was not shown."""
         if not source.strings:
-            return refused(source, "GONE") if source.is_forgotten else Rewritten(source)
+            return refused(source, "GONE") if source.is_purged else Rewritten(source)
         document = parsed(source)
         if isinstance(document, Refused):
             return document
@@ -395,7 +395,7 @@ def _changed(
         if text is not None
     }
 
-    def told(string: PlannedString) -> ChangedString:
+    def reported(string: PlannedString) -> ChangedString:
         place = moved.get(string.before_hash)
         reason: SkipReason = "CHANGED" if string.json_pointer in there else "GONE"
         return ChangedString(
@@ -406,11 +406,11 @@ def _changed(
             place,
         )
 
-    return [told(string) for string in wrong]
+    return [reported(string) for string in wrong]
 
 
 @dataclass(frozen=True, slots=True)
-class CarryOutPlans:
+class PlanWorker:
     """Previews, executes and undoes plans that are too large for a request.
 
     ``undo`` returns what an undo does to documents, as ``UndoPlans.rewriting`` does.
@@ -427,7 +427,7 @@ class CarryOutPlans:
 
         A plan that cannot go on ends: ``failed``, or ``partial`` where something is done.
         """
-        with self.store.for_all("carry out a plan") as work:
+        with self.store.for_all("execute a plan") as work:
             plan = work.plans.lock(plan_id)
         if plan is None:
             return "nothing_to_do"
@@ -439,7 +439,7 @@ class CarryOutPlans:
             done = self._go_on(turn)
         if done == "goes_on":  # whoever does comes when nobody has the plan
             with self.store.for_project(plan.project_id) as work:
-                work.send(CarryOutPlan(plan.id))
+                work.send(ExecutePlan(plan.id))
         return done
 
     @contextmanager
@@ -449,13 +449,13 @@ class CarryOutPlans:
         Else the second would take the first one for dead in the document that both are at.
         """
         pool = f"documents of plan {plan.id}"
-        with alone(self.store, plan.project_id, pool, lease_s=LEASE_S) as holder:
+        with exclusive(self.store, plan.project_id, pool, lease_s=LEASE_S) as holder:
             if holder is None:
                 raise RetryLater(BUSY_WORKER_S)
             with self.store.for_project(plan.project_id) as work:
                 # Whoever had it until now has gone on with it.
                 now = work.plans.find(plan.id, project_id=plan.project_id)
-                work.send(CarryOutPlan(plan.id))  # who takes the plan if this worker is killed
+                work.send(ExecutePlan(plan.id))  # who takes the plan if this worker is killed
             yield Turn(now or plan, deadline, pool, holder)
 
     def _go_on(self, turn: Turn) -> str:
@@ -546,7 +546,7 @@ class OneByOne:
             for planned in pending:
                 if not time.is_left():
                     return "goes_on"
-                self._carry_out(turn, task, planned)
+                self._execute(turn, task, planned)
         return self._end(turn)
 
     def _tables(self, plan: Plan, *, after: int, is_pending: bool) -> list[PlannedTable]:
@@ -596,7 +596,7 @@ class OneByOne:
         if begun is None:
             return None
         try:
-            result = self._read_ahead(plan, task, begun)
+            result = self._preload(plan, task, begun)
         except ContextSearchError as error:
             if error.retryable:
                 self._give_back(plan, planned)
@@ -617,13 +617,13 @@ class OneByOne:
 
     # ---- One document.
 
-    def _carry_out(self, turn: Turn, task: Rewriting, planned: PlannedTable) -> None:
+    def _execute(self, turn: Turn, task: Rewriting, planned: PlannedTable) -> None:
         begun = self._begin(turn, task, planned)
         if begun is None:
             return
         try:
-            for last in (*[False] * (READS_AHEAD - 1), True):
-                ahead = self._read_ahead(turn.plan, task, begun)
+            for last in (*[False] * (PRELOADS - 1), True):
+                ahead = self._preload(turn.plan, task, begun)
                 if self._write(turn, task, ahead, may_compute=last):
                     return
         except CommitUnknownError:
@@ -653,9 +653,7 @@ class OneByOne:
             work.plans.save_tables(plan.id, [begun])
             return begun
 
-    def _read_ahead(
-        self, plan: Plan, task: Rewriting, planned: PlannedTable
-    ) -> Rewritten | Refused:
+    def _preload(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> Rewritten | Refused:
         with self.patient.for_project(plan.project_id) as work:
             source = task.read(work, planned, max_bytes=self.writer.max_bytes)
         result = task.rewritten(source)
@@ -708,8 +706,8 @@ class OneByOne:
             pending = work.plans.tables(plan_id, limit=MAX_PLANNED_TABLES, state="pending")
             skipped = [skipped_table(each, "MATCHES_DIFFER", cause) for each in pending]
             work.plans.save_tables(plan_id, skipped)
-        told = {"code": error.code, "message": error.message}
-        return self._end(replace(turn, plan=replace(turn.plan, last_error=told)))
+        reported = {"code": error.code, "message": error.message}
+        return self._end(replace(turn, plan=replace(turn.plan, last_error=reported)))
 
     def _end(self, turn: Turn) -> Carried:
         plan = turn.plan
@@ -732,7 +730,7 @@ class KeptPlans:
 
     revived: int
     expired: int
-    texts_forgotten: int
+    texts_purged: int
     removed: int
     is_done: bool
 
@@ -744,27 +742,27 @@ def keep_plans(store: Store, *, silent_s: float) -> KeptPlans:
     that were silent for so long, are ordered again. Texts go that nobody can use any more, strings
     of deleted tables, and whole plans that are a year old or of deleted projects.
     """
-    with store.for_all("upkeep") as work:
+    with store.for_all("maintenance") as work:
         expired = work.plans.expire(limit=PLANS_PER_STEP)
         silent = work.plans.silent(silent_s=silent_s, limit=PLANS_PER_STEP)
-        work.send(*(CarryOutPlan(plan_id) for plan_id in silent))
-        strings = work.plans.forget_strings(limit=STRINGS_PER_STEP)
+        work.send(*(ExecutePlan(plan_id) for plan_id in silent))
+        strings = work.plans.purge_strings(limit=STRINGS_PER_STEP)
         outlived = work.plans.outlived(limit=PLANS_EMPTIED_PER_STEP)
-        forgettable = work.plans.forgettable(limit=PLANS_EMPTIED_PER_STEP)
+        purgeable = work.plans.purgeable(limit=PLANS_EMPTIED_PER_STEP)
     for plan_id in outlived:
-        with store.for_all("upkeep") as work:
+        with store.for_all("maintenance") as work:
             if not _is_being_undone(work, plan_id):
-                work.plans.forget_texts(plan_id)
-    for plan_id in forgettable:
-        with store.for_all("upkeep") as work:
+                work.plans.purge_texts(plan_id)
+    for plan_id in purgeable:
+        with store.for_all("maintenance") as work:
             work.plans.remove(plan_id)
     is_done = (
         max(expired, len(silent)) < PLANS_PER_STEP
         and len(outlived) < PLANS_EMPTIED_PER_STEP
-        and not forgettable
+        and not purgeable
         and strings < STRINGS_PER_STEP
     )
-    return KeptPlans(len(silent), expired, len(outlived), len(forgettable), is_done)
+    return KeptPlans(len(silent), expired, len(outlived), len(purgeable), is_done)
 
 
 def keep_plans_step(store: Store, *, silent_s: float) -> Step:
@@ -774,7 +772,7 @@ def keep_plans_step(store: Store, *, silent_s: float) -> Step:
         kept = keep_plans(store, silent_s=silent_s)
         report.plans_revived += kept.revived
         report.plans_expired += kept.expired
-        report.plan_texts_forgotten += kept.texts_forgotten
+        report.plan_texts_forgotten += kept.texts_purged
         report.plans_removed += kept.removed
         return not kept.is_done
 

@@ -40,7 +40,7 @@ from context_search.core.errors import (
     TooManyMatchesError,
 )
 from context_search.core.json_pointer import contains, split
-from context_search.core.messages import CarryOutPlan
+from context_search.core.messages import ExecutePlan
 from context_search.core.pages import PAGE, Page, page_of
 from context_search.integrations.ports import Clock, Deadline
 from context_search.store import Store, UnitOfWork
@@ -250,7 +250,7 @@ class PreviewReplacements:
             if error.retryable:
                 self._give_back(plan_id)
                 raise
-            with self.store.for_all("carry out a plan") as work:
+            with self.store.for_all("execute a plan") as work:
                 failed = work.plans.lock(plan_id)
             return "nothing_to_do" if failed is None else self._fail(failed, error)
 
@@ -286,7 +286,7 @@ class PreviewReplacements:
                     raise ConflictError("the plan is being executed")
                 if plan.state in ("previewing", "ready"):
                     work.plans.save(plan.cancelled())
-                work.plans.forget_texts(plan.id)
+                work.plans.purge_texts(plan.id)
 
     def _add(self, principal: Principal, asked: AskedReplacement, request_id: str | None) -> Plan:
         request = asked.request
@@ -321,7 +321,7 @@ class PreviewReplacements:
         return MAX_MATCHES if plan.mcp_id is None else self.limits.mcp_matches
 
     def _begin(self, plan_id: int) -> Plan | None:
-        with self.store.for_all("carry out a plan") as work:
+        with self.store.for_all("execute a plan") as work:
             plan = work.plans.lock(plan_id)
             if plan is None or plan.state != "previewing":
                 return None
@@ -355,7 +355,7 @@ class PreviewReplacements:
 
     def _give_back(self, plan_id: int) -> None:
         """A run that failed for a reason was not stopped without a word."""
-        with suppress(ContextSearchError), self.store.for_all("carry out a plan") as work:
+        with suppress(ContextSearchError), self.store.for_all("execute a plan") as work:
             plan = work.plans.lock(plan_id)
             if plan is not None and plan.state == "previewing":
                 work.plans.save(replace(plan, runs=max(0, plan.runs - 1)))
@@ -675,7 +675,7 @@ class ScanTables:
             saved = replace(locked, after_table=after, counts=counts, runs=runs)
             work.plans.save(saved)
             if leave:
-                work.send(CarryOutPlan(locked.id))
+                work.send(ExecutePlan(locked.id))
         self.plan = saved
         return saved
 
@@ -711,7 +711,7 @@ def _check_strings(strings: int, last: PlannedString) -> None:
 
 
 class Replacer(Protocol):
-    """Carries out one request, string by string."""
+    """Handles one request, string by string."""
 
     def edits_in(self, texts: Sequence[str], allowance: Allowance) -> Iterator[StringEdits]:
         """Yields what the request changes in each text, in their order.

@@ -16,10 +16,10 @@ from context_search.core.errors import (
     ReplaceTooLargeError,
     UndoExpiredError,
 )
-from context_search.core.messages import CarryOutPlan
+from context_search.core.messages import ExecutePlan
 from context_search.integrations.ports import Clock
 from context_search.store import Store, UnitOfWork
-from context_search_editing.executing import BUSY_S, ExecutedPlan, busy, finish, read_ahead
+from context_search_editing.executing import BUSY_S, ExecutedPlan, busy, finish, preload
 from context_search_editing.previewing import find_plan
 from context_search_editing.rules.edits import Edit, string_at
 from context_search_editing.rules.plans import (
@@ -102,7 +102,7 @@ class UndoPlans:
         )
         asked = _AskedUndo(new, tables, on_conflict)
         if asked.counts.is_atomic:
-            ahead = read_ahead(self.store, plan, task, tables, self.writer)
+            ahead = preload(self.store, plan, task, tables, self.writer)
             if not any(_is_too_large(each) for each in ahead):
                 return self._write(plan, asked, task, ahead)
         return self._committed(plan, asked, _order)
@@ -145,7 +145,7 @@ class UndoPlans:
             if each.table_id in untouched
         ]
         kept: list[KeptPlace] = []
-        ahead = read_ahead(self.store, plan, task, changed, self.writer)
+        ahead = preload(self.store, plan, task, changed, self.writer)
         if any(_is_too_large(each) for each in ahead):
             raise ReplaceTooLargeError("a document is too large to be counted in a request")
         check_reach(task, ahead)
@@ -215,7 +215,7 @@ class UndoPlans:
 
 def _order(work: UnitOfWork, begun: Plan) -> ExecutedPlan:
     work.plans.save(begun)
-    work.send(CarryOutPlan(begun.id))
+    work.send(ExecutePlan(begun.id))
     return ExecutedPlan(begun)
 
 

@@ -73,7 +73,7 @@ class Source:
     """A document as it is now, and the strings of it that a plan changes.
 
     ``table`` None: it is gone. ``text`` None: it is too large to be read, or nothing in it is
-    chosen. ``is_forgotten``: what was planned went with the document.
+    chosen. ``is_purged``: what was planned went with the document.
     ``visible`` is what the agent that asked for it can see now; None: a person asked.
     """
 
@@ -82,7 +82,7 @@ class Source:
     table: Table | None = None
     revision: int = 0
     text: str | None = field(default=None, repr=False)
-    is_forgotten: bool = False
+    is_purged: bool = False
     visible: VisibleStrings | None = None
 
     def may_change(self, document: object, strings: Iterable[tuple[str, str | None]]) -> bool:
@@ -395,16 +395,16 @@ def undo_until(work: UnitOfWork, project_id: int, now: datetime) -> datetime:
 
 def stale(cause: PlanCause, conflicts: Sequence[ChangedString]) -> ReplaceStaleError:
     """Returns why nothing was written, with the first of the strings that are in the way."""
-    told: list[dict[str, object]] = []
+    reported: list[dict[str, object]] = []
     room = SHOWN_POINTER_CHARS
     for each in conflicts[:MAX_SHOWN]:
         room -= len(each.json_pointer) + len(each.moved_to or "")
         if room < 0:
             break
-        told.append({name: value for name, value in asdict(each).items() if value is not None})
+        reported.append({name: value for name, value in asdict(each).items() if value is not None})
     return ReplaceStaleError(
         stale_message(cause, conflicts),
-        members={"changed_count": len(conflicts), "changed": told},
+        members={"changed_count": len(conflicts), "changed": reported},
     )
 
 

@@ -68,7 +68,7 @@ class MemoryDeletions(Model, Deletions):
             if row.retired_at and row.retired_at < before and row.id not in used
         ][:limit]
 
-    def forget_generation(self, generation_id: int) -> None:
+    def purge_generation(self, generation_id: int) -> None:
         row = self.rows.generations.pop(generation_id, None)
         rows = self.rows
         for noted in rows.of_comparisons:

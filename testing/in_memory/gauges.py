@@ -30,9 +30,9 @@ class MemoryGauges(Model, Gauges):
         )
 
     def _waiting_since(self, now: datetime) -> Iterator[datetime]:
-        book = [row for _, row in sorted(self.rows.outbox.items())]
-        for project_id in {row.project_id for row in book}:
-            own = [row for row in book if row.project_id == project_id]
+        outbox = [row for _, row in sorted(self.rows.outbox.items())]
+        for project_id in {row.project_id for row in outbox}:
+            own = [row for row in outbox if row.project_id == project_id]
             taken = [row.claimed_at for row in own if row.claimed_at and not row.sent_at]
             yield from taken
             if not taken and not any(row.sent_at and is_due(row, now) for row in own):

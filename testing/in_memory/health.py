@@ -25,8 +25,10 @@ class MemoryHealth(Model, Health):
         answering = {row.id for row in live if row.state == "active"}
         nodes = [row for row in self.rows.nodes.values() if row.generation_id in answering]
         due = [row.next_at for row in nodes if row.state == "queued" and row.next_at <= now]
-        book = [row for _, row in sorted(self.rows.outbox.items()) if row.project_id == project_id]
-        waiting = [row for row in book if row.sent_at is None]
+        outbox = [
+            row for _, row in sorted(self.rows.outbox.items()) if row.project_id == project_id
+        ]
+        waiting = [row for row in outbox if row.sent_at is None]
         first = next((row for row in waiting if is_due(row, now)), None)
         indexes = [row for row in self.rows.indexes.values() if row.project_id == project_id]
         evicted = sum(row.evicted_at is not None for row in indexes)

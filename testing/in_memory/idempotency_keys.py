@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from context_search.access.rules.idempotency_keys import EarlierRequest, RequestKey
+from context_search.access.rules.idempotency_keys import RequestKey, SavedResponse
 from context_search.access.sql.idempotency_keys import IdempotencyKeys
 from testing.in_memory.model import Model
 from testing.in_memory.rows import IdempotencyRow
@@ -15,12 +15,12 @@ class MemoryIdempotencyKeys(Model, IdempotencyKeys):
 
     def claim(
         self, key: RequestKey, *, request_hash: bytes, holder: str, lease_s: float, kept_s: float
-    ) -> EarlierRequest | None:
+    ) -> SavedResponse | None:
         now, row = self.clock.now(), self.rows.idempotency.get(_id(key))
         if row is not None:
             is_abandoned = row.answer is None and row.lease_until < now
             if not is_abandoned and row.created_at >= now - timedelta(seconds=kept_s):
-                return EarlierRequest(row.request_hash, row.answer)
+                return SavedResponse(row.request_hash, row.answer)
         self.rows.idempotency[_id(key)] = IdempotencyRow(
             request_hash, holder, now + timedelta(seconds=lease_s), now
         )
@@ -37,7 +37,7 @@ class MemoryIdempotencyKeys(Model, IdempotencyKeys):
     def count(self, project_id: int, *, at_most: int) -> int:
         return min(at_most, sum(key[0] == project_id for key in self.rows.idempotency))
 
-    def forget(self, *, older_than_s: float, limit: int) -> int:
+    def delete_expired(self, *, older_than_s: float, limit: int) -> int:
         before = self.clock.now() - timedelta(seconds=older_than_s)
         old = [key for key, row in self.rows.idempotency.items() if row.created_at < before]
         for key in old[:limit]:

@@ -85,16 +85,16 @@ class MemoryIndexes(Model, Indexes):
     def _index(self, row: IndexRow) -> Index:
         return view(self.rows, self.clock, self.rows.generations[row.generation_id])
 
-    def with_unsettled_tools(self, *, limit: int) -> list[int]:
-        unsettled: set[int] = set()
+    def with_incomplete_tools(self, *, limit: int) -> list[int]:
+        incomplete: set[int] = set()
         for tool_id, covered in self.rows.coverage.items():
             tool = self.rows.tools[tool_id]
             is_evicted = self.rows.indexes[covered.index_id].evicted_at is not None
             settled = "evicted" if is_evicted else "ready"
             if tool.is_there and (tool.summary or {}).get("status") != settled:
-                unsettled.add(covered.index_id)
+                incomplete.add(covered.index_id)
         indexes, never = self.rows.indexes, datetime.min.replace(tzinfo=UTC)
-        chosen = sorted(unsettled, key=lambda each: (indexes[each].summarised_at or never, each))
+        chosen = sorted(incomplete, key=lambda each: (indexes[each].summarised_at or never, each))
         for index_id in chosen[:limit]:
             self.rows.change(indexes, index_id, summarised_at=self.clock.now())
         return chosen[:limit]

@@ -110,7 +110,7 @@ class MemoryKeys(Model, Keys):
         keys = [key for key in keys if kind in (None, key.kind) and actor in (None, key.actor)]
         return keys[:limit]
 
-    def forget_console(self, *, older_than_s: float, limit: int) -> int:
+    def delete_expired_console(self, *, older_than_s: float, limit: int) -> int:
         ended = self.clock.now() - timedelta(seconds=older_than_s)
         keys = [row.key for row in self.rows.keys.values() if row.key.kind == "console"]
         ends = {key.id: [at for at in (key.revoked_at, key.expires_at) if at] for key in keys}

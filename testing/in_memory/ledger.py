@@ -43,7 +43,7 @@ class MemoryLedger(Model, Ledger):
         spent = [row for (owner, _), row in self.rows.ledger.items() if owner == project_id]
         return sorted(spent, key=lambda row: row.day, reverse=True)[:limit]
 
-    def forget(self, *, older_than_days: int, limit: int) -> int:
+    def delete_expired(self, *, older_than_days: int, limit: int) -> int:
         before = self.clock.now().date() - timedelta(days=older_than_days)
         old = [key for key in self.rows.ledger if key[1] < before][:limit]
         for key in old:

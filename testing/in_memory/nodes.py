@@ -245,7 +245,7 @@ class MemoryNodes(Model, Nodes):
         return [row.id for row in found if among is None or _is_selected(row, among)]
 
     def _has_order(self, node: NodeRow) -> bool:
-        """Tells whether there is an order that may be this node's: one that is not younger."""
+        """Tells whether there is a message that may be this node's: one that is not younger."""
         project_id, now = self.rows.tables[node.table_id].project_id, self.clock.now()
         return any(
             row.project_id == project_id

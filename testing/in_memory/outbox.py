@@ -1,4 +1,4 @@
-"""The order book in memory."""
+"""The outbox in memory."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from context_search.core.messages import (
     MOST_SHARED,
     SMALL_STRING,
     IndexNodes,
-    Order,
-    SmallOrder,
+    Message,
+    SmallMessage,
     long_window,
-    order_from_json,
-    order_key,
+    message_from_json,
+    message_key,
     pause_s,
     shared_messages,
     together,
 )
 from context_search.indexing.sql.outbox import Outbox
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from context_search.maintenance.rules.schedule import CleanupLimits
 from testing.in_memory.model import Model
 from testing.in_memory.rows import OutboxRow
@@ -41,31 +41,31 @@ class MemoryOutbox(Model, Outbox):
                 waits = (row.due_at, row.claimed_until)
                 yield max((at for at in waits if at), default=self.clock.now())
 
-    def add(self, messages: Iterable[Message]) -> list[int]:
-        orders = [(order_key(message), message) for message in messages]
+    def add(self, bodies: Iterable[MessageBody]) -> list[int]:
+        messages = [(message_key(message), message) for message in bodies]
         return sorted(
             {
                 self._add(key, body)
-                for key, body in sorted(orders, key=lambda order: order[0] or str(order[1]))
+                for key, body in sorted(messages, key=lambda each: each[0] or str(each[1]))
             }
         )
 
-    def _add(self, key: str | None, body: Message) -> int:
+    def _add(self, key: str | None, body: MessageBody) -> int:
         for row in self.rows.outbox.values():
             if key is not None and row.key == key and row.begun_at is None:
                 return row.project_id
-        order_id, project_id = self.rows.new_id(), self._project_of(body)
-        self.rows.outbox[order_id] = OutboxRow(
-            order_id, body, self.clock.now(), project_id, key, self._is_long(body)
+        message_id, project_id = self.rows.new_id(), self._project_of(body)
+        self.rows.outbox[message_id] = OutboxRow(
+            message_id, body, self.clock.now(), project_id, key, self._is_long(body)
         )
         return project_id
 
-    def _is_long(self, body: Message) -> bool:
+    def _is_long(self, body: MessageBody) -> bool:
         node_id = body.get("node_id")
         node = self.rows.nodes.get(node_id) if isinstance(node_id, int) else None
         return node is not None and node.char_count >= LONG_STRING
 
-    def _project_of(self, body: Message) -> int:
+    def _project_of(self, body: MessageBody) -> int:
         rows = self.rows
         match body:
             case {"kind": "enumerate" | "calibrate", "index_id": int() as index_id}:
@@ -83,13 +83,13 @@ class MemoryOutbox(Model, Outbox):
                 return table.project_id if table else 0
         return 0
 
-    def withdraw(self, order: Order) -> None:
-        key = order_key(order.to_json())
+    def withdraw(self, message: Message) -> None:
+        key = message_key(message.to_json())
         for row in list(self.rows.outbox.values()):
             if row.key == key and row.begun_at is None:
                 del self.rows.outbox[row.id]
 
-    def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
+    def take(self, project_id: int, *, window: int) -> list[tuple[int, MessageBody]]:
         now = self.clock.now()
         rows = [row for _, row in sorted(self.rows.outbox.items()) if row.project_id == project_id]
         places = [row.is_long for row in rows if _has_place(row, now)]
@@ -116,61 +116,61 @@ class MemoryOutbox(Model, Outbox):
         waiting = [
             small for row in ready[:MOST_SHARED] if (small := self._small_of(row)) is not None
         ]
-        orders = {
+        messages = {
             small.id: small
-            for order_id in taken
-            if (small := self._small_of(self.rows.outbox[order_id])) is not None
+            for message_id in taken
+            if (small := self._small_of(self.rows.outbox[message_id])) is not None
         }
         if len(waiting) <= window:
             return
-        for order_id, company in shared_messages(list(orders.values()), waiting).items():
-            body = together(orders[order_id], company).to_json()
-            self._change(order_id, body=body, key=None)
+        for message_id, company in shared_messages(list(messages.values()), waiting).items():
+            body = together(messages[message_id], company).to_json()
+            self._change(message_id, body=body, key=None)
             for other in company:
                 del self.rows.outbox[other.id]
 
-    def _small_of(self, row: OutboxRow) -> SmallOrder | None:
-        order = order_from_json(row.body)
-        if not isinstance(order, IndexNodes):
+    def _small_of(self, row: OutboxRow) -> SmallMessage | None:
+        message = message_from_json(row.body)
+        if not isinstance(message, IndexNodes):
             return None
         chars = [
-            self.rows.nodes[each].char_count for each in order.node_ids if each in self.rows.nodes
+            self.rows.nodes[each].char_count for each in message.node_ids if each in self.rows.nodes
         ]
         if not chars or max(chars) > SMALL_STRING:
             return None
-        return SmallOrder(row.id, order.node_ids, sum(chars))
+        return SmallMessage(row.id, message.node_ids, sum(chars))
 
-    def note_sent(self, order_ids: Sequence[int]) -> None:
-        for order_id in order_ids:
-            row = self.rows.outbox.get(order_id)
+    def note_sent(self, message_ids: Sequence[int]) -> None:
+        for message_id in message_ids:
+            row = self.rows.outbox.get(message_id)
             if row is not None and row.claimed_until is not None:
-                self._change(order_id, sent_at=self.clock.now(), claimed_until=None)
+                self._change(message_id, sent_at=self.clock.now(), claimed_until=None)
 
-    def begin(self, order_id: int) -> int | None:
-        row, now = self.rows.outbox.get(order_id), self.clock.now()
+    def begin(self, message_id: int) -> int | None:
+        row, now = self.rows.outbox.get(message_id), self.clock.now()
         if row is None:
             return None
         sent_at = row.sent_at or now
-        self._change(order_id, begun_at=now, due_at=None, claimed_until=None, sent_at=sent_at)
+        self._change(message_id, begun_at=now, due_at=None, claimed_until=None, sent_at=sent_at)
         return row.project_id
 
-    def finish(self, order_id: int) -> None:
-        self.rows.outbox.pop(order_id, None)
+    def finish(self, message_id: int) -> None:
+        self.rows.outbox.pop(message_id, None)
 
-    def rest(self, order_id: int, *, after_s: float, window: int) -> bool:
-        own, now = self.rows.outbox.get(order_id), self.clock.now()
+    def delay(self, message_id: int, *, after_s: float, window: int) -> bool:
+        own, now = self.rows.outbox.get(message_id), self.clock.now()
         if own is None:
             return False
         equal = [
             row
             for row in self.rows.outbox.values()
-            if own.key is not None and row.key == own.key and row.id != order_id
+            if own.key is not None and row.key == own.key and row.id != message_id
         ]
         for row in equal:
             if row.begun_at is not None and not is_due(row, now):
                 del self.rows.outbox[row.id]
         if any(row.begun_at is None for row in equal):
-            del self.rows.outbox[order_id]
+            del self.rows.outbox[message_id]
             return False
         resting = sum(
             row.project_id == own.project_id and row.sent_at is not None and not is_due(row, now)
@@ -178,7 +178,7 @@ class MemoryOutbox(Model, Outbox):
         )
         stays, due_at = resting < window, now + timedelta(seconds=after_s)
         self._change(
-            order_id,
+            message_id,
             due_at=due_at,
             claimed_at=None,
             claimed_until=None,
@@ -190,22 +190,24 @@ class MemoryOutbox(Model, Outbox):
         since = self.clock.now() - timedelta(seconds=silent_s)
         return [row.id for row in self.rows.outbox.values() if _is_silent(row, since)]
 
-    def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
-        lost = set(order_ids).intersection(self.silent(silent_s=silent_s))
+    def reopen(self, message_ids: Sequence[int], *, silent_s: float) -> int:
+        lost = set(message_ids).intersection(self.silent(silent_s=silent_s))
         for row in [self.rows.outbox[each] for each in sorted(lost)]:
             wait_s = pause_s(row.times_lost, silent_s) if row.begun_at else 0.0
             self._let_wait(row.id, wait_s, times_lost=row.times_lost + 1)
         return len(lost)
 
-    def restore(self, order_ids: Sequence[int]) -> list[int]:
-        found = [self.rows.outbox[each] for each in order_ids if each in self.rows.outbox]
+    def restore(self, message_ids: Sequence[int]) -> list[int]:
+        found = [self.rows.outbox[each] for each in message_ids if each in self.rows.outbox]
         for row in found:
             self._let_wait(row.id, 0.0, times_lost=0)
         return sorted({row.project_id for row in found})
 
-    def _let_wait(self, order_id: int, wait_s: float, *, times_lost: int) -> None:
+    def _let_wait(self, message_id: int, wait_s: float, *, times_lost: int) -> None:
         due_at = self.clock.now() + timedelta(seconds=wait_s)
-        self._change(order_id, sent_at=None, claimed_at=None, due_at=due_at, times_lost=times_lost)
+        self._change(
+            message_id, sent_at=None, claimed_at=None, due_at=due_at, times_lost=times_lost
+        )
 
     def waiting(self, *, limit: int) -> list[int]:
         now = self.clock.now()
@@ -221,8 +223,8 @@ class MemoryOutbox(Model, Outbox):
             for row in self.rows.outbox.values()
         )
 
-    def _change(self, order_id: int, **values: object) -> None:
-        self.rows.change(self.rows.outbox, order_id, **values)
+    def _change(self, message_id: int, **values: object) -> None:
+        self.rows.change(self.rows.outbox, message_id, **values)
 
 
 def is_due(row: OutboxRow, now: datetime) -> bool:
@@ -238,9 +240,9 @@ def _waits(row: OutboxRow, now: datetime) -> bool:
 
 
 def _may_share(row: OutboxRow) -> bool:
-    order = order_from_json(row.body)
+    message = message_from_json(row.body)
     is_new = row.claimed_at is None and row.begun_at is None and row.due_at is None
-    return is_new and isinstance(order, IndexNodes) and len(order.node_ids) <= FEW_NODES
+    return is_new and isinstance(message, IndexNodes) and len(message.node_ids) <= FEW_NODES
 
 
 def _has_place(row: OutboxRow, now: datetime) -> bool:

@@ -131,7 +131,7 @@ class MemoryPlans(Model, Plans):
     def remove(self, plan_id: int) -> None:
         remove_plan(self.rows, plan_id)
 
-    def forget_texts(self, plan_id: int) -> None:
+    def purge_texts(self, plan_id: int) -> None:
         if (row := self.rows.plans.get(plan_id)) is None:
             return
         forgotten = replace(row.plan, request=None, undo_until=None)
@@ -223,14 +223,14 @@ class MemoryPlans(Model, Plans):
         ]
         return sorted(plan_id for _, plan_id in sorted(due)[:limit])
 
-    def forget_strings(self, *, limit: int) -> int:
+    def purge_strings(self, *, limit: int) -> int:
         deleted = {row.id for row in self.rows.tables.values() if row.remove_at is not None}
         found = [key for key in self.rows.planned_strings if key[1] in deleted][:limit]
         for key in found:
             del self.rows.planned_strings[key]
         return len(found)
 
-    def forgettable(self, *, limit: int) -> list[int]:
+    def purgeable(self, *, limit: int) -> list[int]:
         now, undone = self.clock.now(), {plan.undoes for plan in self._plans()}
         found = [
             (row.kept_until, plan_id)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from context_search.core.errors import ContextSearchError
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 
 
 class ListQueue:
     """The port ``Queue``; what was sent waits in ``messages``, first come first."""
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
+        self.messages: list[MessageBody] = []
 
-    def send(self, messages: Sequence[Message]) -> list[int]:
+    def send(self, messages: Sequence[MessageBody]) -> list[int]:
         self.messages.extend(dict(message) for message in messages)
         return list(range(len(messages)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-from context_search.core.limits import Held, ProjectLimits, Usage
+from context_search.core.limits import HeldKind, ProjectLimits, Usage
 from context_search.core.model import Claim
 from context_search.core.progress import PROJECT_FULL
 from context_search.indexing.sql.quotas import Quotas
@@ -27,7 +27,7 @@ class MemoryQuotas(Model, Quotas):
     def used(self, project_id: int) -> Usage:
         return total(usage_of(self.rows, row) for row in counted(self.rows, project_id))
 
-    def held(self, project_id: int, kind: Held) -> int:
+    def held(self, project_id: int, kind: HeldKind) -> int:
         rows, now = self.rows, self.clock.now()
         tables = [t for t in rows.tables.values() if t.project_id == project_id and t.is_there]
         if kind == "tables":

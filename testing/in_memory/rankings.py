@@ -47,7 +47,7 @@ class MemoryRankings(Model, Rankings):
         found: dict[str, object] = json.loads(row.body_json)
         return found
 
-    def forget_old(self, *, older_than_s: float) -> int:
+    def delete_expired(self, *, older_than_s: float) -> int:
         since = self.clock.now() - timedelta(seconds=older_than_s)
         old = [name for name, row in self._kept.items() if row.created_at <= since]
         for name in old:

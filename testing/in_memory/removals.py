@@ -138,7 +138,7 @@ def remove_sets(rows: Rows, clock: Clock, set_ids: Iterable[int]) -> None:
         rows.words_backlog.pop(set_id, None)
 
 
-def mark_unsettled(rows: Rows, index_id: int) -> None:
+def mark_incomplete(rows: Rows, index_id: int) -> None:
     """Makes ``ready`` in the summaries of an index' tools ``indexing``, also of those put away."""
     for tool_id, covered in rows.coverage.items():
         summary = rows.tools[tool_id].summary
@@ -167,7 +167,7 @@ class MemoryRemovals(Model, Removals):
         left = {node.table_id for node in self.rows.nodes.values()}
         for index in self.rows.indexes.values():
             if index.table_id in left and not tables[index.table_id].is_there:
-                mark_unsettled(self.rows, index.id)
+                mark_incomplete(self.rows, index.id)
         removed = remove_some(
             self.rows, self.clock, lambda node: not tables[node.table_id].is_there, limit
         )
@@ -221,7 +221,7 @@ class MemoryRemovals(Model, Removals):
             remove_table(self.rows, self.clock, removal.row_id)
         return "removed"
 
-    def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
+    def delay(self, removal: Removal, *, retry_in_s: float) -> bool:
         if not self._is_marked(removal):
             return False
         later = self.clock.now() + timedelta(seconds=retry_in_s)

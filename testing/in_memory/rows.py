@@ -18,7 +18,7 @@ from context_search.core.limits import Spent
 from context_search.core.model import GenerationState, IndexCalibration, Scope
 from context_search.core.progress import EvictionCause, NodeState
 from context_search.indexing.rules.sections import ComparedSection
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from context_search.maintenance.rules.cleanup_runs import CleanupRun
 from context_search.maintenance.rules.sweeps import SweepCounts
 from context_search_editing.rules.plans import Plan, PlannedString, PlannedTable
@@ -207,7 +207,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Presence:
+class VisibleRows:
     """``deleted``: in its owner's trash; ``remove_at``: deleted by our API, and removed then."""
 
     deleted: bool = False
@@ -220,7 +220,7 @@ class Presence:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRow(Presence):
+class TableRow(VisibleRows):
     id: int
     project_id: int
     name: str | None
@@ -231,7 +231,7 @@ class TableRow(Presence):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRow(Presence):
+class ToolRow(VisibleRows):
     id: int
     project_id: int
     name: str
@@ -251,7 +251,7 @@ class CoverageRow:
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
     id: int
-    body: Message
+    body: MessageBody
     created_at: datetime
     project_id: int
     key: str | None

@@ -11,7 +11,7 @@ from context_search.core.config import SearchConfig
 from context_search.core.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.model import Model
-from testing.in_memory.removals import mark_unsettled
+from testing.in_memory.removals import mark_incomplete
 from testing.in_memory.rows import Rows, ToolRow
 
 
@@ -134,8 +134,8 @@ class MemoryTools(Model, Tools):
         tools = [tool for tool in self._live(None) if tool.index_id == index_id]
         return [tool for tool in tools if tool_id in (None, tool.id)]
 
-    def mark_unsettled(self, index_id: int) -> None:
-        mark_unsettled(self.rows, index_id)
+    def mark_incomplete(self, index_id: int) -> None:
+        mark_incomplete(self.rows, index_id)
 
     def mark_deleted(self, tool_id: int) -> None:
         self.rows.change(self.rows.tools, tool_id, remove_at=self.clock.now())

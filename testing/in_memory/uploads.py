@@ -89,7 +89,7 @@ class MemoryUploads(Model, Uploads):
         uploads = [self._now(row.upload) for _, row in sorted(self.rows.uploads.items())]
         return [u for u in uploads if u.created_at < before or u.table_id is None][:limit]
 
-    def forget(self, upload_ids: Sequence[int]) -> None:
+    def delete_expired(self, upload_ids: Sequence[int]) -> None:
         for upload_id in upload_ids:
             self.rows.uploads.pop(upload_id, None)
 

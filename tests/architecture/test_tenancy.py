@@ -44,10 +44,10 @@ def refused(lines: list[str], tmp_path: Path) -> list[str]:
     module = tmp_path / "uses.py"
     module.write_text(USES + "".join(f"    {line}\n" for line in lines))
     config = str(ROOT / "pyproject.toml")
-    told, failed, _ = api.run(["--config-file", config, "--no-error-summary", str(module)])
+    reported, failed, _ = api.run(["--config-file", config, "--no-error-summary", str(module)])
     assert not failed
     first = USES.count("\n") + 1
-    numbers = [int(number) for number in re.findall(r"uses\.py:(\d+): error", told)]
+    numbers = [int(number) for number in re.findall(r"uses\.py:(\d+): error", reported)]
     return [lines[number - first] for number in numbers]
 
 

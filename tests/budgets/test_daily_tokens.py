@@ -49,7 +49,7 @@ def test_over_its_limit_a_project_waits_until_tomorrow_and_its_status_says_so() 
     second = system.tool(system.table({"a": english(300, 2), "b": english(300, 3)})).tool
     began, asked = system.clock.now(), len(system.embedder.calls)
     message = system.queue.messages.pop(0)
-    done = system.carry_out(message)
+    done = system.execute(message)
     assert len(system.embedder.calls) == asked
     status = system.read_status(second.id, system.principal)
     assert status.progress.status == "indexing"
@@ -71,7 +71,7 @@ def test_days_of_waiting_are_no_failed_attempts() -> None:
     waiting = system.tool(system.table({"a": english(300, 2)})).tool
     message = system.queue.messages.pop(0)
     for _ in range(2 * system.indexer.limits.max_attempts):
-        system.carry_out(message)
+        system.execute(message)
         system.clock.advance(60)  # somebody takes it up before its time
     [node] = system.read_status(waiting.id, system.principal).nodes
     assert node.state == "queued"

@@ -74,5 +74,5 @@ class Editing(System):
         )
 
 
-def told(versions: list[Version]) -> list[tuple[object, ...]]:
+def reported(versions: list[Version]) -> list[tuple[object, ...]]:
     return [(v.revision, v.cause, v.gap, v.actor) for v in versions]

@@ -17,7 +17,7 @@ def found(before: str, after: str) -> list[Difference]:
     return [*differences(parse_exact(before), parse_exact(after))]
 
 
-def told(before: str, after: str) -> list[tuple[str, str, str | None, str | None]]:
+def reported(before: str, after: str) -> list[tuple[str, str, str | None, str | None]]:
     return [
         (
             each.json_pointer,
@@ -30,7 +30,7 @@ def told(before: str, after: str) -> list[tuple[str, str, str | None, str | None
 
 
 def test_members_are_compared_by_name() -> None:
-    assert told('{"a": 1, "b": 2, "x/y": 3}', '{"b": 2, "a": 5, "~": [1]}') == [
+    assert reported('{"a": 1, "b": 2, "x/y": 3}', '{"b": 2, "a": 5, "~": [1]}') == [
         ("/a", "changed", "1", "5"),
         ("/x~1y", "removed", "3", None),
         ("/~0", "added", None, "[1]"),
@@ -38,13 +38,13 @@ def test_members_are_compared_by_name() -> None:
 
 
 def test_what_an_array_has_in_common_at_both_ends_is_no_difference() -> None:
-    assert told("[1, 2, 3, 4]", "[1, 2, 9, 3, 4]") == [("/2", "added", None, "9")]
-    assert told("[1, 2, 3, 4]", "[1, 4]") == [
+    assert reported("[1, 2, 3, 4]", "[1, 2, 9, 3, 4]") == [("/2", "added", None, "9")]
+    assert reported("[1, 2, 3, 4]", "[1, 4]") == [
         ("/1", "removed", "2", None),
         ("/2", "removed", "3", None),
     ]
-    assert told("[1, 1, 1]", "[1, 1]") == [("/2", "removed", "1", None)]
-    assert told('[{"a": 1}, 2]', '[{"a": 3}, 2]') == [("/0/a", "changed", "1", "3")]
+    assert reported("[1, 1, 1]", "[1, 1]") == [("/2", "removed", "1", None)]
+    assert reported('[{"a": 1}, 2]', '[{"a": 3}, 2]') == [("/0/a", "changed", "1", "3")]
 
 
 def test_of_strings_only_the_middle_is_shown() -> None:
@@ -65,11 +65,11 @@ def test_long_texts_are_cut_and_say_how_long_they_are() -> None:
 
 
 def test_what_is_equal_in_json_is_no_difference_and_python_is_not_asked() -> None:
-    assert told("[1.0, 100]", "[1, 1E+2]") == []
-    assert told("[1]", "[true]") == [("/0", "changed", "1", "true")]
-    assert told("[0, {}]", "[false, {}]") == [("/0", "changed", "0", "false")]
-    assert told("null", "[]") == [("", "changed", "null", "[]")]
-    assert told('""', "null") == [("", "changed", '""', "null")]
+    assert reported("[1.0, 100]", "[1, 1E+2]") == []
+    assert reported("[1]", "[true]") == [("/0", "changed", "1", "true")]
+    assert reported("[0, {}]", "[false, {}]") == [("/0", "changed", "0", "false")]
+    assert reported("null", "[]") == [("", "changed", "null", "[]")]
+    assert reported('""', "null") == [("", "changed", '""', "null")]
 
 
 JSON = st.recursive(

@@ -11,7 +11,7 @@ from context_search.core.errors import (
     TooManyLabelsError,
     VersionNotRecordedError,
 )
-from tests.catalog.history import Editing, told
+from tests.catalog.history import Editing, reported
 from tests.system import prose
 
 DAY_S = 86_400.0
@@ -77,7 +77,7 @@ def test_a_history_that_is_off_shows_and_keeps_nothing() -> None:
     table = system.put(system.make("one"), "two")
     off = system.limits.change(system.principal, lambda _: HistoryLimits(keep_count=0))
     assert off.settings.is_off
-    assert told(system.list(table)) == [(2, None, None, None)]
+    assert reported(system.list(table)) == [(2, None, None, None)]
     with pytest.raises(NotFoundError):
         system.document(table, 1)
     with pytest.raises(VersionNotRecordedError):

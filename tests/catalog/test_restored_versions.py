@@ -11,7 +11,7 @@ from context_search.core.errors import ConflictError, DocumentTooLargeError
 from context_search.core.json_text import to_json
 from context_search.core.limits import MAX_INLINE_BYTES
 from context_search.core.model import Table
-from tests.catalog.history import Editing, told
+from tests.catalog.history import Editing, reported
 from tests.profile import examples
 from tests.system import prose
 
@@ -63,7 +63,7 @@ def test_what_does_not_fit_into_an_answer_is_read_in_parts_and_restored_by_a_wor
     assert (done.state, done.revision, done.last_error) == ("done", 4, None)
     with system.store.for_all("test") as work:
         assert work.tables.read(table.id)[1] == to_json(LARGE)
-    assert told(system.list(table))[0] == (4, "restore", None, "key:7")
+    assert reported(system.list(table))[0] == (4, "restore", None, "key:7")
 
 
 def test_a_large_document_is_overwritten_by_a_worker_so_that_it_is_recorded() -> None:

@@ -66,7 +66,7 @@ class UploadSystem(System):
     def upload(
         self, table: Table, content: bytes, form: UploadFormat = "json", **more: object
     ) -> Upload:
-        """An upload that is complete; its order waits."""
+        """An upload that is complete; its message waits."""
         said = {"size": len(content), **more}
         new = NewUpload(self.principal.project_id, table.id, form, **said)  # type: ignore[arg-type]
         made, signed = self.uploads.create(self.principal, new)
@@ -121,9 +121,9 @@ def test_what_postgres_says_of_a_statement_is_not_shown(
     system.moody.moods = [from_server({"C": sqlstate, "n": "of_the_owner", "t": "his_table"})]
     system.work()
     assert system.error(upload) == "DOCUMENT_REJECTED"
-    told = system.now(upload).last_error
-    assert told is not None
-    assert told["message"] == "Postgres does not take this document"
+    reported = system.now(upload).last_error
+    assert reported is not None
+    assert reported["message"] == "Postgres does not take this document"
 
 
 def test_lines_become_an_array(system: UploadSystem) -> None:
@@ -269,9 +269,9 @@ def test_an_import_that_takes_long_is_done_by_one_worker(system: UploadSystem) -
 
     class Slow(MoodyObjects):
         def read(self, key: str) -> Iterator[bytes]:
-            with pytest.raises(ImportBusyError) as told:  # its order came again
+            with pytest.raises(ImportBusyError) as reported:  # its message came again
                 system.import_document.run(upload.id)
-            refusals.append(told.value)
+            refusals.append(reported.value)
             return system.objects.read(key)
 
     slow = replace(system.import_document, objects=Slow())

@@ -13,7 +13,7 @@ from context_search.core.errors import (
     VersionNotRecordedError,
 )
 from context_search.core.model import Table
-from tests.catalog.history import Editing, told
+from tests.catalog.history import Editing, reported
 
 
 def test_each_way_of_changing_records_what_it_overwrites() -> None:
@@ -32,7 +32,7 @@ def test_each_way_of_changing_records_what_it_overwrites() -> None:
     system.work()
     assert isinstance(system.restore(table, 1), Table)
     by = "key:7"
-    assert told(system.list(table)) == [
+    assert reported(system.list(table)) == [
         (7, "restore", None, by),
         (6, "import", None, by),
         (5, "patch", None, by),
@@ -67,7 +67,7 @@ def test_what_another_program_overwrites_is_a_gap_with_a_name() -> None:
     table = system.put(system.make("one"), "two")
     system.by_sql(table, '"three"')
     system.put(table, "four")
-    assert told(system.list(table)) == [
+    assert reported(system.list(table)) == [
         (4, "put", None, "key:7"),
         (3, "sql", None, None),
         (2, "put", "overwritten_by_sql", "key:7"),
@@ -98,10 +98,10 @@ def test_a_version_of_a_table_that_was_there_before_has_no_cause() -> None:
     table = system.make("old")
     with system.store.for_all("test"):
         del system.memory.rows.versions[table.id, table.project_id, 1]
-    assert told(system.list(table)) == [(1, None, None, None)]
+    assert reported(system.list(table)) == [(1, None, None, None)]
     assert system.versions.read(system.principal, table.id, 1).is_live
     system.put(table, "new")
-    assert told(system.list(table)) == [(2, "put", None, "key:7"), (1, None, None, None)]
+    assert reported(system.list(table)) == [(2, "put", None, "key:7"), (1, None, None, None)]
     assert system.document(table, 1) == "old"
 
 

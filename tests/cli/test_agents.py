@@ -85,10 +85,10 @@ def test_an_instance_is_made_bound_and_tried(cli: CommandLine) -> None:
     ]
     assert "search_x" not in cli.done("mcp", "try", "--agent-key", path).out
     cli.done("mcp", "bind", made["id"], tool)
-    told = cli.done("mcp", "try", "--agent-key", path)
-    assert "search_x" in told.out
-    assert "2025-11-25 and 2026-07-28" in told.err
-    assert path.read_text().strip() not in told.out + told.err
+    reported = cli.done("mcp", "try", "--agent-key", path)
+    assert "search_x" in reported.out
+    assert "2025-11-25 and 2026-07-28" in reported.err
+    assert path.read_text().strip() not in reported.out + reported.err
     again = cli("mcp", "bind", made["id"], tool, "--json")
     assert (again.code, "--on" in again.document["error"]["advice"]) == (4, True)
     cli.done("mcp", "bind", made["id"], tool, "--off")
@@ -155,8 +155,8 @@ def test_a_file_keeps_what_it_had(cli: CommandLine, name: str, place: str) -> No
     assert list(servers) == ["context-search"]
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_text(json.dumps({"theme": "dark", member: {"other": {"url": "x"}}}))
-    told = cli.done("mcp", "config", "--client", name, "--write")
-    assert cli.key not in told.out + told.err
+    reported = cli.done("mcp", "config", "--client", name, "--write")
+    assert cli.key not in reported.out + reported.err
     merged = json.loads(path.read_text())
     assert merged["theme"] == "dark"
     assert merged[member]["other"] == {"url": "x"}
@@ -225,13 +225,13 @@ def test_operators_see_all_projects(operator: CommandLine) -> None:
 
 def test_operators_rebuild_all_projects(operator: CommandLine) -> None:
     operator.tool(operator.table({"a": "x " * 40}))
-    told = operator.json("ops", "rebuild", "--dry-run", "--all")
-    assert told["indexes"] >= 1
+    reported = operator.json("ops", "rebuild", "--dry-run", "--all")
+    assert reported["indexes"] >= 1
     assert operator("ops", "rebuild").code == 2
     nothing = operator.json("ops", "rebuild", "--yes", "--wait")
-    assert (nothing["generations"], nothing["up_to_date"]) == (0, told["indexes"])
+    assert (nothing["generations"], nothing["up_to_date"]) == (0, reported["indexes"])
     begun = operator.json("ops", "rebuild", "--all", "--yes")
-    assert begun["generations"] == told["indexes"]
+    assert begun["generations"] == reported["indexes"]
     assert operator("ops", "rebuild", "--yes", "--wait", "--timeout", 0).code == 5
     assert "generations" in operator.done("ops", "rebuild", "--all", "--yes").out
 
@@ -239,8 +239,8 @@ def test_operators_rebuild_all_projects(operator: CommandLine) -> None:
 def test_rebuilds_of_all_projects_are_summed_over_the_pages(operator: CommandLine) -> None:
     first, last = {"indexes": 50, "cost": 0.5, "cursor": "7"}, {"indexes": 2, "cost": None}
     operator.network.before += [page_of_a_rebuild(first), page_of_a_rebuild(last)]
-    told = operator.json("ops", "rebuild", "--dry-run")
-    assert told == {"indexes": 52, "cost": None}
+    reported = operator.json("ops", "rebuild", "--dry-run")
+    assert reported == {"indexes": 52, "cost": None}
     assert [each.url.params.get("cursor") for each in operator.network.requests] == [None, "7"]
 
 

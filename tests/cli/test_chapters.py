@@ -54,8 +54,8 @@ def test_a_large_text_goes_by_upload(cli: CommandLine) -> None:
 
 def test_an_import_of_short_chapters_names_a_threshold_that_finds_them(cli: CommandLine) -> None:
     text = "".join(f"# Part {n}\n{'lantern ' * n * 10}\n\n" for n in (3, 5, 8))
-    told = cli.done("tables", "import", cli.file("short.md", text)).err
-    words = told.splitlines()[-1].partition(": context-search ")[2].split()
+    reported = cli.done("tables", "import", cli.file("short.md", text)).err
+    words = reported.splitlines()[-1].partition(": context-search ")[2].split()
     assert words[:2] + words[3:4] == ["tools", "create", "--chunk-threshold"]
     made = cli.json(*words, "--wait")
     assert made["chunks_created"] > 0

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import httpx2
 import pytest
 
-from context_search_cli.client import MOST_PAGES, Answer, Client
+from context_search_cli.client import MOST_PAGES, Client, Response
 from context_search_cli.config import Endpoint
 from context_search_cli.failures import UnreachableError
 from tests.cli.running import URL, CommandLine
@@ -171,10 +171,12 @@ def test_a_member_that_is_not_there_is_named(cli: CommandLine, line: str) -> Non
 
 
 def test_a_revision_is_read_through_a_proxy_that_compresses() -> None:
-    assert Answer(200, "{}", etag='W/"7"').revision == Answer(200, "{}", etag='"7"').revision == 7
+    assert (
+        Response(200, "{}", etag='W/"7"').revision == Response(200, "{}", etag='"7"').revision == 7
+    )
     for etag in (None, '"x"', "7"):
         with pytest.raises(UnreachableError, match="no revision"):
-            _ = Answer(200, "{}", etag=etag).revision
+            _ = Response(200, "{}", etag=etag).revision
 
 
 def test_what_mcp_refuses_is_told_as_every_refusal(cli: CommandLine) -> None:

@@ -13,7 +13,13 @@ from context_search.access.routes import sign_in
 from context_search.web import console
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
-from context_search_cli.config import Configuration, Endpoint, Wanted, checked_url, read_secret
+from context_search_cli.config import (
+    Configuration,
+    Endpoint,
+    EndpointOptions,
+    checked_url,
+    read_secret,
+)
 from context_search_cli.failures import UsageError
 from tests.cli.running import URL, CommandLine
 from tests.web.in_process import InProcess
@@ -32,12 +38,14 @@ def test_a_profile_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
     assert [each.name for each in path.parent.iterdir()] == ["config.json"]
-    assert kept.endpoint(Wanted()) == Endpoint("https://a.test", "profile work", KEY, None, 7)
+    assert kept.endpoint(EndpointOptions()) == Endpoint(
+        "https://a.test", "profile work", KEY, None, 7
+    )
     path.chmod(0o644)
     assert kept.is_open_to_others()
     kept.save("other", Endpoint("https://b.test", "", KEY))
     assert not kept.is_open_to_others()
-    assert kept.endpoint(Wanted("work")).url == "https://a.test"
+    assert kept.endpoint(EndpointOptions("work")).url == "https://a.test"
     assert kept.forget("other")
     assert kept.default_name() == "work"
     assert not kept.forget("other")
@@ -45,32 +53,32 @@ def test_a_profile_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
 
 def test_the_environment_is_before_the_local_stack_and_that_before_profiles(tmp_path: Path) -> None:
     configuration(tmp_path).save("p", Endpoint("https://p.test", "", "p"))
-    assert configuration(tmp_path).endpoint(Wanted()).key == "p"
+    assert configuration(tmp_path).endpoint(EndpointOptions()).key == "p"
     local = {"base_url": "http://127.0.0.1:8787", "api_key": "l", "project_id": 1}
     (tmp_path / ".local").mkdir()
     (tmp_path / ".local" / "endpoints.json").write_text(json.dumps(local))
     below = tmp_path / "a" / "b"
     below.mkdir(parents=True)
-    found = Configuration({"HOME": str(tmp_path)}, below).endpoint(Wanted())
+    found = Configuration({"HOME": str(tmp_path)}, below).endpoint(EndpointOptions())
     assert (found.key, found.project_id) == ("l", 1)
     variables = {"CONTEXT_SEARCH_URL": "https://e.test", "CONTEXT_SEARCH_KEY": "e"}
-    assert configuration(tmp_path, **variables).endpoint(Wanted()).key == "e"
-    assert configuration(tmp_path, **variables).endpoint(Wanted("p")).key == "p"
+    assert configuration(tmp_path, **variables).endpoint(EndpointOptions()).key == "e"
+    assert configuration(tmp_path, **variables).endpoint(EndpointOptions("p")).key == "p"
 
 
 def test_a_key_goes_to_no_server_that_it_was_not_given_for(tmp_path: Path) -> None:
     configuration(tmp_path).save("p", Endpoint("https://p.test", "", "p"))
-    assert configuration(tmp_path).endpoint(Wanted(url="https://q.test")).key is None
+    assert configuration(tmp_path).endpoint(EndpointOptions(url="https://q.test")).key is None
     with pytest.raises(UsageError, match="CONTEXT_SEARCH_URL"):
-        configuration(tmp_path, CONTEXT_SEARCH_KEY="e").endpoint(Wanted())
+        configuration(tmp_path, CONTEXT_SEARCH_KEY="e").endpoint(EndpointOptions())
     (tmp_path / "key").write_text("k\n")
     with pytest.raises(UsageError, match="--url"):
-        configuration(tmp_path).endpoint(Wanted(key_file=tmp_path / "key"))
+        configuration(tmp_path).endpoint(EndpointOptions(key_file=tmp_path / "key"))
 
 
 def test_nothing_known_says_how_to_begin(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="context-search login"):
-        configuration(tmp_path).endpoint(Wanted())
+        configuration(tmp_path).endpoint(EndpointOptions())
 
 
 @pytest.mark.parametrize("text", ["", " ", "two words", "schlüssel", "a\nb", "a\x00"])
@@ -84,7 +92,7 @@ def test_what_is_no_key_is_refused_without_quoting_it(tmp_path: Path, text: str)
 
 def test_where_no_server_is_known_all_ways_to_one_are_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
-        Configuration({"HOME": str(tmp_path)}, tmp_path).endpoint(Wanted())
+        Configuration({"HOME": str(tmp_path)}, tmp_path).endpoint(EndpointOptions())
     for way in ("login --url", "CONTEXT_SEARCH_URL", "make serve"):
         assert way in str(refused.value)
 
@@ -112,7 +120,7 @@ def test_a_broken_file_is_told(tmp_path: Path, content: str) -> None:
     path = tmp_path / "config.json"
     path.write_text(content)
     with pytest.raises(UsageError):
-        configuration(tmp_path, CONTEXT_SEARCH_CONFIG=str(path)).endpoint(Wanted())
+        configuration(tmp_path, CONTEXT_SEARCH_CONFIG=str(path)).endpoint(EndpointOptions())
 
 
 @pytest.mark.parametrize(
@@ -131,7 +139,7 @@ def test_a_file_of_another_stack_is_told_by_its_place(
     (tmp_path / ".local").mkdir()
     (tmp_path / ".local" / "endpoints.json").write_text(json.dumps(stack))
     with pytest.raises(UsageError, match=said) as refused:
-        configuration(tmp_path).endpoint(Wanted())
+        configuration(tmp_path).endpoint(EndpointOptions())
     assert "endpoints.json" in str(refused.value)
 
 
@@ -140,7 +148,7 @@ def test_a_file_of_another_user_names_no_server(tmp_path: Path) -> None:
     local_stack(tmp_path)
     os.chown(tmp_path / ".local" / "endpoints.json", 65534, -1)
     with pytest.raises(UsageError, match="belongs to another user"):
-        configuration(tmp_path).endpoint(Wanted())
+        configuration(tmp_path).endpoint(EndpointOptions())
 
 
 def test_a_server_that_only_a_folder_names_is_reported(cli: CommandLine) -> None:
@@ -179,8 +187,8 @@ def test_an_endpoint_shows_no_secret() -> None:
 def test_login_tries_the_key_and_keeps_it(cli: CommandLine) -> None:
     cli.environment |= {"CONTEXT_SEARCH_URL": "", "CONTEXT_SEARCH_KEY": ""}
     assert cli("whoami").code == 2
-    told = cli.done("login", "--url", URL, "--key-file", "-", stdin=f"{cli.key}\n")
-    assert f"project {cli.project_id}" in told.out
+    reported = cli.done("login", "--url", URL, "--key-file", "-", stdin=f"{cli.key}\n")
+    assert f"project {cli.project_id}" in reported.out
     whoami = cli.json("whoami")
     assert whoami["project"]["id"] == cli.project_id
     cli.done("logout")
@@ -200,10 +208,10 @@ def test_the_console_opens_signed_in_by_a_code(cli: CommandLine) -> None:
 def test_the_console_asks_for_a_key_that_may_not_manage(cli: CommandLine) -> None:
     made = cli.json("keys", "create", "--scope", "search")
     cli.environment["CONTEXT_SEARCH_KEY"] = made["api_key"]
-    told = cli.done("console")
-    assert told.out == f"{URL}/console\n"
-    assert "sign in there" in told.err
-    assert made["api_key"] not in told.out + told.err
+    reported = cli.done("console")
+    assert reported.out == f"{URL}/console\n"
+    assert "sign in there" in reported.err
+    assert made["api_key"] not in reported.out + reported.err
 
 
 @pytest.mark.parametrize("environment", [{}, {"CONTEXT_SEARCH_KEY": ""}])
@@ -253,7 +261,7 @@ def test_the_secret_of_the_environment_goes_to_no_server_that_a_folder_names(
         {"CONTEXT_SEARCH_SECRET_FILE": str(tmp_path / "secret")},
     ):
         here = configuration(tmp_path, **variables)
-        found = here.endpoint(Wanted())
+        found = here.endpoint(EndpointOptions())
         if own:
             assert here.secret(None, found) == "local"
         else:
@@ -262,4 +270,4 @@ def test_the_secret_of_the_environment_goes_to_no_server_that_a_folder_names(
     named = configuration(
         tmp_path, CONTEXT_SEARCH_URL="https://e.test", CONTEXT_SEARCH_SECRET="production"
     )
-    assert named.secret(None, named.endpoint(Wanted())) == "production"
+    assert named.secret(None, named.endpoint(EndpointOptions())) == "production"

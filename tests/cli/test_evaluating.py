@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from context_search.ranking.measures import MEASURES
-from context_search_cli.concurrent import abreast
+from context_search_cli.concurrent import concurrently
 from context_search_cli.evaluating import Measure
 from context_search_cli.judged import MOST_QUESTIONS
 from evaluation.compare import read_judged
@@ -122,7 +122,7 @@ def test_a_draft_is_compared_with_the_tool(cli: CommandLine, tool: int, judged: 
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "reported"),
     [
         ("top_k=5", "KEY=VALUE with one of fusion, strategy, bm25"),
         ("vector", "KEY=VALUE"),
@@ -136,7 +136,7 @@ def test_a_draft_is_compared_with_the_tool(cli: CommandLine, tool: int, judged: 
     ],
 )
 def test_a_draft_that_is_none_is_told_as_it_was_typed(
-    cli: CommandLine, judged: Path, wrong: str, told: str
+    cli: CommandLine, judged: Path, wrong: str, reported: str
 ) -> None:
     refused = cli("eval", "run", judged, "--tool", 1, "--draft", f"vector=.5,{wrong}")
     assert (refused.code, f"error: --draft {wrong}: {told}" in refused.err) == (2, True)
@@ -178,10 +178,10 @@ def test_a_slow_answer_keeps_no_other_from_being_asked_for() -> None:
         is_last.release()
 
     counts: list[int] = []
-    abreast(work, range(10), told=counts.append)
+    concurrently(work, range(10), reported=counts.append)
     assert (done[-1], sorted(done)) == (0, list(range(10)))
     assert counts == list(range(1, 11))
-    abreast(work, [], told=counts.append)
+    concurrently(work, [], reported=counts.append)
     assert len(counts) == 10
 
 
@@ -304,10 +304,15 @@ def test_what_was_measured_before_an_outage_is_printed(
     how = status and httpx2.Response(status, json={"code": "BUSY", "retryable": True})
     refused(cli, 6, how or None)
     result = cli("eval", "run", many, "--tool", tool, "--json")
-    told = result.document
-    assert (result.code, told["error"]["exit"]) == (5, 5)
-    assert told["questions"] == len(told["by_question"]) == 20 - len(told["not_measured"]) == 6
-    assert told["measures"]["ndcg@10"]["mean"] > 0
+    reported = result.document
+    assert (result.code, reported["error"]["exit"]) == (5, 5)
+    assert (
+        reported["questions"]
+        == len(reported["by_question"])
+        == 20 - len(reported["not_measured"])
+        == 6
+    )
+    assert reported["measures"]["ndcg@10"]["mean"] > 0
     assert "14 questions not measured" in result.err
     shown = cli("eval", "run", many, "--tool", tool)
     assert (shown.code, shown.out) == (5, "")  # nothing was measured: there is no figure
@@ -426,7 +431,7 @@ def test_a_skipped_question_comes_again(cli: CommandLine, tool: int) -> None:
 
 def test_a_file_of_plain_questions_is_told_what_makes_them_judged(cli: CommandLine) -> None:
     plain = cli.file("plain.txt", "How is the clockwork wound?\n")
-    told = cli("eval", "run", plain, "--tool", 1)
-    assert told.code == 2
-    assert "line 1: no JSON object" in told.err
-    assert "context-search eval judge" in told.err
+    reported = cli("eval", "run", plain, "--tool", 1)
+    assert reported.code == 2
+    assert "line 1: no JSON object" in reported.err
+    assert "context-search eval judge" in reported.err

@@ -154,12 +154,12 @@ def lines(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", sorted({each[:n] for each in COMMANDS for n in (0, 1, 2, 3)}))
 def test_every_command_and_every_group_has_help(cli: CommandLine, name: tuple[str, ...]) -> None:
-    told = cli.done(*name, "--help")
-    assert "Usage: " in told.out
-    assert told.err == ""
+    reported = cli.done(*name, "--help")
+    assert "Usage: " in reported.out
+    assert reported.err == ""
     below = {each[len(name)] for each in COMMANDS if each[: len(name)] == name != each}
-    assert all(word in told.out for word in below)
-    assert ("--json" in told.out) is (name in COMMANDS)
+    assert all(word in reported.out for word in below)
+    assert ("--json" in reported.out) is (name in COMMANDS)
 
 
 def test_no_command_is_left_out() -> None:

@@ -84,8 +84,8 @@ def test_strings_that_are_too_short_for_a_tool_are_counted(cli: CommandLine) -> 
 def test_strings_that_no_search_finds_are_told(cli: CommandLine, tool: int) -> None:
     assert "not searched\t1: too short, too long, or given up" in cli.done("status", tool).out
     for asked in ("search", "retrieve"):
-        told = cli.done(asked, "lantern", "--tool", tool).err
-        assert "1 string of the tool's scope not searched" in told
+        reported = cli.done(asked, "lantern", "--tool", tool).err
+        assert "1 string of the tool's scope not searched" in reported
     whole = cli.tool(cli.table({"notes": TEXT}))
     assert "not searched" not in cli.done("status", whole).out
     assert "not searched" not in cli.done("search", "lantern", "--tool", whole).err
@@ -111,10 +111,10 @@ def test_who_changes_where_is_told_whose_agents_replace_in_what_it_lets_through(
         path = cli.folder / f"{name}.key"
         more = () if replace == "off" else ("--replace", replace)
         cli.done("mcp", "create", name, "--tool", tool, *more, "--output", path)
-    told = cli.done("tools", "update", tool, "--config", '{"where": null}').err
-    assert f"(editor) replaces in every string that tool {tool} returns with this where" in told
-    assert "(helper) proposes to replace in every string" in told
-    assert "(reader)" not in told
+    reported = cli.done("tools", "update", tool, "--config", '{"where": null}').err
+    assert f"(editor) replaces in every string that tool {tool} returns with this where" in reported
+    assert "(helper) proposes to replace in every string" in reported
+    assert "(reader)" not in reported
     assert "replace" not in cli.done("tools", "update", tool, "--top-k", 4).err
 
 
@@ -125,10 +125,10 @@ def test_who_deletes_a_tool_is_told_which_instances_have_it(cli: CommandLine, to
     asked = cli("tools", "delete", tool)
     assert asked.code == 2
     done = cli.done("tools", "delete", tool, "--yes")
-    for told in (asked.err, done.err):
-        assert f"(support) has tool {tool}" in told
-        assert f"(sales) has tool {tool}" in told
-        assert "(none)" not in told
+    for reported in (asked.err, done.err):
+        assert f"(support) has tool {tool}" in reported
+        assert f"(sales) has tool {tool}" in reported
+        assert "(none)" not in reported
 
 
 def test_somebody_elses_change_of_a_tool_is_a_conflict(cli: CommandLine, tool: int) -> None:
@@ -160,8 +160,8 @@ def test_who_watches_a_rebuild_sees_what_is_built_and_what_answers(
     shown = dict(line.split("\t") for line in cli.done("status", tool).out.splitlines())
     assert shown["chunks"] == f"{chunks} of {chunks}"
     assert shown["rebuild"] == f"generation 2 at 0 of {chunks} chunks, 0 of 1 strings"
-    told = f"rebuilding: 0 of {chunks} chunks, 0 of 1 strings; {chunks} answer"
-    assert told in cli("status", tool, "--watch", "--timeout", 0).err
+    reported = f"rebuilding: 0 of {chunks} chunks, 0 of 1 strings; {chunks} answer"
+    assert reported in cli("status", tool, "--watch", "--timeout", 0).err
     assert "rebuild" not in cli.done("status", tool, "--watch").out
 
 
@@ -178,16 +178,16 @@ def test_who_watches_sees_the_share_of_the_strings(cli: CommandLine, tool: int) 
     assert indexed_share({**state, "nodes": {}}) is None
 
 
-def rebuild_told(cli: CommandLine, tool: int, **told: object) -> None:
+def rebuild_told(cli: CommandLine, tool: int, **reported: object) -> None:
     """The next status of a tool says that a rebuild is so."""
     error = {"code": "EMBEDDING_REJECTED", "message": "…", "retryable": False, "at": "…"}
     state = cli.json("status", tool)
     counted = {name: state[name] for name in ("chunks_count", "indexed_chunks_count", "nodes")}
-    rebuild = {"generation": 2, **counted, "last_error": error, **told}
-    told = {**state, "status": "rebuilding", "rebuild": rebuild}
+    rebuild = {"generation": 2, **counted, "last_error": error, **reported}
+    reported = {**state, "status": "rebuilding", "rebuild": rebuild}
 
     def answer(request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, json=told)
+        return httpx2.Response(200, json=reported)
 
     cli.network.before.append(answer)
 
@@ -200,14 +200,14 @@ def test_a_rebuild_that_never_takes_over_ends_the_watching(cli: CommandLine, too
 
 
 @pytest.mark.parametrize(
-    ("at", "told"),
+    ("at", "reported"),
     [
         ("2020-01-01T00:00:00+00:00", "waits for its turn"),
         ("9999-01-01T00:00:00+00:00", "9999-01-01T00:00:00+00:00"),
     ],
 )
 def test_a_stalled_index_says_why_and_no_attempt_that_is_over(
-    cli: CommandLine, tool: int, at: str, told: str
+    cli: CommandLine, tool: int, at: str, reported: str
 ) -> None:
     state = {**cli.json("status", tool), "status": "stalled", "next_attempt_at": at}
 
@@ -216,7 +216,7 @@ def test_a_stalled_index_says_why_and_no_attempt_that_is_over(
 
     cli.network.before.append(answer)
     shown = dict(line.split("\t") for line in cli.done("status", tool).out.splitlines())
-    assert shown["next attempt"] == told
+    assert shown["next attempt"] == reported
     assert "no worker moves one" in shown["why"]
 
 
@@ -258,19 +258,19 @@ def test_a_string_that_the_model_refuses_is_told_and_tried_again(
     assert f"tools rebuild {tool}" in result.err  # after a wrong EMBEDDING_MODEL
     [row] = cli.done("tools", "nodes", tool, "--state", "quarantined").lines
     assert (row[0], row[2], row[4]) == ("/notes", "quarantined", "EMBEDDING_REJECTED")
-    told = cli.done("tools", "retry", tool, "/notes")
-    assert "1 string" in told.out
-    assert "--watch" in told.err
+    reported = cli.done("tools", "retry", tool, "/notes")
+    assert "1 string" in reported.out
+    assert "--watch" in reported.err
     assert cli.done("status", tool, "--exit-when-ready").code == 0
 
 
 def test_strings_that_wait_for_their_turn_are_counted_and_not_listed(cli: CommandLine) -> None:
     table = cli.table({"notes": [f"{TEXT} {number}" for number in range(3)]})
     tool = cli.done("tools", "create", table, "--chunk-threshold", 20, "-q").out.strip()
-    told = cli.done("status", tool)
-    assert "3 queued" in told.out
-    assert "/notes/" not in told.out
-    assert f"3 more that are not indexed: context-search tools nodes {tool}" in told.err
+    reported = cli.done("status", tool)
+    assert "3 queued" in reported.out
+    assert "/notes/" not in reported.out
+    assert f"3 more that are not indexed: context-search tools nodes {tool}" in reported.err
     assert len(cli.done("tools", "nodes", tool, "--state", "queued").lines) == 3
 
 

@@ -36,8 +36,8 @@ def test_ranges_that_a_tool_does_not_search_are_counted(cli: CommandLine, tool: 
     nowhere = line("keeper", LIGHT, "no pointer")
     judged = cli.file("judged.jsonl", JUDGED + lines(ELSEWHERE, BEHIND, nowhere))
     result = cli.done("eval", "run", judged, "--tool", tool, "--json")
-    told = f"3 of 5 judged ranges are not in what tool {tool} searches (1 for an end behind"
-    assert told in result.err
+    reported = f"3 of 5 judged ranges are not in what tool {tool} searches (1 for an end behind"
+    assert reported in result.err
     found = result.document["judged"]
     assert (found["ranges"], found["ranges_not_searched"]) == (5, 3)
     assert found["ranges_behind_text"] == 1

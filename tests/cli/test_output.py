@@ -92,5 +92,5 @@ def test_a_passage_hangs_behind_its_margin(seen: Callable[[int, Print], list[str
 
 
 def test_a_yes_stands_where_words_stand(seen: Callable[[int, Print], list[str]]) -> None:
-    told = seen(40, lambda out: out.rows(("status", "n"), [[True, 1], [False, 20]], ""))
-    assert told[1:] == ["yes      1", "no      20"]
+    reported = seen(40, lambda out: out.rows(("status", "n"), [[True, 1], [False, 20]], ""))
+    assert reported[1:] == ["yes      1", "no      20"]

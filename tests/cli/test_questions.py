@@ -54,9 +54,9 @@ def test_a_tool_that_will_find_nothing_says_so(cli: CommandLine) -> None:
 def test_a_question_finds_its_passage(cli: CommandLine, tool: int) -> None:
     found = cli.json("search", "who wound the clockwork?", "--tool", tool, "--top-k", 1)
     assert "clockwork" in found["results"][0]["chunk"]["chunk_text"]
-    told = cli.done("search", "who wound the clockwork?")  # the only tool there is
-    assert "/notes" in told.out
-    assert "characters 0 to" in told.out
+    reported = cli.done("search", "who wound the clockwork?")  # the only tool there is
+    assert "/notes" in reported.out
+    assert "characters 0 to" in reported.out
 
 
 def test_a_passage_has_no_power_over_the_terminal(cli: CommandLine, tool: int) -> None:
@@ -65,8 +65,8 @@ def test_a_passage_has_no_power_over_the_terminal(cli: CommandLine, tool: int) -
         ("search", "lantern", "--explain"),
         ("retrieve", "lantern"),
     ):
-        told = cli.done(*words, "--tool", tool)
-        assert not {"\x1b", "\x07", "\u202e"} & set(told.out + told.err)
+        reported = cli.done(*words, "--tool", tool)
+        assert not {"\x1b", "\x07", "\u202e"} & set(reported.out + reported.err)
     out = cli.done("search", "lantern", "--json").out
     assert not {"\x1b", "\u202e"} & set(out)
 
@@ -107,16 +107,16 @@ def test_a_project_is_searched_when_its_index_is_on(cli: CommandLine, tool: int)
 def test_passages_for_a_prompt(cli: CommandLine, tool: int) -> None:
     found = cli.json("retrieve", "who wound the clockwork?", "--max-tokens", 200, "--min-score", 0)
     assert 0 < found["accounting"]["used"] <= 200
-    told = cli.done("retrieve", "who wound the clockwork?", "--min-score", 0)
-    assert "clockwork" in told.out
-    assert "tokens" in told.err
+    reported = cli.done("retrieve", "who wound the clockwork?", "--min-score", 0)
+    assert "clockwork" in reported.out
+    assert "tokens" in reported.err
     assert cli.done("retrieve", "clockwork", "--min-score", 0, "--quiet").err == ""
 
 
 def test_a_budget_under_the_first_hit_says_what_that_needs(cli: CommandLine, tool: int) -> None:
     ask = ("retrieve", "who wound the clockwork?", "--tool", tool, "--min-score", 0)
-    told = cli.done(*ask, "--max-tokens", 1).err
-    needed = re.search(r"the first hit needs --max-tokens (\d+)", told)
+    reported = cli.done(*ask, "--max-tokens", 1).err
+    needed = re.search(r"the first hit needs --max-tokens (\d+)", reported)
     assert needed
     less = cli.done(*ask, "--max-tokens", int(needed[1]) - 1)
     assert (less.out, "needs --max-tokens" in less.err) == ("", True)
@@ -126,9 +126,9 @@ def test_a_budget_under_the_first_hit_says_what_that_needs(cli: CommandLine, too
 
 
 def test_an_explanation_shows_what_a_score_is_made_of(cli: CommandLine, tool: int) -> None:
-    told = cli.done("search", "clockwork", "--explain").out
-    assert "fusion" in told
-    assert "keyword" in told
+    reported = cli.done("search", "clockwork", "--explain").out
+    assert "fusion" in reported
+    assert "keyword" in reported
     assert cli.json("search", "clockwork", "--explain")["explain"]["candidates"]
 
 
@@ -147,9 +147,9 @@ def test_a_question_names_no_more_than_eight_tools_and_says_so(cli: CommandLine)
     table = cli.table({"a": TEXT})
     for name in "abcdefghi":
         cli.done("tools", "create", table, "--name", name)
-    told = cli("search", "clockwork")
-    assert told.code == 2
-    assert "(h), … (all: context-search tools list)" in told.err
+    reported = cli("search", "clockwork")
+    assert reported.code == 2
+    assert "(h), … (all: context-search tools list)" in reported.err
 
 
 def test_a_tool_whose_maker_waits_no_longer_is_named(cli: CommandLine) -> None:

@@ -100,17 +100,17 @@ def refused(cli: CommandLine, *words: str) -> Result:
 
 @pytest.mark.parametrize("words", lines(UNREADABLE), ids=" ".join)
 def test_a_line_that_is_no_command_is_one_json_document(cli: CommandLine, words: list[str]) -> None:
-    told = refused(cli, *words).document["error"]
-    assert told["advice"].startswith("what it takes: ")
-    assert told["advice"].endswith(" --help")
+    reported = refused(cli, *words).document["error"]
+    assert reported["advice"].startswith("what it takes: ")
+    assert reported["advice"].endswith(" --help")
     plain = cli(*words)
     assert (plain.code, plain.out) == (2, "")
     assert plain.err.startswith(f"error: {told['detail']}\n  {told['advice']}")
 
 
 def test_what_stands_behind_two_dashes_is_no_option(cli: CommandLine) -> None:
-    told = cli("tables", "show", "--", "--json")
-    assert (told.code, told.out) == (2, "")
+    reported = cli("tables", "show", "--", "--json")
+    assert (reported.code, reported.out) == (2, "")
 
 
 def test_a_control_character_of_a_line_has_no_power(cli: CommandLine) -> None:
@@ -175,17 +175,17 @@ def test_words_are_completed(tmp_path: Path) -> None:
         "COMP_WORDS": "context-search tab",
         "COMP_CWORD": "1",
     }
-    told = subprocess.run(  # noqa: S603 - our own command
+    reported = subprocess.run(  # noqa: S603 - our own command
         command, env=environment | asked, cwd=tmp_path, capture_output=True, check=True, text=True
     )
-    assert told.stdout.split() == ["tables"]
+    assert reported.stdout.split() == ["tables"]
 
 
 @pytest.mark.slow
 def test_a_closed_stdin_is_an_empty_one(tmp_path: Path) -> None:
     command, environment = started(tmp_path)
     words = shlex.join([*command, "tables", "set", "1", "/a", "-", "--json"])
-    told = subprocess.run(  # noqa: S603 - our own command
+    reported = subprocess.run(  # noqa: S603 - our own command
         ["/bin/sh", "-c", f"exec {words} <&-"],
         env=environment,
         cwd=tmp_path,
@@ -193,8 +193,8 @@ def test_a_closed_stdin_is_an_empty_one(tmp_path: Path) -> None:
         check=False,
         text=True,
     )
-    assert told.returncode == 2
-    assert told.stdout.startswith('{"error": {"detail": "standard input, line 1, column 1: ')
+    assert reported.returncode == 2
+    assert reported.stdout.startswith('{"error": {"detail": "standard input, line 1, column 1: ')
 
 
 @pytest.mark.slow

@@ -33,10 +33,10 @@ def test_every_place_is_replaced_and_comes_back(cli: CommandLine) -> None:
 
 def test_a_dry_run_shows_and_leaves_nothing(cli: CommandLine) -> None:
     one, _ = chapters(cli)
-    told = cli.done("replace", "废弃仓库", "荒废工厂", "--dry-run")
-    assert "- 他走进了废弃仓库，满地灰尘。" in told.out
-    assert "+ 他走进了荒废工厂，满地灰尘。" in told.out
-    assert "4 matches in 3 strings of 2 tables" in told.out
+    reported = cli.done("replace", "废弃仓库", "荒废工厂", "--dry-run")
+    assert "- 他走进了废弃仓库，满地灰尘。" in reported.out
+    assert "+ 他走进了荒废工厂，满地灰尘。" in reported.out
+    assert "4 matches in 3 strings of 2 tables" in reported.out
     assert cli.json("tables", "show", one)["revision"] == 1
     assert open_plans(cli) == []
     assert (
@@ -83,9 +83,9 @@ def test_matches_are_shown_by_pages_as_far_as_they_go(cli: CommandLine) -> None:
     shown = cli.json("replace", "x", "y", "--dry-run", "--samples", 403)
     assert [match["match"] for match in shown["matches"]] == [*range(1, 404)]
     assert shown["cursor"] == "403"
-    told = cli.done("replace", "x", "y", "--dry-run", "--samples", 1_000)
-    assert " 405  table" in told.out
-    assert "more" not in told.err
+    reported = cli.done("replace", "x", "y", "--dry-run", "--samples", 1_000)
+    assert " 405  table" in reported.out
+    assert "more" not in reported.err
 
 
 def test_options_are_what_a_match_is(cli: CommandLine) -> None:
@@ -126,8 +126,8 @@ def test_what_changed_meanwhile_is_a_conflict_or_is_skipped(cli: CommandLine) ->
     assert f"table {two} /scenes/0: CHANGED" in refused.err
     cli.done("tables", "set", two, "/scenes/0", "-", "--text", stdin="废弃仓库")
     cli.network.before.append(edit)
-    told = cli.done("replace", "废弃仓库", "荒废工厂", "--yes", "--skip-changed")
-    assert f"table {two} stays as it was: CHANGED" in told.err
+    reported = cli.done("replace", "废弃仓库", "荒废工厂", "--yes", "--skip-changed")
+    assert f"table {two} stays as it was: CHANGED" in reported.err
     assert cli.json("tables", "show", one)["revision"] == 2
 
 
@@ -174,8 +174,8 @@ def test_an_undo_only_counts(cli: CommandLine) -> None:
     assert "4 would come back" in cli.done("undo", plan, "--dry-run").out
     cli.done("tables", "set", one, "/text", "-", "--text", stdin="全新")
     assert cli("undo", plan, "--yes").code == 4
-    told = cli.done("undo", plan, "--skip-changed", "--yes")
-    assert "EDITED_SINCE" in told.err
+    reported = cli.done("undo", plan, "--skip-changed", "--yes")
+    assert "EDITED_SINCE" in reported.err
     rows = cli.done("plans").lines
     assert [row[1:6] for row in rows[:2]] == [
         ["partial", "–", "–", "4", "3"],
@@ -198,7 +198,7 @@ def test_ten_strings_that_are_in_the_way_are_named(cli: CommandLine) -> None:
         return httpx2.Response(409, json=problem)
 
     cli.network.before.append(refuse)
-    told = cli("replace", "废弃仓库", "荒废工厂", "--yes").err
-    assert "table 1 /a: MOVED to /b" in told
-    assert told.count(": CHANGED") == 8
-    assert "and more" in told
+    reported = cli("replace", "废弃仓库", "荒废工厂", "--yes").err
+    assert "table 1 /a: MOVED to /b" in reported
+    assert reported.count(": CHANGED") == 8
+    assert "and more" in reported

@@ -26,5 +26,5 @@ def test_skipped_strings_are_told(cli: CommandLine) -> None:
     assert row[3:] == ["ready", "1 of 1", "1 indexed, 2 skipped"]
     assert "/long-1\t" in cli.done("status", tool).out
     checks = {each["check"]: each for each in cli("doctor", "--json").document["checks"]}
-    told = (checks["tools"]["state"], checks["tools"]["detail"])
-    assert told == ("look", f"tool {tool} has 2 strings skipped")
+    reported = (checks["tools"]["state"], checks["tools"]["detail"])
+    assert reported == ("look", f"tool {tool} has 2 strings skipped")

@@ -59,9 +59,9 @@ def test_what_is_no_json_is_told_before_anything_is_sent(
     assert f"{path}" in result.err
     assert said in result.err
     assert "--jsonl" not in result.err
-    told = cli("tables", "import", "-", "--name", "x", stdin=content)
-    assert told.code == 2
-    assert "error: standard input" in told.err
+    reported = cli("tables", "import", "-", "--name", "x", stdin=content)
+    assert reported.code == 2
+    assert "error: standard input" in reported.err
     assert cli.paths("POST") == []
 
 
@@ -94,8 +94,8 @@ def test_a_large_document_goes_by_upload_by_itself(cli: CommandLine) -> None:
 
 
 def test_an_import_that_nobody_waits_for_is_not_called_done(cli: CommandLine) -> None:
-    told = cli.done("tables", "import", cli.file("large.json", LARGE), "--no-wait")
-    assert " is being imported: " in told.out
+    reported = cli.done("tables", "import", cli.file("large.json", LARGE), "--no-wait")
+    assert " is being imported: " in reported.out
 
 
 def test_quotes_count_twice_in_a_request(cli: CommandLine) -> None:

@@ -50,12 +50,12 @@ def test_what_is_a_strangers_looks_like_what_is_missing(
 ) -> None:
     own = ids_of(operation, stranger.ids)
     for swapped in swaps(operation):
-        told = []
+        reported = []
         for tenant in (victim.ids, MISSING):
             others = ids_of(operation, tenant)
             response = ask(stranger.api, operation, own | {name: others[name] for name in swapped})
             status, headers, body = seen(response)
             kept = {name: text for name, text in headers.items() if name not in _OF_THE_GATEWAY}
-            told.append((status, kept, body))
-        assert told[0] == told[1], swapped
-        assert told[0][0] == expected(ROWS[operation], swapped), swapped
+            reported.append((status, kept, body))
+        assert reported[0] == reported[1], swapped
+        assert reported[0][0] == expected(ROWS[operation], swapped), swapped

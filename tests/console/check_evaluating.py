@@ -321,7 +321,7 @@ def test_a_verdict_is_given_only_where_one_can_be_told(
     # Without a draft that changes something both are one.
     for row in measures.all():
         expect(row.locator("td").last).to_have_text("the same")
-    told = {
+    reported = {
         "recall@1": (-0.2, -0.1, "worse", "worse"),
         "recall@5": (0.1, 0.2, "better", "better"),
         "recall@20": (-0.149, 0.109, "not worse", "no difference can be told (12 questions)"),
@@ -329,14 +329,14 @@ def test_a_verdict_is_given_only_where_one_can_be_told(
 
     def answer(route: Route) -> None:
         body = route.fetch().json()
-        for name, (low, high, verdict, _) in told.items():
+        for name, (low, high, verdict, _) in reported.items():
             interval = {"mean": low, "low": low, "high": high}
             body["measures"][name] |= {"interval": interval, "verdict": verdict}
         route.fulfill(json=body)
 
     page.route("**/measures", answer)
     page.get_by_role("button", name="Run").click()
-    for name, (*_, shown) in told.items():
+    for name, (*_, shown) in reported.items():
         row = page.locator("tr", has=page.get_by_role("rowheader", name=name, exact=True))
         expect(row.locator("td").last).to_have_text(shown)
 
@@ -407,4 +407,4 @@ def test_a_set_is_imported_run_and_exported(
     ]
     page.get_by_role("button", name=QUESTION, exact=True).click()
     expect(page.locator("table.compare")).to_be_visible()
-    assert [told for told in visitor.errors if "429" not in told] == []
+    assert [reported for reported in visitor.errors if "429" not in reported] == []

@@ -57,14 +57,14 @@ async def _smoke(path: str, tenant: Tenant, profile: Path) -> None:
         pointer = "document.querySelector('.hitcard.picked .place code').textContent"
         assert await browser.value(pointer) == POINTER
         assert tuple(await browser.value(_MARKED)) == expected(tenant)
-        assert browser.told == []
+        assert browser.reported == []
         own = (f"{tenant.stack.base_url}/", "data:")
         assert [url for url in browser.requests if not url.startswith(own)] == []
         assert [url for url in browser.requests if tenant.key in url] == []
         # The watch sees a refusal, and Trusted Types hold here, too.
         assert await browser.value(_INJECT) == "TypeError"
         await browser.until("true")
-        assert any("require-trusted-types-for" in told for told in browser.told)
+        assert any("require-trusted-types-for" in reported for reported in browser.reported)
 
 
 async def _sign_in(browser: Firefox, key: str) -> None:

@@ -63,15 +63,15 @@ def test_a_view_has_the_outline_that_is_expected(
 def test_every_control_has_a_name_in_both_languages(
     signed_in: Watched, tenant: Tenant, view: str
 ) -> None:
-    told: list[list[tuple[str, str]]] = []
+    reported: list[list[tuple[str, str]]] = []
     for language in ("en", "zh"):
         signed_in.set(language, "light")
         page = opened(signed_in, tenant, view)
         found = LINE.findall(page.locator("body").aria_snapshot())
         assert found
         assert [role for role, name in found if not name and role not in NEEDS_NO_NAME] == []
-        told.append(found)
-    english, chinese = told
+        reported.append(found)
+    english, chinese = reported
     assert [role for role, _ in english] == [role for role, _ in chinese]
     if view == "/states":
         return  # it is named by codes

@@ -235,8 +235,8 @@ def test_what_stands_says_so_in_the_place_of_the_bar(signed_in: Watched, tenant:
     known = api(tenant, "GET", path)
     states = {"indexed": 383, "queued": 157}
     counts = {"nodes": states, "nodes_count": 540, "next_attempt_at": "2026-01-01T00:00:00Z"}
-    told = {**known, **counts, "status": "indexing", "indexed_chunks_count": 100}
-    signed_in.page.route(f"**{path}", lambda route: route.fulfill(json=told))
+    reported = {**known, **counts, "status": "indexing", "indexed_chunks_count": 100}
+    signed_in.page.route(f"**{path}", lambda route: route.fulfill(json=reported))
     page = signed_in.open(f"/indexes/{tool['id']}")
     expect(page.locator(".progress")).to_be_visible()
     expect(page.locator("main")).to_contain_text("383 of 540 strings · 100 chunks")
@@ -247,11 +247,11 @@ def test_what_stands_says_so_in_the_place_of_the_bar(signed_in: Watched, tenant:
     assert fill(page) == 0
     assert "%" not in page.locator("main").inner_text()
     error = {"code": "EMBEDDING_UNAVAILABLE", "message": "it throttles", "retryable": True}
-    told |= {"status": "stalled", "last_error": {**error, "at": "2026-11-22T10:14:02Z"}}
+    reported |= {"status": "stalled", "last_error": {**error, "at": "2026-11-22T10:14:02Z"}}
     expect(page.get_by_role("alert")).to_have_text("Strings wait, and nothing moves.")
     expect(page.locator(".progress")).to_have_count(0)
     expect(page.locator("main")).to_contain_text("EMBEDDING_UNAVAILABLE")
-    told["last_error"] = None
+    reported["last_error"] = None
     expect(page.get_by_role("alert")).to_have_text(
         "Strings wait, and nothing moves. No error is known."
     )
@@ -264,14 +264,14 @@ def fill(page: Page) -> float:
 
 
 def test_lists_show_strings_in_their_bars(signed_in: Watched, tenant: Tenant) -> None:
-    told = api(tenant, "GET", "/api/v1/tools?limit=100")
-    told["tools"][0]["status"] = "indexing"
-    told["tools"][0]["search_index"] |= {
+    reported = api(tenant, "GET", "/api/v1/tools?limit=100")
+    reported["tools"][0]["status"] = "indexing"
+    reported["tools"][0]["search_index"] |= {
         "nodes": {"indexed": 1, "queued": 3},
         "chunks_count": 152,
         "indexed_chunks_count": 151,
     }
-    signed_in.page.route("**/api/v1/tools?*", lambda route: route.fulfill(json=told))
+    signed_in.page.route("**/api/v1/tools?*", lambda route: route.fulfill(json=reported))
     signed_in.page.reload()
     for name in ("overview", "indexes"):
         page = signed_in.open(f"/{name}")
@@ -283,12 +283,12 @@ def test_lists_show_strings_in_their_bars(signed_in: Watched, tenant: Tenant) ->
 
 
 def test_tools_of_one_name_are_told_apart(signed_in: Watched, tenant: Tenant) -> None:
-    told = api(tenant, "GET", "/api/v1/tools?limit=100")
-    [tool] = told["tools"]
-    told["tools"] += [{**tool, "id": tool["id"] + 1000, "json_pointer": "/books"}]
-    told["tools"] += [{**tool, "id": tool["id"] + 2000, "name": "another"}]
+    reported = api(tenant, "GET", "/api/v1/tools?limit=100")
+    [tool] = reported["tools"]
+    reported["tools"] += [{**tool, "id": tool["id"] + 1000, "json_pointer": "/books"}]
+    reported["tools"] += [{**tool, "id": tool["id"] + 2000, "name": "another"}]
     page = signed_in.page
-    page.route("**/api/v1/tools?*", lambda route: route.fulfill(json=told))
+    page.route("**/api/v1/tools?*", lambda route: route.fulfill(json=reported))
     page.reload()
     both = [f"search_novel · {tool['id']} · /", f"search_novel · {tool['id'] + 1000} · /books"]
     signed_in.open("/search")

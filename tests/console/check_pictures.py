@@ -227,31 +227,31 @@ def commanded(tenant: Tenant, home: Path, *commands: Sequence[str]) -> Text:
         "CONTEXT_SEARCH_URL": tenant.stack.base_url,
         "CONTEXT_SEARCH_KEY": tenant.key,
     }
-    told = Text()
+    reported = Text()
     for words in commands:
         typed = " ".join(f'"{word}"' if " " in word else word for word in words)
-        told.append("$ ", "bold green").append(f"context-search {typed}\n", "bold")
+        reported.append("$ ", "bold green").append(f"context-search {typed}\n", "bold")
         program = [sys.executable, "-m", "context_search_cli", *words]
         code, printed = in_terminal(program, environment)
         assert code == 0, printed
-        told.append_text(Text.from_ansi(printed.decode().replace("\r\n", "\n"))).append("\n")
-    told.rstrip()
-    return told
+        reported.append_text(Text.from_ansi(printed.decode().replace("\r\n", "\n"))).append("\n")
+    reported.rstrip()
+    return reported
 
 
 def test_the_command_line(library: Tenant, folder: Path, tmp_path: Path) -> None:
     tool = str(tool_of(library, "search_python"))
-    told = commanded(
+    reported = commanded(
         library,
         tmp_path,
         ["status"],
         ["search", QUESTION, "--tool", tool, "--top-k", "1"],
         ["doctor"],
     )
-    assert "__exit__" in told.plain
-    assert library.key not in told.plain
+    assert "__exit__" in reported.plain
+    assert library.key not in reported.plain
     paper = Console(record=True, width=COLUMNS, file=StringIO(), force_terminal=True)
-    paper.print(told)
+    paper.print(reported)
     picture = paper.export_svg(title="context-search", unique_id="cli")
     # It names fonts of another site; a picture fetches nothing.
     picture = re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)

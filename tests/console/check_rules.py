@@ -102,9 +102,9 @@ def test_a_passage_is_found_again_in_an_answer_of_other_chunks(rules: Page) -> N
     """More than half of the shorter is shared; the very same passage goes before any other."""
 
     def ranks(passage: tuple[int, int], *other: tuple[int, int], pointer: str = "/a") -> list[int]:
-        told = [{"pointer": "/a", "start": start, "end": end} for start, end in other]
+        reported = [{"pointer": "/a", "start": start, "end": end} for start, end in other]
         given = {"pointer": pointer, "start": passage[0], "end": passage[1]}
-        found: list[int] = run(rules, "return rules.ranksIn([given[0]], given[1])", given, told)
+        found: list[int] = run(rules, "return rules.ranksIn([given[0]], given[1])", given, reported)
         return found
 
     assert ranks((0, 900), (5_000, 9_000), (0, 4_000)) == [2]

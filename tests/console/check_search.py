@@ -31,9 +31,9 @@ def asked(watched: Watched, query: str, more: str = "") -> None:
 def test_every_hit_is_marked_exactly_where_it_is(
     signed_in: Watched, tenant: Tenant, query: str
 ) -> None:
-    with signed_in.page.expect_response("**/search/explain") as told:
+    with signed_in.page.expect_response("**/search/explain") as reported:
         asked(signed_in, query)
-    answer = told.value.json()
+    answer = reported.value.json()
     cards = signed_in.page.locator(".hitcard .place")
     assert cards.count() == len(answer["results"]) > 0
     places = {hit["chunk"]["json_pointer"] for hit in answer["results"]}
@@ -285,9 +285,9 @@ def test_a_passage_that_has_moved_is_found_again_in_the_whole_string(
     def old_answer(route: Route) -> None:
         route.fulfill(json=answer)
 
-    with visitor.page.expect_response("**/search/explain") as told:
+    with visitor.page.expect_response("**/search/explain") as reported:
         asked(visitor, "comets")
-    answer = told.value.json()
+    answer = reported.value.json()
     chunk = answer["results"][0]["chunk"]
     visitor.page.route("**/search/explain", old_answer)
     set_text(before + text)

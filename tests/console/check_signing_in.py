@@ -30,11 +30,11 @@ def test_the_page_makes_a_key_of_its_own_and_forgets_the_pasted_one(
 
 def test_a_wrong_key_is_called_so(visitor: Watched) -> None:
     visitor.open()
-    for language, told in (("en", "This key is not accepted"), ("zh", "密钥无效")):
+    for language, reported in (("en", "This key is not accepted"), ("zh", "密钥无效")):
         visitor.set(language, "light")
         visitor.page.locator("[name=key]").fill("cs_wrong")
         visitor.page.locator("form button.primary").click()
-        expect(visitor.page.locator("[role=alert] strong")).to_have_text(told)
+        expect(visitor.page.locator("[role=alert] strong")).to_have_text(reported)
 
 
 def test_an_address_with_a_code_signs_in_once(
@@ -60,7 +60,7 @@ def test_an_address_with_a_code_signs_in_once(
     assert console_keys(own_tenant) == []
     again = new_tab()
     again.open()
-    for language, told in (("en", "prints a new address"), ("zh", "会显示新地址")):
+    for language, reported in (("en", "prints a new address"), ("zh", "会显示新地址")):
         again.set(language, "light")
         again.page.goto(f"{visitor.base_url}/console#/once/{code}")
         expect(again.page.get_by_role("alert")).to_contain_text(f"make serve {told}")

@@ -36,19 +36,19 @@ def ask_again(watched: Watched) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_code_of_a_degraded_answer_has_a_sentence(signed_in: Watched, language: str) -> None:
-    told = list(get_args(Degradation))
+    reported = list(get_args(Degradation))
 
     def degrade(route: Route) -> None:
         answer = route.fetch().json()
-        answer["retrieval"]["degraded"] = told
+        answer["retrieval"]["degraded"] = reported
         route.fulfill(json=answer)
 
     signed_in.set(language, "light")
     signed_in.page.route("**/search/explain", degrade)
     signed_in.open("/search?q=comets")
     rows = signed_in.page.locator(".bar.warn li")
-    expect(rows).to_have_count(len(told))
-    for code, said in zip(told, rows.all_inner_texts(), strict=True):
+    expect(rows).to_have_count(len(reported))
+    for code, said in zip(reported, rows.all_inner_texts(), strict=True):
         sentence = said.removeprefix(code).strip()
         assert said.startswith(code)
         assert len(sentence) > 5
@@ -61,9 +61,9 @@ def test_every_hint_of_an_empty_answer_has_a_sentence(signed_in: Watched, langua
     hint = ""
 
     signed_in.set(language, "light")
-    with signed_in.page.expect_response("**/search/explain") as told:
+    with signed_in.page.expect_response("**/search/explain") as reported:
         signed_in.open("/search?q=comets")
-    answer = told.value.json()
+    answer = reported.value.json()
     signed_in.page.route(
         "**/search/explain",
         lambda route: route.fulfill(json=answer | {"results": [], "hint": hint}),

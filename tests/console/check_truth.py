@@ -276,12 +276,12 @@ def test_a_file_is_dropped_on_a_page_of_other_things(
     assert drag(page, "dragover", "header nav")
     expect(page.locator(".dropzone")).to_contain_text("Drop the file")
     assert drag(page, "drop", "header nav")
-    told = page.locator(".bar.good", has_text="dropped.json is imported, revision 1")
-    expect(told).to_be_visible()
+    reported = page.locator(".bar.good", has_text="dropped.json is imported, revision 1")
+    expect(reported).to_be_visible()
     assert f"#/{where}" in page.url
-    told.get_by_role("link").click()
+    reported.get_by_role("link").click()
     expect(page.get_by_role("treeitem").first).to_be_visible()
-    expect(told).to_have_count(0)
+    expect(reported).to_have_count(0)
 
 
 def test_a_file_that_is_dropped_on_a_document_asks_before_it_replaces(
@@ -325,9 +325,9 @@ def test_a_tool_says_beforehand_how_many_strings_it_would_index(
     scope.press("Tab")
     expect(dialog).not_to_contain_text("would be indexed")
     expect(dialog.get_by_role("status")).to_be_visible()
-    told = api(own_tenant, "GET", "/api/v1/tables")
-    told["tables"][0]["stored_bytes"] = 1_000_001
-    page.route("**/api/v1/tables?*", lambda route: route.fulfill(json=told))
+    reported = api(own_tenant, "GET", "/api/v1/tables")
+    reported["tables"][0]["stored_bytes"] = 1_000_001
+    page.route("**/api/v1/tables?*", lambda route: route.fulfill(json=reported))
     page.reload()
     visitor.requests.clear()
     page.get_by_role("button", name="Make a Search Tool…").first.click()
@@ -355,13 +355,13 @@ def test_each_form_of_a_refusal_is_known_in_chinese(own_tenant: Tenant) -> None:
     path = "/api/v1/tools/search"
     bodies: list[dict[str, Any]] = [{}, *({name: value} for name, value in FIELDS)]
     answers = [own_tenant("POST", path, json=body).json() for body in bodies]
-    told = sorted({error["message"] for answer in answers for error in answer["errors"]})
+    reported = sorted({error["message"] for answer in answers for error in answer["errors"]})
     found = in_typescript(
         f'import {{ fieldInChinese }} from "{HERE}/src/rules/fields.ts";'
         f"console.log(JSON.stringify({json.dumps(told)}.map(fieldInChinese)));"
     )
-    assert len(told) > 10
-    assert [message for message, known in zip(told, found, strict=True) if not known] == []
+    assert len(reported) > 10
+    assert [message for message, known in zip(reported, found, strict=True) if not known] == []
 
 
 def test_new_content_asks_before_it_replaces(visitor: Watched, own_tenant: Tenant) -> None:
@@ -420,11 +420,11 @@ def test_health_is_a_verdict_of_every_part_and_a_sign_on_every_page(
     part = {**PART, "name": "vector_store", "state": state, "code": "NO_ANSWER"}
     parts = [part if one["name"] == part["name"] and state != "ok" else one for one in WELL]
 
-    def told(route: Route) -> None:
+    def reported(route: Route) -> None:
         route.fulfill(json=route.fetch().json() | {"verdict": state, "parts": parts})
 
     page = signed_in.page
-    page.route("**/health", told)
+    page.route("**/health", reported)
     signed_in.open("/keys")
     page.reload()
     expect(page.locator("nav .dot")).to_have_text(sign)

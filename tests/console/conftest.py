@@ -173,16 +173,16 @@ def new_tab(context: BrowserContext, stack: Running) -> Callable[[], Watched]:
         watched.page.on("pageerror", lambda error: watched.errors.append(str(error)))
         watched.page.on(
             "console",
-            lambda told: watched.errors.append(told.text) if _is_ours(told) else None,
+            lambda reported: watched.errors.append(reported.text) if _is_ours(reported) else None,
         )
         return watched
 
     return make
 
 
-def _is_ours(told: ConsoleMessage) -> bool:
+def _is_ours(reported: ConsoleMessage) -> bool:
     """Chromium logs every refusal of a server; those are answers, which the page shows."""
-    return told.type == "error" and not told.text.startswith("Failed to load resource")
+    return reported.type == "error" and not reported.text.startswith("Failed to load resource")
 
 
 @pytest.fixture

@@ -23,13 +23,13 @@ _SPECIAL = {"Enter": "\ue007", "Tab": "\ue004"}
 
 
 class Firefox:
-    """One window; what the page logs, and what its policy refuses, is in ``told``."""
+    """One window; what the page logs, and what its policy refuses, is in ``reported``."""
 
     def __init__(self, socket: ClientWebSocketResponse) -> None:
         self._socket = socket
         self._ids = count(1)
         self._page = ""
-        self.told: list[str] = []
+        self.reported: list[str] = []
         """Errors that the page logs. Refusals of the policy are errors of the page's console."""
         self.requests: list[str] = []
 
@@ -55,16 +55,16 @@ class Firefox:
 
     async def value(self, expression: str) -> Any:
         """The JSON value of an expression, when its promise has come."""
-        told = await self._do(
+        reported = await self._do(
             "script.evaluate",
             expression=f"(async () => JSON.stringify(await ({expression})))()",
             target={"context": self._page},
             awaitPromise=True,
             userActivation=True,
         )
-        if told["type"] != "success":
-            raise AssertionError(told["exceptionDetails"]["text"])
-        return json.loads(told["result"].get("value", "null"))
+        if reported["type"] != "success":
+            raise AssertionError(reported["exceptionDetails"]["text"])
+        return json.loads(reported["result"].get("value", "null"))
 
     async def until(self, condition: str) -> None:
         """Waits, frame by frame, until an expression is true."""
@@ -99,7 +99,7 @@ class Firefox:
             if params["context"] == self._page:  # Firefox asks for things of its own
                 self.requests.append(params["request"]["url"])
         elif params["level"] == "error":
-            self.told.append(str(params["text"]))
+            self.reported.append(str(params["text"]))
 
 
 @asynccontextmanager

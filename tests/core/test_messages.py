@@ -1,4 +1,4 @@
-"""Messages of the queue: three orders, ids only, nothing coerced; those of other releases."""
+"""Messages of the queue: ids only, nothing coerced; those of other releases."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 from context_search.core.errors import InvalidInputError
 from context_search.core.messages import (
     CalibrateIndex,
-    CarryOutPlan,
     CompareIndex,
+    ExecutePlan,
     ImportUpload,
     IndexNodes,
-    Order,
-    order_key,
+    Message,
+    message_key,
     read_message,
 )
 from tests.builders import english
@@ -25,30 +25,30 @@ from tests.system import System
 RECORDED = json.loads((Path(__file__).parent / "recorded_messages.json").read_text())
 # Of each release, as its tag names it, and of what comes next.
 SENT = [name for name in RECORDED if "later release" not in name]
-EVERY_ORDER: list[Order] = [
+EVERY_MESSAGE: list[Message] = [
     IndexNodes((7,)),
     IndexNodes((7, 8)),
     CompareIndex(2**63 - 1),
     CompareIndex(7, 8),
     ImportUpload(9),
-    CarryOutPlan(9),
+    ExecutePlan(9),
     CalibrateIndex(7, 8),
 ]
 
 
-@pytest.mark.parametrize("order", EVERY_ORDER)
-def test_what_is_sent_is_understood(order: Order) -> None:
-    body = json.dumps({**order.to_json(), "order": 5})
-    assert read_message(body) == (order, 5)
-    assert order_key(order.to_json()) is not None
+@pytest.mark.parametrize("message", EVERY_MESSAGE)
+def test_what_is_sent_is_understood(message: Message) -> None:
+    body = json.dumps({**message.to_json(), "order": 5})
+    assert read_message(body) == (message, 5)
+    assert message_key(message.to_json()) is not None
 
 
 @pytest.mark.parametrize("release", SENT)
 def test_recorded_messages_are_understood_to_the_last_field(release: str) -> None:
-    for message in RECORDED[release]:
-        order, order_id = read_message(json.dumps(message))
-        assert order is not None
-        assert {**order.to_json(), "order": order_id} == message
+    for body in RECORDED[release]:
+        message, message_id = read_message(json.dumps(body))
+        assert message is not None
+        assert {**message.to_json(), "order": message_id} == body
 
 
 @pytest.mark.parametrize("message", RECORDED["this release"])
@@ -60,9 +60,9 @@ def test_every_order_may_get_fields_and_every_kind_a_successor(message: dict[str
 
 
 def test_every_form_of_an_order_is_recorded() -> None:
-    forms = {frozenset({*message}) for message in RECORDED["this release"]}
-    assert forms == {frozenset({*order.to_json(), "order"}) for order in EVERY_ORDER}
-    assert {type(order) for order in EVERY_ORDER} == set(get_args(Order))
+    forms = {frozenset({*body}) for body in RECORDED["this release"]}
+    assert forms == {frozenset({*message.to_json(), "order"}) for message in EVERY_MESSAGE}
+    assert {type(message) for message in EVERY_MESSAGE} == set(get_args(Message))
 
 
 def test_of_an_order_with_fields_of_a_later_release_the_known_ones_count() -> None:
@@ -91,8 +91,8 @@ def test_many_small_strings_come_together_and_none_is_left_out() -> None:
     [enumerate_order] = system.queue.messages
     system.queue.messages.clear()
     system.enumerate(int(str(enumerate_order["index_id"])))
-    sent = [read_message(json.dumps(message)) for message in system.queue.messages]
-    named = [order.node_ids for order, _ in sent if isinstance(order, IndexNodes)]
+    sent = [read_message(json.dumps(body)) for body in system.queue.messages]
+    named = [message.node_ids for message, _ in sent if isinstance(message, IndexNodes)]
     groups = [each for each in named if len(each) > 1]
     [[alone]] = [each for each in named if len(each) == 1]
     assert sorted(len(group) for group in groups) == [234, 500, 500]

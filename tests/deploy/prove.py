@@ -355,8 +355,8 @@ class Walk:
         dead = self._account.output("DlqUrl")
         letter = {"kind": "node", "node_id": 1, "order": 1}
         sqs.send_message(QueueUrl=dead, MessageBody=json.dumps(letter))
-        told = self._api.ask("POST", "/internal/index/redrive", self._operator)
-        require(told["messages"] == 1, f"redriven: {told}")
+        reported = self._api.ask("POST", "/internal/index/redrive", self._operator)
+        require(reported["messages"] == 1, f"redriven: {told}")
         waiting = sqs.get_queue_attributes(
             QueueUrl=dead, AttributeNames=["ApproximateNumberOfMessages"]
         )

@@ -63,8 +63,8 @@ def failures(environment: dict[str, str]) -> dict[str, str]:
         return {"parts": f"{type(error).__name__}: {error}"}
     every = {f"{room}{name}" for room, kind in ROOMS.items() for name in built_by(kind)}
     every |= {"embedder_of", "replace_tools", "tokens"}
-    told = {name: building(name) for name in sorted(every)}
-    return {name: error for name, error in told.items() if error is not None}
+    reported = {name: building(name) for name in sorted(every)}
+    return {name: error for name, error in reported.items() if error is not None}
 
 
 if __name__ == "__main__":

@@ -66,8 +66,10 @@ def test_no_run_of_cleanup_is_an_alarm_and_not_a_lack_of_data(alarms: Resources)
 
 
 def test_every_alarm_tells_whoever_is_to_be_told(alarms: Resources) -> None:
-    told = {"Fn::If": ["Notifies", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
-    assert {json.dumps(alarm["AlarmActions"]) for alarm in alarms.values()} == {json.dumps(told)}
+    reported = {"Fn::If": ["Notifies", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
+    assert {json.dumps(alarm["AlarmActions"]) for alarm in alarms.values()} == {
+        json.dumps(reported)
+    }
 
 
 def test_every_alarm_has_a_line_that_says_what_to_do(alarms: Resources) -> None:

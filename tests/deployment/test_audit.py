@@ -61,9 +61,9 @@ def test_what_is_known_of_a_package_is_told_with_the_locks_that_it_is_in(
     [purl] = [purl for purl in pinned() if purl.startswith("pkg:pypi/litellm@")]
     Osv.known = {purl: ["GHSA-1", "PYSEC-2"]}
     assert main(osv) == 1
-    told = capsys.readouterr().out
-    assert f"{purl}: GHSA-1, PYSEC-2 (layers/embedding/requirements.txt, " in told
-    assert f"{len(pinned())} packages, 1 with advisories" in told
+    reported = capsys.readouterr().out
+    assert f"{purl}: GHSA-1, PYSEC-2 (layers/embedding/requirements.txt, " in reported
+    assert f"{len(pinned())} packages, 1 with advisories" in reported
 
 
 def test_an_osv_that_does_not_answer_is_no_clean_bill(capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,8 +40,8 @@ def test_a_pruned_distribution_is_not_in_it() -> None:
 
 def test_every_licence_was_agreed_to() -> None:
     for each in bill_of_materials()["components"]:
-        [told] = each["licenses"]
-        words = set(re.findall(r"[\w.-]+", told["expression"])) - {"AND", "OR"}
+        [reported] = each["licenses"]
+        words = set(re.findall(r"[\w.-]+", reported["expression"])) - {"AND", "OR"}
         assert words <= ALLOWED, each["name"]
 
 

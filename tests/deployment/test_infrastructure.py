@@ -75,9 +75,9 @@ def test_a_database_that_may_sleep_ends_the_sessions_of_frozen_functions() -> No
 
 
 def test_what_a_sleeping_database_asks_of_the_functions_are_parameters_of_theirs() -> None:
-    told = template("aurora")["Parameters"]["MinCapacity"]["Description"]
+    reported = template("aurora")["Parameters"]["MinCapacity"]["Description"]
     named = {"CleanupIdleMinutes", "DatabaseConnectSeconds"}
-    assert all(name in told for name in named)
+    assert all(name in reported for name in named)
     assert named <= load(ROOT / "template.yaml")["Parameters"].keys()
 
 

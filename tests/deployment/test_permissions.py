@@ -91,8 +91,10 @@ def test_a_role_reads_the_secrets_that_its_function_is_told_and_no_other(
         [read] = [each for each in found if "secretsmanager:GetSecretValue" in actions(each)]
         assert {each["Ref"] for each in read["Resource"]} == readable
     [function] = [each for each in functions.values() if role_of(each) == role]
-    told = function["Environment"]["Variables"]
-    assert {each["Ref"] for name, each in told.items() if "SECRETS_ARN" in name} == SECRETS[role]
+    reported = function["Environment"]["Variables"]
+    assert {each["Ref"] for name, each in reported.items() if "SECRETS_ARN" in name} == SECRETS[
+        role
+    ]
 
 
 @pytest.mark.parametrize("role", SECRETS)

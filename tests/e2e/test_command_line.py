@@ -83,9 +83,9 @@ def test_ctrl_c_leaves_nothing_and_no_traceback(
         process.stdin.flush()
         process.send_signal(signal.SIGINT)
         process.stdin.close()  # Ctrl-C ends the other end of a pipe, too
-        told = process.stderr.read().decode()
-    assert process.returncode == 130, told
-    assert "Traceback" not in told
+        reported = process.stderr.read().decode()
+    assert process.returncode == 130, reported
+    assert "Traceback" not in reported
     assert tenant.stack.sql("SELECT count(*) FROM context_table WHERE name = 'half'") == [[0]]
 
 
@@ -101,9 +101,9 @@ def test_a_reader_that_goes_away_is_no_failure_worth_a_traceback(
         assert process.stderr is not None
         process.stdout.read(10)
         process.stdout.close()
-        told = process.stderr.read().decode()
-    assert "Traceback" not in told
-    assert "Exception ignored" not in told
+        reported = process.stderr.read().decode()
+    assert "Traceback" not in reported
+    assert "Exception ignored" not in reported
 
 
 @pytest.mark.parametrize(("said", "code", "text"), [(b"n\n", 1, "a"), (b"y\n", 0, "b")])

@@ -40,13 +40,13 @@ def test_every_string_is_found_and_pages_agree_over_a_rebuild(
     stack: Running, tenant: Tenant
 ) -> None:
     document = library(7)
-    book = tenant.table(document)
+    outbox = tenant.table(document)
     assert tenant("POST", index(tenant)).status_code == 202
     later = tenant.table({"notes": [f"storm number {number} at sea" for number in range(60)]})
     namespace = ready(tenant)["namespace"]
     for sentence in (COMETS, WHALE):
         best = ask(tenant, QUESTIONS[sentence])["results"][0]
-        assert (best["chunk"]["table_id"], best["json_path"]) == (book, PLACES[sentence][0])
+        assert (best["chunk"]["table_id"], best["json_path"]) == (outbox, PLACES[sentence][0])
         assert best["highlights"]
         check_hit(document, best)
     assert ask(tenant, QUESTIONS[COMETS])["results"][0]["title"] == "Letters"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from context_search.core.messages import CompareIndex, IndexNodes, Order
+from context_search.core.messages import CompareIndex, IndexNodes, Message
 from local.queues import sqs_client
 from tests.builders import english, message_of, until
 from tests.e2e.running import Running, Tenant
@@ -59,8 +59,8 @@ def orders(stack: Running, tool: dict[str, Any]) -> list[str]:
     [[index_id]] = stack.sql(
         "SELECT index_id FROM coverage WHERE tool_id = :id", id=tool["tool_id"]
     )
-    every: list[Order] = [*(IndexNodes((row[0],)) for row in nodes), CompareIndex(index_id)]
-    return [json.dumps(message_of(order, stack.sql)) for order in every]
+    every: list[Message] = [*(IndexNodes((row[0],)) for row in nodes), CompareIndex(index_id)]
+    return [json.dumps(message_of(message, stack.sql)) for message in every]
 
 
 def test_while_an_index_is_built_its_counters_only_grow(stack: Running, tenant: Tenant) -> None:

@@ -97,11 +97,11 @@ def test_a_whole_walk_is_told_and_leaves_nothing(
 def test_a_step_that_fails_is_named_and_everything_is_deleted(
     stack: Running, without_mcp: str
 ) -> None:
-    told: list[str] = []
+    reported: list[str] = []
     with pytest.raises(SmokeError, match="POST /mcp is 500"):
-        smoke(without_mcp, stack.internal_secret, told.append)
-    assert [line[:34].rstrip() for line in told if "FAILED" in line] == ["MCP initialize"]
-    assert told[-2].startswith("delete the project")
+        smoke(without_mcp, stack.internal_secret, reported.append)
+    assert [line[:34].rstrip() for line in reported if "FAILED" in line] == ["MCP initialize"]
+    assert reported[-2].startswith("delete the project")
     until(lambda: not any(left_behind(stack).values()), INDEXED_WITHIN_S, every_s=0.5)
 
 

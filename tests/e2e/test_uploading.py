@@ -61,12 +61,12 @@ def test_a_large_document_is_uploaded_with_curl_imported_and_searched(
     assert tenant("POST", f"{path}/complete").status_code == 202
 
     def imported() -> dict[str, Any] | None:
-        told: dict[str, Any] = tenant("GET", path).json()
-        assert told["status"] in ("importing", "done"), told
-        return told if told["status"] == "done" else None
+        reported: dict[str, Any] = tenant("GET", path).json()
+        assert reported["status"] in ("importing", "done"), reported
+        return reported if reported["status"] == "done" else None
 
-    told = until(imported, 120)
-    assert (told["bytes"], told["revision"]) == (size, 2)
+    reported = until(imported, 120)
+    assert (reported["bytes"], reported["revision"]) == (size, 2)
 
     def indexed() -> bool:
         state = tenant.state(tool)

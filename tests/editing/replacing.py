@@ -25,7 +25,7 @@ from context_search.core.limits import ProjectBounds
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock, Deadline
 from context_search.store import Store, UnitOfWork
-from context_search_editing.executing import CarryOutPlans, ExecutedPlan, ExecutePlans, OneByOne
+from context_search_editing.executing import ExecutedPlan, ExecutePlans, OneByOne, PlanWorker
 from context_search_editing.ports.patterns import Patterns
 from context_search_editing.previewing import (
     AskedReplacement,
@@ -112,9 +112,9 @@ class Desk(Steps):
         return UndoPlans(self.store, self.clock, self.writer)
 
     @property
-    def worker(self) -> CarryOutPlans:
+    def worker(self) -> PlanWorker:
         documents = OneByOne(self.store, self.store, self.writer)
-        return CarryOutPlans(
+        return PlanWorker(
             self.store, self.previews.run, self.plans, self.undos.rewriting, documents
         )
 
@@ -152,7 +152,7 @@ class Desk(Steps):
         asked = AskedReplacement(request, **more)  # type: ignore[arg-type]
         plan = self.previews.start(self.principal, asked, request_id="previewed").plan
         if plan.state == "previewing":
-            assert self.carry_out(plan) == "ready"
+            assert self.run_plan(plan) == "ready"
         return self.plan(plan)
 
     def start(self, find: str, replace_with: str = "×", **asked: Any) -> ShownPlan:
@@ -175,8 +175,8 @@ class Desk(Steps):
             self.principal, plan.id, on_conflict=on_conflict, dry_run=dry_run, request_id="undone"
         )
 
-    def carry_out(self, plan: Plan, left_s: float = 900) -> str:
-        """Does what the order of a plan asks for."""
+    def run_plan(self, plan: Plan, left_s: float = 900) -> str:
+        """Does what the message of a plan asks for."""
         return self.worker.run(plan.id, Deadline(self.clock, self.clock.monotonic() + left_s))
 
     def plan(self, plan: Plan) -> Plan:
@@ -224,13 +224,13 @@ class Desk(Steps):
             for string in strings_at(parse_exact(text), [""])
         ]
 
-    def orders(self) -> list[object]:
-        """The plans that wait for a worker; their orders are done then."""
+    def messages(self) -> list[object]:
+        """The plans that wait for a worker; their messages are done then."""
         with self.store.for_all("test") as work:
             taken = work.outbox.take(self.principal.project_id, window=1_000)
-            for order_id, _ in taken:
-                work.outbox.begin(order_id)
-                work.outbox.finish(order_id)
+            for message_id, _ in taken:
+                work.outbox.begin(message_id)
+                work.outbox.finish(message_id)
         return [body["plan_id"] for _, body in taken if body["kind"] == "plan"]
 
     def versions(self, table: Table) -> list[Version]:

@@ -28,9 +28,9 @@ def test_a_string_that_was_saved_meanwhile_is_told_by_name(desk: Desk) -> None:
     plan = desk.preview()
     desk.put(tables[0], "她又来到废弃仓库。", "/text")
     before = desk.state(tables)
-    with pytest.raises(ReplaceStaleError) as told:
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.execute(plan)
-    assert told.value.members == {
+    assert reported.value.members == {
         "changed_count": 1,
         "changed": [
             {
@@ -41,7 +41,7 @@ def test_a_string_that_was_saved_meanwhile_is_told_by_name(desk: Desk) -> None:
             }
         ],
     }
-    assert told.value.message == (
+    assert reported.value.message == (
         "1 string or document is not as it was shown"
         f" (CHANGED, in table {tables[0].id}): preview again"
     )
@@ -56,9 +56,9 @@ def test_what_is_in_the_way_is_told_apart(desk: Desk) -> None:
     desk.put(tables[1], [])
     desk.put(tables[2], ["c x", "c x too"])
     desk.tables.delete(desk.principal, tables[3].id)
-    with pytest.raises(ReplaceStaleError) as told:
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.execute(plan)
-    assert changed_in(told.value) == [
+    assert changed_in(reported.value) == [
         {
             "table_id": tables[0].id,
             "json_pointer": "/0",
@@ -85,10 +85,10 @@ def test_a_deleted_document_is_in_the_way_when_its_strings_are_forgotten_too(des
     plan = desk.preview()
     desk.tables.delete(desk.principal, tables[0].id)
     keep_plans(desk.store, silent_s=60)
-    with pytest.raises(ReplaceStaleError) as told:
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.execute(plan)
     gone = {"table_id": tables[0].id, "json_pointer": "", "reason": "GONE"}
-    assert changed_in(told.value) == [gone]
+    assert changed_in(reported.value) == [gone]
     executed = desk.execute(plan, SKIP)
     assert [(row.state, row.reason) for row in executed.tables] == [
         ("skipped", "GONE"),
@@ -128,9 +128,9 @@ def test_a_document_that_cannot_be_recorded_stays_as_it_was(desk: Desk) -> None:
     plan = desk.preview(ReplaceRequest("hero", "villain"))
     desk.recorder = replace(desk.recorder, max_bytes=60)
     before = desk.state([small, large])
-    with pytest.raises(ReplaceStaleError) as told:
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.execute(plan)
-    [changed] = changed_in(told.value)
+    [changed] = changed_in(reported.value)
     assert desk.state([small, large]) == before
     executed = desk.execute(plan, SKIP)
     assert [row.reason for row in executed.tables] == [None, "TOO_LARGE"]
@@ -145,9 +145,9 @@ def test_a_full_history_is_no_snapshot(desk: Desk) -> None:
     plan = desk.preview(ReplaceRequest("x", "y"))
     desk.keep(HistoryLimits(max_bytes=1))
     before = desk.state([first, second])
-    with pytest.raises(ReplaceStaleError) as told:
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.execute(plan)
-    assert {each["reason"] for each in changed_in(told.value)} == {"SNAPSHOT_FAILED"}
+    assert {each["reason"] for each in changed_in(reported.value)} == {"SNAPSHOT_FAILED"}
     executed = desk.execute(plan, SKIP)
     assert [row.reason for row in executed.tables] == ["SNAPSHOT_FAILED"] * 2
     assert desk.state([first, second]) == before
@@ -170,9 +170,9 @@ def test_an_engine_that_finds_something_else_by_now_does_nothing(desk: Desk) -> 
     plan = desk.preview(ReplaceRequest("x", "z", regex=True))
     before = desk.state(tables)
     desk.patterns = LaterEngine()
-    with pytest.raises(ReplaceStaleError) as told:
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.execute(plan)
-    assert changed_in(told.value) == [
+    assert changed_in(reported.value) == [
         {"table_id": tables[1].id, "json_pointer": "", "reason": "MATCHES_DIFFER", "revision": 1}
     ]
     assert desk.state(tables) == before
@@ -198,9 +198,9 @@ def test_an_engine_that_finds_as_much_at_other_places_does_nothing(desk: Desk) -
     [table] = desk.make(["x y"])
     plan = desk.preview(ReplaceRequest("x", "z", regex=True))
     desk.patterns = OtherEngine()
-    with pytest.raises(ReplaceStaleError) as told:
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.execute(plan)
-    assert [each["reason"] for each in changed_in(told.value)] == ["MATCHES_DIFFER"]
+    assert [each["reason"] for each in changed_in(reported.value)] == ["MATCHES_DIFFER"]
     assert desk.text(table) == '["x y"]'
 
 
@@ -209,10 +209,10 @@ def test_a_document_whose_rows_went_with_it_is_gone(desk: Desk) -> None:
     plan = desk.preview(ReplaceRequest("x", "y"))
     desk.tables.delete(desk.principal, gone.id)
     with desk.store.for_all("test") as work:
-        assert work.plans.forget_strings(limit=10) == 1
-    with pytest.raises(ReplaceStaleError) as told:
+        assert work.plans.purge_strings(limit=10) == 1
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.execute(plan)
-    assert [each["reason"] for each in changed_in(told.value)] == ["GONE"]
+    assert [each["reason"] for each in changed_in(reported.value)] == ["GONE"]
     assert desk.text(there) == '["x"]'
     executed = desk.execute(plan, SKIP)
     assert [(row.state, row.reason) for row in executed.tables] == [

@@ -47,18 +47,18 @@ def test_a_fault_anywhere_leaves_an_order_or_nothing_and_says_which(
         else:
             plan = desk.as_large(plan)
         faulty = desk.with_fault(fault, at)
-        told = None
+        reported = None
         with suppress(StoppedError, DatabaseUnavailableError):
-            told = order(faulty, plan)
-        waiting = desk.orders()
-        if told is not None:
-            assert (told.plan.state, told.replayed) == ("executing", False)
-            assert waiting == [told.plan.id]
+            reported = order(faulty, plan)
+        waiting = desk.messages()
+        if reported is not None:
+            assert (reported.plan.state, reported.replayed) == ("executing", False)
+            assert waiting == [reported.plan.id]
         elif fault in ("lost", "dropped"):
             assert waiting == []
         assert isinstance(faulty.store, FaultyStore)
         if at > faulty.store.begun:
-            assert told is not None
+            assert reported is not None
             return
     raise AssertionError("a request has fewer transactions")
 
@@ -76,10 +76,10 @@ def test_an_undo_that_was_not_committed_is_not_taken_for_another(*, is_large: bo
         faulty = busy.with_fault("dropped", at)
         assert isinstance(busy.store, BusyStore)
         try:
-            told = faulty.undo(plan)
+            reported = faulty.undo(plan)
         except (DatabaseUnavailableError, UndoExpiredError):
             continue
-        assert told.plan.id == desk.plan(plan).undone_by
+        assert reported.plan.id == desk.plan(plan).undone_by
         assert at >= busy.store.begun
         return
     raise AssertionError("a request has fewer transactions")
@@ -97,7 +97,7 @@ def test_an_undo_names_the_places_that_it_left_alone_also_after_a_lost_reply() -
     for at in range(1, 20):
         faulty = desk.with_fault("lost", at)
         with suppress(DatabaseUnavailableError):
-            told = faulty.undo(plan, "skip")
-            assert (told.kept, told.kept_count, told.done_count) == (known.kept, 1, 1)
+            reported = faulty.undo(plan, "skip")
+            assert (reported.kept, reported.kept_count, reported.done_count) == (known.kept, 1, 1)
             return
     raise AssertionError("no reply is lost")

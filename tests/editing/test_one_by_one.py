@@ -96,8 +96,8 @@ def test_a_large_plan_is_ordered_and_done_by_a_worker(desk: Desk) -> None:
     before = [desk.text(table) for table in tables]
     plan = ordered(desk, request=ReplaceRequest("废弃仓库", "荒废工厂"))
     assert [desk.text(table) for table in tables] == before
-    assert desk.orders() == [plan.id]
-    assert desk.carry_out(plan) == "done"
+    assert desk.messages() == [plan.id]
+    assert desk.run_plan(plan) == "done"
     assert [desk.text(table) for table in tables] == [
         text.replace("废弃仓库", "荒废工厂") for text in before
     ]
@@ -115,7 +115,7 @@ def test_a_large_plan_is_undone_and_done_again_by_a_worker(desk: Desk) -> None:
     tables = desk.make(*STORY)
     before = [desk.text(table) for table in tables]
     plan = ordered(desk, request=ReplaceRequest("废弃仓库", "荒废工厂"))
-    desk.carry_out(plan)
+    desk.run_plan(plan)
     after = [desk.text(table) for table in tables]
     undo = large_undo(desk, plan)
     assert desk.plan(undo).state == "done"
@@ -130,7 +130,7 @@ def test_a_document_stays_that_would_grow_too_large_to_be_undone(desk: Desk) -> 
     small = desk.having(recorder=RecordVersions(5_000))
     [table] = small.make(["x" * 10])
     plan = ordered(small, SKIP, ReplaceRequest("x", "y" * 1_000))
-    small.carry_out(plan)
+    small.run_plan(plan)
     assert [row.reason for row in small.rows(plan)] == ["TOO_LARGE"]
     assert texts(small, [table]) == [["x" * 10]]
 
@@ -141,7 +141,7 @@ def large_undo(desk: Desk, plan: Plan) -> Plan:
     undo = desk.undo(plan)
     assert undo.plan.state == "executing"
     assert not undo.tables
-    desk.carry_out(undo.plan)
+    desk.run_plan(undo.plan)
     return undo.plan
 
 
@@ -153,7 +153,7 @@ def test_texts_are_not_forgotten_while_a_worker_takes_them_back(desk: Desk) -> N
     undo = desk.undo(plan).plan
     with pytest.raises(ConflictError):
         desk.previews.cancel(desk.principal, plan.id)
-    assert desk.carry_out(undo) == "done"
+    assert desk.run_plan(undo) == "done"
     assert [desk.text(table) for table in tables] == before
     desk.previews.cancel(desk.principal, plan.id)
 
@@ -162,12 +162,12 @@ def test_texts_that_an_undo_needs_are_not_forgotten(desk: Desk) -> None:
     tables = desk.make(*STORY)
     before = [desk.text(table) for table in tables]
     plan = ordered(desk, request=ReplaceRequest("废弃仓库", "荒废工厂"))
-    desk.carry_out(plan)
+    desk.run_plan(plan)
     desk.enlarge(plan)
     undo = desk.undo(plan).plan
     with pytest.raises(ConflictError):
         desk.previews.cancel(desk.principal, plan.id)
-    desk.carry_out(undo)
+    desk.run_plan(undo)
     assert [desk.text(table) for table in tables] == before
     desk.previews.cancel(desk.principal, plan.id)
 
@@ -175,9 +175,9 @@ def test_texts_that_an_undo_needs_are_not_forgotten(desk: Desk) -> None:
 def test_a_message_that_comes_again_does_nothing(desk: Desk) -> None:
     tables = desk.make(*STORY)
     plan = ordered(desk, request=ReplaceRequest("废弃仓库", "荒废工厂"))
-    desk.carry_out(plan)
+    desk.run_plan(plan)
     before = desk.state(tables)
-    assert desk.carry_out(plan) == "nothing_to_do"
+    assert desk.run_plan(plan) == "nothing_to_do"
     assert desk.state(tables) == before
 
 
@@ -185,7 +185,7 @@ def overtake(desk: Desk, plan: Plan) -> None:
     """What another worker does that finds the first one silent."""
     assert isinstance(desk.clock, ManualClock)
     desk.clock.advance(LEASE_S + 1)
-    desk.carry_out(plan)
+    desk.run_plan(plan)
 
 
 @pytest.mark.parametrize("choice", [ALL, SKIP], ids=["abort", "skip"])
@@ -198,7 +198,7 @@ def test_another_worker_may_do_it_all_at_any_moment(choice: Choice) -> None:
         plan = ordered(desk, choice)
         slow = desk.while_somebody(at, partial(overtake, desk, plan))
         with suppress(ReplaceBusyError):
-            slow.carry_out(plan)
+            slow.run_plan(plan)
         assert texts(desk, tables) == [["yy"], ["yy yy"]]
         assert [len(desk.versions(table)) for table in tables] == [2, 2]
         assert [(row.replaced, row.revision_after) for row in desk.rows(plan)] == [(1, 2), (2, 2)]
@@ -226,7 +226,7 @@ def test_a_worker_writes_nothing_while_another_one_has_the_plan(choice: Choice) 
         found: list[object] = []
         slow = desk.while_somebody(at, partial(take_turn, desk, plan, tables, found))
         with suppress(ReplaceBusyError, RetryLater):
-            slow.carry_out(plan)
+            slow.run_plan(plan)
         if not found:
             assert at > 8
             return
@@ -251,11 +251,11 @@ def take_turn(desk: Desk, plan: Plan, tables: Sequence[Table], found: list[objec
 def test_a_worker_that_has_little_time_leaves_the_rest_to_the_next(desk: Desk) -> None:
     tables = desk.make(["x"], ["x"])
     plan = ordered(desk, SKIP)
-    assert desk.orders() == [plan.id]
-    assert desk.carry_out(plan, left_s=59) == "goes_on"
+    assert desk.messages() == [plan.id]
+    assert desk.run_plan(plan, left_s=59) == "goes_on"
     assert texts(desk, tables) == [["yy"], ["x"]]
-    assert desk.orders() == [plan.id]
-    assert desk.carry_out(plan, left_s=61) == "done"
+    assert desk.messages() == [plan.id]
+    assert desk.run_plan(plan, left_s=61) == "done"
     assert texts(desk, tables) == [["yy"], ["yy"]]
 
 
@@ -263,9 +263,9 @@ def test_a_worker_that_has_little_time_leaves_the_rest_to_the_next(desk: Desk) -
 def test_the_next_worker_finds_the_plan_free_as_soon_as_it_is_ordered(choice: Choice) -> None:
     for at in range(1, 30):
         desk, tables, plan = ordered_anew(choice)
-        desk.orders()
+        desk.messages()
         busy = desk.while_somebody(at, partial(take_orders, desk, plan))
-        assert busy.carry_out(plan, left_s=59) == "goes_on"
+        assert busy.run_plan(plan, left_s=59) == "goes_on"
         take_orders(desk, plan)
         assert texts(desk, tables) == [{"a": "yy", "b": "new"}, {"a": "yy"}]
         assert isinstance(busy.store, BusyStore)
@@ -275,10 +275,10 @@ def test_the_next_worker_finds_the_plan_free_as_soon_as_it_is_ordered(choice: Ch
 
 
 def take_orders(desk: Desk, plan: Plan) -> None:
-    """What the next worker does, at once; an order that meets another worker comes late."""
-    for _ in desk.orders():
+    """What the next worker does, at once; a message that meets another worker comes late."""
+    for _ in desk.messages():
         with suppress(RetryLater):
-            assert desk.carry_out(plan) in ("done", "nothing_to_do")
+            assert desk.run_plan(plan) in ("done", "nothing_to_do")
 
 
 @pytest.mark.parametrize("choice", [SKIP, Choice()])
@@ -287,7 +287,7 @@ def test_workers_that_all_have_little_time_end_a_plan(desk: Desk, choice: Choice
     plan = ordered(desk, choice)
     for table in tables:
         desk.put(table, "new", "/b")
-    outcomes = [desk.carry_out(plan, left_s=1) for _ in range(6)]
+    outcomes = [desk.run_plan(plan, left_s=1) for _ in range(6)]
     assert "done" in outcomes
     assert texts(desk, tables) == [{"a": "yy", "b": "new"}] * 3
 
@@ -296,7 +296,7 @@ def test_nothing_is_written_when_something_is_stale_at_the_beginning(desk: Desk)
     tables = desk.make(["x"], ["x"], ["x"])
     plan = ordered(desk)
     desk.put(tables[2], ["mine x"])
-    assert desk.carry_out(plan) == "failed"
+    assert desk.run_plan(plan) == "failed"
     assert texts(desk, tables) == [["x"], ["x"], ["mine x"]]
     failed = desk.plan(plan)
     assert failed.state == "failed"
@@ -319,9 +319,9 @@ def test_who_looks_at_changed_documents_has_no_more_time_than_others(
         desk.put(table, "new", "/b")
     slow = replace(desk, store=SlowStore(desk.store, clock))
     slow.__dict__["principal"] = desk.principal
-    assert slow.carry_out(plan, left_s=100) == "goes_on"
+    assert slow.run_plan(plan, left_s=100) == "goes_on"
     assert desk.plan(plan).after_table == tables[0].id
-    while slow.carry_out(plan, left_s=110) == "goes_on":
+    while slow.run_plan(plan, left_s=110) == "goes_on":
         pass
     assert texts(desk, tables) == [{"a": "yy", "b": "new"}] * 3
 
@@ -332,11 +332,11 @@ def test_what_changes_while_a_plan_is_executed_is_skipped(desk: Desk) -> None:
     # The look at all of them is over when the first document is begun.
     faulty = desk.with_fault("before", 9)
     with suppress(StoppedError):
-        faulty.carry_out(plan)
+        faulty.run_plan(plan)
     assert desk.plan(plan).after_table == tables[1].id
     assert texts(desk, tables) == [["x"], ["x"]]
     desk.put(tables[1], ["mine x"])
-    assert desk.carry_out(plan) == "done"
+    assert desk.run_plan(plan) == "done"
     assert texts(desk, tables) == [["yy"], ["mine x"]]
     assert desk.plan(plan).state == "partial"
     assert [row.reason for row in desk.rows(plan)] == [None, "CHANGED"]
@@ -347,7 +347,7 @@ def test_other_documents_are_done_when_one_is_in_the_way(desk: Desk) -> None:
     plan = ordered(desk, SKIP)
     desk.put(tables[1], ["mine"])
     desk.tables.delete(desk.principal, tables[2].id)
-    assert desk.carry_out(plan) == "done"
+    assert desk.run_plan(plan) == "done"
     assert texts(desk, tables[:2]) == [["yy"], ["mine"]]
     assert desk.plan(plan).state == "partial"
     assert [row.reason for row in desk.rows(plan)] == [None, "CHANGED", "GONE"]
@@ -359,9 +359,9 @@ def test_a_document_in_which_workers_die_is_skipped(desk: Desk) -> None:
     # A plan, a place, the plan, a page, the begin of a document: the process ends in the next one.
     for _ in range(MAX_RUNS):
         with pytest.raises(StoppedError):
-            desk.with_fault("before", 6).carry_out(plan)
+            desk.with_fault("before", 6).run_plan(plan)
     assert desk.rows(plan)[0].runs == MAX_RUNS
-    assert desk.carry_out(plan) == "done"
+    assert desk.run_plan(plan) == "done"
     assert [row.reason for row in desk.rows(plan)] == ["ATTEMPTS_EXHAUSTED", None]
     assert texts(desk, tables) == [["x"], ["yy"]]
 
@@ -374,36 +374,36 @@ def test_a_plan_has_one_worker_at_a_time(desk: Desk, clock: ManualClock) -> None
         assert work.permits.take(POOL.format(plan.id), size=1, count=1, lease_s=100)
     for _ in range(2 * MAX_RUNS):
         with pytest.raises(RetryLater) as later:
-            desk.carry_out(plan)
+            desk.run_plan(plan)
         assert later.value.after_s == BUSY_WORKER_S
     assert texts(desk, tables) == [["x"]]
     clock.advance(100)  # it was killed
-    assert desk.carry_out(plan) == "done"
+    assert desk.run_plan(plan) == "done"
     assert texts(desk, tables) == [["yy"]]
 
 
 def killed_at(desk: Desk, plan: Plan, at: int) -> None:
     """A worker is killed: it gives nothing back."""
     with pytest.raises(StoppedError):
-        desk.having(store=KilledStore(desk.store, at)).carry_out(plan)
+        desk.having(store=KilledStore(desk.store, at)).run_plan(plan)
 
 
 def test_a_killed_worker_keeps_a_plan_for_seconds(desk: Desk, clock: ManualClock) -> None:
     assert LEASE_S + BUSY_WORKER_S <= 20
     tables = desk.make(["x"], ["x"], ["x"])
     plan = ordered(desk, SKIP)
-    desk.orders()
+    desk.messages()
     killed_at(desk, plan, 9)
     assert [(row.state, row.runs) for row in desk.rows(plan)] == [
         ("done", 0),
         ("pending", 1),
         ("pending", 0),
     ]
-    assert desk.orders() == [plan.id]  # of who takes the plan
+    assert desk.messages() == [plan.id]  # of who takes the plan
     with pytest.raises(RetryLater):
-        desk.carry_out(plan)
+        desk.run_plan(plan)
     clock.advance(LEASE_S + 1)
-    assert desk.carry_out(plan) == "done"
+    assert desk.run_plan(plan) == "done"
     assert texts(desk, tables) == [["yy"], ["yy"], ["yy"]]
 
 
@@ -419,9 +419,9 @@ def test_who_does_a_document_in_which_a_worker_stopped_has_all_its_time(
     assert [row.runs for row in desk.rows(plan)] == [2]
     clock.advance(LEASE_S + 1)
     with pytest.raises(RetryLater):
-        desk.carry_out(plan)
+        desk.run_plan(plan)
     clock.advance(900)
-    assert desk.carry_out(plan) == "done"
+    assert desk.run_plan(plan) == "done"
     assert texts(desk, tables) == [["yy"]]
 
 
@@ -430,9 +430,9 @@ def test_a_plan_that_cannot_go_on_ends_in_few_transactions(desk: Desk) -> None:
     desk.make(*[["x"]] * 250)
     plan = ordered(desk, SKIP)
     with desk.store.for_all("test") as work:
-        work.plans.forget_texts(plan.id)
+        work.plans.purge_texts(plan.id)
     counted = desk.with_fault("none", 0)
-    assert counted.carry_out(plan) == "failed"
+    assert counted.run_plan(plan) == "failed"
     assert {row.reason for row in desk.rows(plan)} == {"MATCHES_DIFFER"}
     assert isinstance(counted.store, FaultyStore)
     assert counted.store.begun <= 6
@@ -443,9 +443,9 @@ def test_a_database_that_is_away_is_no_silent_end(desk: Desk) -> None:
     plan = ordered(desk, SKIP)
     for _ in range(2 * MAX_RUNS):
         with pytest.raises(DatabaseUnavailableError):
-            desk.with_fault("away", 5).carry_out(plan)
+            desk.with_fault("away", 5).run_plan(plan)
     assert desk.rows(plan)[0].runs == 0
-    desk.carry_out(plan)
+    desk.run_plan(plan)
     assert texts(desk, tables) == [["yy"]]
 
 
@@ -462,13 +462,13 @@ def test_a_fault_anywhere_leaves_each_document_old_or_new(fault: str, choice: Ch
         plan = ordered(desk, choice)
         faulty = desk.with_fault(fault, at)
         with suppress(StoppedError, ContextSearchError):
-            faulty.carry_out(plan)
+            faulty.run_plan(plan)
         for table, text, row in zip(tables, before, desk.rows(plan), strict=True):
             now = desk.text(table)
             assert now in (text, text.replace("x", "yy"))
             assert (row.state == "done") == (now != text)
         clock.advance(900)  # by then nobody is taken for its worker
-        desk.carry_out(plan)
+        desk.run_plan(plan)
         assert [desk.text(table) for table in tables] == [t.replace("x", "yy") for t in before]
         assert desk.plan(plan).state == "done"
         assert [row.revision_after for row in desk.rows(plan)] == [2, 2, 2]
@@ -489,14 +489,14 @@ def test_a_fault_anywhere_in_a_request_leaves_all_or_nothing(fault: str) -> None
         before = [desk.text(table) for table in tables]
         plan = desk.preview(LETTERS)
         faulty = desk.with_fault(fault, at)
-        told = None
+        reported = None
         with suppress(StoppedError, DatabaseUnavailableError, CommitUnknownError):
-            told = faulty.execute(plan)
+            reported = faulty.execute(plan)
         now = [desk.text(table) for table in tables]
         assert now in (before, [text.replace("x", "yy") for text in before])
-        if told is not None or fault == "lost":
+        if reported is not None or fault == "lost":
             # A lost reply is asked for: whoever is told an error may say the same again.
-            assert (told is not None) == (now != before)
+            assert (reported is not None) == (now != before)
         again = desk.execute(plan)
         assert again.replayed == (now != before)
         assert [desk.text(table) for table in tables] == [t.replace("x", "yy") for t in before]
@@ -519,14 +519,14 @@ def test_a_fault_anywhere_in_an_undo_leaves_all_or_nothing(fault: str) -> None:
         plan = desk.execute(desk.preview(LETTERS)).plan
         after = [desk.text(table) for table in tables]
         faulty = desk.with_fault(fault, at)
-        told = None
+        reported = None
         with suppress(StoppedError, DatabaseUnavailableError, CommitUnknownError):
-            told = faulty.undo(plan)
+            reported = faulty.undo(plan)
         now = [desk.text(table) for table in tables]
         assert now in (before, after)
         assert (desk.plan(plan).undone_by is not None) == (now == before)
-        if told is not None or fault == "lost":
-            assert (told is not None) == (now == before)
+        if reported is not None or fault == "lost":
+            assert (reported is not None) == (now == before)
         if now == after:
             desk.undo(plan)
         assert [desk.text(table) for table in tables] == before
@@ -540,7 +540,7 @@ def test_a_fault_anywhere_in_an_undo_leaves_all_or_nothing(fault: str) -> None:
 def test_a_string_does_not_become_longer_than_it_may(desk: Desk) -> None:
     tables = desk.make(["x" + "o" * (MAX_STRING_CHARS - 1)], ["x"])
     plan = ordered(desk, SKIP)
-    assert desk.carry_out(plan) == "done"
+    assert desk.run_plan(plan) == "done"
     assert [row.reason for row in desk.rows(plan)] == ["TOO_LARGE", None]
     assert json.loads(desk.text(tables[1])) == ["yy"]
 
@@ -550,7 +550,7 @@ def test_a_document_that_fills_its_project_stays_and_says_so(desk: Desk) -> None
     [full, _] = texts(desk, tables)
     plan = ordered(desk, SKIP)
     bounded = desk.having(bounds=ProjectBounds(document_bytes=UNCOUNTED_CHARS))
-    assert bounded.carry_out(plan) == "done"
+    assert bounded.run_plan(plan) == "done"
     assert [row.reason for row in desk.rows(plan)] == ["PROJECT_FULL", None]
     assert (desk.plan(plan).state, texts(desk, tables)) == ("partial", [full, ["yy"]])
 
@@ -559,7 +559,7 @@ def test_a_plan_whose_texts_were_forgotten_ends(desk: Desk) -> None:
     tables = desk.make(["x"])
     plan = ordered(desk, SKIP)
     with desk.store.for_all("test") as work:
-        work.plans.forget_texts(plan.id)
-    assert desk.carry_out(plan) == "failed"
+        work.plans.purge_texts(plan.id)
+    assert desk.run_plan(plan) == "failed"
     assert desk.plan(plan).state == "failed"
     assert texts(desk, tables) == [["x"]]

@@ -14,7 +14,7 @@ from tests.editing.replacing import BusyStore, Desk, StoppedError, counts
 def finished(desk: Desk, plan: Plan) -> Plan:
     """Runs workers until a plan is ready; each is sent by the one before."""
     for _ in range(100):
-        if desk.orders() != [plan.id]:
+        if desk.messages() != [plan.id]:
             break
         desk.previews.run(plan.id)
     return desk.read(plan.id)

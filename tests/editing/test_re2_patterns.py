@@ -104,11 +104,11 @@ with Re2Patterns().compiled("a", case_sensitive=True, timeout_s=20):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 def test_the_process_cannot_read_the_environment_of_the_one_that_starts_it() -> None:
-    told = subprocess.run(  # noqa: S603 - our own program
+    reported = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-c", WITHOUT_POWERS, PARENT], capture_output=True, text=True, check=True
     )
-    assert told.stdout.split() == ["read", "refused"]
-    assert "PermissionError" in told.stderr
+    assert reported.stdout.split() == ["read", "refused"]
+    assert "PermissionError" in reported.stderr
 
 
 @pytest.fixture(autouse=True)

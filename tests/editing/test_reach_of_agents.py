@@ -49,7 +49,7 @@ def test_a_preview_looks_through_what_a_search_can_return(
     plan = desk.preview_by(agent, REX).plan
     assert plan.state == ("previewing" if is_left_to_a_worker else "ready")
     if is_left_to_a_worker:
-        desk.carry_out(plan)
+        desk.run_plan(plan)
     assert pointers(desk, plan) == ["/articles/0/text"]
     [match] = desk.matches.page(agent, plan.id).rows
     assert match.json_pointer == "/articles/0/text"
@@ -100,9 +100,9 @@ HIDE = pytest.mark.parametrize("hide", [other_where, where_of_the_text, unbound,
 Hide = Callable[[Desk, Table, McpKey], None]
 
 
-def refused(told: pytest.ExceptionInfo[ReplaceStaleError], table: Table) -> None:
+def refused(reported: pytest.ExceptionInfo[ReplaceStaleError], table: Table) -> None:
     """Says so by a reason, and nothing of the string."""
-    [changed] = changed_in(told.value)
+    [changed] = changed_in(reported.value)
     assert (changed["table_id"], changed["reason"]) == (table.id, "OUT_OF_REACH")
     assert changed["json_pointer"] == ""
 
@@ -115,12 +115,12 @@ def test_what_a_tool_hides_since_the_preview_is_neither_shown_nor_changed(
     plan = desk.preview_by(agent, REX).plan
     hide(desk, table, agent)
     before = desk.text(table)
-    with pytest.raises(ReplaceStaleError) as told:
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.matches.page(agent, plan.id)
-    refused(told, table)
-    with pytest.raises(ReplaceStaleError) as told:
+    refused(reported, table)
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.execute(plan, principal=agent)
-    refused(told, table)
+    refused(reported, table)
     assert desk.text(table) == before
     assert desk.execute(plan).done_count == 1  # a person sees it all
 
@@ -135,9 +135,9 @@ def test_what_a_tool_hides_since_it_was_executed_is_not_taken_back(
     desk.execute(plan, principal=agent)
     hide(desk, table, agent)
     before = desk.text(table)
-    with pytest.raises(ReplaceStaleError) as told:
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.undos.undo(agent, plan.id, on_conflict="skip", dry_run=dry_run, request_id=None)
-    refused(told, table)
+    refused(reported, table)
     assert desk.text(table) == before
     assert desk.undo(desk.plan(plan)).done_count == 1
 
@@ -149,7 +149,7 @@ def test_a_worker_leaves_alone_what_a_tool_hides_by_then(desk: Desk, hide: Hide)
     desk.execute(plan, principal=agent)
     hide(desk, table, agent)
     before = desk.text(table)
-    assert desk.carry_out(plan) == "failed"
+    assert desk.run_plan(plan) == "failed"
     ended = desk.plan(plan)
     assert ended.last_error is not None
     assert "OUT_OF_REACH" in ended.last_error["message"]
@@ -167,7 +167,7 @@ def test_a_worker_takes_nothing_back_that_a_tool_hides_by_then(memory: Desk, hid
     undo = desk.undos.undo(agent, plan.id, on_conflict="skip", dry_run=False, request_id=None).plan
     hide(desk, table, agent)
     before = desk.text(table)
-    desk.carry_out(undo)
+    desk.run_plan(undo)
     [row] = desk.rows(undo)
     assert (row.state, row.reason, row.kept) == ("skipped", "OUT_OF_REACH", 1)
     assert desk.text(table) == before
@@ -179,10 +179,10 @@ def test_a_person_executes_and_undoes_the_plan_of_an_agent_by_a_worker(memory: D
     plan = desk.as_large(desk.preview_by(agent, REX).plan)
     unbound(desk, table, agent)
     desk.execute(plan)
-    assert desk.carry_out(plan) == "done"
+    assert desk.run_plan(plan) == "done"
     desk.enlarge(plan)
     undo = desk.undo(desk.plan(plan)).plan
-    assert desk.carry_out(undo) == "done"
+    assert desk.run_plan(undo) == "done"
     assert json.loads(desk.text(table)) == ARTICLES
 
 

@@ -111,7 +111,7 @@ def executed(desk: Desk, plan: Plan, choice: Choice, *, is_large: bool) -> Plan:
     if is_large:
         plan = desk.as_large(plan)
         desk.execute(plan, choice)
-        assert desk.carry_out(plan) == "done"
+        assert desk.run_plan(plan) == "done"
     else:
         desk.execute(plan, choice)
     done = desk.plan(plan)

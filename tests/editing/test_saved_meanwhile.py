@@ -105,8 +105,8 @@ def test_documents_that_grew_are_read_again_in_as_much_memory_as_before(
             act()
         changed = refused.value.members["changed"]
         assert isinstance(changed, list)
-        told = [(each["table_id"], each["reason"]) for each in changed]
-        assert told == [(tables[2].id, "TOO_LARGE")]
+        reported = [(each["table_id"], each["reason"]) for each in changed]
+        assert reported == [(tables[2].id, "TOO_LARGE")]
         written = [was] * 4
     assert [json.loads(desk.text(table))["a"] for table in tables] == written
 
@@ -130,7 +130,7 @@ def test_a_worker_loses_nothing_that_is_saved_meanwhile(desk: Desk, at: int) -> 
     plan = desk.as_large(desk.preview(LETTERS))
     desk.execute(plan, ALL)
     save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/b"))
-    assert save.carry_out(plan) == "done"
+    assert save.run_plan(plan) == "done"
     assert isinstance(save.store, BusyStore)
     is_saved = save.store.begun >= at
     assert json.loads(desk.text(tables[0])) == {"a": "yy", "b": "mine" if is_saved else "o"}
@@ -143,7 +143,7 @@ def test_a_worker_skips_a_string_that_is_saved_after_the_first_look(desk: Desk, 
     plan = desk.as_large(desk.preview(LETTERS))
     desk.execute(plan, ALL)
     save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/a"))
-    ended = save.carry_out(plan)
+    ended = save.run_plan(plan)
     texts = [json.loads(desk.text(table)) for table in tables]
     assert (ended, texts, desk.plan(plan).state) in [
         ("failed", [{"a": "mine", "b": "o"}, ["x"]], "failed"),
@@ -164,7 +164,7 @@ def test_a_plan_of_which_documents_are_written_does_not_fail(desk: Desk, looks: 
         desk.worker.run(plan.id, Deadline(clock, clock.monotonic() + 870))
         desk.put(tables[2], ["mine"])
 
-    desk.while_somebody(2, another_worker_and_somebody).carry_out(plan)
+    desk.while_somebody(2, another_worker_and_somebody).run_plan(plan)
     texts = [json.loads(desk.text(table)) for table in tables]
     assert texts[2] == ["mine"]
     if desk.plan(plan).state == "failed":

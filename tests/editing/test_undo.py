@@ -49,7 +49,7 @@ def test_a_worker_undoes_a_document_that_grew_too_large_for_a_request(
     assert request.undo(plan, dry_run=True).done_count == 10
     undone = request.undo(plan, on_conflict)
     assert undone.plan.state == "executing"
-    assert desk.carry_out(undone.plan) == "done"
+    assert desk.run_plan(undone.plan) == "done"
     assert desk.text(table) == before
     assert desk.plan(plan).undone_by == undone.plan.id
 
@@ -74,14 +74,14 @@ def test_an_undo_that_brings_nothing_back_does_not_use_the_undo_up(
         desk.enlarge(plan)
     undone = desk.undo(plan, "skip").plan
     if by_worker:
-        assert desk.carry_out(undone) == "failed"
+        assert desk.run_plan(undone) == "failed"
     failed = desk.plan(undone)
     assert failed.last_error is not None
     assert (failed.state, failed.last_error["code"]) == ("failed", "REPLACE_STALE")
     desk.put(table, ["yy"])
     again = desk.undo(plan, "skip").plan
     if by_worker:
-        desk.carry_out(again)
+        desk.run_plan(again)
     assert json.loads(desk.text(table)) == ["x"]
     assert desk.plan(plan).undone_by == again.id
 
@@ -123,10 +123,10 @@ def test_a_plan_is_undone_once(desk: Desk) -> None:
     desk.make(*STORY)
     plan = desk.execute(desk.preview()).plan
     undone = desk.undo(plan)
-    with pytest.raises(UndoExpiredError) as told:
+    with pytest.raises(UndoExpiredError) as reported:
         desk.undo(plan)
-    assert told.value.members == {"undone_by": undone.plan.id}
-    assert told.value.message == (f"plan {plan.id} is undone already, by plan {undone.plan.id}")
+    assert reported.value.members == {"undone_by": undone.plan.id}
+    assert reported.value.message == (f"plan {plan.id} is undone already, by plan {undone.plan.id}")
     desk.undo(undone.plan)
     with pytest.raises(UndoExpiredError):
         desk.undo(plan)
@@ -162,9 +162,9 @@ def test_what_somebody_wrote_stays_and_is_told(desk: Desk) -> None:
     plan = desk.execute(desk.preview(LETTERS)).plan
     desk.put(table, "mine", "/a")
     before = desk.state([table, other])
-    with pytest.raises(ReplaceStaleError) as told:
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.undo(plan)
-    assert told.value.members["changed"] == [
+    assert reported.value.members["changed"] == [
         {
             "table_id": table.id,
             "json_pointer": "/a",
@@ -186,9 +186,9 @@ def test_a_string_that_was_edited_since_stays_with_all_its_places(desk: Desk) ->
     [table] = desk.make(["x and x", "x"])
     plan = desk.execute(desk.preview(LETTERS)).plan
     desk.put(table, ["yy and yy, mine", "yy"])
-    with pytest.raises(ReplaceStaleError) as told:
+    with pytest.raises(ReplaceStaleError) as reported:
         desk.undo(plan)
-    assert told.value.members["changed"] == [
+    assert reported.value.members["changed"] == [
         {"table_id": table.id, "json_pointer": "/0", "reason": "EDITED_SINCE", "revision": 3}
     ]
     undone = desk.undo(plan, "skip")

@@ -52,6 +52,6 @@ def log(deployed: Deployment) -> Iterator[list[str]]:
     lines: list[str] = []
     with listening(lines):
         yield lines
-    told = "\n".join(lines)
-    assert CANARY not in told
-    assert "cs_" not in told  # how every key begins
+    reported = "\n".join(lines)
+    assert CANARY not in reported
+    assert "cs_" not in reported  # how every key begins

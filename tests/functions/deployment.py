@@ -13,7 +13,7 @@ from uuid import uuid4
 import boto3
 
 from context_search.composition.parts import parts
-from context_search.core.messages import Order
+from context_search.core.messages import Message
 from context_search.integrations.models.litellm_embedder import import_litellm
 from context_search.integrations.secrets import with_values
 from local.invocation import LambdaFunction
@@ -244,9 +244,9 @@ class Deployment:
             self.sqs.send_message(QueueUrl=self.environment["QUEUE_URL"], MessageBody=body)
         return self.receive()
 
-    def order(self, *orders: Order) -> list[MessageTypeDef]:
-        """Sends orders, which the book has."""
-        return self.send(*(json.dumps(message_of(each, self.sql)) for each in orders))
+    def order(self, *messages: Message) -> list[MessageTypeDef]:
+        """Sends messages, which the outbox has."""
+        return self.send(*(json.dumps(message_of(each, self.sql)) for each in messages))
 
     def sql(self, statement: str, **values: object) -> list[list[Any]]:
         """Rows of a statement in the functions' database."""

@@ -107,7 +107,7 @@ class Month:
         self.deployed.clean_up()
 
     def _drain(self) -> int:
-        """Does all the work that waits, and returns the number of orders."""
+        """Does all the work that waits, and returns the number of messages."""
         done, queue_url = 0, self.deployed.environment["QUEUE_URL"]
         while messages := self.deployed.receive():
             for message in messages:

@@ -16,8 +16,10 @@ def test_both_functions_write_what_is_audited(deployed: Deployment, log: list[st
     instance = {"project_id": project_id, "name": "desk"}
     mcp = deployed.http("POST", "/api/v1/mcps", instance, key=key, function="search")
     assert mcp["statusCode"] == 201
-    told = [line for line in log if "audited" in line]
-    assert [action for line in told for action in ("key made", "mcp made") if action in line] == [
+    reported = [line for line in log if "audited" in line]
+    assert [
+        action for line in reported for action in ("key made", "mcp made") if action in line
+    ] == [
         "key made",
         "mcp made",
         "key made",

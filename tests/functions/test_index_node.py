@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_search.core.messages import CompareIndex, IndexNodes, Order
+from context_search.core.messages import CompareIndex, IndexNodes, Message
 from tests.builders import chinese, english, message_of, until
 from tests.functions.deployment import CANARY, Deployment, event, failures
 
@@ -62,7 +62,7 @@ def test_a_recorded_message_indexes_its_string(empty: Deployment) -> None:
 
 def test_replaying_every_message_changes_nothing(empty: Deployment) -> None:
     tool = empty.tool(DOCUMENT)
-    every: list[Order] = [IndexNodes((number,)) for number in nodes(empty, tool)]
+    every: list[Message] = [IndexNodes((number,)) for number in nodes(empty, tool)]
     every.append(CompareIndex(index_of(empty, tool)))
     empty.drain()
     tables = ("node", "chunk_set", "chunks", "tombstone", "outbox")
@@ -165,12 +165,12 @@ def test_an_order_to_compare_finds_what_changed_and_orders_its_indexing(
         text=english(300, seed=3),
         id=tool["table_id"],
     )
-    [order] = empty.order(CompareIndex(index_of(empty, tool)))
-    assert empty.index([order]) == set()
-    [message] = empty.receive()
-    added = json.loads(message["Body"])
-    assert node(empty, added["node_id"], "json_pointer, state") == ["/c", "queued"]
+    [message] = empty.order(CompareIndex(index_of(empty, tool)))
     assert empty.index([message]) == set()
+    [body] = empty.receive()
+    added = json.loads(body["Body"])
+    assert node(empty, added["node_id"], "json_pointer, state") == ["/c", "queued"]
+    assert empty.index([body]) == set()
     assert node(empty, added["node_id"], "state") == ["indexed"]
 
 
@@ -191,7 +191,7 @@ def test_a_node_that_is_not_due_comes_back_when_it_is(empty: Deployment) -> None
 def test_several_strings_in_one_message_are_each_indexed(empty: Deployment) -> None:
     tool = empty.tool([english(100, seed) for seed in range(4)])
     numbers = nodes(empty, tool)
-    empty.receive()  # the single orders, which nobody carries out
+    empty.receive()  # the single messages, which nobody carries out
     late = numbers[1]
     empty.sql(
         "UPDATE node SET next_at = clock_timestamp() + interval '0.8 s' WHERE id = :id", id=late
@@ -231,11 +231,11 @@ def test_a_document_too_deep_to_read_is_an_error_of_its_index(empty: Deployment)
         data=deep,
         id=tool["table_id"],
     )
-    [order] = empty.order(CompareIndex(index_of(empty, tool)))
-    assert empty.index([order]) == set()
-    told = empty.search_index(tool)
-    assert (told["status"], told["nodes"]) == ("error", {})
-    assert (told["last_error"]["code"], told["last_error"]["retryable"]) == (
+    [message] = empty.order(CompareIndex(index_of(empty, tool)))
+    assert empty.index([message]) == set()
+    reported = empty.search_index(tool)
+    assert (reported["status"], reported["nodes"]) == ("error", {})
+    assert (reported["last_error"]["code"], reported["last_error"]["retryable"]) == (
         "INVALID_DOCUMENT",
         False,
     )
@@ -262,8 +262,8 @@ def test_what_nobody_expected_fails_alone_and_is_in_the_log(
     log.clear()
     assert empty.index(messages) == expected
     assert {node(empty, number, "state")[0] for number in nodes(empty, sound)} == {"indexed"}
-    told = [json.loads(line)["level"] for line in log if line.startswith("{")]
-    assert told.count("ERROR") == len(expected)
+    reported = [json.loads(line)["level"] for line in log if line.startswith("{")]
+    assert reported.count("ERROR") == len(expected)
     empty.sql("UPDATE index_generation SET config = config - 'from_the_future'")
 
 

@@ -38,8 +38,8 @@ def test_a_key_in_a_path_is_in_no_log(
     assert response.status_code in {401, 404, 405, 415}
     printed = capfd.readouterr()
     # The test client's own lines name what it asked for; no function has that client.
-    told = "\n".join(line for line in lines if not line.startswith("HTTP Request:"))
-    assert CANARY not in told + printed.out + printed.err
+    reported = "\n".join(line for line in lines if not line.startswith("HTTP Request:"))
+    assert CANARY not in reported + printed.out + printed.err
 
 
 def asked(deployed: Deployment, method: str, path: str, body: object) -> int:
@@ -76,11 +76,11 @@ def test_a_good_key_in_a_path_is_in_no_log_whatever_goes_wrong(
         with without(deployed, "api_key"):
             assert asked(deployed, "POST", path, call) == 500
     printed = capfd.readouterr()
-    told = exposed(caplog.records) + printed.out + printed.err
-    assert told.count("SQLSTATE 42P01") >= 4  # what went wrong was logged
+    reported = exposed(caplog.records) + printed.out + printed.err
+    assert reported.count("SQLSTATE 42P01") >= 4  # what went wrong was logged
     for key in (made["api_key"], tool["key"]):
-        assert key not in told
-        assert key[-20:] not in told
+        assert key not in reported
+        assert key[-20:] not in reported
 
 
 @contextmanager

@@ -51,9 +51,9 @@ def test_an_index_is_evicted_and_a_search_brings_it_back(deployed: Deployment) -
     [[evicted]] = deployed.sql("SELECT count(*) FROM search_index WHERE evicted_at IS NOT NULL")
     assert (report["indexes_evicted"], report["readings"]["evicted_indexes"]) == (1, evicted)
 
-    told = deployed.search_index(first)
-    assert (told["status"], told["last_error"]["code"]) == ("evicted", "INDEX_EVICTED")
-    assert told["chunks_count"] == 0
+    reported = deployed.search_index(first)
+    assert (reported["status"], reported["last_error"]["code"]) == ("evicted", "INDEX_EVICTED")
+    assert reported["chunks_count"] == 0
     [[summary]] = deployed.sql(
         "SELECT metadata -> 'search_index' ->> 'status' FROM tool WHERE id = :id",
         id=first["tool_id"],
@@ -90,5 +90,5 @@ def test_a_change_does_not_fill_an_evicted_index(deployed: Deployment) -> None:
     new = {"a": english(700, 3)}
     assert deployed.http("PUT", path, new, key=first["key"])["statusCode"] == 200
     deployed.drain()
-    told = deployed.search_index(first)
-    assert (told["status"], told["nodes_count"]) == ("evicted", 0)
+    reported = deployed.search_index(first)
+    assert (reported["status"], reported["nodes_count"]) == ("evicted", 0)

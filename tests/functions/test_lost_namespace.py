@@ -48,10 +48,10 @@ def test_a_deleted_namespace_is_noticed_and_written_again(deployed: Deployment, 
     assert report["missing_requeued"] == len(before)
     assert deployed.documents(namespace) == before
     assert deployed.search(tool) == found
-    told = deployed.search_index(tool)
-    assert (told["status"], told["not_indexed"]) == ("ready", [])
-    assert told["indexed_chunks_count"] == told["chunks_count"] == len(before)
-    assert told["integrity"]["missing"] == len(before)
+    reported = deployed.search_index(tool)
+    assert (reported["status"], reported["not_indexed"]) == ("ready", [])
+    assert reported["indexed_chunks_count"] == reported["chunks_count"] == len(before)
+    assert reported["integrity"]["missing"] == len(before)
 
 
 def test_one_lost_document_comes_back_with_the_next_comparison(deployed: Deployment) -> None:

@@ -45,28 +45,28 @@ def test_the_settings_say_whether_litellm_is_needed(
 
 
 def test_a_model_is_asked_as_the_settings_say() -> None:
-    server, told = OpenAiServer(), list[Billed]()
+    server, reported = OpenAiServer(), list[Billed]()
     with server.running() as url:
         params = {
             "EMBEDDING_QUERY_PARAMS": '{"input_type": "query"}',
             "EMBEDDING_PASSAGE_PARAMS": '{"input_type": "passage"}',
         }
         asking = live(EMBEDDING_API_BASE=url, **params)
-        made = embedder(IndexConfig("openai/m", 3), asking, told.append)
+        made = embedder(IndexConfig("openai/m", 3), asking, reported.append)
         assert made.embed_query("a", timeout_s=30) == vector(1)
         assert made.embed_passages(["bb"], timeout_s=30) == [vector(2)]
     kinds = [body["input_type"] for body, _ in server.requests]
     assert kinds == ["query", "passage"]
     assert {key for _, key in server.requests} == {f"Bearer {KEY}"}
-    assert told == [Billed(tokens=1), Billed(tokens=2)]
+    assert reported == [Billed(tokens=1), Billed(tokens=2)]
     assert made.query_key != made.passage_key != ""
 
 
 def test_a_reranking_model_is_asked_as_the_settings_say() -> None:
-    server, told = RerankServer(), list[Billed]()
+    server, reported = RerankServer(), list[Billed]()
     with server.running() as url:
-        made = reranker("cohere/rerank-v3.5", live(RERANK_API_BASE=url), told.append)
+        made = reranker("cohere/rerank-v3.5", live(RERANK_API_BASE=url), reported.append)
         scores = made.scores("comets", ["harbour", "comets"], timeout_s=30)
     assert scores == {0: 0.0, 1: 1.0}
     assert [key for _, key in server.requests] == [f"Bearer {KEY}"]
-    assert [billed.reranks for billed in told] == [1]
+    assert [billed.reranks for billed in reported] == [1]

@@ -73,11 +73,11 @@ def test_nothing_private_is_in_what_the_functions_write(
     assert len(deployed.send(json.dumps({"kind": CANARY}))) == 1
     deployed.functions["cleanup"].invoke({})
     printed = capsys.readouterr()
-    told = "\n".join([*log, printed.out, printed.err])
-    assert "searched" in told  # it does log
-    assert CANARY not in told
-    assert tool["key"] not in told
-    assert "cs_" not in told
+    reported = "\n".join([*log, printed.out, printed.err])
+    assert "searched" in reported  # it does log
+    assert CANARY not in reported
+    assert tool["key"] not in reported
+    assert "cs_" not in reported
 
 
 def test_a_question_is_logged_as_its_keyed_hash_and_under_the_id_of_its_request(

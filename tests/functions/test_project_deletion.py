@@ -58,7 +58,7 @@ def rows(deployed: Deployment) -> dict[str, int]:
 
 
 def use_everything(deployed: Deployment) -> dict[str, Any]:
-    """A project with something of each kind, and an order that waits in the queue."""
+    """A project with something of each kind, and a message that waits in the queue."""
     tool = deployed.tool(DOCUMENT, storage="lean")  # its words are written at once
     project, key = f"/api/v1/projects/{tool['project_id']}", tool["key"]
     table = f"/api/v1/tables/{tool['table_id']}"

@@ -112,8 +112,8 @@ def test_no_line_tells_what_was_sought_or_found(deployed: Deployment, log: list[
     assert post(deployed, tool, "execute", chosen)["replaced_count"] == 2
     assert post(deployed, tool, f"{plan['plan_id']}/undo", {})["reverted_count"] == 2
     deployed.drain()
-    told = [json.loads(line)["message"] for line in log if line.startswith("{")]
-    assert [each for each in told if each in ("previewed", "executed", "undone")] == [
+    reported = [json.loads(line)["message"] for line in log if line.startswith("{")]
+    assert [each for each in reported if each in ("previewed", "executed", "undone")] == [
         *("previewed", "executed"),
         *("previewed", "executed", "undone"),
     ]

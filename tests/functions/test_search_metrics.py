@@ -159,9 +159,9 @@ def test_dropped_and_stale_hits_are_counted(
     deployed.http("PUT", path, {"a": f"{DOCUMENT['a']} More."}, key=tool["key"])
     printed(capsys)
     explained = ask(deployed, tool, "comets", f"/api/v1/tools/{tool['tool_id']}/search/explain")
-    line, told = one(printed(capsys)), explained["json"]["explain"]
-    stale = [each for each in told["candidates"] if each["stale"]]
-    assert line["candidates_gone_total"] == told["counts"]["gone"] > 0
+    line, reported = one(printed(capsys)), explained["json"]["explain"]
+    stale = [each for each in reported["candidates"] if each["stale"]]
+    assert line["candidates_gone_total"] == reported["counts"]["gone"] > 0
     assert line["hits_stale_total"] == len(stale) > 0
     deployed.drain()
 

@@ -49,8 +49,8 @@ def send(deployed: Deployment, tool: dict[str, Any], upload: dict[str, Any], con
 
 
 def state(deployed: Deployment, tool: dict[str, Any], upload: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = deployed.http("GET", upload["path"], key=tool["key"])["json"]
-    return told
+    reported: dict[str, Any] = deployed.http("GET", upload["path"], key=tool["key"])["json"]
+    return reported
 
 
 def test_a_document_is_imported_indexed_and_removed_from_s3(
@@ -66,8 +66,12 @@ def test_a_document_is_imported_indexed_and_removed_from_s3(
     [[project_id]] = deployed.sql("SELECT project_id FROM upload WHERE id = :id", id=number)
     assert [each.key for each in bucket.objects.all()] == [f"uploads/{project_id}/{number}"]
     deployed.drain()
-    told = state(deployed, tool, upload)
-    assert (told["status"], told["revision"], told["bytes"]) == ("done", 2, len(content))
+    reported = state(deployed, tool, upload)
+    assert (reported["status"], reported["revision"], reported["bytes"]) == (
+        "done",
+        2,
+        len(content),
+    )
     assert list(bucket.objects.all()) == []
     assert deployed.documents(tool["namespace"])
     assert any('"outcome":"done"' in line.replace(" ", "") for line in log)
@@ -81,8 +85,8 @@ def test_an_import_that_cannot_succeed_does_not_come_back(
     upload = begin(deployed, tool, 1)
     assert send(deployed, tool, upload, b"{") == 202
     deployed.drain()  # no message fails
-    told = state(deployed, tool, upload)
-    assert (told["status"], told["last_error"]["code"]) == ("failed", "INVALID_DOCUMENT")
+    reported = state(deployed, tool, upload)
+    assert (reported["status"], reported["last_error"]["code"]) == ("failed", "INVALID_DOCUMENT")
 
 
 def test_an_import_waits_for_s3_and_comes_back(deployed: Deployment, log: list[str]) -> None:

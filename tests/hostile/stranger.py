@@ -151,7 +151,7 @@ class Stranger:
 
     def state(self, tool_id: int) -> dict[str, Any]:
         """The counters of a tool's index."""
-        told = self.send("GET", f"/api/v1/tools/{tool_id}/search-index")
-        assert told.status == 200, told.text
-        state: dict[str, Any] = told.json
+        reported = self.send("GET", f"/api/v1/tools/{tool_id}/search-index")
+        assert reported.status == 200, reported.text
+        state: dict[str, Any] = reported.json
         return state

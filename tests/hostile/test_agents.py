@@ -114,9 +114,9 @@ def test_an_agent_sees_and_changes_nothing_that_its_tool_hides(
     agent = Agent(stranger)
     plan = agent.by_a_person("harbour", "haven")
     for arguments in attacks(plan)[name]:
-        told = agent.send("tools/call", {"name": name, "arguments": arguments})
-        body = told.json
-        assert told.status == 200, told.text
+        reported = agent.send("tools/call", {"name": name, "arguments": arguments})
+        body = reported.json
+        assert reported.status == 200, reported.text
         seen = json.dumps(body["result"]).replace(str(arguments.get("query")), "")
         assert not [each for each in HIDDEN if each in seen], (arguments, seen)
         found = body["result"].get("structuredContent", {})

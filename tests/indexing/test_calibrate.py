@@ -81,7 +81,7 @@ def indexed(strings: int = STRINGS) -> tuple[System, int]:
         message = system.queue.messages.pop(0)
         if message["kind"] == "calibrate":
             system.queue.messages.append(message)
-        elif (error := system.carry_out(message).error) is not None:
+        elif (error := system.execute(message).error) is not None:
             raise error
     return system, tool_id
 
@@ -126,9 +126,9 @@ def relayed(system: System) -> None:
 def test_an_index_that_is_complete_is_calibrated_once() -> None:
     system, tool_id = indexed()
     index = index_of(system, tool_id)
-    [order] = system.queue.messages
+    [message] = system.queue.messages
     expected = CalibrateIndex(index.id, index.generation.id).to_json()
-    assert {**order, "order": None} == {**expected, "order": None}
+    assert {**message, "order": None} == {**expected, "order": None}
     system.work()
     found = found_in(system, tool_id)
     assert found is not None
@@ -439,5 +439,5 @@ def test_fixed_questions_that_are_refused_are_asked_again_after_an_hour(embedder
     system, _ = indexed()
     system.calibrator = calibrator(system, embedder)
     [message] = system.queue.messages
-    assert system.carry_out(message).again_in_s == 3_600
+    assert system.execute(message).again_in_s == 3_600
     assert len(embedder.texts) == len(UNANSWERED)

@@ -72,7 +72,7 @@ def test_a_tool_that_is_made_again_at_once_is_indexed(system: System) -> None:
     table = system.table({"a": prose(2_000)})
     first = system.tool(table)
     system.delete_tool(system.principal, first.tool.id)
-    taken = system.queue.messages.pop(0)  # the string's order comes before the comparison
+    taken = system.queue.messages.pop(0)  # the string's message comes before the comparison
     second = system.tool(table)
     system.queue.messages.insert(0, taken)
     system.work()

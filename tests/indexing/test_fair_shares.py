@@ -11,7 +11,7 @@ from context_search.core.errors import QueueUnavailableError
 from context_search.core.messages import IndexNodes
 from context_search.indexing.indexer import Indexer
 from context_search.indexing.outbox_delivery import LOST_AFTER_S, WINDOW
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.operations import Redrive
 from context_search.maintenance.rules.schedule import CleanupLimits
@@ -27,7 +27,7 @@ class Refusing(ListQueue):
 
     room: int | None = None
 
-    def send(self, messages: Sequence[Message]) -> list[int]:
+    def send(self, messages: Sequence[MessageBody]) -> list[int]:
         if self.room == 0:
             raise QueueUnavailableError("refused")
         return super().send(messages[: self.room])
@@ -44,10 +44,10 @@ def next_door(system: System, document: object) -> None:
     system.principal = own
 
 
-def receive(system: System, worker: Indexer | None = None) -> Message:
-    """Carries out the first message of the queue."""
+def receive(system: System, worker: Indexer | None = None) -> MessageBody:
+    """Handles the first message of the queue."""
     message = system.queue.messages.pop(0)
-    assert system.carry_out(message, worker).error is None
+    assert system.execute(message, worker).error is None
     return message
 
 
@@ -103,9 +103,9 @@ def died(system: System, receives: int, apart_s: float) -> int:
     dead = len(system.queue.messages)
     for _ in range(receives):
         for message in system.queue.messages:
-            begun = system.book.begin(int(str(message["order"])))
+            begun = system.outbox.begin(int(str(message["order"])))
             assert begun is not None
-            assert system.book.rest(begun, apart_s)
+            assert system.outbox.delay(begun, apart_s)
         system.clock.advance(apart_s)
     system.queue.messages.clear()
     return dead
@@ -219,7 +219,7 @@ def test_dead_letters_and_quarantined_strings_go_through_the_book() -> None:
             return len(dead) + 1
 
     assert Redrive(system.store, Letters()).run(100).messages == WINDOW + 1
-    assert system.queue.messages == dead  # without the one that names no order
+    assert system.queue.messages == dead  # without the one that names no message
     system.work()
     assert system.documents() == system.rows()
     assert system.memory.rows.outbox == {}

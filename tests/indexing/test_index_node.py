@@ -102,10 +102,10 @@ def test_a_worker_without_time_hands_over_what_is_left() -> None:
     worker = system.worker(batch_chunks=3, batch_reserve_s=60)
     message = system.queue.messages.pop()
     node_id = int(str(message["node_id"]))
-    begun = system.book.begin(int(str(message["order"])))
+    begun = system.outbox.begin(int(str(message["order"])))
     assert begun is not None
     assert worker.index_one(node_id, system.deadline(seconds=30)).outcome == "handed_over"
-    system.book.finish(begun)
+    system.outbox.finish(begun)
     [again] = system.queue.messages
     assert again == {**message, "order": again["order"]}
     system.work(worker)

@@ -36,7 +36,7 @@ def project(system: System) -> ProjectKey:
 
 
 def built(tables: int = TABLES) -> tuple[System, list[Table]]:
-    """A project of small tables, each with the same last string, and the order for all."""
+    """A project of small tables, each with the same last string, and the message for all."""
     system = a_system()
     made = [
         system.table([f"string {n} of table {table}" for n in range(STRINGS - 1)] + ["everywhere"])
@@ -48,12 +48,12 @@ def built(tables: int = TABLES) -> tuple[System, list[Table]]:
 
 
 def carried_out(system: System) -> Counter[str]:
-    """Carries out all messages as they come; returns how many there were of each kind."""
+    """Handles all messages as they come; returns how many there were of each kind."""
     kinds = Counter[str]()
     while system.queue.messages:
         message = system.queue.messages.pop(0)
         kinds[str(message["kind"])] += 1
-        done = system.carry_out(message)
+        done = system.execute(message)
         if done.again_in_s is not None:
             system.clock.advance(done.again_in_s + 1)
             system.queue.messages.append(message)
@@ -102,7 +102,7 @@ def test_a_provider_that_is_away_for_a_while_costs_no_string() -> None:
 def test_a_table_that_is_deleted_meanwhile_keeps_no_other_from_its_turn() -> None:
     system, tables = built()
     while system.queue.messages[0]["kind"] == "enumerate":
-        assert system.carry_out(system.queue.messages.pop(0)).error is None
+        assert system.execute(system.queue.messages.pop(0)).error is None
     system.delete_table(system.principal, tables[3].id)
     carried_out(system)
     left = {node.table_id for node in system.memory.rows.nodes.values() if node.state == "indexed"}
@@ -122,7 +122,7 @@ def test_projects_share_no_message() -> None:
         ids = message.get("node_ids", [message["node_id"]] if "node_id" in message else [])
         of = {rows.tables[rows.nodes[each].table_id].project_id for each in ids}  # type: ignore[attr-defined]
         assert len(of) <= 1
-        assert system.carry_out(message).error is None
+        assert system.execute(message).error is None
     assert states(system) == {"indexed": 60 * STRINGS}
 
 
@@ -139,6 +139,6 @@ def test_a_message_holds_only_small_strings_and_only_so_much_of_them(length: int
         message = system.queue.messages.pop(0)
         if message["kind"] != "enumerate":
             sizes[len(message.get("node_ids", [0]))] += 1  # type: ignore[arg-type]
-        assert system.carry_out(message).error is None
+        assert system.execute(message).error is None
     assert max(sizes) == most
     assert states(system) == {"indexed": TABLES}

@@ -111,7 +111,7 @@ def test_a_message_for_a_node_that_is_done_has_nothing_to_do() -> None:
 
 
 class Overtaken(MoodyEmbedder):
-    """Fails, and by then the text has changed: the node belongs to another order."""
+    """Fails, and by then the text has changed: the node belongs to another message."""
 
     def __init__(self, system: System, table: Table, error: ContextSearchError) -> None:
         super().__init__()

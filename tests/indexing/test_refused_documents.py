@@ -17,7 +17,7 @@ def write(system: ProjectSystem, table: Table, document: object) -> None:
     system.work()
 
 
-def told(system: ProjectSystem) -> tuple[str, list[object]]:
+def reported(system: ProjectSystem) -> tuple[str, list[object]]:
     """The status, and the tables with a reason, the latest first."""
     progress = system.read(system.principal).progress
     assert all(error["code"] == "DOCUMENT_TOO_LARGE" for error in progress.refused)
@@ -30,9 +30,9 @@ def test_a_refused_document_stays_told_when_another_is_refused_or_mended() -> No
     system.on()
     write(system, one, TOO_LARGE)
     write(system, other, TOO_LARGE)
-    assert told(system) == ("error", [other.id, one.id])
+    assert reported(system) == ("error", [other.id, one.id])
     write(system, other, {"a": "mended"})
     write(system, third, {"a": "changed"})
-    assert told(system) == ("error", [one.id])
+    assert reported(system) == ("error", [one.id])
     system.delete_table(system.principal, one.id)
-    assert told(system) == ("ready", [])
+    assert reported(system) == ("ready", [])

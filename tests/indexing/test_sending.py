@@ -9,7 +9,7 @@ import pytest
 
 from context_search.core.errors import QueueUnavailableError
 from context_search.core.messages import CompareIndex
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from testing.in_memory.queue import ListQueue
 from tests.system import System, prose
 
@@ -19,7 +19,7 @@ class Away(ListQueue):
 
     is_away = False
 
-    def send(self, messages: Sequence[Message]) -> list[int]:
+    def send(self, messages: Sequence[MessageBody]) -> list[int]:
         if self.is_away:
             raise QueueUnavailableError("away")
         return super().send(messages)
@@ -44,8 +44,8 @@ def test_an_order_leaves_after_the_commit_and_not_before(system: System) -> None
         work.send(order_of(system))
         assert system.queue.messages == []
     [message] = system.queue.messages
-    [order_id] = system.memory.rows.outbox
-    assert message == {**order_of(system).to_json(), "order": order_id}
+    [message_id] = system.memory.rows.outbox
+    assert message == {**order_of(system).to_json(), "order": message_id}
 
 
 def test_an_order_of_a_transaction_that_is_rolled_back_never_leaves(system: System) -> None:

@@ -23,7 +23,7 @@ def nodes_of(system: System, **limits: object) -> Indexer:
 
 
 def built(many: int = MANY) -> System:
-    """A system whose queue holds the order for very many strings, and nothing else."""
+    """A system whose queue holds the message for very many strings, and nothing else."""
     system = System()
     system.tool(system.table([f"string {number} of very many" for number in range(many)]))
     if system.queue.messages[0]["kind"] == "enumerate":
@@ -32,7 +32,7 @@ def built(many: int = MANY) -> System:
 
 
 def ordered(system: System) -> list[int]:
-    """Takes the only order that waits."""
+    """Takes the only message that waits."""
     [message] = system.queue.messages
     system.queue.messages.clear()
     ids: list[int] = message["node_ids"]  # type: ignore[assignment]
@@ -137,9 +137,9 @@ def test_a_string_that_changed_meanwhile_is_not_swapped_in() -> None:
 
 def test_what_there_is_no_time_for_is_ordered_again() -> None:
     system = built()
-    begun = system.book.begin(max(system.memory.rows.outbox))
+    begun = system.outbox.begin(max(system.memory.rows.outbox))
     ids = ordered(system)
     assert list(nodes_of(system).index(ids, system.deadline(seconds=30))) == []
     assert begun is not None
-    system.book.finish(begun)
+    system.outbox.finish(begun)
     assert ordered(system) == ids

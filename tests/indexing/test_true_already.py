@@ -1,4 +1,4 @@
-"""An order to compare what is compared already costs one small statement, and reads nothing."""
+"""A message to compare what is compared already costs one small statement, and reads nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_it_is_asked_first_and_once(of_project: bool) -> None:  # noqa: FBT001
         indexes = ProjectIndexes(system.store, model, SILENT_S)
         index_id = indexes.switch_on(system.principal).index.id
     counting = Counting(system.store, allowed=1)
-    compare = Comparer(counting, system.settler, Limits()).compare
+    compare = Comparer(counting, system.completion, Limits()).compare
     if of_project:
         with pytest.raises(DatabaseUnavailableError):
             compare(index_id, table.id)

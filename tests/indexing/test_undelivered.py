@@ -1,4 +1,4 @@
-"""Orders that do not leave after a commit fail nobody; somebody is told."""
+"""Messages that do not leave after a commit fail no request; they are reported."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from context_search.core.errors import DatabaseUnavailableError, QueueUnavailableError
 from context_search.core.messages import CompareIndex
-from context_search.indexing.worker import Begun, OrderBook, Worker
-from context_search.integrations.ports import Message
+from context_search.indexing.worker import BegunMessage, Worker, WorkerOutbox
+from context_search.integrations.ports import MessageBody
 from testing.in_memory.queue import ListQueue
 from tests.system import System, prose
 
@@ -20,20 +20,20 @@ class Moody(ListQueue):
 
     is_away = False
 
-    def send(self, messages: Sequence[Message]) -> list[int]:
+    def send(self, messages: Sequence[MessageBody]) -> list[int]:
         if self.is_away:
             raise QueueUnavailableError("away")
         return super().send(messages)
 
 
-class Stuck(OrderBook):
-    """A book whose database is away when an order is to be put off."""
+class Stuck(WorkerOutbox):
+    """An outbox whose database is away when a message is to be delayed."""
 
-    def rest(self, begun: Begun, after_s: float) -> bool:
+    def delay(self, begun: BegunMessage, after_s: float) -> bool:
         raise DatabaseUnavailableError(f"no rest of {after_s} s for {begun.id}")
 
 
-def told(system: System) -> list[str]:
+def reported(system: System) -> list[str]:
     return [error.code for error in system.undelivered]
 
 
@@ -42,7 +42,7 @@ def test_a_caller_whose_orders_stay_in_the_book_is_not_failed_and_it_is_told() -
     system = System(queue)
     queue.is_away = True
     assert system.tool(system.table({"a": prose(300)})).progress.status == "indexing"
-    assert told(system) == ["QUEUE_UNAVAILABLE"]
+    assert reported(system) == ["QUEUE_UNAVAILABLE"]
 
 
 def test_a_worker_that_cannot_send_the_next_order_is_done_with_its_own_and_it_is_told() -> None:
@@ -51,32 +51,32 @@ def test_a_worker_that_cannot_send_the_next_order_is_done_with_its_own_and_it_is
     system.tool(system.table([prose(60, seed) for seed in range(STRINGS)]))
     [first, *_] = queue.messages
     queue.is_away = True
-    assert system.carry_out(first).error is None
-    assert system.carry_out(first).outcome is None  # it was done before
-    assert told(system) == ["QUEUE_UNAVAILABLE"]
+    assert system.execute(first).error is None
+    assert system.execute(first).outcome is None  # it was done before
+    assert reported(system) == ["QUEUE_UNAVAILABLE"]
 
 
 def test_an_order_that_cannot_be_put_off_comes_back_and_it_is_told() -> None:
     system = System()
     system.tool(system.table({"a": prose(300)}))
     [message] = system.queue.messages
-    order_id = message["order"]
-    assert isinstance(order_id, int)
-    book = Stuck(system.store)
+    message_id = message["order"]
+    assert isinstance(message_id, int)
+    outbox = Stuck(system.store)
 
     def fail(index_id: int, table_id: int | None) -> None:
         raise QueueUnavailableError(f"nothing is compared: {index_id}, {table_id}")
 
     hands = Worker(
-        book,
+        outbox,
         system.indexer.index,
         fail,
         system.import_document.run,
-        system.carry_out_plan,
+        system.execute_plan,
         system.calibrator.run,
-        system.tell,
+        system.report,
     )
-    done = hands.carry_out(CompareIndex(1), system.deadline(), order_id=order_id)
-    assert (done.again_in_s, told(system)) == (30.0, ["DATABASE_UNAVAILABLE"])
-    assert hands.put_off(order_id, 60.0)
-    assert told(system) == ["DATABASE_UNAVAILABLE"] * 2
+    done = hands.execute(CompareIndex(1), system.deadline(), message_id=message_id)
+    assert (done.again_in_s, reported(system)) == (30.0, ["DATABASE_UNAVAILABLE"])
+    assert hands.delay(message_id, 60.0)
+    assert reported(system) == ["DATABASE_UNAVAILABLE"] * 2

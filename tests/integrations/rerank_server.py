@@ -47,8 +47,8 @@ class RerankServer:
         tokens = len(body["query"]) + sum(map(len, body["documents"]))  # a character is one
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         meta = {"billed_units": {"search_units": 1}}
-        told = {"id": "1", "results": results, "data": results, "usage": usage, "meta": meta}
-        return json.dumps(told).encode()
+        reported = {"id": "1", "results": results, "data": results, "usage": usage, "meta": meta}
+        return json.dumps(reported).encode()
 
     @contextmanager
     def running(self) -> Iterator[str]:

@@ -11,7 +11,7 @@ from context_search.integrations.ports import Embedder
 
 CANARY = "canary-7f3a the patient's diagnosis"
 KEY = "sk-canary-secret-key"
-Answer = Callable[[dict[str, Any]], Any]
+ScriptedReply = Callable[[dict[str, Any]], Any]
 
 
 def vector(seed: int) -> list[float]:
@@ -27,7 +27,9 @@ def echo(call: dict[str, Any]) -> list[dict[str, Any]]:
     return [item(i, vector(len(text))) for i, text in enumerate(call["input"])]
 
 
-def scripted(answer: Answer, calls: list[dict[str, Any]] | None = None) -> Callable[[], None]:
+def scripted(
+    answer: ScriptedReply, calls: list[dict[str, Any]] | None = None
+) -> Callable[[], None]:
     """What to ``prepare``: litellm's custom provider ``scripted`` answers with ``answer``."""
 
     def register() -> None:
@@ -45,5 +47,7 @@ def scripted(answer: Answer, calls: list[dict[str, Any]] | None = None) -> Calla
     return register
 
 
-def embedder(answer: Answer, calls: list[dict[str, Any]] | None = None, **more: Any) -> Embedder:
+def embedder(
+    answer: ScriptedReply, calls: list[dict[str, Any]] | None = None, **more: Any
+) -> Embedder:
     return LitellmEmbedder("scripted/model", 3, prepare=scripted(answer, calls), **more)

@@ -83,11 +83,11 @@ def test_calls_with_different_deadlines_share_one_connection(
 
 def test_the_tokens_of_each_reply_are_told(openai: Make, openai_server: Server) -> None:
     _, url = openai_server
-    told: list[Billed] = []
-    counting = openai(url, batch_size=2, on_billed=told.append)
+    reported: list[Billed] = []
+    counting = openai(url, batch_size=2, on_billed=reported.append)
     counting.embed_passages(["a", "bb", "ccc"], timeout_s=30)
     counting.embed_query("dddd", timeout_s=30)
-    assert told == [Billed(tokens=3), Billed(tokens=3), Billed(tokens=4)]
+    assert reported == [Billed(tokens=3), Billed(tokens=3), Billed(tokens=4)]
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -265,9 +265,9 @@ def test_a_provider_that_does_not_tell_its_tokens_is_none(
 ) -> None:
     server, url = openai_server
     server.raw = reply_of(vector(1), **usage)
-    told: list[Billed] = []
-    assert openai(url, on_billed=told.append).embed_query("a", timeout_s=30) == vector(1)
-    assert told == [Billed(tokens=tokens)]
+    reported: list[Billed] = []
+    assert openai(url, on_billed=reported.append).embed_query("a", timeout_s=30) == vector(1)
+    assert reported == [Billed(tokens=tokens)]
 
 
 @pytest.mark.parametrize("tokens", [-5, 10**30])
@@ -276,18 +276,18 @@ def test_what_is_no_number_of_tokens_is_not_billed(
 ) -> None:
     server, url = openai_server
     server.raw = reply_of(vector(1), usage={"prompt_tokens": tokens, "total_tokens": tokens})
-    told: list[Billed] = []
-    assert openai(url, on_billed=told.append).embed_query("a", timeout_s=30) == vector(1)
-    assert told == [Billed(tokens=0)]
+    reported: list[Billed] = []
+    assert openai(url, on_billed=reported.append).embed_query("a", timeout_s=30) == vector(1)
+    assert reported == [Billed(tokens=0)]
 
 
 @pytest.mark.parametrize("tokens", [1.5, True, "7"])  # litellm refuses such a reply, or reads it
 def test_what_is_no_number_at_all_is_not_billed(openai_server: Server, tokens: object) -> None:
     server, url = openai_server
     server.raw = reply_of(vector(1), usage={"total_tokens": tokens})
-    told: list[Billed] = []
-    assert by_ourselves(url, on_billed=told.append).embed_query("a", timeout_s=30) == vector(1)
-    assert told == [Billed(tokens=0)]
+    reported: list[Billed] = []
+    assert by_ourselves(url, on_billed=reported.append).embed_query("a", timeout_s=30) == vector(1)
+    assert reported == [Billed(tokens=0)]
 
 
 @pytest.mark.parametrize("is_packed", [False, True])

@@ -43,17 +43,17 @@ class Setup:
 
     def refused(self, token: str) -> str:
         """The reason why a token is not taken."""
-        with pytest.raises(UnauthenticatedError) as told:
+        with pytest.raises(UnauthenticatedError) as reported:
             self.tokens.claims_of(token)
-        assert token not in told.value.message
-        return told.value.message
+        assert token not in reported.value.message
+        return reported.value.message
 
     def unavailable(self, token: str) -> TokenIssuerUnavailableError:
         """The error when the keys cannot be had."""
-        with pytest.raises(TokenIssuerUnavailableError) as told:
+        with pytest.raises(TokenIssuerUnavailableError) as reported:
             self.tokens.claims_of(token)
-        assert told.value.retryable
-        return told.value
+        assert reported.value.retryable
+        return reported.value
 
     def forged(self, header: dict[str, Any], sign: Any = lambda _: b"") -> str:
         """A token with a header of the test's."""
@@ -338,8 +338,8 @@ def test_metadata_that_is_wrong_opens_nothing(setup: Setup, metadata: Any) -> No
     if not isinstance(metadata, bytes):
         metadata = json.dumps(metadata).replace("{root}", setup.issuer.root).encode()
     setup.issuer.metadata = metadata
-    told = setup.unavailable(setup.issuer.token()).message
-    assert "reached" not in told  # nobody was asked at an address that is not to be trusted
+    reported = setup.unavailable(setup.issuer.token()).message
+    assert "reached" not in reported  # nobody was asked at an address that is not to be trusted
     assert setup.issuer.asked == ["/.well-known/openid-configuration"]
 
 
@@ -394,8 +394,8 @@ def test_an_issuer_behind_tls_has_its_keys_behind_tls(
         assert Setup(issuer).tokens.claims_of(issuer.token())["sub"] == "somebody"
         plain.key_set = issuer.key_set
         issuer.metadata = {"issuer": issuer.url, "jwks_uri": f"{plain.root}/keys"}
-        told = Setup(issuer).unavailable(issuer.token()).message
-        assert told == "the token issuer names no https address of keys"
+        reported = Setup(issuer).unavailable(issuer.token()).message
+        assert reported == "the token issuer names no https address of keys"
         assert plain.asked == []
 
 

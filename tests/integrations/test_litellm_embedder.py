@@ -151,6 +151,6 @@ def test_preparation_runs_once_even_when_threads_start_together() -> None:
 
 
 def test_a_provider_that_does_not_tell_its_tokens_is_none() -> None:
-    told: list[Billed] = []
-    embedder(echo, on_billed=told.append).embed_query("a", timeout_s=30)
-    assert told == [Billed()]
+    reported: list[Billed] = []
+    embedder(echo, on_billed=reported.append).embed_query("a", timeout_s=30)
+    assert reported == [Billed()]

@@ -16,10 +16,10 @@ from context_search.core.errors import (
     EmbeddingUnavailableError,
 )
 from context_search.integrations.models.litellm_embedder import LitellmEmbedder
-from tests.integrations.scripted_embeddings import CANARY, KEY, Answer, embedder
+from tests.integrations.scripted_embeddings import CANARY, KEY, ScriptedReply, embedder
 
 
-def raising(make: Callable[[Any], Exception]) -> Answer:
+def raising(make: Callable[[Any], Exception]) -> ScriptedReply:
     def answer(_call: dict[str, Any]) -> Any:
         raise make(importlib.import_module("litellm"))
 

@@ -56,15 +56,15 @@ def asking(server: RerankServer, model: str = MODEL, **more: Any) -> LitellmRera
 def test_providers_are_asked_once_for_scores_without_texts(
     server: RerankServer, model: str
 ) -> None:
-    told: list[Billed] = []
-    scores = asking(server, model, on_billed=told.append).scores("comets", TEXTS, timeout_s=30)
+    reported: list[Billed] = []
+    scores = asking(server, model, on_billed=reported.append).scores("comets", TEXTS, timeout_s=30)
     assert scores == {0: 0.0, 1: 1.0}
     [(body, authorization)], [path] = server.requests, server.paths
     assert path == PATHS[model]
     assert (body["query"], body["documents"], authorization) == ("comets", TEXTS, f"Bearer {KEY}")
     assert body["return_documents"] is False
     assert 2 in (body.get("top_n"), body.get("top_k"))
-    [billed] = told
+    [billed] = reported
     # Cohere's answer tells searches, the others' tokens; litellm drops those of one.
     tokens = sum(map(len, ["comets", *TEXTS]))
     assert (billed.reranks, billed.rerank_tokens) in {(1, tokens), (1, 0)}
@@ -178,13 +178,13 @@ def test_a_process_that_ends_leaves_no_connection_open(server: RerankServer) -> 
     with RerankServer().running() as closed:
         pass
     command = [sys.executable, "-W", "always::ResourceWarning", "-c", FAILED_AND_DONE, closed]
-    told = subprocess.run(  # noqa: S603 - of our own
+    reported = subprocess.run(  # noqa: S603 - of our own
         [*command, server.url, MODEL],  # type: ignore[attr-defined]
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "unclosed" not in told.stderr
+    assert "unclosed" not in reported.stderr
 
 
 @pytest.mark.parametrize("model", [MODEL, "together_ai/rerank", "hosted_vllm/rerank"])

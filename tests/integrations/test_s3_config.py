@@ -10,8 +10,8 @@ CHECKSUMS = "request_checksum_calculation"
 
 
 def option(config: Config) -> str | None:
-    told: str | None = getattr(config, CHECKSUMS)
-    return told
+    reported: str | None = getattr(config, CHECKSUMS)
+    return reported
 
 
 def test_this_botocore_is_asked_for_no_checksums() -> None:

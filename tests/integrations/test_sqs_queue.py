@@ -12,7 +12,7 @@ import pytest
 
 from context_search.core.errors import QueueUnavailableError
 from context_search.core.messages import IndexNodes
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from context_search.integrations.sqs import SqsQueue, sqs_client
 from tests.builders import aws_server, until
 
@@ -140,7 +140,7 @@ def dead(queue: SqsQueue) -> int:
 
 def test_dead_letters_come_back_as_they_were(with_dead_letters: SqsQueue) -> None:
     add_dead_letters(with_dead_letters, *[json.dumps(message) for message in MESSAGES])
-    kept: list[Message] = []
+    kept: list[MessageBody] = []
     assert with_dead_letters.take_up(12, kept.extend) == 12
     assert with_dead_letters.take_up(100, kept.extend) == 13
     assert with_dead_letters.take_up(100, kept.extend) == 0
@@ -154,7 +154,7 @@ def test_what_nobody_understands_stays_dead_and_does_not_stop_the_others(
 ) -> None:
     good = json.dumps(MESSAGES[0])
     add_dead_letters(with_dead_letters, "not json", good, "[1]", '"text"', "{", good)
-    kept: list[Message] = []
+    kept: list[MessageBody] = []
     assert with_dead_letters.take_up(100, kept.extend) == 2
     assert kept == [MESSAGES[0]] * 2
     assert dead(with_dead_letters) == 4

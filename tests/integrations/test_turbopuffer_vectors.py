@@ -303,7 +303,7 @@ def test_a_definite_no_is_not_retryable(
         vectors.upsert(filled, [bad], config=other)
 
 
-def carry_out(operation: str, vectors: TurbopufferVectors, namespace: str) -> None:
+def execute(operation: str, vectors: TurbopufferVectors, namespace: str) -> None:
     """A write or a query."""
     if operation == "query":
         ask(vectors, namespace, "harbour")
@@ -318,7 +318,7 @@ def test_what_is_not_a_definite_answer_is_unavailable_and_retryable(
 ) -> None:
     faults.arm(kind, count=9, namespace=filled, on=operation, retry_after=SOON)
     with pytest.raises(VectorStoreUnavailableError) as failure:
-        carry_out(operation, vectors, filled)
+        execute(operation, vectors, filled)
     assert failure.value.retryable
     assert faults.armed()[0]["count"] == (7 if operation == "query" else 6)
 
@@ -353,7 +353,7 @@ def test_a_long_pause_is_left_to_the_caller(
 ) -> None:
     faults.arm("429", namespace=filled, on=operation, retry_after=30)
     with pytest.raises(VectorStoreUnavailableError) as failure:
-        carry_out(operation, vectors, filled)
+        execute(operation, vectors, filled)
     assert failure.value.retry_after_s == 30
     assert faults.armed() == []  # asked once, and nobody slept for half a minute
 
@@ -393,8 +393,8 @@ def test_a_redirect_hands_nothing_to_another_host(status: int) -> None:
 
 
 def test_every_reply_tells_what_it_is_billed(local_server: LocalServer, namespace: str) -> None:
-    told: list[Billed] = []
-    vectors = TurbopufferVectors(api_key=KEY, base_url=local_server.url, on_billed=told.append)
+    reported: list[Billed] = []
+    vectors = TurbopufferVectors(api_key=KEY, base_url=local_server.url, on_billed=reported.append)
     rows = list(DOCUMENTS.values())
     ids = [row.id for row in rows]
     size = sum(map(len, ids))
@@ -408,7 +408,7 @@ def test_every_reply_tells_what_it_is_billed(local_server: LocalServer, namespac
     vectors.delete("no_such_namespace", ids)
     one, query, hit = len(ids[0]), 1_280_000_000, 4
     assert {len(each) for each in ids} == {one}
-    assert told == [
+    assert reported == [
         Billed(written_bytes=10_000),
         Billed(queried_bytes=2 * query, returned_bytes=2 * (one + hit)),
         Billed(queried_bytes=query, returned_bytes=one + hit),

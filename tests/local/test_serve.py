@@ -201,17 +201,17 @@ def test_the_key_of_a_database_that_was_taken_away_is_kept_and_works_again(
         return key, output
 
     database, aside = serve.state / "postgres", serve.state / "aside"
-    first, told = served()
-    assert "remembered" not in told
+    first, reported = served()
+    assert "remembered" not in reported
     database.rename(aside)
-    second, told = served()
+    second, reported = served()
     line = "the remembered key is not known to this database: made project 1; it stays in"
-    assert f"{line} project.json\n" in told
+    assert f"{line} project.json\n" in reported
     assert second != first
     database.rename(serve.state / "newer")
     aside.rename(database)
-    again, told = served()
-    assert (again, "remembered" in told) == (first, False)
+    again, reported = served()
+    assert (again, "remembered" in reported) == (first, False)
     kept = json.loads((serve.state / "project.json").read_text())
     assert (kept["api_key"], [each["api_key"] for each in kept["earlier"]]) == (first, [second])
 
@@ -231,9 +231,9 @@ def test_a_project_whose_key_was_revoked_gets_another_one(serve: TinyServe) -> N
         with closing(Database(DatabaseUrl.parse(second["database_url"]))) as database:
             caller = KeyAuthenticator(PostgresStore(database)).caller_of(second["api_key"])
         process.send_signal(signal.SIGTERM)
-        told, _ = process.communicate(timeout=20)
+        reported, _ = process.communicate(timeout=20)
     assert (caller.project_id, second["project_id"]) == (first["project_id"],) * 2
-    assert "the remembered key is good no more: made another for project 1\n" in told
+    assert "the remembered key is good no more: made another for project 1\n" in reported
     kept = json.loads((serve.state / "project.json").read_text())
     assert kept == {"project_id": 1, "api_key": second["api_key"]}
 

@@ -43,7 +43,7 @@ class Scheduled(System):
     def __init__(self, idle_s: float = HOUR) -> None:
         super().__init__()
         self.watched = Watched(self.memory)
-        self.store = OutboxDelivery(self.watched, self.queue, self.tell)
+        self.store = OutboxDelivery(self.watched, self.queue, self.report)
         self.limits = CleanupLimits(SILENT_S, GRACE_S, idle_s=idle_s)
         self.scheduled_cleanup = self.environment()
 
@@ -105,12 +105,12 @@ def test_a_new_process_and_a_run_by_hand_look_at_once() -> None:
     system = quiet(Scheduled())
     system.clock.advance(60)
     assert not system.environment().run(system.deadline()).is_resting
-    assert not system.scheduled_cleanup.run(system.deadline(), may_rest=False).is_resting
+    assert not system.scheduled_cleanup.run(system.deadline(), may_idle=False).is_resting
 
 
 def test_work_that_goes_on_and_failures_allow_no_rest() -> None:
     system = Scheduled()
-    system.tool(system.table({"a": prose(500)}))  # nobody has done the order yet
+    system.tool(system.table({"a": prose(500)}))  # no worker has handled the message yet
     assert len(system.runs(600)) >= 3
     system.work()
     system.watched.is_away = True

@@ -85,8 +85,8 @@ def test_a_round_that_does_not_end_in_time_is_an_error_of_the_report() -> None:
     system.sweep = Sweep(system.store, system.vectors)
     system.tool(system.table({"a": ""}))
     cleanup = system.scheduled(CleanupLimits(SILENT_S), every_s=MINUTE)
-    told = []
+    reported = []
     for _ in range(6):
         system.clock.advance(MINUTE)
-        told.append("sweep: LATE" in cleanup.run(system.deadline()).errors)
-    assert told == [False] * 4 + [True] * 2
+        reported.append("sweep: LATE" in cleanup.run(system.deadline()).errors)
+    assert reported == [False] * 4 + [True] * 2

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from context_search.agents.tools.toolboxes import in_words_of_mcp
+from context_search.agents.tools.toolboxes import as_mcp_errors
 from context_search.core.errors import UnauthenticatedError
 from context_search.mcp import McpRequest, McpResponse, Toolbox, handle
 from tests.mcp.memory import SERVER
@@ -32,7 +32,7 @@ def mcp_app(toolbox: Toolbox, key: str | None = None) -> Starlette:
     """Serve ``toolbox`` at /mcp, to holders of ``key`` if one is given."""
 
     def answer(request: McpRequest) -> McpResponse:
-        @in_words_of_mcp
+        @as_mcp_errors
         def authenticate() -> Toolbox:
             if key is not None and request.headers.get("authorization") != f"Bearer {key}":
                 raise UnauthenticatedError("this key is unknown")

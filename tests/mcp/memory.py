@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from context_search.agents.tools.toolboxes import in_words_of_mcp
+from context_search.agents.tools.toolboxes import as_mcp_errors
 from context_search.core.errors import InvalidInputError
 from context_search.mcp import (
     ClientInput,
@@ -41,7 +41,7 @@ class MemoryToolbox:
     asking: Mapping[str, Asking] = field(default_factory=dict)
     calls: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
 
-    @in_words_of_mcp
+    @as_mcp_errors
     def list_tools(self, *, cursor: str | None) -> ToolPage:
         if cursor is not None and not cursor.isdecimal():
             raise InvalidInputError("this cursor was never handed out")
@@ -50,7 +50,7 @@ class MemoryToolbox:
         shown = [description for description, _ in self.tools.values()]
         return ToolPage(shown[start:end], str(end) if end < len(shown) else None)
 
-    @in_words_of_mcp
+    @as_mcp_errors
     def call_tool(
         self, name: str, arguments: Mapping[str, object], client: ClientInput
     ) -> ToolResult | InputRequired:
@@ -151,5 +151,5 @@ def ask(sent: McpRequest, tools: MemoryToolbox | None = None, **options: Any) ->
         "on_error": surprises.append,
     }
     given |= options
-    given["authenticate"] = in_words_of_mcp(given["authenticate"])
+    given["authenticate"] = as_mcp_errors(given["authenticate"])
     return Answered(handle(sent, **given), surprises)

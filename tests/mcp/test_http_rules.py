@@ -167,10 +167,10 @@ def test_where_tokens_are_taken_the_challenge_says_where_they_come_from() -> Non
     denied, unknown = PermissionDeniedError(), UnauthenticatedError()
     assert challenge_of(unknown, address) == f'Bearer realm="mcp", {more}'
     sent = {"authorization": "Bearer a.b.c"}
-    told = challenge_of(unknown, address, **sent)
-    assert told == f'Bearer realm="mcp", error="invalid_token", {more}'
-    told = challenge_of(denied, address, **sent)
-    assert told == f'Bearer realm="mcp", error="insufficient_scope", {more}'
+    refusal = challenge_of(unknown, address, **sent)
+    assert refusal == f'Bearer realm="mcp", error="invalid_token", {more}'
+    refusal = challenge_of(denied, address, **sent)
+    assert refusal == f'Bearer realm="mcp", error="insufficient_scope", {more}'
     assert challenge_of(denied, None, **sent) is None
     assert challenge_of(NotFoundError(), address) is None
 

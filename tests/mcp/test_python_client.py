@@ -40,8 +40,8 @@ def asks(client: ClientInput) -> ToolResult | InputRequired:
     if answer is None and client.takes_forms:
         schema = {"type": "object", "properties": {"confirm": {"type": "boolean"}}}
         return InputRequired({"confirm": Form("Replace 7 matches?", schema)}, "state")
-    told = {"state": client.state, "said": answer and [answer.action, dict(answer.content)]}
-    return ToolResult(told)
+    reported = {"state": client.state, "said": answer and [answer.action, dict(answer.content)]}
+    return ToolResult(reported)
 
 
 def tools() -> MemoryToolbox:

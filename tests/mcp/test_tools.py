@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from context_search.agents.tools.toolboxes import in_words_of_mcp
+from context_search.agents.tools.toolboxes import as_mcp_errors
 from context_search.core.errors import (
     ContextSearchError,
     DatabaseUnavailableError,
@@ -45,7 +45,7 @@ class FailingToolbox(MemoryToolbox):
         super().__init__({})
         self.error = error
 
-    @in_words_of_mcp
+    @as_mcp_errors
     def list_tools(self, *, cursor: str | None) -> NoReturn:
         assert cursor is None
         raise self.error

@@ -8,7 +8,7 @@ import pytest
 
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from context_search.maintenance.cleanup import RemoveDeleted
 from context_search.maintenance.rules.deletions import Tombstone
 from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor
@@ -26,8 +26,8 @@ def bench(module_database: Database) -> Workbench:
     return Workbench.alone(PostgresStore(module_database))
 
 
-def taken(bench: Workbench, index: Index) -> list[Message]:
-    """Takes the orders of an index' project that wait."""
+def taken(bench: Workbench, index: Index) -> list[MessageBody]:
+    """Takes the messages of an index' project that wait."""
     with bench.store.for_all("test") as work:
         return [body for _, body in work.outbox.take(index.project_id, window=99)]
 
@@ -164,8 +164,8 @@ def test_a_retired_generation_is_forgotten_when_empty_and_old(bench: Workbench) 
         assert work.deletions.remove_retired_nodes(limit=9) == 0
     assert retired() == [SweepCursor(index.generation.id, index.generation.namespace, "")]
     with bench.store.for_all("test") as work:
-        work.deletions.forget_generation(index.generation.id)
-        work.deletions.forget_generation(index.generation.id)
+        work.deletions.purge_generation(index.generation.id)
+        work.deletions.purge_generation(index.generation.id)
     assert retired() == []
     assert count(bench, "tombstone") == 0
     assert bench.sql("SELECT namespace FROM index_generation") == [[other.generation.namespace]]

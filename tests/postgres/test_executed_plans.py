@@ -84,7 +84,7 @@ def test_a_worker_is_not_deceived_by_a_revision_that_was_set_back(
     desk.execute(plan)
     mine = {"a": "x", "b": "mine"}
     busy = desk.while_somebody(at, lambda: written_as_before(database, table.id, mine))
-    busy.carry_out(plan)
+    busy.run_plan(plan)
     now = json.loads(desk.text(table))
     assert now in ({"a": "yy", "b": "mine"}, {"a": "yy", "b": "old"}, mine)
     assert isinstance(busy.store, BusyStore)

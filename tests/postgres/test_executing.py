@@ -88,15 +88,15 @@ def test_a_message_that_two_workers_have_is_carried_out_once(desk: Desk) -> None
     desk.execute(plan, SKIP)
     barrier = threading.Barrier(AT_ONCE)
 
-    def carry_out(_: int) -> str:
+    def run_plan(_: int) -> str:
         barrier.wait(10)
         try:
-            return desk.carry_out(plan)
+            return desk.run_plan(plan)
         except (ReplaceBusyError, RetryLater):
             return "again"
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        ends = list(pool.map(carry_out, range(AT_ONCE)))
+        ends = list(pool.map(run_plan, range(AT_ONCE)))
     assert "done" in ends
     assert set(ends) <= {"done", "again", "nothing_to_do"}
     assert desk.plan(plan).state == "done"
@@ -127,9 +127,9 @@ def test_a_document_that_somebody_holds_is_waited_for_and_then_nothing_is_done(
     with desk.store.for_project(desk.principal.project_id) as work:
         held = tables[1]
         work.versions.overwritten(held.id, project_id=held.project_id, max_bytes=0)
-        with pytest.raises(DatabaseUnavailableError) as told:
+        with pytest.raises(DatabaseUnavailableError) as reported:
             hasty.execute(plan)
-    assert told.value.retryable
+    assert reported.value.retryable
     assert desk.state(tables) == before
     assert desk.plan(plan).state == "ready"
     assert hasty.execute(plan).done_count == 7

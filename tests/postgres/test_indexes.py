@@ -110,7 +110,7 @@ def test_only_indexes_with_a_summary_to_write_are_named(module_database: Databas
         work.tools.write_summary(ready[0].id, {"status": "ready"})
         work.tools.write_summary(stale[0].id, {"status": "indexing"})
         work.tools.mark_deleted(deleted[0].id)
-        assert work.indexes.with_unsettled_tools(limit=9) == [never[1].id, stale[1].id]
+        assert work.indexes.with_incomplete_tools(limit=9) == [never[1].id, stale[1].id]
 
 
 def test_thirty_tools_created_at_once_share_one_index(module_database: Database) -> None:

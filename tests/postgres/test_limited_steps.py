@@ -37,7 +37,7 @@ STEPS: dict[str, tuple[str, Step]] = {
         SELECT CAST(:project AS text), number, now() - interval '1 day'
         FROM generate_series(1, 6) AS number
         """,
-        lambda work: work.permits.forget_unused(unused_s=60, limit=2),
+        lambda work: work.permits.delete_unused(unused_s=60, limit=2),
     ),
     "answers that were kept": (
         """
@@ -46,7 +46,7 @@ STEPS: dict[str, tuple[str, Step]] = {
         SELECT :project, CAST(CAST(number AS text) AS bytea), '', '', now(),
             now() - interval '1 day' FROM generate_series(1, 6) AS number
         """,
-        lambda work: work.idempotency_keys.forget(older_than_s=60, limit=2),
+        lambda work: work.idempotency_keys.delete_expired(older_than_s=60, limit=2),
     ),
     "keys of the console": (
         """
@@ -54,7 +54,7 @@ STEPS: dict[str, tuple[str, Step]] = {
         SELECT :project, '', CAST(CAST(number AS text) AS bytea), 'console',
             now() - interval '1 day' FROM generate_series(1, 6) AS number
         """,
-        lambda work: work.keys.forget_console(older_than_s=60, limit=2),
+        lambda work: work.keys.delete_expired_console(older_than_s=60, limit=2),
     ),
 }
 

@@ -9,7 +9,7 @@ import pytest
 
 from context_search.core.config import SearchConfig
 from context_search.core.model import Scope
-from context_search.indexing.completion import Settler
+from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.enumeration import Comparer, Limits, compare
 from context_search.indexing.vector_rows import plan
 from context_search.postgres.pool import Database
@@ -53,7 +53,7 @@ def test_an_index_rests_while_its_table_is_in_another_project(bench: Workbench) 
         other = work.projects.add("other").id
     move = "UPDATE context_table SET project_id = :to, data = CAST(:data AS jsonb) WHERE id = :id"
     bench.sql(move, to=other, data='{"a": "short"}', id=table.id)
-    order = Comparer(bench.store, Settler(bench.store, 60), Limits())
+    order = Comparer(bench.store, IndexCompletion(bench.store, 60), Limits())
     order.compare(index.id, table.id)
     bench.sql("DELETE FROM outbox")  # it is done
     with bench.store.for_all("test") as work:

@@ -1,4 +1,4 @@
-"""The order book under transactions that overlap: nothing is lost, nothing blocks for long."""
+"""The outbox under transactions that overlap: nothing is lost, nothing blocks for long."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore, UnitOfWork
 from tests.builders import Workbench, count, until
@@ -23,7 +23,7 @@ def bench(module_database: Database) -> Workbench:
 
 @pytest.fixture
 def index(bench: Workbench) -> Index:
-    """An index over a table whose document is a number; it has no order."""
+    """An index over a table whose document is a number; it has no message."""
     index = bench.tool(bench.table(0))[1]
     bench.sql("DELETE FROM outbox")
     return index
@@ -34,15 +34,15 @@ def order(bench: Workbench, index: Index) -> list[int]:
         return work.outbox.add([CompareIndex(index.id, table_of(index)).to_json()])
 
 
-def take(bench: Workbench, index: Index, window: int = 9) -> list[tuple[int, Message]]:
+def take(bench: Workbench, index: Index, window: int = 9) -> list[tuple[int, MessageBody]]:
     with bench.store.for_all("test") as work:
         return work.outbox.take(index.project_id, window=window)
 
 
-def begin_and_read(bench: Workbench, index: Index, order_id: int) -> str:
-    """What a worker does: it begins an order, and then reads the document."""
+def begin_and_read(bench: Workbench, index: Index, message_id: int) -> str:
+    """What a worker does: it begins a message, and then reads the document."""
     with bench.store.for_all("test") as work:
-        assert work.outbox.begin(order_id) == index.project_id
+        assert work.outbox.begin(message_id) == index.project_id
     with bench.store.for_all("test") as work:
         return work.tables.read(table_of(index))[1]
 
@@ -53,7 +53,7 @@ def change(index: Index) -> tuple[str, int | None]:
 
 @pytest.mark.parametrize("way", ["hashjoin", "mergejoin", "nestloop"])
 def test_a_window_holds_whichever_way_the_planner_joins(bench: Workbench, way: str) -> None:
-    """Read again for every row, the oldest orders would be others each time."""
+    """Read again for every row, the oldest messages would be others each time."""
     first, *others = [bench.tool(bench.table(0))[1] for _ in range(6)]
     bench.sql("DELETE FROM outbox")
     bench.sql("ANALYZE outbox")  # so that few rows are expected
@@ -70,11 +70,11 @@ def test_a_window_holds_whichever_way_the_planner_joins(bench: Workbench, way: s
 def test_a_program_that_changes_tables_in_its_own_order_never_waits_in_a_circle(
     bench: Workbench,
 ) -> None:
-    """It holds the order of its second table, and asks for that of the first."""
+    """It holds the message of its second table, and asks for that of the first."""
     indexes = [bench.tool(bench.table(0))[1] for _ in range(2)]
     for index in indexes:
         order(bench, index)
-    taken = [order_id for order_id, _ in take(bench, indexes[0])]
+    taken = [message_id for message_id, _ in take(bench, indexes[0])]
     first, second = indexes
 
     def note() -> None:  # both: the second is left alone, nobody waits
@@ -91,14 +91,14 @@ def test_a_program_that_changes_tables_in_its_own_order_never_waits_in_a_circle(
 
 
 def test_who_begins_an_order_sees_what_was_added_to_it(bench: Workbench, index: Index) -> None:
-    """A writer that has not committed counts on the order that is there."""
+    """A writer that has not committed counts on the message that is there."""
     order(bench, index)
-    [(order_id, _)] = take(bench, index)
+    [(message_id, _)] = take(bench, index)
     sql, table_id = change(index)
     with ThreadPoolExecutor(1) as pool:
         with bench.tx() as writer:
             writer.run(sql, id=table_id)
-            read: Future[str] = pool.submit(begin_and_read, bench, index, order_id)
+            read: Future[str] = pool.submit(begin_and_read, bench, index, message_id)
             until(lambda: writer.run("SELECT FROM pg_locks WHERE NOT granted"), timeout_s=10)
         assert read.result(timeout=10) == "1"
     assert count(bench, "outbox") == 1
@@ -106,11 +106,11 @@ def test_who_begins_an_order_sees_what_was_added_to_it(bench: Workbench, index: 
 
 def test_what_is_written_after_the_begin_is_a_new_order(bench: Workbench, index: Index) -> None:
     order(bench, index)
-    [(order_id, _)] = take(bench, index)
+    [(message_id, _)] = take(bench, index)
     sql, table_id = change(index)
     with ThreadPoolExecutor(1) as pool, bench.tx() as writer:
         writer.run("SELECT 1")
-        read = pool.submit(begin_and_read, bench, index, order_id)
+        read = pool.submit(begin_and_read, bench, index, message_id)
         assert read.result(timeout=10) == "0"
         writer.run(sql, id=table_id)
     assert count(bench, "outbox") == 2
@@ -149,7 +149,7 @@ def test_senders_of_one_project_do_not_overfill_its_window(bench: Workbench, ind
         order(bench, each)
     with ThreadPoolExecutor(6) as pool:
         taken = list(pool.map(lambda _: take(bench, index, 5), range(6)))
-    assert sum(len(orders) for orders in taken) == 5
+    assert sum(len(messages) for messages in taken) == 5
 
 
 def test_many_who_order_the_same_at_once_order_it_once(bench: Workbench, index: Index) -> None:
@@ -171,12 +171,12 @@ def test_rows_of_the_release_before_are_sent_and_its_ways_do_no_harm(
         assert body == {"kind": "node", "node_id": 1}
         work.outbox.note_sent([foreign])
         assert work.outbox.begin(foreign) == 0
-        assert work.outbox.rest(foreign, after_s=1, window=1)
+        assert work.outbox.delay(foreign, after_s=1, window=1)
         work.outbox.finish(foreign)
-    [(order_id, _)] = take(bench, index)
-    bench.sql("DELETE FROM outbox WHERE id = :id", id=order_id)  # its relay has sent it
+    [(message_id, _)] = take(bench, index)
+    bench.sql("DELETE FROM outbox WHERE id = :id", id=message_id)  # its relay has sent it
     with bench.store.for_all("test") as work:
-        work.outbox.note_sent([order_id])
-        assert work.outbox.begin(order_id) is None
-        assert not work.outbox.rest(order_id, after_s=1, window=1)
-        work.outbox.finish(order_id)
+        work.outbox.note_sent([message_id])
+        assert work.outbox.begin(message_id) is None
+        assert not work.outbox.delay(message_id, after_s=1, window=1)
+        work.outbox.finish(message_id)

@@ -236,9 +236,9 @@ def test_a_generation_that_is_built_is_counted_apart_and_alone(bench: Workbench)
     index_some(bench, nodes)
     assert summed(bench) == sorted(2 * PARTS)
     assert is_exact(bench)
-    told = progress(bench, building, "/a")
-    assert told == one_by_one(bench, building, "/a")
-    assert told.chunks_count != progress(bench, index, "/a").chunks_count
+    reported = progress(bench, building, "/a")
+    assert reported == one_by_one(bench, building, "/a")
+    assert reported.chunks_count != progress(bench, index, "/a").chunks_count
 
 
 def test_the_end_of_a_sweep_mends_what_was_written_past_the_triggers(bench: Workbench) -> None:
@@ -264,16 +264,16 @@ def test_the_time_of_a_part_is_that_of_its_last_string_whoever_is_indexed_later(
     write(bench, table, {**document(), "a": strings(4)})
     [node_id] = bench.enumerate(index)
     bench.finish(bench.claim(node_id))
-    told = progress(bench, index, "/a").indexed_at
-    assert told == one_by_one(bench, index, "/a").indexed_at
+    reported = progress(bench, index, "/a").indexed_at
+    assert reported == one_by_one(bench, index, "/a").indexed_at
     write(bench, table, {**document(), "a": strings(3), "b": strings(3, 80)})
     for node_id in bench.enumerate(index):
         bench.finish(bench.claim(node_id))
-    assert progress(bench, index, "/a").indexed_at == told  # though that string is gone
+    assert progress(bench, index, "/a").indexed_at == reported  # though that string is gone
     latest = progress(bench, index, "/b").indexed_at
-    assert told is not None
+    assert reported is not None
     assert latest is not None
-    assert latest > told
+    assert latest > reported
 
 
 def test_it_is_exact_while_others_write(bench: Workbench) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from context_search.catalog.rules.histories import TableHistory
-from context_search.core.messages import CarryOutPlan
+from context_search.core.messages import ExecutePlan
 from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.postgres.pool import Database, Transaction
 from context_search.store import PostgresStore, UnitOfWork
@@ -76,7 +76,7 @@ ASKED: dict[str, Callable[[UnitOfWork], object]] = {
     "begin": lambda work: work.plans.begin(replace(added(work), state="executing")),
     "save": lambda work: work.plans.save(added(work)),
     "remove": lambda work: work.plans.remove(PLAN),
-    "forget_texts": lambda work: work.plans.forget_texts(PLAN),
+    "purge_texts": lambda work: work.plans.purge_texts(PLAN),
     "add_tables": lambda work: work.plans.add_tables(PLAN, [PlannedTable(501, 1, 1, 1)], [STRING]),
     "tables": lambda work: work.plans.tables(PLAN, limit=100),
     "pending": lambda work: work.plans.tables(PLAN, limit=100, state="pending"),
@@ -87,14 +87,14 @@ ASKED: dict[str, Callable[[UnitOfWork], object]] = {
     "of a table": lambda work: work.plans.strings_of_matches(PLAN, after=1, limit=9, table_id=491),
     "expire": lambda work: work.plans.expire(limit=10),
     "outlived": lambda work: work.plans.outlived(limit=10),
-    "forget_strings": lambda work: work.plans.forget_strings(limit=1_000),
-    "forgettable": lambda work: work.plans.forgettable(limit=10),
+    "purge_strings": lambda work: work.plans.purge_strings(limit=1_000),
+    "purgeable": lambda work: work.plans.purgeable(limit=10),
     "silent": lambda work: work.plans.silent(silent_s=0, limit=10),
     "schedule": lambda work: work.schedule.due_in_s([work.plans], CleanupLimits()),
     "removals": lambda work: work.removals.due(limit=200),
     "expire versions": lambda work: work.histories.expire_oldest(7),
     "prune": lambda work: work.histories.prune(TableHistory(6, 7), limit=100),
-    "order": lambda work: work.send(CarryOutPlan(PLAN)),
+    "order": lambda work: work.send(ExecutePlan(PLAN)),
 }
 
 

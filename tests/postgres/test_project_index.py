@@ -11,7 +11,7 @@ import pytest
 from context_search.core.callers import Principal
 from context_search.core.config import Model
 from context_search.core.model import Reach
-from context_search.indexing.completion import Settler
+from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.project_index import ProjectIndexes, ProjectIndexStatus
@@ -51,10 +51,10 @@ def waits(tx: Transaction, future: Future[Any]) -> None:
 
 
 def compared(bench: Workbench, status: ProjectIndexStatus) -> list[int]:
-    """Carries out every order; returns the tables whose strings are nodes then."""
+    """Handles every message; returns the tables whose strings are nodes then."""
     queue = ListQueue()
     store = OutboxDelivery(bench.store, queue, unexpected)
-    run = Comparer(store, Settler(bench.store, 180.0), Limits()).compare
+    run = Comparer(store, IndexCompletion(bench.store, 180.0), Limits()).compare
     with bench.store.for_all("test") as work:
         taken = work.outbox.take(status.index.project_id, window=100)
         queue.send([body for _, body in taken])

@@ -14,7 +14,7 @@ from context_search.indexing.vector_rows import tokens_of
 from context_search.integrations.ports import Legs
 from context_search.integrations.system_clock import SystemClock
 from context_search.postgres.pool import Database
-from context_search.ranking.search import Answer, QuestionLimits
+from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.search import searcher
 from context_search.searching.targets import SearchedTool
 from context_search.store import UnitOfWork
@@ -77,7 +77,7 @@ class Desk:
         watch.shutdown()
         return future
 
-    def ask(self, words: str) -> Answer:
+    def ask(self, words: str) -> SearchResult:
         clock, vectors, store = SystemClock(), AwayVectors(), self.bench.store
         embedder = WordEmbedder(16)
         searches = searcher(
@@ -125,6 +125,6 @@ def test_a_swap_while_keywords_are_searched_is_told(desk: Desk) -> None:
         assert work.chunks.activate([(each, new) for each in held])
         work.words_backlog.note([new.id])
     answer = asked.result(30)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, SearchResult)
     assert answer.degraded == ["backend_unavailable", "partial_keywords"]
     assert answer.hint == "index_incomplete"

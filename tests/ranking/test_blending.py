@@ -30,8 +30,8 @@ def test_scores_are_mixed_and_the_evidence_says_from_what() -> None:
     ranked = blended(hits(0.8, 0.6, 0.5), {0: -4.0, 1: 6.0, 2: 1.0}, 0.5, is_by_rank=False)
     assert names(ranked) == ["d1", "d2", "d0"]
     assert [hit.score for hit in ranked] == pytest.approx([0.8, 0.5, 0.4])
-    told = [(hit.evidence.reranker, hit.evidence.parts) for hit in ranked if hit.evidence]
-    assert told == [
+    reported = [(hit.evidence.reranker, hit.evidence.parts) for hit in ranked if hit.evidence]
+    assert reported == [
         (6.0, {"keyword": 0.3, "reranker": 0.5}),
         (1.0, {"keyword": 0.25, "reranker": 0.25}),
         (-4.0, {"keyword": 0.4}),

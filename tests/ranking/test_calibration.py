@@ -17,8 +17,8 @@ from context_search.ranking.calibration import (
     MARGIN,
     MOST_WEIGHT,
     STEPS,
-    Asked,
     Cloze,
+    EmbeddedCloze,
     Sample,
     SampledChunk,
     best_weight,
@@ -73,10 +73,10 @@ def test_a_text_without_a_usable_sentence_asks_nothing(text: str) -> None:
     assert cloze(window_texts(text, 0), 40) is None
 
 
-def asked(chunk: SampledChunk, question: list[float], passage: list[float]) -> Asked:
+def asked(chunk: SampledChunk, question: list[float], passage: list[float]) -> EmbeddedCloze:
     found = cloze([chunk.text], 10)
     assert found is not None
-    return Asked(chunk, found, question, passage)
+    return EmbeddedCloze(chunk, found, question, passage)
 
 
 def chunks(count: int = 40) -> list[SampledChunk]:
@@ -184,5 +184,5 @@ def test_a_window_counts_as_the_nearest_one() -> None:
     several = replace(first, text=first.text, vectors=[far, near])
     found = cloze([several.text], 10)
     assert found is not None
-    in_other = Asked(several, Cloze(found.question, 0, found.passage), near, far)
+    in_other = EmbeddedCloze(several, Cloze(found.question, 0, found.passage), near, far)
     assert Sample([several, *others]).gains(in_other)[-1] == 1.0

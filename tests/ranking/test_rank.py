@@ -12,7 +12,7 @@ from context_search.core.model import HydratedChunk, Reach
 from context_search.ranking.rank import LOOKED_AT, Ranking, rank, relevance_of
 from context_search.ranking.relevance import calibration_of
 from context_search.ranking.reranking import SECOND_LOOK
-from context_search.ranking.search import Found, Question, Target
+from context_search.ranking.search import LegResults, Question, Target
 from context_search.text.analysis import query_weights, with_name
 from tests.builders import an_index
 
@@ -26,7 +26,7 @@ def ranked(count: int, search: SearchConfig, most: int | None = None) -> Ranking
     target = Target(an_index(), Reach(), search, "ready")
     question = Question("harbour", WORDS, "hybrid", count, NOW)
     chunks = {name: chunk(name) for name in vector}
-    return rank(target, question, Found(vector=vector, keyword=vector), chunks, most=most)
+    return rank(target, question, LegResults(vector=vector, keyword=vector), chunks, most=most)
 
 
 def chunk(name: str) -> HydratedChunk:
@@ -80,7 +80,7 @@ def lift(words: list[str]) -> float:
     target = Target(an_index(), Reach(), SearchConfig(), "ready")
     question = Question(" ".join(words), dict.fromkeys(words, 1.0), "hybrid", 3, NOW)
     keyword = {"/a/title": 3.0, "/a/body": 1.0, "/b/body": 1.0}
-    found = Found(vector=dict.fromkeys(texts, 0.4), keyword=keyword)
+    found = LegResults(vector=dict.fromkeys(texts, 0.4), keyword=keyword)
     hits = rank(target, question, found, chunks).hits
     scores = {hit.json_path: hit.score for hit in hits}
     return scores["/a/body"] - scores["/b/body"]
@@ -100,7 +100,7 @@ def test_a_text_of_emoji_only_is_no_answer_to_a_question_without_a_word_that_any
     search = SearchConfig(strategy=strategy, fusion=fusion)  # type: ignore[arg-type]
     question = Question("the", words, "hybrid", 3, NOW)
     chunks = {name: chunk(name)._replace(chunk_text=text) for name, text in texts.items()}
-    found = Found(vector={"d1": 0.5, "d2": 0.45, "d3": 0.1})
+    found = LegResults(vector={"d1": 0.5, "d2": 0.45, "d3": 0.1})
     chunks["d3"] = chunk("d3")._replace(chunk_text="a quay")
     hits = rank(Target(an_index(), Reach(), search, "ready"), question, found, chunks).hits
     assert [hit.chunk.turbopuffer_doc_id for hit in hits] == ["d2", "d1", "d3"]
@@ -135,7 +135,7 @@ def test_equal_texts_are_in_the_order_of_their_documents(
         for number, (table, pointer, index) in places
     }
     alike = dict.fromkeys(chunks, 0.5)
-    found = Found(
+    found = LegResults(
         vector={} if strategy == "keyword" else alike,
         keyword={} if strategy == "semantic" else alike,
     )
@@ -153,7 +153,7 @@ def test_of_equal_texts_the_newer_is_first() -> None:
     alike = dict.fromkeys(chunks, 0.5)
     question = Question("harbour", WORDS, "hybrid", 9, NOW)
     target = Target(an_index(), Reach(), SearchConfig(), "ready")
-    hits = rank(target, question, Found(vector=alike, keyword=alike), chunks).hits
+    hits = rank(target, question, LegResults(vector=alike, keyword=alike), chunks).hits
     assert [hit.chunk.id for hit in hits] == [2, 1]
 
 
@@ -167,7 +167,7 @@ def test_the_keys_of_a_text_are_searched_as_titles_are() -> None:
     asked = Question(question, query_weights(question), "hybrid", 3, NOW)
     alike = dict.fromkeys(pointers, 0.4)
     target = Target(an_index(), Reach(), SearchConfig(), "ready")
-    best, other = rank(target, asked, Found(vector=alike, keyword=alike), chunks).hits
+    best, other = rank(target, asked, LegResults(vector=alike, keyword=alike), chunks).hits
     assert (best.json_path, best.score > other.score) == ("/licences/Apache-2.0", True)
     assert best.relevance == other.relevance
 
@@ -182,7 +182,7 @@ PHRASES = [
 ]
 
 
-def anything(random: Random, strategy: str) -> tuple[Found, dict[str, HydratedChunk]]:
+def anything(random: Random, strategy: str) -> tuple[LegResults, dict[str, HydratedChunk]]:
     """Candidates as they may come, some of them not live."""
     names = [f"d{number}" for number in range(random.randrange(1, 30))]
     chunks = {
@@ -197,7 +197,7 @@ def anything(random: Random, strategy: str) -> tuple[Found, dict[str, HydratedCh
     }
     vector = {name: random.uniform(-0.2, 1) for name in names if random.random() < 0.7}
     keyword = {name: random.choice([2.0, 7.0, 9.5]) for name in names if random.random() < 0.7}
-    found = Found(
+    found = LegResults(
         vector={} if strategy == "keyword" else vector,
         keyword={} if strategy == "semantic" else keyword,
         legs=("vector", "keyword"),
@@ -243,7 +243,7 @@ def test_a_name_of_three_characters_is_one_word() -> None:
     }
     query = "「林小雨」"
     question = Question(query, query_weights(query), "keyword", 50, NOW)
-    found = Found(keyword={"both": 9.0, "named": 7.0, "one": 4.0}, legs=["keyword"])
+    found = LegResults(keyword={"both": 9.0, "named": 7.0, "one": 4.0}, legs=["keyword"])
     target = Target(an_index(), Reach(), SearchConfig(strategy="keyword"), "ready")
     named, both, _ = rank(target, question, found, chunks).hits
     assert named.chunk.json_pointer == "/named"

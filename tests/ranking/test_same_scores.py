@@ -29,7 +29,7 @@ from context_search.ranking.reranking import (
     proximity,
     word_weights,
 )
-from context_search.ranking.search import Found, Question, Target
+from context_search.ranking.search import LegResults, Question, Target
 from context_search.text.analysis import Occurrence, query_weights, tokens, with_name
 from tests.builders import an_index
 
@@ -49,7 +49,9 @@ def written(kind: str, chance: Random, most: int) -> str:
     return between.join(chance.choices(words, k=chance.randint(0, most)))
 
 
-def candidates(kind: str, seed: int) -> tuple[Target, Question, Found, dict[str, HydratedChunk]]:
+def candidates(
+    kind: str, seed: int
+) -> tuple[Target, Question, LegResults, dict[str, HydratedChunk]]:
     """A question and what both legs found for it: neighbours, titles, names as keys."""
     chance = Random(f"{kind} {seed}")
     chunks = {}
@@ -68,7 +70,7 @@ def candidates(kind: str, seed: int) -> tuple[Target, Question, Found, dict[str,
     ]
     fusion: Fusion = chance.choice(["convex", "rrf", "linear"])
     question = Question(query, query_weights(query), "hybrid", 50, NOW)
-    found = Found(vector=legs[0], keyword=legs[1], legs=["vector", "keyword"])
+    found = LegResults(vector=legs[0], keyword=legs[1], legs=["vector", "keyword"])
     return (
         Target(an_index(), Reach(), SearchConfig(fusion=fusion), "ready"),
         question,

@@ -21,7 +21,7 @@ from context_search.ranking.relevance import (
     relevance,
     weights_of,
 )
-from context_search.ranking.search import Found, Question, Target
+from context_search.ranking.search import LegResults, Question, Target
 from tests.builders import an_index
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -71,7 +71,7 @@ def test_in_a_linear_fusion_a_leg_that_did_not_run_has_no_weight(
 ) -> None:
     target = Target(index(found=FOUND), Reach(), replace(AUTOMATIC, fusion="linear"), "ready")
     question = Question("harbour", {"harbour": 1.0}, "hybrid", 5, NOW)
-    found = Found(vector={"a": 0.5}, keyword={"a": 2.0}, legs=legs)  # type: ignore[arg-type]
+    found = LegResults(vector={"a": 0.5}, keyword={"a": 2.0}, legs=legs)  # type: ignore[arg-type]
     used = rank(target, question, found, {"a": chunk("a")}).target.weights
     assert (used.vector, used.bm25, used.source) == (vector, bm25, "calibration")
 
@@ -79,7 +79,7 @@ def test_in_a_linear_fusion_a_leg_that_did_not_run_has_no_weight(
 def test_a_found_weight_decides_which_leg_wins() -> None:
     chunks = {name: chunk(name) for name in ("near", "worded", "far")}
     question = Question("harbour", {"harbour": 1.0}, "hybrid", 5, NOW)
-    found = Found(
+    found = LegResults(
         vector={"near": 0.9, "worded": 0.5, "far": 0.1},
         keyword={"worded": 9.0, "near": 5.0, "far": 1.0},
         legs=("vector", "keyword"),
@@ -131,7 +131,7 @@ def test_how_languages_compare_does_not_move_with_what_was_found_about_a_known_m
     texts = {"own": "harbour", "zh": "港口在冬天关闭", "zh2": "别的文字"}
     chunks = {name: chunk(name)._replace(chunk_text=text) for name, text in texts.items()}
     question = Question("harbour in winter", {"harbour": 1.0, "winter": 1.0}, "hybrid", 5, NOW)
-    found = Found(
+    found = LegResults(
         vector={"zh": 0.4, "own": 0.3, "zh2": 0.1},
         keyword={"own": 2.0},
         legs=("vector", "keyword"),
@@ -157,7 +157,7 @@ def test_how_far_a_passage_stands_out_is_measured_by_what_was_found(
         for number, (name, text) in enumerate(texts.items())
     }
     question = Question("harbour", {"harbour": 1.0}, "hybrid", 50, NOW)
-    found = Found(vector=vector, keyword={name: 9.0 - n for n, name in enumerate(own)})
+    found = LegResults(vector=vector, keyword={name: 9.0 - n for n, name in enumerate(own)})
     of = index(found=replace(FOUND, middle=0.9, width=0.02))
     hits = rank(Target(of, Reach(), AUTOMATIC, "ready"), question, found, chunks).hits
     assert [hit.chunk.turbopuffer_doc_id for hit in hits].index("f1") + 1 == place

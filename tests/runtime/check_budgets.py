@@ -28,7 +28,7 @@ COLD_QUESTION = {"openai/text-embedding-3-small": (13, 110), "jina_ai/m": (90, 2
 FOLDERS = ["/", "/etc", "/opt", "/tmp", "/usr", "/var", "/var/runtime", "/var/task"]  # noqa: S108
 
 
-def tell(capsys: pytest.CaptureFixture[str], line: str) -> None:
+def show(capsys: pytest.CaptureFixture[str], line: str) -> None:
     with capsys.disabled():
         print(f"\n{line}", end="")  # noqa: T201 - the figures are what is asked for
 
@@ -40,7 +40,7 @@ def test_the_jail_is_one_and_what_is_not_jailed_is_told(
     built = rotating[0]
     means = built.jail.means
     for sentence in means.missing() or ["jailed in all respects"]:
-        tell(capsys, sentence)
+        show(capsys, sentence)
     with built.cold("bare") as bare:
         # Without a jail these would be folders of this machine.
         seen = bare.invoke({"folders": FOLDERS if means.unshare else []})
@@ -89,7 +89,7 @@ def test_a_cold_start_stays_in_its_budget(
     pairs = [(cold_start(built, "bare")[0], cold_start(built, name)) for _ in range(_tries(built))]
     times = median(cpu_s / beside_s for beside_s, (cpu_s, _) in pairs)
     cpu_s, peak_mb = min(each for _, each in pairs)
-    tell(
+    show(
         capsys,
         f"{name:12} INIT {cpu_s * 1000:5.0f} ms of CPU, {times:4.1f} times the bare "
         f"{bare_s * 1000:.0f}; {peak_mb:.0f} MB",
@@ -133,7 +133,7 @@ def test_a_cold_hybrid_search_is_whole_and_stays_in_its_budget(
             deployed = replace(deployed, functions={"search": search})
             asked.append(first_question(deployed, tool, search))
     cold_s, warm_s, whole_s, peak_mb = min(asked)
-    tell(
+    show(
         capsys,
         f"search       first hybrid with {model} {cold_s * 1000:.0f} ms of CPU, "
         f"{cold_s / bare_s:.1f} times the bare, {whole_s * 1000:.0f} with INIT; "

@@ -19,7 +19,7 @@ from tests.builders import english
 from tests.functions.deployment import Deployment, event
 from tests.functions.test_rotation import Rotating
 from tests.runtime.built import BARE, BuiltFunctions, ask, asked, sqs_records
-from tests.runtime.check_budgets import tell
+from tests.runtime.check_budgets import show
 
 TEXT = f"{english(3_000, 1)}\n\nThe lighthouse keeper counted comets.\n\n{english(3_000, 2)}"
 EMULATED_WARM_UPS = 60
@@ -138,7 +138,7 @@ def test_a_pattern_is_replaced_and_taken_back(
     assert deployed.http("GET", place, key=key)["json"] == changed
     assert post(f"{plan['plan_id']}/undo", {})["reverted_count"] == 3
     assert deployed.http("GET", place, key=key)["json"] == document
-    tell(capsys, f"replacing    {', '.join(spent)}; {create_tool.peak_mb:.0f} MB")
+    show(capsys, f"replacing    {', '.join(spent)}; {create_tool.peak_mb:.0f} MB")
     assert create_tool.peak_mb <= create_tool.function.memory_mb
 
 
@@ -150,7 +150,7 @@ def test_a_pattern_is_searched_for_in_a_process_of_its_own(
     with built.cold("patterns") as patterns:
         begun = time.perf_counter()
         found = patterns.invoke({"pattern": "废弃(仓库|工厂)", "text": "废弃仓库，不是废弃的。"})
-        tell(capsys, f"patterns     first {1000 * (time.perf_counter() - begun):.0f} ms")
+        show(capsys, f"patterns     first {1000 * (time.perf_counter() - begun):.0f} ms")
         assert not built.jail.means.unshare or patterns.written() == []
     assert found == {"engine": f"re2 {version('google-re2')}", "matches": ["废弃仓库"]}
 
@@ -212,7 +212,7 @@ def test_a_queue_that_refuses_is_told(built: BuiltFunctions, deployed: Deploymen
     with denied_queue() as denied, built.cold("create_tool", **denied) as create_tool:
         replace(deployed, functions={"create_tool": create_tool}).tool(
             {"report": TEXT}
-        )  # its order stays behind
+        )  # its message stays behind
         with built.cold("cleanup", **denied) as cleanup:
             report = cleanup.invoke(event("cleanup"))
     assert (report["messages_relayed"], len(report["errors"])) == (0, 1), report

@@ -18,7 +18,7 @@ from local.lambda_jail import LambdaEnvironment
 from tests.functions.deployment import Deployment
 from tests.functions.test_rotation import Rotating
 from tests.runtime.built import BuiltFunctions
-from tests.runtime.check_budgets import tell
+from tests.runtime.check_budgets import show
 
 MEGABYTES = int(os.environ.get("IMPORT_MB", "60"))  # noqa: TID251 - tests have no settings
 """Of the document; the template's limit is 250."""
@@ -96,14 +96,14 @@ def test_small_values_are_imported_in_the_memory_that_is_reckoned_with(
         deployed = replace(rotation.deployed, functions=environments)
         path, key = upload(deployed, content)
         cpu_s = spent(index_node, deployed)
-        told = deployed.http("GET", path, key=key)["json"]
-        tell(
+        said = deployed.http("GET", path, key=key)["json"]
+        show(
             capsys,
             f"index_node   {len(content) / 1e6:.0f} MB of small values imported: {told['status']}, "
             f"{index_node.peak_mb:.0f} MB of {memory_mb}, "
             f"{index_node.peak_mb * 2**20 / len(content):.1f} bytes a byte, {cpu_s:.1f} s of CPU",
         )
-    assert told["bytes"] == len(content)
-    if told["status"] != "done":
-        assert MEGABYTES > FIT_MB, told
-        assert told["last_error"]["code"] == "DOCUMENT_TOO_LARGE", told
+    assert said["bytes"] == len(content)
+    if said["status"] != "done":
+        assert MEGABYTES > FIT_MB, said
+        assert said["last_error"]["code"] == "DOCUMENT_TOO_LARGE", said

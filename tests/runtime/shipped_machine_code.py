@@ -12,7 +12,7 @@ from local.lambda_jail import Arm64, Jail
 from scripts.elf import AARCH64, machine
 from scripts.prove_layers import BUILT
 from tests.runtime.built import built_functions
-from tests.runtime.check_budgets import tell
+from tests.runtime.check_budgets import show
 from tests.runtime.conftest import ARM64
 
 pytestmark = pytest.mark.arm64
@@ -54,10 +54,10 @@ def test_modules_need_lambdas_libraries_only(
     arm64: Arm64, modules: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = [str(module) for module in modules]
-    told = emulated(arm64, "/usr/bin/aarch64-linux-gnu-readelf", "-W", "-V", "-d", *files)
-    newest = max((int(a), int(b)) for a, b in re.findall(r"GLIBC_(\d+)\.(\d+)", told))
-    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", told))
-    tell(
+    reported = emulated(arm64, "/usr/bin/aarch64-linux-gnu-readelf", "-W", "-V", "-d", *files)
+    newest = max((int(a), int(b)) for a, b in re.findall(r"GLIBC_(\d+)\.(\d+)", reported))
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", reported))
+    show(
         capsys,
         f"{len(files)} compiled modules for aarch64, glibc {newest[0]}.{newest[1]} of "
         f"{GLIBC[0]}.{GLIBC[1]}, {', '.join(sorted(needed))}",
@@ -79,9 +79,9 @@ def test_each_module_is_imported(
         "import importlib, sys; "
         "print(*(importlib.import_module(name).__file__ for name in sys.argv[1:]), sep='\\n')"
     )
-    told = emulated(
+    reported = emulated(
         arm64, str(arm64.python), "-S", "-c", program, *names, PYTHONPATH=str(opt / "python")
     )
-    tell(capsys, f"{len(names)} compiled modules imported")
-    assert len(told.splitlines()) == len(modules)
-    assert all(line.endswith(".so") for line in told.splitlines())
+    show(capsys, f"{len(names)} compiled modules imported")
+    assert len(reported.splitlines()) == len(modules)
+    assert all(line.endswith(".so") for line in reported.splitlines())

@@ -19,7 +19,7 @@ from context_search.searching.admission import (
     HANDED_ON_S,
     LONGEST_PAUSE_S,
     Admission,
-    Held,
+    SearchLease,
 )
 from context_search.store import Store, UnitOfWork
 from testing.in_memory.clock import ManualClock
@@ -86,7 +86,7 @@ class Process:
         return Deadline(self.clock, self.clock.monotonic() + 60)
 
     def queries(
-        self, held: Held, count: int = 2, timeout_s: float = 10
+        self, held: SearchLease, count: int = 2, timeout_s: float = 10
     ) -> AbstractContextManager[bool]:
         return self.admission.queries_of(
             held, "ns", count, timeout_s=timeout_s, deadline=self.deadline()
@@ -118,9 +118,9 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         yield threads
 
 
-def answered(process: Process, order: list[int], number: int, count: int = 2) -> Held:
+def answered(process: Process, order: list[int], number: int, count: int = 2) -> SearchLease:
     """One query of a thread, which notes when it was let in."""
-    held = Held()
+    held = SearchLease()
     with process.queries(held, count) as is_admitted:
         assert is_admitted
         order.append(number)
@@ -129,9 +129,9 @@ def answered(process: Process, order: list[int], number: int, count: int = 2) ->
 
 def lined_up(
     process: Process, threads: ThreadPoolExecutor, order: list[int], counts: list[int]
-) -> list[Future[Held]]:
+) -> list[Future[SearchLease]]:
     """Queries that wait for others of the process, one behind the other."""
-    asked: list[Future[Held]] = []
+    asked: list[Future[SearchLease]] = []
     for number, count in enumerate(counts):
         asked.append(threads.submit(answered, process, order, number, count))
         assert eventually(lambda: process.waiting() == len(asked))
@@ -141,7 +141,7 @@ def lined_up(
 def test_who_waits_has_the_permits_of_who_is_done_and_postgres_is_not_asked(
     process: Process, threads: ThreadPoolExecutor
 ) -> None:
-    first, other, order = Held(), Held(), list[int]()
+    first, other, order = SearchLease(), SearchLease(), list[int]()
     with process.queries(other):
         with process.queries(first):
             asked = lined_up(process, threads, order, [2, 2, 2])
@@ -175,7 +175,7 @@ def test_first_come_first_served_whatever_they_want(
 
 
 def test_an_old_permit_is_not_handed_on(process: Process, threads: ThreadPoolExecutor) -> None:
-    held, other = Held(), Held()
+    held, other = SearchLease(), SearchLease()
     with process.queries(other):
         with process.queries(held):
             [asked] = lined_up(process, threads, [], [2])
@@ -189,7 +189,10 @@ def test_an_old_permit_is_not_handed_on(process: Process, threads: ThreadPoolExe
 
 
 def test_who_waits_in_vain_for_others_of_the_process_asks_nobody(process: Process) -> None:
-    with process.queries(Held(), 4), process.queries(Held(), 1, timeout_s=0.01) as is_admitted:
+    with (
+        process.queries(SearchLease(), 4),
+        process.queries(SearchLease(), 1, timeout_s=0.01) as is_admitted,
+    ):
         assert not is_admitted
     assert process.store.asked == [POOL]
 
@@ -197,8 +200,8 @@ def test_who_waits_in_vain_for_others_of_the_process_asks_nobody(process: Proces
 def test_who_waits_for_other_processes_asks_less_and_less_often(
     store: Counting, process: Process
 ) -> None:
-    with Process(store).queries(Held(), 4):
-        with process.queries(Held(), 1, timeout_s=1.0) as is_admitted:
+    with Process(store).queries(SearchLease(), 4):
+        with process.queries(SearchLease(), 1, timeout_s=1.0) as is_admitted:
             assert not is_admitted
         assert process.pauses[:4] == [FIRST_PAUSE_S * 2**n for n in range(4)]
         assert set(process.pauses[4:-1]) == {LONGEST_PAUSE_S}
@@ -208,7 +211,7 @@ def test_who_waits_for_other_processes_asks_less_and_less_often(
 
 def test_limits_hold_over_processes(store: Counting) -> None:
     processes = [Process(store) for _ in range(3)]
-    held = [Held() for _ in processes]
+    held = [SearchLease() for _ in processes]
     for process, each in zip(processes[:2], held, strict=False):
         process.admission.admit(each, 7, process.deadline())
     with pytest.raises(BackpressureError):
@@ -241,7 +244,7 @@ def test_a_place_that_is_held_is_not_taken_twice(process: Process) -> None:
 
 
 def test_after_an_error_permits_are_back_at_once(process: Process) -> None:
-    held = Held()
+    held = SearchLease()
     with pytest.raises(VectorStoreError), process.queries(held):
         raise VectorStoreError("down")
     assert (held.queries, process.store.returned) == ([], [POOL])

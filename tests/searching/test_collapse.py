@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.ranking.search import MAX_PLACES, Answer, QuestionLimits
+from context_search.ranking.search import MAX_PLACES, QuestionLimits, SearchResult
 from context_search.searching.targets import SearchedTool
 from tests.builders import english
 from tests.system import System
@@ -47,13 +47,13 @@ def filings() -> tuple[System, int]:
     return system, tool_id
 
 
-def asked(filings: tuple[System, int], query: str, top_k: int, *, collapse: bool) -> Answer:
+def asked(filings: tuple[System, int], query: str, top_k: int, *, collapse: bool) -> SearchResult:
     system, tool_id = filings
     limits = QuestionLimits(top_k=top_k, collapse=collapse)
     return system.searches.search(SearchedTool.by(system.principal, tool_id), query, limits)
 
 
-def topics(answer: Answer) -> list[str]:
+def topics(answer: SearchResult) -> list[str]:
     return [hit.chunk.chunk_text.split(":")[0].split()[1] for hit in answer.hits]
 
 

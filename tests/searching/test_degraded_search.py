@@ -24,7 +24,7 @@ from context_search.core.errors import (
 )
 from context_search.core.limits import search_pool
 from context_search.integrations.ports import Legs, Ranked, VectorQuery
-from context_search.ranking.search import Answer
+from context_search.ranking.search import SearchResult
 from context_search.searching.admission import (
     QUERIES_PER_NAMESPACE,
     SEARCHES_PER_PROJECT,
@@ -102,7 +102,7 @@ class MoodySystem(System):
         self.work()
         write_words(self.store)
 
-    def ask(self, query: str = "harbour ledger", top_k: int = 5) -> Answer:
+    def ask(self, query: str = "harbour ledger", top_k: int = 5) -> SearchResult:
         return self.search(self.tool_id, self.principal, query, top_k)
 
 

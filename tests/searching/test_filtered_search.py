@@ -11,7 +11,7 @@ from context_search.core.errors import FilterInvalidError
 from context_search.core.filters import NOTHING, Filter, parse_filter
 from context_search.core.ids import scope_key
 from context_search.integrations.ports import Legs, VectorQuery
-from context_search.ranking.search import Answer, QuestionLimits
+from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.search_project import ProjectQuestion, SearchProject
 from context_search.searching.targets import SearchedTool
 from testing.in_memory.vectors import DictVectors
@@ -32,12 +32,12 @@ def letters(count: int = 40, public: int = 3) -> list[Mapping[str, object]]:
 
 def asked(
     system: System, tool_id: int, wanted: Filter | None, query: str = "harbour", **limits: Any
-) -> Answer:
+) -> SearchResult:
     searched = SearchedTool.by(system.principal, tool_id)
     return system.searches.search(searched, query, QuestionLimits(filter=wanted, **limits))
 
 
-def paths(answer: Answer) -> set[str]:
+def paths(answer: SearchResult) -> set[str]:
     return {hit.json_path.split("/")[1] for hit in answer.hits}
 
 

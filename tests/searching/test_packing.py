@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.searching.rules.packing import PackedPiece, Packing, Piece, Wanted, pack
+from context_search.searching.rules.packing import PackedPiece, Packing, Piece, WantedHit, pack
 
 
 def length(piece: Piece) -> int:
@@ -17,9 +17,9 @@ def length(piece: Piece) -> int:
     return piece.end - piece.start
 
 
-def hit(number: int, start: int, end: int, *nearby: tuple[int, int], text: int = 0) -> Wanted:
+def hit(number: int, start: int, end: int, *nearby: tuple[int, int], text: int = 0) -> WantedHit:
     around = tuple(Piece(text, *place) for place in nearby)
-    return Wanted(number, Piece(text, start, end), around)
+    return WantedHit(number, Piece(text, start, end), around)
 
 
 def spans(packing: Packing) -> list[tuple[int, int]]:
@@ -117,7 +117,7 @@ def test_text_that_counts_more_when_joined_still_stays_within_the_limit() -> Non
 
 
 @st.composite
-def cut_texts(draw: st.DrawFn) -> list[Wanted]:
+def cut_texts(draw: st.DrawFn) -> list[WantedHit]:
     """Hits among the chunks of up to three texts, cut with overlaps as the chunker cuts."""
     hits = []
     for text in range(draw(st.integers(1, 3))):
@@ -129,7 +129,7 @@ def cut_texts(draw: st.DrawFn) -> list[Wanted]:
         ]
         for i in draw(st.sets(st.integers(0, len(chunks) - 1))):
             near = [chunks[j] for d in (1, 2) for j in (i - d, i + d) if 0 <= j < len(chunks)]
-            hits.append(Wanted(100 * text + i, chunks[i], tuple(near)))
+            hits.append(WantedHit(100 * text + i, chunks[i], tuple(near)))
     return draw(st.permutations(hits))
 
 
@@ -140,7 +140,7 @@ def pairs(piece: Piece) -> int:
 
 @given(cut_texts(), st.integers(0, 300), st.sampled_from([length, pairs]))
 def test_any_packing_keeps_its_promises(
-    hits: list[Wanted], limit: int, measure: Callable[[Piece], int]
+    hits: list[WantedHit], limit: int, measure: Callable[[Piece], int]
 ) -> None:
     packing = pack(hits, measure, limit)
     assert packing.used == sum(measure(part.piece) for part in packing.parts) <= limit
@@ -157,7 +157,7 @@ def test_any_packing_keeps_its_promises(
 
 
 @given(cut_texts(), st.integers(0, 300))
-def test_more_room_never_holds_fewer_hits(hits: list[Wanted], limit: int) -> None:
+def test_more_room_never_holds_fewer_hits(hits: list[WantedHit], limit: int) -> None:
     def kept(room: int) -> int:
         return len(hits) - len(pack(hits, length, room).dropped)
 

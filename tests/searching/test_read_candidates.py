@@ -10,7 +10,7 @@ import pytest
 from context_search.core.config import SearchConfig
 from context_search.core.model import HydratedChunk, Index, Reach
 from context_search.ranking.rank import LOOKED_AT, rank
-from context_search.ranking.search import Found, Question, Target
+from context_search.ranking.search import LegResults, Question, Target
 from context_search.searching.search import read_candidates
 from testing.in_memory.live_chunks import MemoryLiveChunks
 from tests.contract.store.bench import MemoryBench
@@ -42,7 +42,7 @@ class Candidates:
         self.target = Target(index, Reach(), search, "ready")
         words = {"harbour": 1.0, "garden": 1.0}
         self.question = Question("harbour garden", words, "hybrid", count, bench.clock.now())
-        self.found = Found(
+        self.found = LegResults(
             vector={name: 0.9 - place / 1000 for place, name in enumerate(ids[::2])},
             keyword={name: 1 + place / 100 for place, name in enumerate(ids)},
             legs=("vector", "keyword"),

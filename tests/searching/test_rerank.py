@@ -17,7 +17,7 @@ from context_search.core.errors import (
 from context_search.core.limits import DailyLimits
 from context_search.indexing.use_index import IndexUse
 from context_search.integrations.ports import Reranker
-from context_search.ranking.search import Answer
+from context_search.ranking.search import SearchResult
 from context_search.searching.breaker import FAILURES_TO_OPEN, OPEN_S
 from context_search.searching.rerank_hits import USUAL_CHARS
 from context_search.searching.search import searcher
@@ -63,7 +63,7 @@ class Reranking(System):
         self.work()
         return made
 
-    def ask(self, tool_id: int, query: str = "comets") -> Answer:
+    def ask(self, tool_id: int, query: str = "comets") -> SearchResult:
         return search(self.searches, tool_id, self.principal, query, 20)
 
 
@@ -72,7 +72,7 @@ def system() -> Reranking:
     return Reranking()
 
 
-def places(answer: Answer) -> list[str]:
+def places(answer: SearchResult) -> list[str]:
     return [hit.chunk.json_pointer for hit in answer.hits]
 
 

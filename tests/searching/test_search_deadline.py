@@ -17,7 +17,7 @@ from context_search.core.errors import (
 from context_search.core.model import Index, SearchTool
 from context_search.indexing.use_index import IndexUse
 from context_search.integrations.ports import Legs, Ranked, VectorQuery
-from context_search.ranking.search import Answer, QuestionLimits
+from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.search import searcher
 from context_search.searching.timeouts import Timeouts
 from context_search.store import UnitOfWork
@@ -117,7 +117,7 @@ class SwitchingSystem(System):
             SILENT_S,
         )
 
-    def ask(self) -> Answer:
+    def ask(self) -> SearchResult:
         return self.search(self.tool_id, self.principal, "harbour ledger", 5)
 
 

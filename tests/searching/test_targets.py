@@ -42,5 +42,5 @@ def test_only_so_many_targets_are_kept_and_the_newest_are() -> None:
 def test_a_target_that_is_told_to_be_gone_is_forgotten() -> None:
     targets = Targets(ManualClock())
     targets.keep(TOOL, TARGET)
-    targets.forget(TOOL)
+    targets.drop(TOOL)
     assert targets.get(TOOL) is None

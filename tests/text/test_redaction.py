@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.text.redaction import Excerpt, Replacement, Shown, placeholder
+from context_search.text.redaction import Excerpt, RedactedText, Replacement, placeholder
 from context_search.text.sensitive import find_sensitive
 from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 
@@ -17,7 +17,7 @@ def excerpt(text: str, char_start: int = 0) -> Excerpt:
 
 
 def test_what_is_not_sensitive_is_shown_as_it_is() -> None:
-    assert excerpt("A quiet text.", 50).show(52, 57) == Shown("quiet")
+    assert excerpt("A quiet text.", 50).show(52, 57) == RedactedText("quiet")
 
 
 def test_a_replacement_says_what_it_hides_of_the_source() -> None:
@@ -38,8 +38,8 @@ def test_a_slice_through_a_sensitive_part_shows_no_half_of_it() -> None:
 
 
 def test_a_slice_that_ends_where_a_sensitive_part_begins_does_not_mention_it() -> None:
-    assert excerpt(TEXT).show(0, 5) == Shown("Ring ")
-    assert excerpt(TEXT).show(16, 20) == Shown(" or ")
+    assert excerpt(TEXT).show(0, 5) == RedactedText("Ring ")
+    assert excerpt(TEXT).show(16, 20) == RedactedText(" or ")
 
 
 def test_an_excerpt_knows_its_end() -> None:
@@ -84,4 +84,4 @@ def test_two_slices_show_what_the_whole_shows(text: str, data: st.DataObject) ->
 @given(st.lists(st.one_of(GAPS, PARTS), max_size=12).map(" ".join))
 def test_redacting_again_changes_nothing(text: str) -> None:
     once = excerpt(text).show(0, len(text)).text
-    assert excerpt(once).show(0, len(once)) == Shown(once)
+    assert excerpt(once).show(0, len(once)) == RedactedText(once)

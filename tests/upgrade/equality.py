@@ -41,7 +41,7 @@ Sql = Callable[..., list[list[Any]]]
 
 
 @dataclass
-class Found:
+class EqualityReport:
     """How much was compared, and what is wrong."""
 
     chunks: int = 0
@@ -49,9 +49,9 @@ class Found:
     wrong: list[str] = field(default_factory=list)
 
 
-def differences(sql: Sql, turbopuffer_url: str) -> Found:
+def differences(sql: Sql, turbopuffer_url: str) -> EqualityReport:
     """Compares every generation that answers with its documents, and turbopuffer with its rows."""
-    found = Found()
+    found = EqualityReport()
     for generation, namespace, config_json in sql(_GENERATIONS):
         config = IndexConfig.from_json(config_json)
         rows = sql(_CHUNKS, generation=generation)
@@ -86,7 +86,11 @@ def _expected(sql: Sql, generation: int, config: IndexConfig) -> Iterator[tuple[
 
 
 def _vectors(
-    found: Found, config: IndexConfig, rows: list[list[Any]], namespace: str, turbopuffer_url: str
+    found: EqualityReport,
+    config: IndexConfig,
+    rows: list[list[Any]],
+    namespace: str,
+    turbopuffer_url: str,
 ) -> Iterator[str]:
     """Says how the vector rows of a namespace differ from its chunk rows."""
     stored = dict(documents(turbopuffer_url, namespace))

@@ -26,10 +26,10 @@ def understood(body: str) -> Any:
     from context_search.core.messages import read_message
 
     try:
-        order, order_id = read_message(body)
+        message, message_id = read_message(body)
     except InvalidInputError as error:
         return f"refused: {error.message}"
-    return None if order is None else {**order.to_json(), "order": order_id}
+    return None if message is None else {**message.to_json(), "order": message_id}
 
 
 def main() -> None:
@@ -41,11 +41,11 @@ def main() -> None:
         LambdaFunction.load(each) for each in template.functions if each.code.name == sys.argv[2]
     ]
     for line in sys.stdin:
-        answers.write(json.dumps(told(function.invoke, json.loads(line))) + "\n")
+        answers.write(json.dumps(reported(function.invoke, json.loads(line))) + "\n")
         answers.flush()
 
 
-def told(invoke: Callable[[dict[str, Any]], Any], asked: dict[str, Any]) -> dict[str, Any]:
+def reported(invoke: Callable[[dict[str, Any]], Any], asked: dict[str, Any]) -> dict[str, Any]:
     """The answer to one line."""
     try:
         if "read" in asked:

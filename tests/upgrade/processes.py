@@ -16,7 +16,8 @@ from tests.upgrade.versions import UpgradeError, Version, plain_environment
 _PROGRAM = ROOT / "tests" / "upgrade" / "functions.py"
 # Levels that no line of a log may have while two versions work side by side.
 _BAD = {"ERROR", "CRITICAL"}
-# That an order is left to a later release is fine for some kinds: ``SharedParts.drain`` knows them.
+# That a message is left to a later release is fine for some kinds: ``SharedParts.drain`` knows
+# them.
 _BAD_MESSAGES = {"order failed", "order refused"}
 _LEFT = "order of a later release"
 
@@ -38,15 +39,15 @@ class FunctionProcess:
         line = self.process.stdout.readline()
         if not line:
             raise UpgradeError(f"{self.name} ended: {self.log.read_text()[-2_000:]}")
-        told = json.loads(line)
-        if "raised" in told:
+        reported = json.loads(line)
+        if "raised" in reported:
             raise UpgradeError(f"{self.name} raised:\n{told['raised'][-2_000:]}")
-        return told["answer"]
+        return reported["answer"]
 
     def complaints(self) -> list[str]:
         """What its log holds that should not be there, shortened, each once."""
-        told = map(_complaint, self.log.read_text("utf-8").splitlines())
-        return [f"{self.name}: {line}" for line in dict.fromkeys(told) if line]
+        reported = map(_complaint, self.log.read_text("utf-8").splitlines())
+        return [f"{self.name}: {line}" for line in dict.fromkeys(reported) if line]
 
 
 def _complaint(line: str) -> str | None:

@@ -71,7 +71,7 @@ class Proof:
         except Exception as error:  # noqa: BLE001 - the other parts are worth their lines too
             self.red.append(name)
             print(f"FAILED, {time.monotonic() - began:.0f} s")
-            for line in _told(error):
+            for line in _reported(error):
                 print(f"    {line}", flush=True)
         else:
             print(f"{said}, {time.monotonic() - began:.0f} s", flush=True)
@@ -232,7 +232,7 @@ class Proof:
         return f"{added} tables and columns of today's written, {_said(shared, walk)}"
 
 
-def _told(error: Exception) -> list[str]:
+def _reported(error: Exception) -> list[str]:
     """What is wrong, and with what was not foreseen where that happened."""
     foreseen = isinstance(error, UpgradeError)
     lines = (

@@ -47,7 +47,7 @@ _WAITING = """
            (SELECT count(*) FROM node WHERE state IN ('queued', 'claimed'))
 """
 Functions = Mapping[str, FunctionProcess]
-# Kinds that the release before does not read → why their orders may wait (decision 0044).
+# Kinds that the release before does not read → why their messages may wait (decision 0044).
 WAITING: dict[str, str] = {}
 
 

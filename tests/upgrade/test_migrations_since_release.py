@@ -16,7 +16,7 @@ def test_code_of_the_last_release_does_not_notice_later_migrations() -> None:
 
 
 def test_migrations_since_a_release_are_those_after_its_last_one() -> None:
-    assert list(since("0007_upkeep.sql", SHIPPED)) == [n for n in SHIPPED if n >= "0008"] != []
+    assert list(since("0007_maintenance.sql", SHIPPED)) == [n for n in SHIPPED if n >= "0008"] != []
     assert since(None, SHIPPED) == {}
 
 
@@ -100,13 +100,13 @@ def test_a_file_is_read_statement_by_statement() -> None:
 def test_a_table_is_new_for_the_files_after_it_too() -> None:
     files = {"0098_a.sql": "CREATE TABLE fresh (n int);", "0099_b.sql": "ALTER TABLE fresh DROP n;"}
     assert refusals(files, {}) == []
-    [told] = refusals({"0099_b.sql": files["0099_b.sql"]}, {})
-    assert told.startswith("0099_b.sql: changes what")
+    [reported] = refusals({"0099_b.sql": files["0099_b.sql"]}, {})
+    assert reported.startswith("0099_b.sql: changes what")
 
 
 def test_an_exception_is_for_one_statement_that_needs_it() -> None:
     needs = {"0099_b.sql": "ALTER TABLE node DROP n;"}
     excused = {("0099_b.sql", "ALTER TABLE node DROP"): "nobody reads it"}
     assert refusals(needs, excused) == []
-    [told] = refusals({"0099_b.sql": "ALTER TABLE node ADD n int;"}, excused)
-    assert told.startswith("no exception is needed")
+    [reported] = refusals({"0099_b.sql": "ALTER TABLE node ADD n int;"}, excused)
+    assert reported.startswith("no exception is needed")

@@ -1,4 +1,4 @@
-"""What users do while both versions run, so that every kind of order and row occurs.
+"""What users do while both versions run, so that every kind of message and row occurs.
 
 And what must be so.
 """
@@ -115,7 +115,7 @@ class Walk:
     # ------------------------------------------------------------------ steps
 
     def document(self) -> dict[str, Any]:
-        """Strings of every length: one for an order alone, some that come together."""
+        """Strings of every length: one for a message alone, some that come together."""
         long, said = self.texts.with_sentence, self.draw.randrange
         return {
             "title": "upgrade",
@@ -154,8 +154,8 @@ class Walk:
             raise UpgradeError(f"the bucket says {sent.status_code}")
         self.call("POST", f"{path}/{begun['upload_id']}/complete", status=202)
         self.shared.drain()
-        told = self.call("GET", f"{path}/{begun['upload_id']}")
-        if told["status"] != "done":
+        reported = self.call("GET", f"{path}/{begun['upload_id']}")
+        if reported["status"] != "done":
             raise UpgradeError(f"an import is {told['status']}: {told.get('last_error')}")
         self.documents[table_id] = document
 

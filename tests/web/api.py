@@ -14,8 +14,8 @@ import httpx2
 from context_search.composition.parts import Parts
 from context_search.core.config import IndexConfig
 from context_search.core.errors import EmbeddingRejectedError
-from context_search.core.messages import ORDER_ID, order_from_json
-from context_search.integrations.ports import Deadline, Embedder, Message
+from context_search.core.messages import MESSAGE_ID, message_from_json
+from context_search.integrations.ports import Deadline, Embedder, MessageBody
 from context_search.postgres.pool import Database
 from context_search.settings import Settings
 from context_search.store import PostgresStore
@@ -48,7 +48,7 @@ class RefusingEmbedder(WordEmbedder):
 class LocalQueue(ListQueue):
     """A queue none of whose messages was ever received too often."""
 
-    def take_up(self, limit: int, keep: Callable[[Sequence[Message]], None]) -> int:
+    def take_up(self, limit: int, keep: Callable[[Sequence[MessageBody]], None]) -> int:
         """The port ``DeadLetters``."""
         del limit, keep
         return 0
@@ -118,18 +118,18 @@ class LocalParts(Parts):
             self._embedder = WordEmbedder
 
     def work(self) -> None:
-        """Carries out every order that waits."""
+        """Handles every message that waits."""
         while self.queue.messages:
             self.work_once()
 
     def work_once(self) -> None:
-        """Carries out the order that waits for the longest time."""
-        message = self.queue.messages.pop(0)
-        order = order_from_json(message)
-        assert order is not None
+        """Handles the message that waits for the longest time."""
+        body = self.queue.messages.pop(0)
+        message = message_from_json(body)
+        assert message is not None
         deadline = Deadline(self.clock, self.clock.monotonic() + 120)
-        done = self.use_cases.worker.carry_out(
-            order, deadline, order_id=int(str(message[ORDER_ID]))
+        done = self.use_cases.worker.execute(
+            message, deadline, message_id=int(str(body[MESSAGE_ID]))
         )
         if done.error is not None:
             raise done.error

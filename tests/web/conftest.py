@@ -56,6 +56,6 @@ def _nothing_secret_is_logged_or_printed(
     yield
     printed = capsys.readouterr()
     records = [record for when in ("setup", "call") for record in caplog.get_records(when)]
-    told = exposed(records) + printed.out + printed.err
-    assert CANARY not in told
-    assert "cs_" not in told  # how every key begins
+    reported = exposed(records) + printed.out + printed.err
+    assert CANARY not in reported
+    assert "cs_" not in reported  # how every key begins

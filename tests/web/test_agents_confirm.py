@@ -84,9 +84,9 @@ def test_what_the_user_does_not_agree_to_is_not_done(
         ("replace_undo", {"plan_id": executed["plan_id"]}, "done"),
     ):
         _, state = asked(someone.result(name, given))
-        told = someone.done(name, given, inputResponses=answers, requestState=state)
-        assert (told["user"], told["state"]) == (said, state_of)
-        assert "did not agree" in told["next"]
+        reported = someone.done(name, given, inputResponses=answers, requestState=state)
+        assert (reported["user"], reported["state"]) == (said, state_of)
+        assert "did not agree" in reported["next"]
     assert data_of(api, table) == AFTER
     _, state = asked(someone.result("replace_execute", named(plan)))
     someone.done("replace_execute", named(plan), inputResponses=YES, requestState=state)

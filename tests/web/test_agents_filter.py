@@ -147,8 +147,8 @@ def test_before_anything_is_indexed_fields_have_no_values(api: Api) -> None:
 def test_a_service_that_serves_the_tools_itself_is_told_of_no_fields(api: Api) -> None:
     """It searches over HTTP, which takes ``filter``."""
     reader = reading(api, OPTED_IN)
-    told = answer(api.internally("GET", f"/internal/mcp-v2/{reader.mcp['api_key']}"), 200)
-    [bound] = told["bound_tools"]
+    reported = answer(api.internally("GET", f"/internal/mcp-v2/{reader.mcp['api_key']}"), 200)
+    [bound] = reported["bound_tools"]
     assert set(bound["tool"]["input_schema"]["properties"]) == {"query", "top_k"}
 
 

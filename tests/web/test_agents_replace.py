@@ -256,8 +256,8 @@ def test_a_text_that_changed_since_is_named_and_nothing_is_done(api: Api) -> Non
     assert api("PUT", path, json=changed).status_code == 200
     report = someone.refused("replace_execute", named(plan))
     assert (report["code"], report["changed_count"]) == ("REPLACE_STALE", 1)
-    [told] = report["changed"]
-    assert (told["json_pointer"], told["reason"]) == ("/a/text", "CHANGED")
+    [reported] = report["changed"]
+    assert (reported["json_pointer"], reported["reason"]) == ("/a/text", "CHANGED")
     assert data_of(api, table) == changed
 
 
@@ -293,11 +293,15 @@ def test_what_an_agent_does_is_logged_without_a_word_of_the_texts(
     plan = someone.previewed(OLD, NEW)
     someone.done("replace_execute", named(plan))
     undone = someone.done("replace_undo", {"plan_id": plan["plan_id"]})
-    told = [record.__dict__ for record in caplog.records if record.msg.startswith("agent ")]
-    assert [each["msg"] for each in told] == ["agent previewed", "agent executed", "agent undid"]
+    reported = [record.__dict__ for record in caplog.records if record.msg.startswith("agent ")]
+    assert [each["msg"] for each in reported] == [
+        "agent previewed",
+        "agent executed",
+        "agent undid",
+    ]
     plan_ids = [plan["plan_id"], plan["plan_id"], undone["plan_id"]]
-    assert [each["plan_id"] for each in told] == plan_ids
-    assert {(each["mcp_id"], each["places"]) for each in told} == {(someone.mcp["id"], 2)}
+    assert [each["plan_id"] for each in reported] == plan_ids
+    assert {(each["mcp_id"], each["places"]) for each in reported} == {(someone.mcp["id"], 2)}
     written = exposed(caplog.records)
     assert not any(text in written for text in (OLD, NEW, "/a/text", "灰尘"))
 

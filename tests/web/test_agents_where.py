@@ -89,8 +89,8 @@ def test_a_plan_is_held_to_the_where_of_now(api: Api) -> None:
     ):
         report = client.refused(name, given)
         [hidden] = report["changed"]
-        told = report["code"], hidden["table_id"], hidden["json_pointer"], hidden["reason"]
-        assert told == ("REPLACE_STALE", table["id"], "", "OUT_OF_REACH")
+        reported = report["code"], hidden["table_id"], hidden["json_pointer"], hidden["reason"]
+        assert reported == ("REPLACE_STALE", table["id"], "", "OUT_OF_REACH")
     assert data_of(api, table) == before
 
 
@@ -100,8 +100,8 @@ def test_a_change_of_a_tool_says_whose_agents_replace_in_what_it_returns(api: Ap
     agent(api, {"tool_id": pub["tool_id"]}, replace="off")
     path = f"/api/v1/tools/{pub['tool_id']}"
     changed = answer(api("PATCH", path, json={"search_config": {"where": None}}), 200)
-    told = {"id": someone.mcp["id"], "name": "agents", "replace": "execute"}
-    assert changed.pop("replacing_mcps") == [told]
+    reported = {"id": someone.mcp["id"], "name": "agents", "replace": "execute"}
+    assert changed.pop("replacing_mcps") == [reported]
     assert changed == answer(api("GET", path), 200)
     assert someone.previewed("SALARY", "x")["matches_count"] == 1
     someone.allow(replace="off")

@@ -17,10 +17,9 @@ from context_search.core.model import HydratedChunk, Reach, Scope, SearchTool, T
 from context_search.core.progress import IndexStatus, NodeProgress, Progress
 from context_search.indexing.routes.search_index import SearchIndexAnswer
 from context_search.indexing.status import ToolStatus
-from context_search.ranking.search import Answer, Found, Hit, Target
+from context_search.ranking.search import Hit, LegResults, SearchResult, Target
 from context_search.searching.routes.search import SearchAnswer, SearchBody
-from context_search.web.fields import Answer as WireAnswer
-from context_search.web.fields import source
+from context_search.web.fields import AnswerModel, source
 from tests.builders import an_index
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -38,12 +37,12 @@ CHUNK = HydratedChunk(
     turbopuffer_doc_id="2.x.a.1.1",
     changed_at=NOW,
 )
-ANSWER = Answer(
+ANSWER = SearchResult(
     query="what",
     target=Target(an_index(), Reach("/articles"), SearchConfig(), "ready"),
     hits=[Hit(score=0.123456789, relevance=0.98765, json_path="/0/text", chunk=CHUNK)],
     mode_requested="hybrid",
-    found=Found(legs=["keyword"]),
+    found=LegResults(legs=["keyword"]),
     degraded=["embed_timeout"],
 )
 TOOL = SearchTool(
@@ -82,12 +81,12 @@ WAITING = NodeProgress(
 )
 
 
-def sent(answer: WireAnswer) -> dict[str, Any]:
+def sent(answer: AnswerModel) -> dict[str, Any]:
     """The JSON of an answer."""
     return dict(json.loads(bytes(answer.response().body)))
 
 
-def search_answer(answer: Answer, *, with_hints: bool = False) -> dict[str, Any]:
+def search_answer(answer: SearchResult, *, with_hints: bool = False) -> dict[str, Any]:
     body = SearchBody(query=answer.query, context_hint=with_hints)
     return sent(SearchAnswer.hinted(answer, body))
 
@@ -106,13 +105,13 @@ def status(word: IndexStatus = "ready") -> ToolStatus:
     return ToolStatus(TOOL, an_index(), progress, NODES, None, [WAITING, NODES[2]])
 
 
-def the_result(answer: Answer) -> dict[str, Any]:
+def the_result(answer: SearchResult) -> dict[str, Any]:
     """The only result of an answer."""
     [result] = search_answer(answer)["results"]
     return dict(result)
 
 
-class Seen(WireAnswer):
+class Seen(AnswerModel):
     name: str
     version: Annotated[int | None, source("settings", "version")]
 

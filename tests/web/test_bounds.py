@@ -167,10 +167,10 @@ def test_a_project_that_has_spent_its_day_waits_and_says_why(api: Api) -> None:
         api.parts.work()
     state = answer(api("GET", f"/api/v1/tools/{tool['tool_id']}/search-index"), 200)
     assert state["last_error"]["code"] == "EMBEDDING_LIMIT_REACHED"
-    told = answer(api("GET", f"/api/v1/projects/{api.project_id}/health"), 200)
-    assert [error["code"] for error in told["errors"]] == ["EMBEDDING_LIMIT_REACHED"]
-    assert told["daily_limits"] == {"embedding_tokens": 1, "reranks": None}
-    assert told["spent"][0]["embedding_tokens"] > 1
+    reported = answer(api("GET", f"/api/v1/projects/{api.project_id}/health"), 200)
+    assert [error["code"] for error in reported["errors"]] == ["EMBEDDING_LIMIT_REACHED"]
+    assert reported["daily_limits"] == {"embedding_tokens": 1, "reranks": None}
+    assert reported["spent"][0]["embedding_tokens"] > 1
     assert api.search(tool, "harbour winter")["results"]  # what is indexed goes on answering
 
 

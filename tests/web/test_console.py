@@ -97,5 +97,5 @@ def test_a_console_that_is_off_is_404_in_all_its_routes(without: Api) -> None:
         without.http.post(codes),  # without a key, too: nothing is there to be allowed
         without.http.post(sign_in, json={"code": "x"}),
     ]
-    told = {problem(each, 404, "NOT_FOUND")["detail"] for each in answers}
-    assert told == {"the web console is switched off in this deployment"}
+    reported = {problem(each, 404, "NOT_FOUND")["detail"] for each in answers}
+    assert reported == {"the web console is switched off in this deployment"}

@@ -68,14 +68,14 @@ def test_recency_has_its_share_in_a_linear_ranking(reader: Api, tool: dict[str, 
 
 
 def test_hits_and_candidates_are_marked(reader: Api, tool: dict[str, Any]) -> None:
-    told = explained(reader, tool, query="puffer harbour", top_k=20)
+    reported = explained(reader, tool, query="puffer harbour", top_k=20)
     search = f"/api/v1/tools/{tool['tool_id']}/search"
     body = {"query": "puffer harbour", "top_k": 20, "highlights": True}
-    titles = [hit.pop("title") for hit in told["results"]]
+    titles = [hit.pop("title") for hit in reported["results"]]
     assert set(titles) == {"The harbour", "A ledger in winter", "table"}
-    assert told["results"] == answer(reader("POST", search, json=body), 200)["results"]
-    chunks = {hit["chunk"]["id"]: hit["chunk"] for hit in told["results"]}
-    shown = [each for each in told["explain"]["candidates"] if each["chunk_id"] in chunks]
+    assert reported["results"] == answer(reader("POST", search, json=body), 200)["results"]
+    chunks = {hit["chunk"]["id"]: hit["chunk"] for hit in reported["results"]}
+    shown = [each for each in reported["explain"]["candidates"] if each["chunk_id"] in chunks]
     assert shown
     for each in shown:
         chunk = chunks[each["chunk_id"]]
@@ -98,24 +98,24 @@ def test_hits_and_candidates_are_called_as_in_a_project_search(api: Api) -> None
     }
     table = api.table(document)
     tool = api.tool(table)
-    told = explained(api, tool, top_k=20)
-    assert {each["json_pointer"]: each["title"] for each in told["explain"]["candidates"]} == {
+    reported = explained(api, tool, top_k=20)
+    assert {each["json_pointer"]: each["title"] for each in reported["explain"]["candidates"]} == {
         "/chapters/0/parts/of/0/0": "Arrival",
         "/chapters/0/parts/of/1/t": "Arrival",
         "/chapters/1/title": "x" * 200,
         "/chapters/1/text/a/b/c/d/e": "The lighthouse",
         "/chapters/2": "The lighthouse",
     }
-    by_chunk = {each["chunk_id"]: each["title"] for each in told["explain"]["candidates"]}
-    assert [hit["title"] for hit in told["results"]] == [
-        by_chunk[hit["chunk"]["id"]] for hit in told["results"]
+    by_chunk = {each["chunk_id"]: each["title"] for each in reported["explain"]["candidates"]}
+    assert [hit["title"] for hit in reported["results"]] == [
+        by_chunk[hit["chunk"]["id"]] for hit in reported["results"]
     ]
     answer(api("POST", f"/api/v1/projects/{api.project_id}/search-index"), 202)
     api.parts.work()
     body = {"query": QUESTION, "include_low_score": True, "explain": True}
     found = answer(api("POST", f"/api/v1/projects/{api.project_id}/search", json=body), 200)
     titles = {hit["chunk"]["json_pointer"]: hit["title"] for hit in found["results"]}
-    of_tool = {each["json_pointer"]: each["title"] for each in told["explain"]["candidates"]}
+    of_tool = {each["json_pointer"]: each["title"] for each in reported["explain"]["candidates"]}
     assert of_tool.items() <= titles.items()
     for each in found["explain"]["candidates"]:
         assert each.get("title") == (titles[each["json_pointer"]] if each["shown"] else None)
@@ -125,13 +125,13 @@ def test_what_lies_outside_of_the_scope_is_no_title(api: Api) -> None:
     private = {"title": "for managers alone", "public": {"text": english(300, 2)}}
     table = api.table({"name": "the owner's", "part": private})
     tool = api.tool(table, json_path="/part/public")
-    told = explained(api, tool)
-    assert {hit["title"] for hit in told["results"]} == {"table"}
+    reported = explained(api, tool)
+    assert {hit["title"] for hit in reported["results"]} == {"table"}
 
 
 def test_nothing_found_needs_no_titles(api: Api) -> None:
-    told = explained(api, api.unindexed_tool(api.table(ARTICLES)))
-    assert (told["results"], told["explain"]["candidates"]) == ([], [])
+    reported = explained(api, api.unindexed_tool(api.table(ARTICLES)))
+    assert (reported["results"], reported["explain"]["candidates"]) == ([], [])
 
 
 def test_a_draft_ranks_as_the_tool_would(api: Api) -> None:
@@ -140,9 +140,9 @@ def test_a_draft_ranks_as_the_tool_would(api: Api) -> None:
     plain, other = api.tool(table), api.tool(table, {**SMALL, **config})
     tried, real = explained(api, plain, config=config), explained(api, other)
     assert tried["explain"].pop("is_draft") is True
-    for told in (tried, real):
-        del told["explain"]["milliseconds"]
-        for each in told["explain"]["candidates"]:  # the question was asked a moment later
+    for reported in (tried, real):
+        del reported["explain"]["milliseconds"]
+        for each in reported["explain"]["candidates"]:  # the question was asked a moment later
             del each["scoreBreakdown"]
     assert tried == real
     assert "is_draft" not in explained(api, plain)["explain"]

@@ -24,10 +24,10 @@ class Hanging(WordEmbedder):
 
     def __init__(self) -> None:
         super().__init__(64)
-        self.told = threading.Event()
+        self.reported = threading.Event()
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
-        assert self.told.wait(60)
+        assert self.reported.wait(60)
         return super().embed_query(text, timeout_s=timeout_s)
 
 
@@ -47,7 +47,7 @@ class TwoModels(LocalParts):
 def parts(application_database: Database, turbopuffer_url: str) -> Iterator[TwoModels]:
     made = TwoModels(application_database, turbopuffer_url)
     yield made
-    made.hanging.told.set()
+    made.hanging.reported.set()
 
 
 def test_a_model_that_hangs_holds_up_its_own_questions_only(parts: TwoModels) -> None:

@@ -199,7 +199,7 @@ def test_cleanup_forgets_answers_after_a_day(api: Api) -> None:
         tx.run("UPDATE idempotency_key SET created_at = created_at - interval '25 hours'")
         [[rows]] = tx.run("SELECT count(*) FROM idempotency_key")
     with api.parts.store.for_all("test") as work:
-        assert work.idempotency_keys.forget(older_than_s=86_400, limit=10_000) == rows
+        assert work.idempotency_keys.delete_expired(older_than_s=86_400, limit=10_000) == rows
 
 
 def test_another_query_is_another_request(api: Api) -> None:

@@ -43,9 +43,13 @@ def test_while_an_index_is_rebuilt_both_generations_are_told(api: Api) -> None:
     answer(api("POST", path_of(tool, "/rebuild")), 202)
     api.parts.work_once()  # compares; nothing is embedded
     during = state(api, tool)
-    told = during.pop("rebuild")
-    assert (told["generation"], told["state"], told["nodes"]) == (2, "building", {"queued": 3})
-    assert (told["status"], told["chunks_count"]) == ("indexing", 0)
+    reported = during.pop("rebuild")
+    assert (reported["generation"], reported["state"], reported["nodes"]) == (
+        2,
+        "building",
+        {"queued": 3},
+    )
+    assert (reported["status"], reported["chunks_count"]) == ("indexing", 0)
     assert during == {**before, "status": "rebuilding"}
     api.parts.work()
     assert "rebuild" not in state(api, tool)
@@ -119,9 +123,9 @@ def test_one_string_is_tried_again(api: Api, quarantined: dict[str, Any]) -> Non
     one = answer(api("POST", retry, json={"json_pointer": "/in/b"}), 200)
     assert one == {"nodes": 1, "left": 0}
     api.parts.work()
-    told = state(api, quarantined)
-    assert told["nodes"] == {"indexed": 1, "quarantined": 1}
-    assert [each["json_pointer"] for each in told["not_indexed"]] == ["/in/a"]
+    reported = state(api, quarantined)
+    assert reported["nodes"] == {"indexed": 1, "quarantined": 1}
+    assert [each["json_pointer"] for each in reported["not_indexed"]] == ["/in/a"]
     for pointer in ("/in", "/out", "/nowhere"):  # none of them is a string of the tool's
         again = answer(api("POST", retry, json={"json_pointer": pointer}), 200)
         assert again == {"nodes": 0, "left": 0}

@@ -28,13 +28,13 @@ def put(api: Api, name: str, lines: str, tag: str | None = None) -> Any:
 def test_a_set_comes_back_as_it_was_sent(api: Api) -> None:
     lines = line("Wer zählte\u2028Kometen? 🐡", note=[1.10]) + f"\n\n  {line()}\r\n"
     made = put(api, "own.Set-1", lines)
-    told = answer(made, 201)
-    assert (told["name"], told["questions"]) == ("own.Set-1", 2)
-    assert told["bytes"] == len(lines.encode())
+    reported = answer(made, 201)
+    assert (reported["name"], reported["questions"]) == ("own.Set-1", 2)
+    assert reported["bytes"] == len(lines.encode())
     read = api("GET", path_of(api, "own.Set-1"))
-    assert answer(read, 200) == {**told, "lines": lines}
+    assert answer(read, 200) == {**reported, "lines": lines}
     assert read.headers["etag"] == made.headers["etag"] == f'"{told["version"]}"'
-    assert answer(api("GET", path_of(api)), 200) == {"judged_sets": [told]}
+    assert answer(api("GET", path_of(api)), 200) == {"judged_sets": [reported]}
 
 
 def test_another_takes_its_place_and_a_version_never_comes_back(api: Api) -> None:

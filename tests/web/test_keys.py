@@ -235,8 +235,8 @@ def test_a_key_is_of_a_known_kind_and_the_consoles_is_no_long_one(api: Api, body
 def test_a_wrong_optional_field_is_named_once_and_without_its_type(api: Api) -> None:
     path = f"/api/v1/projects/{api.project_id}/keys"
     for scopes, field in (([], "body.scopes"), (["root"], "body.scopes.0"), (5, "body.scopes")):
-        told = problem(api("POST", path, json={"scopes": scopes}), 422, "INVALID_INPUT")
-        assert [each["field"] for each in told["errors"]] == [field]
+        reported = problem(api("POST", path, json={"scopes": scopes}), 422, "INVALID_INPUT")
+        assert [each["field"] for each in reported["errors"]] == [field]
 
 
 def test_instances_have_no_keys_of_the_console(api: Api) -> None:

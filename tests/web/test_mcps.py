@@ -204,8 +204,8 @@ def test_characters_that_nobody_sees_are_refused_in_names(api: Api, hidden: str)
     tool = {"project_id": api.project_id, "table_id": table["id"], "name": f"a{hidden}b"}
     mcp = {"project_id": api.project_id, "name": f"a{hidden}b"}
     for path, body in (("tools/search", tool), ("mcps", mcp), ("tables", {**mcp, "data": 1})):
-        told = problem(api("POST", f"/api/v1/{path}", json=body), 422, "INVALID_INPUT")
-        assert f"U+{ord(hidden):04X}" in told["detail"]
+        reported = problem(api("POST", f"/api/v1/{path}", json=body), 422, "INVALID_INPUT")
+        assert f"U+{ord(hidden):04X}" in reported["detail"]
     described = api(
         "POST", "/api/v1/tools/search", json={**tool, "name": "a", "description": hidden}
     )
@@ -217,8 +217,8 @@ def test_an_mcp_service_learns_what_a_key_opens(api: Api) -> None:
     made = api.mcp(
         bindings=[{"tool_id": tool["tool_id"]}, {"tool_id": other["tool_id"], "status": False}]
     )
-    told = answer(api.internally("GET", f"/internal/mcp-v2/{made['api_key']}"), 200)
-    assert told["mcp_v2"] == {
+    reported = answer(api.internally("GET", f"/internal/mcp-v2/{made['api_key']}"), 200)
+    assert reported["mcp_v2"] == {
         "id": made["id"],
         "api_key": made["api_key"],
         "user_id": str(api.project_id),
@@ -226,7 +226,7 @@ def test_an_mcp_service_learns_what_a_key_opens(api: Api) -> None:
         "name": "agents",
         "status": True,
     }
-    [bound] = told["bound_tools"]
+    [bound] = reported["bound_tools"]
     assert bound["binding"]["status"] is True
     shown = bound["tool"]
     [as_agent] = listed(api, made["api_key"])
@@ -250,8 +250,8 @@ def test_an_mcp_service_gets_what_the_main_service_keeps_with_a_tool(api: Api) -
             tool=tool["tool_id"],
         )
     made = api.mcp(bindings=[{"tool_id": tool["tool_id"]}])
-    told = answer(api.internally("GET", f"/internal/mcp-v2/{made['api_key']}"), 200)
-    [shown] = [bound["tool"] for bound in told["bound_tools"]]
+    reported = answer(api.internally("GET", f"/internal/mcp-v2/{made['api_key']}"), 200)
+    [shown] = [bound["tool"] for bound in reported["bound_tools"]]
     assert (shown["alias"], shown["metadata"]["team"]) == ("知识", "support")
     assert shown["metadata"]["search_index"]["status"] == "ready"
 

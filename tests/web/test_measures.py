@@ -57,8 +57,8 @@ def test_two_configurations_are_compared(
         "interval": dict.fromkeys(("mean", "low", "high"), after - before),
         "verdict": verdict,
     }
-    [told, _] = found["questions"]
-    assert told["candidate"]["measures"]["recall@1"] == after
+    [reported, _] = found["questions"]
+    assert reported["candidate"]["measures"]["recall@1"] == after
 
 
 def test_hits_that_nobody_judged_have_their_ranks(api: Api) -> None:

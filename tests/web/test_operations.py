@@ -56,8 +56,8 @@ def test_an_emptied_index_finds_nothing_says_why_and_comes_back_with_a_search(ap
     chunks = status(api, tool)["chunks_count"]
     gone = answer(api.internally("DELETE", of(tool, "")), 200)
     assert (gone["chunks"], gone["tools"]) == (chunks, [tool["tool_id"]])
-    told = status(api, tool)
-    assert (told["status"], told["last_error"]["code"]) == ("evicted", "INDEX_DELETED")
+    reported = status(api, tool)
+    assert (reported["status"], reported["last_error"]["code"]) == ("evicted", "INDEX_DELETED")
     found = api.search(tool, "harbour winter ledger")
     assert (found["results"], found["retrieval"]["degraded"]) == ([], ["index_evicted"])
     api.parts.work()
@@ -84,16 +84,16 @@ def test_a_string_that_waits_is_listed_with_what_comes_next(api: Api) -> None:
         "search_config": {"chunk_threshold": 250, "chunk_size": 100, "chunk_overlap": 10},
     }
     tool = answer(api("POST", "/api/v1/tools/search", json=body), 201)
-    told = status(api, tool)
-    [waiting] = told["not_indexed"]
-    assert (told["not_indexed_count"], waiting["json_pointer"]) == (1, "/a")
+    reported = status(api, tool)
+    [waiting] = reported["not_indexed"]
+    assert (reported["not_indexed_count"], waiting["json_pointer"]) == (1, "/a")
     assert (waiting["state"], waiting["attempts"], waiting["last_error"]) == ("queued", 0, None)
-    assert told["next_attempt_at"] == waiting["next_attempt_at"] is not None
-    assert answer(api.internally("GET", of(tool, "/stats")), 200) == told
+    assert reported["next_attempt_at"] == waiting["next_attempt_at"] is not None
+    assert answer(api.internally("GET", of(tool, "/stats")), 200) == reported
     api.parts.work()
-    told = status(api, tool)
-    assert (told["not_indexed_count"], told["not_indexed"]) == (0, [])
-    assert told["next_attempt_at"] is None
+    reported = status(api, tool)
+    assert (reported["not_indexed_count"], reported["not_indexed"]) == (0, [])
+    assert reported["next_attempt_at"] is None
 
 
 @pytest.mark.parametrize("limit", ["0", "1001", "x"])

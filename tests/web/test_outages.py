@@ -26,7 +26,7 @@ from context_search.core.errors import (
     QueueUnavailableError,
 )
 from context_search.indexing.node_report import RetryLater
-from context_search.integrations.ports import Embedder, Message
+from context_search.integrations.ports import Embedder, MessageBody
 from context_search.postgres.errors import PostgresUnavailableError
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
@@ -54,7 +54,7 @@ class Queue(ListQueue):
 
     is_away = False
 
-    def send(self, messages: Sequence[Message]) -> list[int]:
+    def send(self, messages: Sequence[MessageBody]) -> list[int]:
         """Takes everything, or nothing."""
         if self.is_away:
             raise QueueUnavailableError("away")
@@ -318,11 +318,11 @@ def test_parts_that_accept_and_never_answer_are_told_within_seconds(
     parts.answers_within_s = 0.5
     with client_of(http_app(every_router(), parts.use_cases)) as http:
         api, began = Api.of_new_project(http, parts), time.monotonic()
-        for told in (
+        for reported in (
             answer(http.get("/readyz"), 200),
             answer(api("GET", f"/api/v1/projects/{api.project_id}/health"), 200),
         ):
-            [found] = [part for part in told["parts"] if part["name"] == "vector_store"]
+            [found] = [part for part in reported["parts"] if part["name"] == "vector_store"]
             assert found["state"] == "failing"
             assert found["code"] in ("NO_ANSWER", "VECTOR_STORE_TIMEOUT")
         assert time.monotonic() - began < 10

@@ -27,13 +27,13 @@ def health(api: Api, **more: Any) -> dict[str, Any]:
 
 
 def test_a_new_project_has_nothing(api: Api) -> None:
-    told = health(api)
-    assert abs(datetime.fromisoformat(told["at"]) - datetime.now(UTC)) < timedelta(minutes=1)
-    assert (told["nodes"], told["oldest_wait_seconds"], told["errors"]) == ({}, 0, [])
-    assert told["outbox"] == {"waiting": 0, "oldest_seconds": 0}
+    reported = health(api)
+    assert abs(datetime.fromisoformat(reported["at"]) - datetime.now(UTC)) < timedelta(minutes=1)
+    assert (reported["nodes"], reported["oldest_wait_seconds"], reported["errors"]) == ({}, 0, [])
+    assert reported["outbox"] == {"waiting": 0, "oldest_seconds": 0}
     nothing = {"chunks": 0, "vector_bytes": 0, "tables": 0, "document_bytes": 0, "tools": 0}
-    assert told["usage"] == {**nothing, "keys": 1, "mcps": 0}
-    assert told["limits"] == {
+    assert reported["usage"] == {**nothing, "keys": 1, "mcps": 0}
+    assert reported["limits"] == {
         "chunks": 5_000_000,
         "vector_bytes": 20_000_000_000,
         "tables": 20_000,
@@ -42,19 +42,19 @@ def test_a_new_project_has_nothing(api: Api) -> None:
         "keys": 1_000,
         "mcps": 1_000,
     }
-    assert (told["spent"], told["daily_limits"]) == (
+    assert (reported["spent"], reported["daily_limits"]) == (
         [],
         {"embedding_tokens": None, "reranks": None},
     )
-    assert told["indexes"] == {"live": 0, "building": 0, "evicted": 0, "stalled": 0}
-    assert (told["integrity"], told["row_security"]) == ([], True)
+    assert reported["indexes"] == {"live": 0, "building": 0, "evicted": 0, "stalled": 0}
+    assert (reported["integrity"], reported["row_security"]) == ([], True)
 
 
 def test_what_waits_and_what_is_stored_is_counted(api: Api) -> None:
     tool = api.unindexed_tool(api.table(DOCUMENT))
-    told = health(api)
-    assert told["nodes"] == {"queued": 2}
-    assert told["indexes"] == {"live": 1, "building": 0, "evicted": 0, "stalled": 0}
+    reported = health(api)
+    assert reported["nodes"] == {"queued": 2}
+    assert reported["indexes"] == {"live": 1, "building": 0, "evicted": 0, "stalled": 0}
     with api.parts.postgres.database.transaction() as tx:
         tx.run(
             "UPDATE node SET next_at = clock_timestamp() - interval '90 seconds'"
@@ -64,15 +64,15 @@ def test_what_waits_and_what_is_stored_is_counted(api: Api) -> None:
         )
     assert 90 <= health(api)["oldest_wait_seconds"] < 200
     api.parts.work()
-    told = health(api)
+    reported = health(api)
     state = answer(api("GET", f"/api/v1/tools/{tool['tool_id']}/search-index"), 200)
-    assert (told["nodes"], told["oldest_wait_seconds"]) == ({"indexed": 2}, 0)
+    assert (reported["nodes"], reported["oldest_wait_seconds"]) == ({"indexed": 2}, 0)
     chunks = state["chunks_count"]
-    usage, [today] = told["usage"], told["spent"]
+    usage, [today] = reported["usage"], reported["spent"]
     assert (usage["chunks"], usage["vector_bytes"]) == (chunks, 4 * 64 * chunks)
     assert (usage["tables"], usage["tools"], usage["keys"]) == (1, 1, 1)
     assert 500 < usage["document_bytes"] < 5_000
-    assert today["day"] == datetime.fromisoformat(told["at"]).date().isoformat()
+    assert today["day"] == datetime.fromisoformat(reported["at"]).date().isoformat()
     assert (today["embedding_tokens"] > 100, today["reranks"]) == (True, 0)
 
 
@@ -93,11 +93,11 @@ def test_an_order_that_is_not_in_the_queue_has_an_age(api: Api) -> None:
 def test_errors_are_counted_by_their_code(api: Api) -> None:
     with api.parts.refusing():
         tool = api.tool(api.table(DOCUMENT))
-    told = health(api)
-    assert told["nodes"] == {"quarantined": 2}
-    [error] = told["errors"]
+    reported = health(api)
+    assert reported["nodes"] == {"quarantined": 2}
+    [error] = reported["errors"]
     assert (error["code"], error["count"]) == ("EMBEDDING_REJECTED", 2)
-    assert error["latest_at"] <= told["at"]
+    assert error["latest_at"] <= reported["at"]
     with api.parts.store.for_all("test") as work:
         found = work.tools.find_with_index(tool["tool_id"], project_id=api.project_id)
         assert found is not None
@@ -126,17 +126,17 @@ def test_a_key_that_searches_may_look(api: Api) -> None:
 def test_the_last_run_of_cleanup_is_told_without_ids(api: Api, parts: LocalParts) -> None:
     api.tool(api.table(DOCUMENT))
     deadline = Deadline(parts.clock, parts.clock.monotonic() + 120)
-    report = parts.use_cases.scheduled_cleanup.run(deadline, may_rest=False)
+    report = parts.use_cases.scheduled_cleanup.run(deadline, may_idle=False)
     assert report.errors == []
-    told = health(api)
-    assert told["cleanup"] == {
-        "at": told["cleanup"]["at"],
-        "seconds": told["cleanup"]["seconds"],
+    reported = health(api)
+    assert reported["cleanup"] == {
+        "at": reported["cleanup"]["at"],
+        "seconds": reported["cleanup"]["seconds"],
         "is_complete": report.is_complete,
         "errors": [],
         "rests_until": None,
     }
-    [compared] = [each for each in told["integrity"] if each["checked"]]
+    [compared] = [each for each in reported["integrity"] if each["checked"]]
     assert (compared["missing"], compared["orphans"], compared["repaired"]) == (0, 0, 0)
     assert health(api.stranger())["integrity"] == []
 
@@ -155,8 +155,8 @@ def api_over(parts: LocalParts) -> Iterator[Api]:
         yield Api.of_new_project(http, parts)
 
 
-def part(told: dict[str, Any], name: str) -> tuple[str, str | None]:
-    [found] = [each for each in told["parts"] if each["name"] == name]
+def part(reported: dict[str, Any], name: str) -> tuple[str, str | None]:
+    [found] = [each for each in reported["parts"] if each["name"] == name]
     return found["state"], found["code"]
 
 
@@ -169,8 +169,8 @@ def cleaned(parts: LocalParts, at: datetime, *errors: str) -> None:
 
 def test_all_is_well_only_if_every_part_is(api: Api, parts: LocalParts) -> None:
     cleaned(parts, datetime.now(UTC))
-    told = health(api)
-    assert [each["name"] for each in told["parts"]] == [
+    reported = health(api)
+    assert [each["name"] for each in reported["parts"]] == [
         "database",
         "vector_store",
         "embedder",
@@ -178,8 +178,8 @@ def test_all_is_well_only_if_every_part_is(api: Api, parts: LocalParts) -> None:
         "indexes",
         "cleanup",
     ]
-    assert {each["state"] for each in told["parts"]} == {"ok"}
-    assert told["verdict"] == "ok"
+    assert {each["state"] for each in reported["parts"]} == {"ok"}
+    assert reported["verdict"] == "ok"
 
 
 def test_a_vector_store_and_a_model_that_fail_are_told(
@@ -188,10 +188,10 @@ def test_a_vector_store_and_a_model_that_fail_are_told(
     broken = LocalParts(application_database, "http://127.0.0.1:9")
     broken._embedder = AwayEmbedder
     with api_over(broken) as api:
-        told = health(api)
-    assert part(told, "vector_store") == ("failing", "VECTOR_STORE_UNAVAILABLE")
-    assert part(told, "embedder") == ("failing", "EMBEDDING_UNAVAILABLE")
-    assert (part(told, "database"), told["verdict"]) == (("ok", None), "failing")
+        reported = health(api)
+    assert part(reported, "vector_store") == ("failing", "VECTOR_STORE_UNAVAILABLE")
+    assert part(reported, "embedder") == ("failing", "EMBEDDING_UNAVAILABLE")
+    assert (part(reported, "database"), reported["verdict"]) == (("ok", None), "failing")
 
 
 def test_a_stalled_index_and_an_overdue_cleanup_are_told(
@@ -212,11 +212,11 @@ def check_stalled_and_overdue(api: Api, parts: LocalParts) -> None:
             " WHERE table_id = (SELECT tool.table_id FROM tool WHERE tool.id = :tool)",
             tool=tool["tool_id"],
         )
-    told = health(api)
-    assert part(told, "indexes") == ("failing", "INDEX_STALLED")
-    assert told["indexes"]["stalled"] == 1
-    assert part(told, "cleanup") == ("failing", "CLEANUP_OVERDUE")
-    assert told["verdict"] == "failing"
+    reported = health(api)
+    assert part(reported, "indexes") == ("failing", "INDEX_STALLED")
+    assert reported["indexes"]["stalled"] == 1
+    assert part(reported, "cleanup") == ("failing", "CLEANUP_OVERDUE")
+    assert reported["verdict"] == "failing"
     parts.work()
     cleaned(parts, datetime.now(UTC) - timedelta(seconds=110))
     assert health(api)["verdict"] == "ok"

@@ -159,9 +159,9 @@ def test_it_explains_a_first_page(api: Api) -> None:
     switch_on(api)
     plain = ask(api, "harbour")
     path = f"/api/v1/projects/{api.project_id}/search/explain"
-    told = answer(api("POST", path, json={"query": "harbour"}), 200)
-    said = told.pop("explain")
-    assert told == plain
+    reported = answer(api("POST", path, json={"query": "harbour"}), 200)
+    said = reported.pop("explain")
+    assert reported == plain
     assert said["fusion"]["weights"] == {"keyword": 0.55, "vector": 0.35, "recency": 0.1}
     assert said["query_tokens"] == ["harbour"]
     assert said["candidates"][0]["matched_terms"]

@@ -57,8 +57,8 @@ def retried(api: Api, body: object = None) -> tuple[int, int]:
     response = (
         api("POST", path(api, "/retry"), json=body) if body else api("POST", path(api, "/retry"))
     )
-    told = answer(response, 200)
-    return told["nodes"], told["left"]
+    reported = answer(response, 200)
+    return reported["nodes"], reported["left"]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
-from context_search.web.fields import Answer, Body
+from context_search.web.fields import AnswerModel, Body
 from context_search.web.openapi import every_router
 
 every_router()  # all of them are loaded
@@ -78,7 +78,7 @@ def below(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
 
 # Those of agents' tools are other models, below MCP.
 BODIES = {each.__name__: each for each in below(Body) if not each.__name__.endswith("Arguments")}
-ANSWERS = {each.__name__: each for each in below(Answer)}
+ANSWERS = {each.__name__: each for each in below(AnswerModel)}
 
 
 def models(annotation: Any) -> Iterator[type[BaseModel]]:

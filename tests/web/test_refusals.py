@@ -205,9 +205,9 @@ def test_an_unexpected_error_is_logged_with_its_place_and_without_its_values(
 ) -> None:
     faulty.get("/fails")
     [record] = [found for found in caplog.records if found.levelno == logging.ERROR]
-    told = exposed([record])
-    assert "KeyError" in told
-    assert "test_refusals.py" in told
+    reported = exposed([record])
+    assert "KeyError" in reported
+    assert "test_refusals.py" in reported
 
 
 def test_a_broken_database_is_a_500_that_tells_no_sql(

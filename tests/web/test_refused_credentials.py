@@ -41,8 +41,8 @@ def test_a_refused_credential_is_counted_with_its_route_and_code(
     assert mcp(api, "tools/list", {}, key=managing).status_code == 403
     by_path = mcp(api, "tools/list", {}, path="/api/v1/mcp/server/wrong-key")
     assert by_path.status_code == 401
-    told = refusals(capsys)
-    assert [tuple(line[name] for name in NAMES) for line in told] == [
+    reported = refusals(capsys)
+    assert [tuple(line[name] for name in NAMES) for line in reported] == [
         ("bearer", "GET /api/v1/tables", "UNAUTHENTICATED", [1]),
         ("bearer", "GET /api/v1/tables", "PERMISSION_DENIED", [1]),
         ("bearer", "POST /api/v1/mcps", "PERMISSION_DENIED", [1]),
@@ -53,7 +53,7 @@ def test_a_refused_credential_is_counted_with_its_route_and_code(
         ("bearer", "POST /mcp", "PERMISSION_DENIED", [1]),
         ("bearer", "POST /api/v1/mcp/server/{api_key}", "UNAUTHENTICATED", [1]),
     ]
-    of_secrets = [line["internal_secrets_refused_total"] for line in told]
+    of_secrets = [line["internal_secrets_refused_total"] for line in reported]
     assert of_secrets == [[0], [0], [0], [1], [1], [0], [0], [0], [0]]
 
 

@@ -278,10 +278,10 @@ def test_what_a_preview_leaves_in_the_log(api: Api, caplog: pytest.LogCaptureFix
     assert made["matches_count"] == 1
     [line] = [record for record in caplog.records if record.getMessage() == "previewed"]
     assert line.levelno == logging.INFO
-    told = line.__dict__
-    assert (told["plan_id"], told["matches"], told["tables"]) == (made["plan_id"], 1, 1)
+    reported = line.__dict__
+    assert (reported["plan_id"], reported["matches"], reported["tables"]) == (made["plan_id"], 1, 1)
     parts = api.parts
-    assert told["request_hmac"] == parts.hash_of(CANARY) + parts.hash_of(f"{CANARY}-too")
+    assert reported["request_hmac"] == parts.hash_of(CANARY) + parts.hash_of(f"{CANARY}-too")
 
 
 def test_a_failed_preview_says_why_and_not_of_what(api: Api) -> None:

@@ -93,10 +93,12 @@ def test_an_explanation_shows_the_opinion_and_what_it_adds(api: Api, server: Rer
     before = answer(api("POST", path.format(plain["tool_id"]), json={"query": ASKED}), 200)
     server.results = opinions((0, -2.0), (1, 3.0))
     tool = tool_of(api, {"model": MODEL, "blend": 0.25})
-    told = answer(api("POST", path.format(tool["tool_id"]), json={"query": ASKED}), 200)["explain"]
-    assert told["fusion"]["weights"]["reranker"] == 0.25
-    assert "rerank" in told["milliseconds"]
-    by_pointer = {each["json_pointer"]: each for each in told["candidates"]}
+    reported = answer(api("POST", path.format(tool["tool_id"]), json={"query": ASKED}), 200)[
+        "explain"
+    ]
+    assert reported["fusion"]["weights"]["reranker"] == 0.25
+    assert "rerank" in reported["milliseconds"]
+    by_pointer = {each["json_pointer"]: each for each in reported["candidates"]}
     candidates = before["explain"]["candidates"]
     for each, opinion in zip(candidates, [(-2.0, 0.0), (3.0, 0.25)], strict=True):
         now = by_pointer[each["json_pointer"]]
@@ -177,9 +179,9 @@ def test_a_second_opinion_may_be_tried_and_its_parts_sum_exactly(api: Api) -> No
     tool = api.tool(api.table(DOCUMENT))
     path = f"/api/v1/tools/{tool['tool_id']}/search/explain"
     body = {"query": ASKED, "config": {"rerank": {"model": MODEL, "blend": 0.3}}}
-    told = answer(api("POST", path, json=body), 200)
-    assert told["explain"]["fusion"]["weights"]["reranker"] == 0.3
-    assert any("reranker" in each["parts"] for each in told["explain"]["candidates"])
-    for each in told["explain"]["candidates"]:
+    reported = answer(api("POST", path, json=body), 200)
+    assert reported["explain"]["fusion"]["weights"]["reranker"] == 0.3
+    assert any("reranker" in each["parts"] for each in reported["explain"]["candidates"])
+    for each in reported["explain"]["candidates"]:
         parts = [round(part * 1_000_000) for part in each["parts"].values()]
         assert sum(parts) == round(each["score"] * 1_000_000)

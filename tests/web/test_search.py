@@ -119,10 +119,10 @@ def test_an_explanation_is_the_same_search_with_its_reasons(
     body = {"query": "lighthouse keeper comets", "top_k": 2}
     path = f"/api/v1/tools/{tool['tool_id']}/search"
     plain = answer(reader("POST", path, json={**body, "highlights": True}), 200)
-    told = answer(reader("POST", f"{path}/explain", json=body), 200)
-    explain = told.pop("explain")
-    assert [hit.pop("title") for hit in told["results"]] == ["table", "table"]
-    assert told == plain
+    reported = answer(reader("POST", f"{path}/explain", json=body), 200)
+    explain = reported.pop("explain")
+    assert [hit.pop("title") for hit in reported["results"]] == ["table", "table"]
+    assert reported == plain
     assert explain["query_tokens"] == ["lighthous", "keeper", "comet"]
     assert explain["counts"]["shown"] == len(plain["results"]) == 2
     assert explain["counts"]["ranked"] == len(explain["candidates"]) > 2
@@ -162,7 +162,7 @@ def test_every_answer_of_a_tool_says_how_many_strings_it_does_not_search(api: Ap
     tool = api.tool(table, json_path="/a")
     path = f"/api/v1/tools/{tool['tool_id']}"
 
-    def told() -> set[int]:
+    def reported() -> set[int]:
         asked = [
             answer(api("POST", f"{path}/{way}", json={"query": "lighthouse"}), 200)["index"]
             for way in ("search", "search/explain", "retrieve")
@@ -172,10 +172,10 @@ def test_every_answer_of_a_tool_says_how_many_strings_it_does_not_search(api: Ap
             for each in [*asked, answer(api("GET", f"{path}/search-index"), 200)]
         }
 
-    assert told() == {2}
+    assert reported() == {2}
     api("PUT", f"/api/v1/tables/{table['id']}/data", params={"pointer": "/a/1"}, json=english(400))
     api.parts.work()
-    assert told() == {1}
+    assert reported() == {1}
 
 
 def test_a_text_that_changed_is_stale_until_the_new_one_answers(api: Api) -> None:

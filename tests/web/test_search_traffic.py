@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
 from tests.builders import english, planted
@@ -30,7 +30,7 @@ class BreakableQueue(LocalQueue):
 
     is_broken = False
 
-    def send(self, messages: Sequence[Message]) -> list[int]:
+    def send(self, messages: Sequence[MessageBody]) -> list[int]:
         """Takes everything, unless it is broken."""
         if self.is_broken:
             raise RuntimeError("the queue is broken")

@@ -121,8 +121,8 @@ def test_another_strategy_holds_at_once(warm: Processes, owner: Database) -> Non
             tool=warm.tool["tool_id"],
         )
     for client in warm.clients:
-        told: dict[str, Any] = answer(warm.ask(client), 200)["retrieval"]
-        assert (told["mode_requested"], told["mode_used"]) == ("keyword", "keyword")
+        reported: dict[str, Any] = answer(warm.ask(client), 200)["retrieval"]
+        assert (reported["mode_requested"], reported["mode_used"]) == ("keyword", "keyword")
 
 
 def test_an_index_that_was_switched_elsewhere_is_the_new_one_in_all(warm: Processes) -> None:

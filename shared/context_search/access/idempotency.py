@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from context_search.access.rules.idempotency_keys import EarlierRequest, RequestKey
+from context_search.access.rules.idempotency_keys import RequestKey, SavedResponse
 from context_search.core.errors import (
     DatabaseUnavailableError,
     IdempotencyKeyInUseError,
@@ -94,7 +94,7 @@ class Idempotency:
 
     def _claim(
         self, request: IdempotentRequest, key: RequestKey, holder: str
-    ) -> EarlierRequest | None:
+    ) -> SavedResponse | None:
         with self.store.for_project(key.project_id) as work:
             earlier = work.idempotency_keys.claim(
                 key, request_hash=request.hash, holder=holder, lease_s=LEASE_S, kept_s=KEPT_S
@@ -115,7 +115,7 @@ class Idempotency:
             work.idempotency_keys.release(key, holder=holder)
 
 
-def _replayed(request: IdempotentRequest, earlier: EarlierRequest) -> bytes:
+def _replayed(request: IdempotentRequest, earlier: SavedResponse) -> bytes:
     if earlier.request_hash != request.hash:
         raise IdempotencyKeyReusedError("this Idempotency-Key came with another request")
     if earlier.answer is None:

@@ -27,7 +27,7 @@ class WhoAmI:
 
     store: Store
 
-    def tell(self, caller: Principal) -> Identity:
+    def report(self, caller: Principal) -> Identity:
         """Returns who is calling."""
         with self.store.for_project(caller.project_id) as work:
             name = work.projects.name(caller.project_id)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from context_search.core.errors import ProjectFullError
-from context_search.core.limits import Held, ProjectBounds
+from context_search.core.limits import HeldKind, ProjectBounds
 from context_search.store import UnitOfWork
 
-_NAMES: dict[Held, str] = {
+_NAMES: dict[HeldKind, str] = {
     "tables": "tables",
     "document_bytes": "bytes of documents",
     "tools": "Search Tools",
@@ -20,7 +20,7 @@ bounds what such documents take together.
 
 
 def check_bound(
-    work: UnitOfWork, project_id: int, kind: Held, bounds: ProjectBounds, *, more: int
+    work: UnitOfWork, project_id: int, kind: HeldKind, bounds: ProjectBounds, *, more: int
 ) -> None:
     """Raises ProjectFullError where a project may not hold ``more`` of a kind.
 

@@ -10,7 +10,7 @@ from context_search.store import Store
 
 
 @contextmanager
-def alone(store: Store, project_id: int, pool: str, *, lease_s: float) -> Iterator[str | None]:
+def exclusive(store: Store, project_id: int, pool: str, *, lease_s: float) -> Iterator[str | None]:
     """Yields the holder, where the caller is the only one with the work that ``pool`` names.
 
     A worker that is killed keeps the others away no longer than ``lease_s``: it should be how long

@@ -30,7 +30,7 @@ class Spending:
     def embed(self, index_id: int, texts: Sequence[str]) -> None:
         """Notes the tokens of texts. Raises EmbeddingLimitError until the next day begins."""
         tokens = sum(map(estimated_tokens, texts))
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             is_noted = work.ledger.spend(index_id, self.limits, tokens=tokens)
         if not is_noted:
             raise EmbeddingLimitError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from context_search.budgets.bounds import check_growth
-from context_search.budgets.exclusive import alone
+from context_search.budgets.exclusive import exclusive
 from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.document_text import document_text
 from context_search.catalog.rules.uploads import Upload, import_memory, longest_document
@@ -40,7 +40,7 @@ Imported = Literal["done", "failed", "nothing_to_do"]
 
 @dataclass(frozen=True, slots=True)
 class ImportDocument:
-    """The order ``import``: brings one uploaded document, or an old version, into its table.
+    """The message ``import``: brings one uploaded document, or an old version, into its table.
 
     It does so once, whatever is repeated or killed. The row of the upload decides: the document
     and ``done`` are written in one transaction, and only an upload that is ``importing`` is
@@ -68,7 +68,7 @@ class ImportDocument:
         if upload is None or upload.state != "importing":
             return "nothing_to_do"
         pool = f"import of {upload_id}"
-        with alone(self.store, upload.project_id, pool, lease_s=LEASE_S) as has_it:
+        with exclusive(self.store, upload.project_id, pool, lease_s=LEASE_S) as has_it:
             if not has_it:
                 raise ImportBusyError(
                     f"another worker imports upload {upload_id}", retry_after_s=BUSY_S
@@ -173,8 +173,8 @@ class ImportDocument:
             upload = work.uploads.lock(upload_id)
             if upload is None or upload.state != "importing":
                 return "nothing_to_do"
-            told = {"code": code, "message": message, "retryable": False}
-            work.uploads.save(replace(upload, state="failed", runs=0, last_error=told))
+            reported = {"code": code, "message": message, "retryable": False}
+            work.uploads.save(replace(upload, state="failed", runs=0, last_error=reported))
         with suppress(ContextSearchError):
             self.objects.delete(upload.key)
         return "failed"

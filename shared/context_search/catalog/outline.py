@@ -30,7 +30,7 @@ Only = Literal["large", "problem"]
 
 
 @dataclass(frozen=True, slots=True)
-class ChildrenWanted:
+class ChildrenQuery:
     """Which children of a place: from a position on, ``only`` those with strings of an index.
 
     ``large``: at or below it. ``problem``: such as nobody will take up. ``tool_id``: whose index.
@@ -91,7 +91,7 @@ class ReadPieces:
             raise NotAStringError("the value at the pointer is no string")
         return window
 
-    def outline(self, principal: Principal, table_id: int, wanted: ChildrenWanted) -> Outline:
+    def outline(self, principal: Principal, table_id: int, wanted: ChildrenQuery) -> Outline:
         """Returns a page of what is directly below a place; with a filter it may be short.
 
         Raises InvalidPointerError, and DocumentTooLargeError for a key that fits into no answer.
@@ -135,7 +135,7 @@ def _index_for(
 
 
 def _page(
-    work: UnitOfWork, index: Index | None, table_id: int, wanted: ChildrenWanted, found: Children
+    work: UnitOfWork, index: Index | None, table_id: int, wanted: ChildrenQuery, found: Children
 ) -> tuple[Sequence[ChildValue], int | None]:
     """Returns the children that are wanted and fit, and the position to go on from."""
     chosen = found.children
@@ -155,7 +155,7 @@ def _only(
     work: UnitOfWork,
     index: Index | None,
     table_id: int,
-    wanted: ChildrenWanted,
+    wanted: ChildrenQuery,
     children: Sequence[ChildValue],
 ) -> Sequence[ChildValue]:
     if index is None:

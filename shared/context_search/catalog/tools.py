@@ -25,7 +25,7 @@ from context_search.core.limits import DailyLimits, ProjectBounds
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Index, Scope, Table, ToolSettings
 from context_search.core.pages import PAGE, page_of
-from context_search.indexing.desired import Ahead, read_ahead
+from context_search.indexing.desired import Preloaded, preload
 from context_search.indexing.enumeration import Limits, compare
 from context_search.indexing.status import ToolStatus, tool_status, write_summaries
 from context_search.indexing.use_index import note_use
@@ -92,7 +92,7 @@ class ManageTools:
     def create(self, wanted: NewSearchTool) -> ToolStatus:
         """Answers once the strings are found; chunking and embedding go on through the queue.
 
-        The tool is there when its row is; to find the strings is an order in the outbox, carried
+        The tool is there when its row is; to find the strings is a message in the outbox, carried
         out in the request. The queue does it for documents over 5 MB or with over 500 strings in
         scope, and when the request fails at it. The same create again makes a second tool, reads
         no document and indexes nothing again.
@@ -136,7 +136,7 @@ class ManageTools:
         """Writes what ``change`` makes of a tool's settings; the next search ranks by them.
 
         ``change`` gets what the tool's index is built with, too. Fields that the index does not
-        keep yet are read from the document by an order. Raises NotFoundError, ConflictError when
+        keep yet are read from the document by a message. Raises NotFoundError, ConflictError when
         the settings have another version than ``if_version``, and FilterInvalidError.
         """
         with self.store.for_project(principal.project_id) as work:
@@ -213,11 +213,11 @@ class ManageTools:
             return tool_status(work, tool, silent_s=self.silent_s), is_done
 
     def _compared(self, status: ToolStatus) -> ToolStatus:
-        """Has the order carried out, here or by the queue; the status says how far it is."""
+        """Has the message handled, here or by the queue; the status says how far it is."""
         index = status.index
-        with suppress(ContextSearchError):  # the tool is there, and its order waits
+        with suppress(ContextSearchError):  # the tool is there, and its message waits
             if self._is_small(status):
-                ahead = read_ahead(self.store, index.id)
+                ahead = preload(self.store, index.id)
                 if ahead is None or ahead.few_strings(FEW_STRINGS):
                     return self._compare(status, ahead)
         project_id = status.tool.project_id
@@ -229,7 +229,7 @@ class ManageTools:
         with self.store.for_project(status.tool.project_id) as work:
             return work.tables.size(status.tool.scope.table_id) <= INLINE_DOCUMENT_BYTES
 
-    def _compare(self, status: ToolStatus, ahead: Ahead | None) -> ToolStatus:
+    def _compare(self, status: ToolStatus, ahead: Preloaded | None) -> ToolStatus:
         table_id = status.tool.scope.table_id
         with self.store.for_project(status.tool.project_id) as work:
             work.send(*compare(work, status.index, table_id, self.limits, ahead))

@@ -101,19 +101,19 @@ class ManageUploads:
 
     def revive(self, silent_s: float) -> int:
         """Orders imports again that nobody has worked on for so long; returns how many."""
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             silent = work.uploads.silent(silent_s=silent_s, limit=UPLOADS_PER_STEP)
             work.send(*(ImportUpload(upload_id) for upload_id in silent))
         return len(silent)
 
-    def forget(self) -> int:
+    def delete_expired(self) -> int:
         """Deletes objects, then rows, of what is outdated; returns how many, at most 50."""
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             outdated = work.uploads.outdated(older_than_s=UPLOAD_LIVES_S, limit=UPLOADS_PER_STEP)
         for upload in outdated:
             self.objects.delete(upload.key)
-        with self.store.for_all("upkeep") as work:
-            work.uploads.forget([upload.id for upload in outdated])
+        with self.store.for_all("maintenance") as work:
+            work.uploads.delete_expired([upload.id for upload in outdated])
         return len(outdated)
 
 

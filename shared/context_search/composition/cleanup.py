@@ -7,7 +7,7 @@ from functools import cached_property
 
 from context_search.catalog.uploads import ManageUploads
 from context_search.composition.parts import Parts
-from context_search.indexing.completion import Settler
+from context_search.indexing.completion import IndexCompletion
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
@@ -36,7 +36,7 @@ class CleanupFunction:
         return Cleanup(
             store=store,
             vectors=parts.vectors,
-            settler=Settler(store, settings.silent_after_s),
+            completion=IndexCompletion(store, settings.silent_after_s),
             sweep=Sweep(store, parts.vectors),
             sweep_rounds=SweepRounds(
                 store, settings.cleanup_every_s, limits.silent_s, limits.idle_s, PAGE

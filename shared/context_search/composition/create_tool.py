@@ -71,7 +71,7 @@ class CreateToolFunction:
             self.operations.operate,
         )
         self.project_health = ReadProjectHealth(
-            store, _health_limits(settings), parts.clock, self._outside_checks
+            store, _health_limits(settings), parts.clock, self._integration_checks
         )
 
     @cached_property
@@ -87,11 +87,11 @@ class CreateToolFunction:
         parts = self.parts
         ask = partial(ask_database, parts.store, parts.clock)
         database = PartCheck("database", ask, parts.clock, parts.answers_within_s)
-        vectors, _, queue = self._outside_checks
+        vectors, _, queue = self._integration_checks
         return Readiness(database, (vectors, queue))
 
     @cached_property
-    def _outside_checks(self) -> tuple[PartCheck, PartCheck, PartCheck]:
+    def _integration_checks(self) -> tuple[PartCheck, PartCheck, PartCheck]:
         """The vector store, the model and the queue."""
         clock, within_s = self.parts.clock, self.parts.answers_within_s
         return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.uploads import longest_document
 from context_search.composition.parts import Parts
-from context_search_editing.executing import CarryOutPlans, ExecutePlans, OneByOne
+from context_search_editing.executing import ExecutePlans, OneByOne, PlanWorker
 from context_search_editing.integrations.re2_patterns import Re2Patterns
 from context_search_editing.previewing import (
     MAX_DOCUMENT_BYTES,
@@ -36,12 +36,12 @@ class Editing:
         self.undo = UndoPlans(store, clock, writer)
 
 
-def plan_worker(parts: Parts) -> CarryOutPlans:
+def plan_worker(parts: Parts) -> PlanWorker:
     """Return what workers do with a plan; its documents may take what the memory has room for."""
     editing = Editing(parts)
     recorder = RecordVersions(editing.longest_document)
     writer = WriteDocuments(recorder, bounds=parts.settings.project_bounds)
     documents = OneByOne(parts.store, parts.patient_store, writer)
-    return CarryOutPlans(
+    return PlanWorker(
         parts.store, editing.preview.run, editing.execute, editing.undo.rewriting, documents
     )

@@ -1,4 +1,4 @@
-"""What workers do with their orders."""
+"""What workers do with their messages."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from context_search.catalog.rules.uploads import longest_document
 from context_search.composition.parts import Parts
 from context_search.indexing.calibrate import Calibrator
 from context_search.indexing.chunk_vectors import ChunkVectors
-from context_search.indexing.completion import Settler
+from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.indexer import Indexer, IndexLimits
-from context_search.indexing.worker import OrderBook, Worker
+from context_search.indexing.worker import Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline
 
 if TYPE_CHECKING:
-    from context_search_editing.executing import CarryOutPlans
+    from context_search_editing.executing import PlanWorker
 
 EMBED_TIMEOUT_S = 30.0
 
@@ -36,7 +36,7 @@ class IndexNodeFunction:
         """What begins, carries out and ends orders."""
         store = self.parts.store
         return Worker(
-            OrderBook(store),
+            WorkerOutbox(store),
             self.indexer.index,
             self.comparer.compare,
             self.import_document.run,
@@ -47,7 +47,7 @@ class IndexNodeFunction:
 
     @cached_property
     def indexer(self) -> Indexer:
-        """The orders ``node`` and ``nodes``."""
+        """The messages ``node`` and ``nodes``."""
         parts, settings = self.parts, self.parts.settings
         spending = Spending(parts.store, parts.clock, settings.daily_limits)
         return Indexer(
@@ -56,25 +56,25 @@ class IndexNodeFunction:
             chunk_vectors=ChunkVectors(
                 parts.store, parts.vectors, parts.embedder_of, EMBED_TIMEOUT_S, spending
             ),
-            settler=self._settler,
+            completion=self._settler,
             clock=parts.clock,
             limits=IndexLimits(lease_s=settings.index_lease_s, project=settings.project_limits),
         )
 
     @cached_property
     def comparer(self) -> Comparer:
-        """The order ``enumerate``."""
+        """The message ``enumerate``."""
         settings = self.parts.settings
         limits = Limits(settings.max_node_chars, settings.max_node_chunks)
         return Comparer(self.parts.store, self._settler, limits)
 
     @property
-    def _settler(self) -> Settler:
-        return Settler(self.parts.store, self.parts.settings.silent_after_s)
+    def _settler(self) -> IndexCompletion:
+        return IndexCompletion(self.parts.store, self.parts.settings.silent_after_s)
 
     @cached_property
     def import_document(self) -> ImportDocument:
-        """The order ``import``."""
+        """The message ``import``."""
         parts, settings = self.parts, self.parts.settings
         return ImportDocument(
             parts.store,
@@ -90,15 +90,16 @@ class IndexNodeFunction:
         return self._plan_worker.run(plan_id, deadline)
 
     @cached_property
-    def _plan_worker(self) -> CarryOutPlans:
-        """The order ``plan``. Few messages are of this kind, so its modules load with the first."""
+    def _plan_worker(self) -> PlanWorker:
+        """The message ``plan``. Few messages are of this kind, so its modules load with the
+        first."""
         from context_search.composition.editing import plan_worker  # noqa: PLC0415
 
         return plan_worker(self.parts)
 
     @cached_property
     def calibrator(self) -> Calibrator:
-        """The order ``calibrate``."""
+        """The message ``calibrate``."""
         parts = self.parts
         return Calibrator(
             parts.store, parts.vectors, parts.embedder_of, parts.clock, EMBED_TIMEOUT_S

@@ -69,7 +69,7 @@ class Parts(LiveSettings):
         return self._delivering(self.patient_postgres)
 
     def _delivering(self, store: Store) -> OutboxDelivery:
-        """Has a project's orders leave, twice as many as there are workers at once."""
+        """Has a project's messages leave, twice as many as there are workers at once."""
         window = 2 * self.settings.index_concurrency
         return OutboxDelivery(store, self.queue, _report_waiting, window)
 
@@ -131,7 +131,7 @@ def _database_url(settings: Settings) -> DatabaseUrl:
 
 
 def _report_waiting(error: ContextSearchError) -> None:
-    """Writes why orders wait for ``cleanup``."""
+    """Writes why messages wait for ``cleanup``."""
     fields = {"code": error.code, "detail": error.message}
     logging.getLogger(__name__).warning("orders wait in the book", extra=fields)
 

@@ -73,9 +73,9 @@ class ProjectLimits:
     idle_s: float = 3600.0
 
 
-Held = Literal["tables", "document_bytes", "tools", "keys", "mcps"]
+HeldKind = Literal["tables", "document_bytes", "tools", "keys", "mcps"]
 """What a project holds beside its indexes. ``document_bytes`` are those that Postgres stores."""
-HELD: tuple[Held, ...] = ("tables", "document_bytes", "tools", "keys", "mcps")
+HELD_KINDS: tuple[HeldKind, ...] = ("tables", "document_bytes", "tools", "keys", "mcps")
 
 
 @dataclass(frozen=True, slots=True)

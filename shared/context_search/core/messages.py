@@ -1,4 +1,4 @@
-"""Orders: what the queue's messages ask for. They hold ids only and describe a wanted state.
+"""Messages of the queue. They hold ids only and describe a wanted state.
 
 Messages outlive a release. A message of the release before is understood. Fields that only a later
 release knows are ignored, and kinds that only it knows are left to it.
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from context_search.core.errors import InvalidInputError
 
-ORDER_ID = "order"
-"""The name under which a message carries the id of its order."""
+MESSAGE_ID = "order"
+"""The name under which a message carries its id in the outbox."""
 MOST_NODES = 1_000
-"""Maximum number of nodes in one order."""
+"""Maximum number of nodes in one message."""
 SMALL_STRING = 9_999
 """Maximum length in characters of a string that may be indexed together with others."""
 NODES_PER_MESSAGE = 500
@@ -24,9 +24,10 @@ MESSAGE_CHARS = 100_000
 """Maximum number of small strings in one message, and of their characters."""
 FEW_NODES = 50
 MOST_SHARED = 200
-"""Maximum number of nodes in an order that shares a message, and of orders looked at for that."""
+"""Maximum number of nodes in a message that takes others along, and of messages looked at for
+that."""
 LONG_STRING = 1_000_000
-"""Length of a string, in characters, from which its order is long: it keeps a worker busy."""
+"""Length of a string, in characters, from which its message is long: it keeps a worker busy."""
 LONGEST_PAUSE_S = 86_400.0
 _MOST_DOUBLINGS = 20
 _IDS = range(1, 2**63)
@@ -70,7 +71,7 @@ class ImportUpload:
 
 
 @dataclass(frozen=True, slots=True)
-class CarryOutPlan:
+class ExecutePlan:
     """Go on with a plan: preview it, or execute it, as its state says."""
 
     plan_id: int
@@ -93,25 +94,25 @@ class CalibrateIndex:
         return {"kind": "calibrate", **ids}
 
 
-Order = IndexNodes | CompareIndex | ImportUpload | CarryOutPlan | CalibrateIndex
+Message = IndexNodes | CompareIndex | ImportUpload | ExecutePlan | CalibrateIndex
 
 
-def read_message(body: str) -> tuple[Order | None, int]:
-    """Returns the order of a message, and its id in the order book.
+def read_message(body: str) -> tuple[Message | None, int]:
+    """Returns a message and its id in the outbox.
 
-    The order is None for a kind that only a later release knows. Raises InvalidInputError for
+    The message is None for a kind that only a later release knows. Raises InvalidInputError for
     anything else.
     """
     try:
         said = json.loads(body)
     except (ValueError, RecursionError):
         raise InvalidInputError("not an order: no JSON") from None
-    order = order_from_json(said)
-    return order, _id_in(said, ORDER_ID)
+    message = message_from_json(said)
+    return message, _id_in(said, MESSAGE_ID)
 
 
-def order_from_json(said: object) -> Order | None:  # noqa: PLR0911 - one a kind
-    """Returns the order of a message whose JSON was read, whether it names an id or not.
+def message_from_json(said: object) -> Message | None:  # noqa: PLR0911 - one a kind
+    """Returns the message in this JSON, whether it names an id or not.
 
     None for a kind that only a later release knows. Raises InvalidInputError for anything else.
     """
@@ -128,7 +129,7 @@ def order_from_json(said: object) -> Order | None:  # noqa: PLR0911 - one a kind
         case "import":
             return ImportUpload(_id_in(said, "upload_id"))
         case "plan":
-            return CarryOutPlan(_id_in(said, "plan_id"))
+            return ExecutePlan(_id_in(said, "plan_id"))
         case "calibrate":
             return CalibrateIndex(_id_in(said, "index_id"), _id_in(said, "generation_id"))
     return None
@@ -151,8 +152,8 @@ def _checked(value: object, name: str) -> int:
     return value
 
 
-def order_key(message: Mapping[str, object]) -> str | None:  # noqa: PLR0911 - one a kind
-    """Returns the text by which equal orders are recognised; None for an unknown kind.
+def message_key(message: Mapping[str, object]) -> str | None:  # noqa: PLR0911 - one a kind
+    """Returns the text by which equal messages are recognised; None for an unknown kind.
 
     The trigger ``context_search_data_changed`` writes the same text for a comparison.
     """
@@ -174,8 +175,8 @@ def order_key(message: Mapping[str, object]) -> str | None:  # noqa: PLR0911 - o
 
 
 @dataclass(frozen=True, slots=True)
-class SmallOrder:
-    """An order in the book for a few small strings, of ``chars`` characters together."""
+class SmallMessage:
+    """A message in the outbox for a few small strings, of ``chars`` characters together."""
 
     id: int
     node_ids: tuple[int, ...]
@@ -183,35 +184,35 @@ class SmallOrder:
 
 
 def shared_messages(
-    taken: Sequence[SmallOrder], waiting: Sequence[SmallOrder]
-) -> dict[int, list[SmallOrder]]:
-    """Returns which waiting orders go into the message of one that is taken, by its id.
+    taken: Sequence[SmallMessage], waiting: Sequence[SmallMessage]
+) -> dict[int, list[SmallMessage]]:
+    """Returns which waiting messages go along with one that is taken, by its id.
 
-    The oldest ones first, as far as the message has room. Orders that go alone have no entry.
+    The oldest ones first, as far as the message has room. Messages that go alone have no entry.
     """
-    company: dict[int, list[SmallOrder]] = {}
+    company: dict[int, list[SmallMessage]] = {}
     rest = iter(waiting)
     other = next(rest, None)
-    for order in taken:
-        count, chars = len(order.node_ids), order.chars
+    for message in taken:
+        count, chars = len(message.node_ids), message.chars
         while other is not None and (
             count + len(other.node_ids) <= NODES_PER_MESSAGE
             and chars + other.chars <= MESSAGE_CHARS
         ):
-            company.setdefault(order.id, []).append(other)
+            company.setdefault(message.id, []).append(other)
             count, chars = count + len(other.node_ids), chars + other.chars
             other = next(rest, None)
     return company
 
 
-def together(order: SmallOrder, company: Sequence[SmallOrder]) -> IndexNodes:
-    """Returns the order for the strings of several, each once."""
-    ids = (node_id for each in (order, *company) for node_id in each.node_ids)
+def together(message: SmallMessage, company: Sequence[SmallMessage]) -> IndexNodes:
+    """Returns one message for the strings of several, each once."""
+    ids = (node_id for each in (message, *company) for node_id in each.node_ids)
     return IndexNodes(tuple(dict.fromkeys(ids)))
 
 
 def pause_s(times_lost: int, silent_s: float) -> float:
-    """Returns for how many seconds a begun order rests when its message was lost.
+    """Returns for how many seconds a begun message is delayed when it was lost.
 
     ``times_lost`` counts the earlier losses. 0: no pause. 1: ``silent_s``. Each further loss
     doubles the pause, up to a day.
@@ -222,5 +223,6 @@ def pause_s(times_lost: int, silent_s: float) -> float:
 
 
 def long_window(window: int) -> int:
-    """Returns how many long orders a project may have in the queue: half of the workers' number."""
+    """Returns how many long messages a project may have in the queue: half of the workers'
+    number."""
     return max(1, window // 4)

@@ -1,6 +1,6 @@
-"""Finds out what an index is worth, without judged questions: the order ``calibrate``.
+"""Finds out what an index is worth, without judged questions: the message ``calibrate``.
 
-Whatever fails leaves the index as it was, and the order comes again. What costs money comes last.
+Whatever fails leaves the index as it was, and the message comes again. What costs money comes last.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from context_search.budgets.exclusive import alone
+from context_search.budgets.exclusive import exclusive
 from context_search.core.config import IndexConfig
 from context_search.core.errors import EmbeddingDimensionMismatchError, EmbeddingRejectedError
 from context_search.core.ids import scope_key, window_ids
@@ -23,8 +23,8 @@ from context_search.indexing.rules.rebuilds import Size
 from context_search.integrations.ports import Clock, Deadline, Embedder, VectorQuery, VectorStore
 from context_search.ranking.calibration import (
     LEAST_QUESTIONS,
-    Asked,
     Cloze,
+    EmbeddedCloze,
     Sample,
     SampledChunk,
     Vector,
@@ -88,7 +88,7 @@ class Calibrator:
             raise RetryLater(1.0)
         index, _ = due
         pool, lease_s = f"calibration of {generation_id}", deadline.left_s()
-        with alone(self.store, index.project_id, pool, lease_s=lease_s) as has_it:
+        with exclusive(self.store, index.project_id, pool, lease_s=lease_s) as has_it:
             if not has_it:
                 raise RetryLater(BUSY_S)
             due = self._due(index_id, generation_id)  # another worker may just have done it
@@ -96,7 +96,7 @@ class Calibrator:
 
     def _due(self, index_id: int, generation_id: int) -> tuple[Index, int] | None:
         """Returns the index and how many chunks it has, if it is to be calibrated."""
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             index = work.indexes.find(index_id)
             if index is None or index.generation.id != generation_id:
                 return None
@@ -108,7 +108,7 @@ class Calibrator:
         """Calibrates an index, due or not. Only one worker at a time may do so."""
         config = index.config
         questions = hash_of_questions(self.embedder_of(config).query_key)
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             asked = work.calibrations.asked(config.model, config.dimensions, questions)
             rows = work.calibrations.sample(index, limit=SAMPLE)
         if not asked:
@@ -127,17 +127,17 @@ class Calibrator:
             chunks=chunks,
             at=self.clock.now(),
         )
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             return "calibrated" if work.calibrations.note(index, found) else "nothing_to_do"
 
     def _embed_unanswered(self, index: Index) -> None:
-        """Keeps their vectors for every index of the model, and has the order come again."""
+        """Keeps their vectors for every index of the model, and has the message come again."""
         config, embedder = index.config, self.embedder_of(index.config)
         questions = hash_of_questions(embedder.query_key)
         vectors = embedder.embed_queries(UNANSWERED, timeout_s=self.timeout_s)
         if not all(map(any, vectors)):  # kept, they would calibrate every index of the model
             raise EmbeddingDimensionMismatchError("the vector of a question is zero")
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             work.calibrations.keep_asked(config.model, config.dimensions, questions, vectors)
             work.send(CalibrateIndex(index.id, index.generation.id))
 
@@ -172,7 +172,9 @@ class Calibrator:
             return []  # it would be refused again, and what is not refused paid for each time
         sample = Sample(chunks)
         pairs = zip(asked, questions, passages, strict=True)
-        return [sample.gains(Asked(*each, question, rest)) for each, question, rest in pairs]
+        return [
+            sample.gains(EmbeddedCloze(*each, question, rest)) for each, question, rest in pairs
+        ]
 
     def _read_back(self, index: Index, rows: Sequence[SampledRow]) -> list[SampledChunk]:
         """Returns the sampled chunks that turbopuffer has, as far as their windows are not too

@@ -20,7 +20,7 @@ def is_due(work: UnitOfWork, index: Index, least_chunks: int = LEAST_CHUNKS) -> 
     return work.calibrations.chunks(index) >= least
 
 
-def order_if_due(work: UnitOfWork, index: Index, least_chunks: int | None = LEAST_CHUNKS) -> None:
+def send_if_due(work: UnitOfWork, index: Index, least_chunks: int | None = LEAST_CHUNKS) -> None:
     """Orders the calibration of an index in which nothing waits; ``least_chunks`` None: never."""
     if (
         least_chunks is not None

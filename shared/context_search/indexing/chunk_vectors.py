@@ -61,7 +61,7 @@ class ChunkVectors:
     def _read_back(
         self, claims: Sequence[Claim], batch: Sequence[StoredChunk]
     ) -> dict[bytes, Vectors]:
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             twins = work.chunks.embedded(claims, [chunk.input_hash for chunk in batch])
         found: dict[bytes, Vectors] = {}
         for namespace in sorted({twin.namespace for twin in twins}):

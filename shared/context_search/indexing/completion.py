@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.core.model import Index
-from context_search.indexing.calibration_due import LEAST_CHUNKS, order_if_due
+from context_search.indexing.calibration_due import LEAST_CHUNKS, send_if_due
 from context_search.indexing.status import write_summaries
 from context_search.store import Store, UnitOfWork
 
 
 @dataclass(frozen=True, slots=True)
-class Settler:
+class IndexCompletion:
     """Switches to a complete generation and writes the tools' summaries, after a node is done.
 
     A generation with a quarantined node is not switched to: what was searchable stays so.
@@ -22,9 +22,9 @@ class Settler:
     silent_s: float
     calibrates_from: int | None = LEAST_CHUNKS
 
-    def settle(self, index_id: int) -> bool:
+    def complete(self, index_id: int) -> bool:
         """Returns whether the index has switched to another generation."""
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             index = work.indexes.find(index_id)
             if index is None:
                 return False
@@ -32,7 +32,7 @@ class Settler:
             switched = self._switch(work, index)
             answers = work.indexes.find(index_id) if switched else index
             if answers is not None and (switched or not waits):
-                order_if_due(work, answers, self.calibrates_from)
+                send_if_due(work, answers, self.calibrates_from)
         if switched or not waits:
             write_summaries(self.store, index_id, silent_s=self.silent_s)
         return switched
@@ -54,5 +54,5 @@ class Settler:
         if pending.generation.state != "building" or work.rebuilds.is_unfinished(pending):
             return False
         work.rebuilds.switch(pending)
-        work.tools.mark_unsettled(index.id)  # until the summaries are written
+        work.tools.mark_incomplete(index.id)  # until the summaries are written
         return True

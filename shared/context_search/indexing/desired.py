@@ -54,7 +54,7 @@ class Source(Protocol):
         """Whether it has at most so many strings to compare."""
         ...
 
-    def strings(self, of: ComparedTable, generation: Index) -> Wanted:
+    def strings(self, of: ComparedTable, generation: Index) -> Desired:
         """Returns the big strings to compare.
 
         Raises DocumentTooLargeError when a pointer has over 20,000 characters, or all of them, one
@@ -71,14 +71,14 @@ class Source(Protocol):
         ...
 
     def note_compared(
-        self, work: UnitOfWork, of: ComparedTable, generation: Index, wanted: Wanted
+        self, work: UnitOfWork, of: ComparedTable, generation: Index, wanted: Desired
     ) -> None:
         """Notes that a generation has these strings, and no others of this table."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Desired:
     """The big strings of a document, or of a section, by ``pointer_sha256``; each is there once.
 
     ``pointer_chars``: the length of their pointers, one for each chunk. ``short_strings``: how
@@ -92,7 +92,7 @@ class Wanted:
     @classmethod
     def of(
         cls, document: object, scopes: Iterable[str], config: IndexConfig, *, before: int = 0
-    ) -> Wanted:
+    ) -> Desired:
         """Finds them. ``before``: the ``pointer_chars`` of other sections.
 
         Raises DocumentTooLargeError, see ``Source.strings``.
@@ -127,18 +127,18 @@ class ComparedTable:
     table_id: int
     scopes: Sequence[str]
 
-    def fetch(self, work: UnitOfWork, *, with_fields: bool) -> Fetched:
+    def fetch(self, work: UnitOfWork, *, with_fields: bool) -> LoadedDocument:
         """Reads a document as far as it is needed. Raises DocumentTooLargeError."""
         if not with_fields:  # else a string's fields may be anywhere
             small = work.sections.small(self.table_id)
             if small is not None:
-                return Fetched(*small, with_fields=False)
+                return LoadedDocument(*small, with_fields=False)
             sections = self._sections(work)
             if sections is not None:
                 return sections
-        return Fetched(*work.tables.read(self.table_id), with_fields=with_fields)
+        return LoadedDocument(*work.tables.read(self.table_id), with_fields=with_fields)
 
-    def _sections(self, work: UnitOfWork) -> Fetched | None:
+    def _sections(self, work: UnitOfWork) -> LoadedDocument | None:
         """Returns None where the document cannot be cut, or somebody changes it meanwhile."""
         found: list[tuple[Index, SectionChanges]] = []
         for each in work.indexes.live(self.index_id):
@@ -147,11 +147,15 @@ class ComparedTable:
                 return None
             found.append((each, changes))
         revisions = {changes.revision for _, changes in found}
-        return Fetched(revisions.pop(), found, with_fields=False) if len(revisions) == 1 else None
+        return (
+            LoadedDocument(revisions.pop(), found, with_fields=False)
+            if len(revisions) == 1
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class LoadedDocument:
     """What was read of a document, as text: to parse it takes seconds, and no transaction."""
 
     revision: int
@@ -170,7 +174,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class Preloaded:
     """A document that was read before the table's lock was taken, for an index as it was then."""
 
     source: Source
@@ -182,13 +186,13 @@ class Ahead:
         return self.source.few_strings(self.of, self.config, most)
 
 
-def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Ahead | None:
+def preload(store: Store, index_id: int, table_id: int | None = None) -> Preloaded | None:
     """Reads and parses what a comparison needs before it takes the table's lock.
 
     Others wait for that lock, and a large document takes its time. None when there is nothing to
     compare. Raises InvalidDocumentError.
     """
-    with store.for_all("carry out an order") as work:
+    with store.for_all("handle a message") as work:
         index = work.indexes.find(index_id)
         if index is None or index.evicted_at is not None:
             return None
@@ -199,7 +203,7 @@ def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Ahea
             return None
         of = ComparedTable(index_id, chosen, work.comparisons.scopes(index_id))
         fetched = of.fetch(work, with_fields=bool(index.fields))
-    return Ahead(fetched.parsed(), of, index.config)
+    return Preloaded(fetched.parsed(), of, index.config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +238,8 @@ class WholeDocument:
         )
         return next(islice(found, most, None), None) is None
 
-    def strings(self, of: ComparedTable, generation: Index) -> Wanted:
-        return Wanted.of(self.value, of.scopes, generation.config)
+    def strings(self, of: ComparedTable, generation: Index) -> Desired:
+        return Desired.of(self.value, of.scopes, generation.config)
 
     def known(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> list[KnownNode]:
         return work.nodes.known(generation.generation.id, of.table_id)
@@ -244,7 +248,7 @@ class WholeDocument:
         return fields_of(self.value, split(node.json_pointer), names) if names else None
 
     def note_compared(
-        self, work: UnitOfWork, of: ComparedTable, generation: Index, wanted: Wanted
+        self, work: UnitOfWork, of: ComparedTable, generation: Index, wanted: Desired
     ) -> None:
         work.comparisons.note_compared(
             generation, of.table_id, self.revision, of.scopes, wanted.short_strings
@@ -256,7 +260,7 @@ class _Changed:
     """The sections of a document that changed for one generation, and what it is to have there."""
 
     changes: SectionChanges
-    wanted: Wanted
+    wanted: Desired
     compared: Sequence[ComparedSection]
 
     @classmethod
@@ -265,7 +269,7 @@ class _Changed:
         compared: list[ComparedSection] = []
         pointer_chars, short_strings = changes.kept_pointer_chars, changes.kept_short_strings
         for section in changes.new:
-            found = Wanted.of(_alone(section), changes.scopes, config, before=pointer_chars)
+            found = Desired.of(_alone(section), changes.scopes, config, before=pointer_chars)
             pointer_chars += found.pointer_chars
             short_strings = list(map(add, short_strings, found.short_strings))
             strings |= found.strings
@@ -273,7 +277,7 @@ class _Changed:
             compared.append(
                 ComparedSection(section.digest, keys, found.pointer_chars, found.short_strings)
             )
-        return cls(changes, Wanted(strings, pointer_chars, short_strings), compared)
+        return cls(changes, Desired(strings, pointer_chars, short_strings), compared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +319,7 @@ class ChangedSections:
         self,
         of: ComparedTable,  # noqa: ARG002 - the same
         generation: Index,
-    ) -> Wanted:
+    ) -> Desired:
         return self.by_generation[generation.generation.id].wanted
 
     def known(self, work: UnitOfWork, of: ComparedTable, generation: Index) -> list[KnownNode]:
@@ -334,7 +338,7 @@ class ChangedSections:
         return None
 
     def note_compared(
-        self, work: UnitOfWork, of: ComparedTable, generation: Index, wanted: Wanted
+        self, work: UnitOfWork, of: ComparedTable, generation: Index, wanted: Desired
     ) -> None:
         changed = self.by_generation[generation.generation.id]
         work.comparisons.note_compared(

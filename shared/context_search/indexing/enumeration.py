@@ -10,11 +10,11 @@ from context_search.core.config import IndexConfig
 from context_search.core.documents import StringNode
 from context_search.core.errors import ContextSearchError, InvalidDocumentError
 from context_search.core.filters import Fields, to_text
-from context_search.core.messages import CompareIndex, IndexNodes, Order
+from context_search.core.messages import CompareIndex, IndexNodes, Message
 from context_search.core.model import Index
-from context_search.indexing.completion import Settler
-from context_search.indexing.desired import Ahead, ComparedTable, Source, read_ahead
-from context_search.indexing.outbox_delivery import node_orders, send_one_by_one
+from context_search.indexing.completion import IndexCompletion
+from context_search.indexing.desired import ComparedTable, Preloaded, Source, preload
+from context_search.indexing.outbox_delivery import node_messages, send_one_by_one
 from context_search.indexing.rules.nodes import NodeUpsert
 from context_search.indexing.vector_rows import spans
 from context_search.store import Store, UnitOfWork
@@ -22,7 +22,7 @@ from context_search.store import Store, UnitOfWork
 
 def locked_revision(store: Store, index_id: int, table_id: int | None) -> tuple[int, int] | None:
     """Returns the table that a comparison is about, and its revision; None when it is gone."""
-    with store.for_all("carry out an order") as work:
+    with store.for_all("handle a message") as work:
         index = work.indexes.find(index_id)
         chosen = table_id or (index.table_id if index else None)
         revision = work.tables.lock(chosen) if chosen else None
@@ -37,7 +37,7 @@ def give_up(
     Only while the table has the revision that was ``seen``: a change orders another comparison.
     """
     table_id, revision = seen
-    with store.for_all("carry out an order") as work:
+    with store.for_all("handle a message") as work:
         index = work.indexes.find(index_id)
         if work.tables.lock(table_id) == revision and index is not None and not index.evicted_at:
             work.indexes.share(index)
@@ -51,7 +51,7 @@ def _empty(work: UnitOfWork, index_id: int, table_id: int, revision: int) -> Non
         known = work.nodes.known(generation.generation.id, table_id)
         work.nodes.remove([node.id for node in known])
         work.comparisons.note_compared(generation, table_id, revision, scopes)
-    work.tools.mark_unsettled(index_id)
+    work.tools.mark_incomplete(index_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ class Limits:
 
 
 def compare(
-    work: UnitOfWork, index: Index, table_id: int, limits: Limits, ahead: Ahead | None
+    work: UnitOfWork, index: Index, table_id: int, limits: Limits, ahead: Preloaded | None
 ) -> list[IndexNodes]:
     """Brings an index up to a document, under the table's lock; nothing when it is there.
 
     An index that no tool needs any more is retired; one whose tools are in their owner's trash
     is emptied; an evicted one is left alone.
-    Returns the orders to index what changed. What was read ahead counts if it is still so.
+    Returns the messages to index what changed. A preloaded document counts if it is still current.
     """
     is_there = work.tables.lock(table_id) is not None
     if not (is_there and work.tables.find(table_id, project_id=index.project_id)):
@@ -85,7 +85,7 @@ def compare(
     if work.comparisons.follows(locked.id, table_id):
         return []
     queued = enumerate_index(work, locked, table_id, limits, ahead)
-    return node_orders(work, queued)
+    return node_messages(work, queued)
 
 
 def enumerate_index(
@@ -93,7 +93,7 @@ def enumerate_index(
     index: Index,
     table_id: int,
     limits: Limits,
-    ahead: Ahead | None = None,
+    ahead: Preloaded | None = None,
 ) -> list[int]:
     """Makes the nodes that an index has of a table those of its document, within the scopes.
 
@@ -131,7 +131,7 @@ def _bring_up(
         elif fields is not None and not _are_same(fields, known[key].fields):
             refielded[known[key].id] = fields
     if gone or changed:
-        work.tools.mark_unsettled(index.id)
+        work.tools.mark_incomplete(index.id)
     work.nodes.remove(gone)
     work.nodes.note_fields(refielded)
     queued = work.nodes.upsert(index, of.table_id, changed)
@@ -158,7 +158,7 @@ def _skip_reason(node: StringNode, config: IndexConfig, limits: Limits) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class Comparer:
-    """The order ``enumerate``: brings an index up to a document and queues what changed.
+    """The message ``enumerate``: brings an index up to a document and queues what changed.
 
     Without a table, the index of a project orders one comparison for each that needs it.
     A document that cannot be indexed, whatever is tried, leaves the index without its strings and
@@ -166,7 +166,7 @@ class Comparer:
     """
 
     store: Store
-    settler: Settler
+    completion: IndexCompletion
     limits: Limits
 
     def compare(self, index_id: int, table_id: int | None = None) -> None:
@@ -175,35 +175,35 @@ class Comparer:
         What is compared already costs one small statement.
         """
         try:
-            with self.store.for_all("carry out an order") as work:
+            with self.store.for_all("handle a message") as work:
                 if work.comparisons.follows(index_id, table_id):
                     return
             ordered = self._order(index_id, table_id)
         except InvalidDocumentError:
             ordered = self._once_more(index_id, table_id)
         except Exception as error:
-            with suppress(ContextSearchError), self.store.for_all("carry out an order") as work:
+            with suppress(ContextSearchError), self.store.for_all("handle a message") as work:
                 work.comparisons.note_failed(index_id, _record(error))
             raise
         if not ordered:  # no node will do it
-            self.settler.settle(index_id)
+            self.completion.complete(index_id)
 
-    def _order(self, index_id: int, table_id: int | None) -> Sequence[Order]:
-        ahead = read_ahead(self.store, index_id, table_id)
-        with self.store.for_all("carry out an order") as work:
+    def _order(self, index_id: int, table_id: int | None) -> Sequence[Message]:
+        ahead = preload(self.store, index_id, table_id)
+        with self.store.for_all("handle a message") as work:
             index = work.indexes.find(index_id)
             if index is None:
                 return []
             chosen = table_id or index.table_id
             if chosen is not None:
-                orders = compare(work, index, chosen, self.limits, ahead)
-                work.send(*orders)
-                return orders
+                messages = compare(work, index, chosen, self.limits, ahead)
+                work.send(*messages)
+                return messages
             each = _each_table(work, index)
         send_one_by_one(self.store, each)
         return each
 
-    def _once_more(self, index_id: int, table_id: int | None) -> Sequence[Order]:
+    def _once_more(self, index_id: int, table_id: int | None) -> Sequence[Message]:
         """Gives up when the document that cannot be indexed is still the same."""
         seen = locked_revision(self.store, index_id, table_id)
         try:

@@ -45,7 +45,7 @@ def evict_coldest(store: Store, limits: ProjectLimits, *, silent_s: float) -> bo
     A previous generation goes first: it answers nothing. Then the index that was not searched for
     the longest time is evicted: it stays, empty, until somebody searches it.
     """
-    with store.for_all("upkeep") as work:
+    with store.for_all("maintenance") as work:
         going = work.evictions.next_to_go(limits)
         if going is None or not work.indexes.lock(going):
             return False

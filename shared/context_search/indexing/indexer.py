@@ -21,7 +21,7 @@ from context_search.core.limits import ProjectLimits
 from context_search.core.messages import SMALL_STRING, IndexNodes
 from context_search.core.model import ChunkSet, Claim, PlannedChunk, StoredChunk
 from context_search.indexing.chunk_vectors import ChunkVectors
-from context_search.indexing.completion import Settler
+from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.evict import no_room
 from context_search.indexing.node_report import (
     NodeReport,
@@ -77,7 +77,7 @@ class Indexer:
     store: Store
     vectors: VectorStore
     chunk_vectors: ChunkVectors
-    settler: Settler
+    completion: IndexCompletion
     clock: Clock
     limits: IndexLimits
 
@@ -103,7 +103,7 @@ class Indexer:
 
         Raises RetryLater when the message should come again.
         """
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             claim = work.nodes.claim(node_id, lease_s=self.limits.lease_s)
             due_in_s = None if claim else work.nodes.due_in(node_id)
         if due_in_s is not None:
@@ -128,7 +128,7 @@ class Indexer:
 
     def _claim(self, node_ids: Sequence[int]) -> tuple[list[Claim], list[int]]:
         """Returns what goes together, and what has to go alone: long, failing, or not due yet."""
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             claims = work.nodes.claim_many(
                 node_ids,
                 max_chars=SMALL_STRING,
@@ -158,8 +158,8 @@ class Indexer:
                 raise
             run.left = run.claims  # it is raised again where it is known of which string
         if run.outcome in ("indexed", "skipped"):
-            with suppress(ContextSearchError):  # the nodes are done; cleanup settles again
-                self.settler.settle(run.claims[0].index_id)
+            with suppress(ContextSearchError):  # the nodes are done; cleanup completes it
+                self.completion.complete(run.claims[0].index_id)
         return run.report()
 
     def _index(self, run: NodeRun, deadline: Deadline) -> Sequence[Claim]:
@@ -194,7 +194,7 @@ class Indexer:
 
     def _begin(self, run: NodeRun, plans: Plans) -> Begun:
         """Writes the rows of the chunks; of none, when there may be no room for all."""
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             held = work.nodes.hold(run.claims, lease_s=self.limits.lease_s)
             if not held:
                 return {}
@@ -206,7 +206,7 @@ class Indexer:
             if run.is_alone:
                 [claim] = held
                 work.nodes.skip(claim, {**reason, "at": self.clock.now().isoformat()})
-                work.tools.mark_unsettled(claim.index_id)
+                work.tools.mark_incomplete(claim.index_id)
                 run.outcome = "skipped"
         return {}
 
@@ -253,7 +253,7 @@ class Indexer:
 
         Returns the claims that still hold, and the nodes whose new text can be found from now on.
         """
-        with run.stage("swap"), self.store.for_all("carry out an order") as work:
+        with run.stage("swap"), self.store.for_all("handle a message") as work:
             lease_s = self.limits.lease_s
             progressed = bool(batch) and not is_last  # of the last one the swap says so
             held = work.nodes.hold(list(begun), lease_s=lease_s, progressed=progressed)
@@ -295,16 +295,16 @@ class Indexer:
             return True
         if not progressed or self.clock.monotonic() < turn_ends:
             return False
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             return work.outbox.has_neighbours(run.claims[0].table_id)
 
     def _are_needed(self, run: NodeRun) -> bool:
         """Says whether a tool still needs one of the strings: a deleted one costs no more."""
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             return work.nodes.are_needed(run.claims)
 
     def _hand_over(self, run: NodeRun, *, progressed: bool) -> None:
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             released = work.nodes.release(
                 run.claims, retry_in_s=0, error=None, progressed=progressed
             )
@@ -325,7 +325,7 @@ class Indexer:
         record = error_record(error, self.clock.now(), retryable=not is_final)
         if is_final:
             return self._quarantine(run, error, record)
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             released = work.nodes.release(
                 run.claims, retry_in_s=retry_in_s, error=record, progressed=is_early
             )
@@ -339,9 +339,9 @@ class Indexer:
     ) -> NodeReport:
         [claim] = run.claims
         with suppress(LeaseLostError):
-            with self.store.for_all("carry out an order") as work:
+            with self.store.for_all("handle a message") as work:
                 work.nodes.quarantine(claim, record)
-                work.tools.mark_unsettled(claim.index_id)
+                work.tools.mark_incomplete(claim.index_id)
             run.outcome = "quarantined"
             return run.report(error)
         return run.report()
@@ -350,7 +350,7 @@ class Indexer:
         return deadline.left_s() < self.limits.batch_reserve_s
 
     def _order(self, node_ids: Sequence[int]) -> None:
-        with self.store.for_all("carry out an order") as work:
+        with self.store.for_all("handle a message") as work:
             work.send(IndexNodes(tuple(node_ids)))
 
 

@@ -93,7 +93,7 @@ class NodeRun:
 
 
 MAX_BACKOFF_S = 300.0
-"""How long an order rests at most, whatever a failing part asked for: it may be well again soon."""
+"""The longest delay of a message, whatever a failing part asked for: it may be well again soon."""
 
 
 class RetryLater(Exception):  # noqa: N818 - not an error: the queue is asked to come again

@@ -134,7 +134,7 @@ class Rebuilds:
             if differs and work.rebuilds.has_index(index.table_id, previous.config):
                 raise ConflictError("another index of the table has the earlier configuration")
             work.rebuilds.switch(previous)
-            work.tools.mark_unsettled(index.id)
+            work.tools.mark_incomplete(index.id)
             work.send(CompareIndex(index.id, index.table_id))
         return replace(previous, generation=replace(previous.generation, state="active"))
 

@@ -93,7 +93,7 @@ def write_summaries(
     store: Store, index_id: int, *, silent_s: float, tool_id: int | None = None
 ) -> None:
     """Writes ``metadata.search_index`` of every tool that an index serves, or of one of them."""
-    with store.for_all("carry out an order") as work:
+    with store.for_all("handle a message") as work:
         summarise(work, index_id, silent_s=silent_s, tool_id=tool_id)
 
 
@@ -108,8 +108,8 @@ def summarise(
     scopes = sorted({tool.scope.json_pointer for tool in tools})
     progress = work.node_counts.progress_of(index, scopes, silent_s=silent_s)
     for tool in tools:
-        told = summary(progress[tool.scope.json_pointer], tool.created_at)
-        work.tools.write_summary(tool.id, told)
+        reported = summary(progress[tool.scope.json_pointer], tool.created_at)
+        work.tools.write_summary(tool.id, reported)
 
 
 def summary(progress: Progress, configured_at: datetime | None) -> dict[str, object]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from context_search.core.errors import ContextSearchError
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
-from context_search.indexing.calibration_due import LEAST_CHUNKS, order_if_due
+from context_search.indexing.calibration_due import LEAST_CHUNKS, send_if_due
 from context_search.integrations.ports import Deadline
 from context_search.store import Store, UnitOfWork
 
@@ -61,4 +61,4 @@ class IndexUse:
             if note_use(work, index):
                 work.send(CompareIndex(index.id, index.table_id))
             elif (now := work.indexes.find(index.id)) is not None:  # what was kept may be gone
-                order_if_due(work, now, self.calibrates_from)
+                send_if_due(work, now, self.calibrates_from)

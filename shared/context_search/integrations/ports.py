@@ -60,13 +60,13 @@ class AccessTokens(Protocol):
         ...
 
 
-Message = Mapping[str, object]
+MessageBody = Mapping[str, object]
 
 
 class DeadLetters(Protocol):
     """Messages that were received too often."""
 
-    def take_up(self, limit: int, keep: Callable[[Sequence[Message]], None]) -> int:
+    def take_up(self, limit: int, keep: Callable[[Sequence[MessageBody]], None]) -> int:
         """Hands up to ``limit`` of them to ``keep``, then deletes them, and returns how many.
 
         A message may be handed over twice, it is never lost. Raises QueueUnavailableError, and
@@ -78,12 +78,12 @@ class DeadLetters(Protocol):
 class Queue(Protocol):
     """SQS. At least once, in any order."""
 
-    def send(self, messages: Sequence[Message]) -> list[int]:
+    def send(self, messages: Sequence[MessageBody]) -> list[int]:
         """Sends messages and returns the positions of those that were taken."""
         ...
 
     def is_empty(self) -> bool:
-        """Tells whether there is no message at all: waiting, put off, or at a worker.
+        """Tells whether there is no message at all: waiting, delayed, or at a worker.
 
         Counted about a minute ago. Raises QueueUnavailableError.
         """

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from context_search.core.errors import QueueUnavailableError
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -56,7 +56,7 @@ class SqsQueue:
         """The client that was given, or one of the environment."""
         return self._given or sqs_client()
 
-    def send(self, messages: Sequence[Message]) -> list[int]:
+    def send(self, messages: Sequence[MessageBody]) -> list[int]:
         """Raises QueueUnavailableError only when not a single message was taken."""
         taken: list[int] = []
         for first in range(0, len(messages), BATCH):
@@ -68,7 +68,7 @@ class SqsQueue:
                 raise
         return taken
 
-    def _send_batch(self, first: int, batch: Sequence[Message]) -> list[int]:
+    def _send_batch(self, first: int, batch: Sequence[MessageBody]) -> list[int]:
         with _available():
             reply = self.client.send_message_batch(
                 QueueUrl=self.url,
@@ -84,7 +84,7 @@ class SqsQueue:
             reply = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=_COUNTS)
         return all(int(count) == 0 for count in reply["Attributes"].values())
 
-    def take_up(self, limit: int, keep: Callable[[Sequence[Message]], None]) -> int:
+    def take_up(self, limit: int, keep: Callable[[Sequence[MessageBody]], None]) -> int:
         """See the port ``DeadLetters``. Receive, keep, delete: it works on every SQS.
 
         What is no message of ours stays where it is.
@@ -96,7 +96,7 @@ class SqsQueue:
         return moved
 
     def _move(
-        self, letters: Sequence[MessageTypeDef], keep: Callable[[Sequence[Message]], None]
+        self, letters: Sequence[MessageTypeDef], keep: Callable[[Sequence[MessageBody]], None]
     ) -> int:
         read = [(letter["ReceiptHandle"], _message(letter["Body"])) for letter in letters]
         ours = [(receipt, message) for receipt, message in read if message is not None]
@@ -135,7 +135,7 @@ def _available() -> Iterator[None]:
         raise QueueUnavailableError(f"SQS: {type(error).__name__}") from error
 
 
-def _message(body: str) -> Message | None:
+def _message(body: str) -> MessageBody | None:
     try:
         message = json.loads(body)
     except ValueError:

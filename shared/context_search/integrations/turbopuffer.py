@@ -275,7 +275,8 @@ class RenewedKey(httpx2.Auth):
     def auth_flow(
         self, request: httpx2.Request
     ) -> Generator[httpx2.Request, httpx2.Response, None]:
-        """httpx's way to answer a refusal: https://www.python-httpx.org/advanced/authentication/."""
+        """httpx's way to answer a refusal:
+        https://www.python-httpx.org/advanced/authentication/."""
         key = self._key
         response = yield _with(request, key)
         if response.status_code in (401, 403) and (other := self._instead_of(key)) is not None:
@@ -348,10 +349,10 @@ def read(raw: Any, kind: type[Reply]) -> Reply:
 
 def billed_of(billing: object) -> Billed:
     """Returns what a reply of a write or a query says of the bill; 0 for what is no count."""
-    told = billing if isinstance(billing, dict) else {}
+    reported = billing if isinstance(billing, dict) else {}
 
     def count(name: str) -> int:
-        value = told.get(f"billable_logical_bytes_{name}")
+        value = reported.get(f"billable_logical_bytes_{name}")
         return value if type(value) is int and value >= 0 else 0
 
     return Billed(

@@ -15,9 +15,9 @@ from context_search.catalog.uploads import ManageUploads
 from context_search.core.errors import ContextSearchError, VectorStoreError
 from context_search.core.ids import window_ids
 from context_search.core.messages import CompareIndex
-from context_search.indexing.completion import Settler
+from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.evict import evict_coldest
-from context_search.indexing.outbox_delivery import OutboxDelivery, node_orders, send_one_by_one
+from context_search.indexing.outbox_delivery import OutboxDelivery, node_messages, send_one_by_one
 from context_search.indexing.rebuilds import REBUILDS_AT_ONCE, retire_outdated
 from context_search.indexing.status import write_summaries
 from context_search.indexing.vector_rows import tokens_of
@@ -72,7 +72,7 @@ class Cleanup:
 
     store: OutboxDelivery
     vectors: VectorStore
-    settler: Settler
+    completion: IndexCompletion
     sweep: Sweep
     sweep_rounds: SweepRounds
     uploads: ManageUploads
@@ -95,7 +95,7 @@ class Cleanup:
             Step("delete_documents", self._delete_documents, due=("deletions",)),
             Step("delete_namespaces", self._delete_namespaces, due=("deletions",)),
             Step("sweep", self._sweep, due=()),
-            Step("forget", self._forget, due=()),
+            Step("forget", self._delete_expired, due=()),
             *self.further,
             Step("prune_versions", self._prune_versions, due=("histories",)),
             Step("summarise", self._summarise, due=()),
@@ -130,20 +130,20 @@ class Cleanup:
         return False
 
     def _revive(self, report: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             nodes = work.nodes.abandoned(silent_s=self.limits.silent_s, limit=NODES_PER_STEP)
-            work.send(*node_orders(work, nodes))
+            work.send(*node_messages(work, nodes))
         report.nodes_revived += len(nodes)
         return len(nodes) == NODES_PER_STEP
 
     def _keep_uploads(self, report: CleanupReport) -> bool:
         report.imports_revived += self.uploads.revive(self.limits.silent_s)
-        forgotten = self.uploads.forget()
+        forgotten = self.uploads.delete_expired()
         report.uploads_forgotten += forgotten
         return forgotten > 0
 
     def _compare(self, report: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             behind = work.comparisons.behind(
                 silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP
             )
@@ -153,14 +153,14 @@ class Cleanup:
 
     def _rebuild(self, report: CleanupReport) -> bool:
         retire_outdated(self.store, older_than_s=self.limits.keep_previous_s)
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             promoted = work.rebuilds.promote(at_once=REBUILDS_AT_ONCE)
             indexes = [work.indexes.find(index_id) for index_id in promoted]
             work.send(*(CompareIndex(index.id, index.table_id) for index in indexes if index))
             building = work.rebuilds.building(limit=NODES_PER_STEP)
         for index_id in building:
             try:
-                report.generations_switched += self.settler.settle(index_id)
+                report.generations_switched += self.completion.complete(index_id)
             except ContextSearchError as error:  # one index must not keep the others waiting
                 report.errors.append(f"rebuild: {error.code}")
         return False
@@ -171,14 +171,14 @@ class Cleanup:
         return evicted
 
     def _readmit(self, report: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             nodes = work.quotas.readmit(self.limits.project, limit=NODES_PER_STEP)
-            work.send(*node_orders(work, nodes))
+            work.send(*node_messages(work, nodes))
         report.nodes_readmitted += len(nodes)
         return False
 
     def _keep_tokens(self, report: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             waiting = work.words_backlog.take(limit=CHUNKS_PER_STEP)
             keyed = [tokens for one in waiting for tokens in tokens_of(one)]
             work.keywords.put(keyed)
@@ -186,11 +186,11 @@ class Cleanup:
         return bool(keyed)  # of long strings that lack few, one is a step
 
     def _mark_tables(self, _: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             return work.removals.mark_tables(limit=REMOVALS_PER_STEP) == REMOVALS_PER_STEP
 
     def _remove_nodes(self, report: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             removed = work.removals.remove_nodes(limit=NODES_PER_STEP)
             removed += work.deletions.remove_retired_nodes(limit=NODES_PER_STEP)
         report.nodes_removed += removed
@@ -204,7 +204,7 @@ class Cleanup:
 
     def _delete_documents(self, report: CleanupReport) -> bool:
         grace_s = self.limits.grace_s
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             found = work.deletions.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
         for namespace in sorted({tombstone.namespace for tombstone in found}):
             group = [tombstone for tombstone in found if tombstone.namespace == namespace]
@@ -214,18 +214,18 @@ class Cleanup:
             except VectorStoreError as error:
                 report.errors.append(f"delete_documents: {error.code}")
                 continue
-            with self.store.for_all("upkeep") as work:
+            with self.store.for_all("maintenance") as work:
                 work.deletions.note_deleted(group, older_than_s=grace_s)
             report.documents_deleted += len(ids)
         return len(found) == TOMBSTONES_PER_STEP
 
     def _delete_namespaces(self, report: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             retired = work.deletions.retired(older_than_s=self.limits.grace_s, limit=1)
         for generation in retired:
             self.vectors.delete_namespace(generation.namespace)
-            with self.store.for_all("upkeep") as work:
-                work.deletions.forget_generation(generation.generation_id)
+            with self.store.for_all("maintenance") as work:
+                work.deletions.purge_generation(generation.generation_id)
             report.namespaces_deleted += 1
         return bool(retired)
 
@@ -236,12 +236,12 @@ class Cleanup:
         report.add_sweep(found)
         return True
 
-    def _forget(self, report: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
+    def _delete_expired(self, report: CleanupReport) -> bool:
+        with self.store.for_all("maintenance") as work:
             most = REQUESTS_PER_STEP
-            requests = work.idempotency_keys.forget(older_than_s=KEPT_S, limit=most)
-            keys = work.keys.forget_console(older_than_s=CONSOLE_KEY_KEPT_S, limit=most)
-            days = work.ledger.forget(older_than_days=LEDGER_DAYS, limit=most)
+            requests = work.idempotency_keys.delete_expired(older_than_s=KEPT_S, limit=most)
+            keys = work.keys.delete_expired_console(older_than_s=CONSOLE_KEY_KEPT_S, limit=most)
+            days = work.ledger.delete_expired(older_than_days=LEDGER_DAYS, limit=most)
         report.requests_forgotten += requests
         report.keys_forgotten += keys
         return most in (requests, keys, days)
@@ -253,8 +253,8 @@ class Cleanup:
         return not pruned.is_done
 
     def _summarise(self, report: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
-            indexes = work.indexes.with_unsettled_tools(limit=NODES_PER_STEP)
+        with self.store.for_all("maintenance") as work:
+            indexes = work.indexes.with_incomplete_tools(limit=NODES_PER_STEP)
         for index_id in indexes:
             try:
                 write_summaries(self.store, index_id, silent_s=self.limits.silent_s)
@@ -264,15 +264,15 @@ class Cleanup:
         return False
 
     def _compact(self, _: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             work.quotas.compact()
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             return work.quotas.count_parts()
 
     def _measure(self, report: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
-            work.rankings.forget_old(older_than_s=RANKING_AGE_S)
-            work.permits.forget_unused(unused_s=UNUSED_S, limit=PERMITS_PER_STEP)
+        with self.store.for_all("maintenance") as work:
+            work.rankings.delete_expired(older_than_s=RANKING_AGE_S)
+            work.permits.delete_unused(unused_s=UNUSED_S, limit=PERMITS_PER_STEP)
             report.readings = work.gauges.read()
         report.sweep_round = self.sweep_rounds.read()
         if report.sweep_round.is_late:
@@ -300,29 +300,29 @@ class RemoveDeleted:
         Retried after an hour; after a minute if the error is retryable, such as a lock. A run stops
         after three of the latter.
         """
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             due = work.removals.due(limit=REMOVALS_PER_STEP)
         removed, waited, failed = 0, 0, []
         for removal in due:
             name = f"remove_{removal.kind} {removal.row_id}"
             try:
-                with self.store.for_all("upkeep") as work:
+                with self.store.for_all("maintenance") as work:
                     end = work.removals.remove(removal)
             except ContextSearchError as error:
                 failed.append(f"{name}: {_reason(error)}")
-                self._put_off(removal, SOON_S if error.retryable else RETRY_S)
+                self._delay(removal, SOON_S if error.retryable else RETRY_S)
                 waited += error.retryable
                 if waited == MOST_WAITS:
                     break
             else:
                 removed += end == "removed"
-                if end == "kept" and self._put_off(removal, RETRY_S):
+                if end == "kept" and self._delay(removal, RETRY_S):
                     failed.append(f"{name}: KEPT (a trigger of the database's owner)")
         return removed, failed
 
-    def _put_off(self, removal: Removal, retry_in_s: float) -> bool:
-        with suppress(ContextSearchError), self.store.for_all("upkeep") as work:
-            return work.removals.put_off(removal, retry_in_s=retry_in_s)
+    def _delay(self, removal: Removal, retry_in_s: float) -> bool:
+        with suppress(ContextSearchError), self.store.for_all("maintenance") as work:
+            return work.removals.delay(removal, retry_in_s=retry_in_s)
         return False
 
 

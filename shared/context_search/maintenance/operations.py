@@ -15,11 +15,11 @@ from context_search.access.lookup import (
 from context_search.core.callers import Caller, Principal
 from context_search.core.errors import ConflictError, InvalidInputError, NotFoundError
 from context_search.core.json_pointer import split
-from context_search.core.messages import ORDER_ID
-from context_search.indexing.outbox_delivery import node_orders
+from context_search.core.messages import MESSAGE_ID
+from context_search.indexing.outbox_delivery import node_messages
 from context_search.indexing.rules.nodes import NodeSelection
 from context_search.indexing.status import summarise
-from context_search.integrations.ports import DeadLetters, Message
+from context_search.integrations.ports import DeadLetters, MessageBody
 from context_search.maintenance.sweep_round import SweepRound, SweepRounds
 from context_search.store import Store, UnitOfWork
 
@@ -66,7 +66,7 @@ class Operate:
 
         Checked, orphans, missing, repaired, at.
         """
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             return work.sweeps.reports(None)
 
     def read_sweep_round(self) -> SweepRound:
@@ -127,7 +127,7 @@ class Operate:
 
 def _retried(work: UnitOfWork, among: NodeSelection) -> Retried:
     nodes = work.nodes.requeue_quarantined(limit=RETRIED_AT_ONCE, among=among)
-    work.send(*node_orders(work, nodes))
+    work.send(*node_messages(work, nodes))
     return Retried(len(nodes), work.nodes.count_quarantined(among))
 
 
@@ -141,7 +141,7 @@ def _refusal(others: list[int]) -> str:
 class Redrive:
     """Gives what failed for good another chance, after its cause is mended.
 
-    Puts dead letters back into the order book and lets quarantined nodes be claimed again.
+    Puts dead letters back into the outbox and lets quarantined nodes be claimed again.
     They leave it like all others, a few of each project at a time.
     """
 
@@ -151,13 +151,15 @@ class Redrive:
     def run(self, limit: int) -> Redriven:
         """Handles at most ``limit`` of each. Raises QueueUnavailableError."""
         moved = self.dead_letters.take_up(limit, self._keep)
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             nodes = work.nodes.requeue_quarantined(limit=limit)
-            work.send(*node_orders(work, nodes))
+            work.send(*node_messages(work, nodes))
         return Redriven(moved, len(nodes))
 
-    def _keep(self, letters: Sequence[Message]) -> None:
-        """Drops a message whose order is done, or that names none."""
-        orders = [order_id for each in letters if isinstance(order_id := each.get(ORDER_ID), int)]
-        with self.store.for_all("upkeep") as work:
-            work.send_waiting(*work.outbox.restore(orders))
+    def _keep(self, letters: Sequence[MessageBody]) -> None:
+        """Drops a message that is done, or that names no id."""
+        messages = [
+            message_id for each in letters if isinstance(message_id := each.get(MESSAGE_ID), int)
+        ]
+        with self.store.for_all("maintenance") as work:
+            work.send_waiting(*work.outbox.restore(messages))

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from context_search.core.callers import Principal
 from context_search.core.limits import (
-    HELD,
+    HELD_KINDS,
     DailyLimits,
     ProjectBounds,
     ProjectLimits,
@@ -66,23 +66,23 @@ class ReadProjectHealth:
     store: Store
     limits: HealthLimits
     clock: Clock
-    outside: Sequence[PartCheck]
+    integrations: Sequence[PartCheck]
 
     def read(self, principal: Principal) -> ProjectHealth:
         """Returns how the caller's project is; what hangs holds it up for seconds only."""
-        for check in self.outside:
+        for check in self.integrations:
             check.begin()
-        within_s = max(check.within_s for check in self.outside)
+        within_s = max(check.within_s for check in self.integrations)
         deadline = Deadline(self.clock, self.clock.monotonic() + within_s)
         with self.store.for_project(principal.project_id, deadline) as work:
             readings = work.health.of_project(principal.project_id, silent_s=self.limits.silent_s)
             usage = work.quotas.used(principal.project_id)
             held: dict[str, int] = {
-                kind: work.quotas.held(principal.project_id, kind) for kind in HELD
+                kind: work.quotas.held(principal.project_id, kind) for kind in HELD_KINDS
             }
             spent = work.ledger.days(principal.project_id, limit=SPENT_DAYS)
             cleanup = work.cleanup_runs.last()
-        outside = [check.result(deadline.ends_at) for check in self.outside]
+        outside = [check.result(deadline.ends_at) for check in self.integrations]
         at = self.clock.now()
         parts = [
             PartHealth("database", checked_at=at),
@@ -94,7 +94,7 @@ class ReadProjectHealth:
 
 
 def _queue(part: PartHealth, readings: ProjectReadings, silent_s: float) -> PartHealth:
-    """Returns a queue that answers and does not take the project's orders as failing."""
+    """Returns a queue that answers and does not take the project's messages as failing."""
     if part.name != "queue" or part.state != "ok" or readings.oldest_order_s <= silent_s:
         return part
     return PartHealth("queue", "failing", "ORDERS_WAIT", part.checked_at)

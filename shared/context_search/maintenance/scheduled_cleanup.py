@@ -16,7 +16,7 @@ from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.cleanup_report import CleanupReport
 
 SHORTEST_S = 60.0
-"""A rest of less is none: the next run would end it."""
+"""A shorter idle time is none: the next run would end it."""
 
 
 @dataclass(slots=True)
@@ -31,15 +31,15 @@ class ScheduledCleanup:
     clock: Clock
     rests_until: datetime | None = None
 
-    def run(self, deadline: Deadline, *, may_rest: bool = True) -> CleanupReport:
+    def run(self, deadline: Deadline, *, may_idle: bool = True) -> CleanupReport:
         """Returns what was done. A run that rests asks nobody, and its report says so."""
         left_s = self._left_s()
-        if may_rest and left_s > 0:
+        if may_idle and left_s > 0:
             return CleanupReport(is_resting=True, rests_s=left_s)
         self.rests_until = None
         started = self.clock.monotonic()
         report = self.cleanup.run(deadline)
-        rest_s = self._rest_s(report)
+        rest_s = self._idle_s(report)
         if rest_s > SHORTEST_S:
             self.rests_until = self.clock.now() + timedelta(seconds=rest_s)
             report.rests_s = rest_s
@@ -48,7 +48,7 @@ class ScheduledCleanup:
 
     def _note(self, report: CleanupReport, seconds: float) -> None:
         """Keeps what owners of projects may see of it; a run without it is as good."""
-        with suppress(ContextSearchError), self.cleanup.store.for_all("upkeep") as work:
+        with suppress(ContextSearchError), self.cleanup.store.for_all("maintenance") as work:
             work.cleanup_runs.note(report.as_run(self.clock.now(), seconds))
 
     def _left_s(self) -> float:
@@ -56,7 +56,7 @@ class ScheduledCleanup:
             return 0.0
         return (self.rests_until - self.clock.now()).total_seconds()
 
-    def _rest_s(self, report: CleanupReport) -> float:
+    def _idle_s(self, report: CleanupReport) -> float:
         """Returns how long nothing is due; 0 where there is more to do or nobody can say."""
         limits = self.cleanup.limits
         if limits.idle_s <= SHORTEST_S or report.has_worked:
@@ -72,6 +72,6 @@ class ScheduledCleanup:
 
     def _due_in_s(self) -> float | None:
         due = dict.fromkeys(name for step in self.cleanup.steps() for name in step.due)
-        with self.cleanup.store.for_all("upkeep") as work:
+        with self.cleanup.store.for_all("maintenance") as work:
             repositories = [getattr(work, name) for name in due]
             return work.schedule.due_in_s(repositories, self.cleanup.limits)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from context_search.core.errors import NamespaceMissingError, VectorStoreError
 from context_search.core.ids import first_row_id, window_ids
-from context_search.indexing.outbox_delivery import node_orders
+from context_search.indexing.outbox_delivery import node_messages
 from context_search.integrations.ports import VectorStore
 from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor
 from context_search.store import Store
@@ -29,20 +29,20 @@ class Sweep:
 
     def run(self, *, older_than_s: float) -> SweepCounts | None:
         """Returns what the page held; None when no sweep is due."""
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             due = work.sweeps.due(older_than_s=older_than_s, limit=1)
         if not due:
             return None
         try:
             return self._page(due[0])
         except VectorStoreError:
-            with self.store.for_all("upkeep") as work:  # the next run begins with another one
+            with self.store.for_all("maintenance") as work:  # the next run begins with another one
                 work.sweeps.note_failed(due[0])
             raise
 
     def _page(self, cursor: SweepCursor) -> SweepCounts:
         # Chunk rows are read before the vector rows: what was present then must be listed now.
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             rows = work.sweeps.present_after(cursor.namespace, cursor.after, self.page)
         ids = self._listed(cursor)
         ends = [page[-1] for page in (ids, [row[0] for row in rows]) if len(page) == self.page]
@@ -57,7 +57,7 @@ class Sweep:
         missing = self._missing(cursor.namespace, rows, ids)
         repaired = self._requeue(cursor.namespace, missing)
         found = SweepCounts(len(ids), len(orphans), len(missing), repaired)
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             work.sweeps.note(cursor, after=end, found=found)
         return found
 
@@ -68,7 +68,7 @@ class Sweep:
             return []
 
     def _delete_orphans(self, namespace: str, ids: Sequence[str]) -> list[str]:
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             orphans = work.chunks.without_row(namespace, ids)
         if orphans:
             self.vectors.delete(namespace, orphans)
@@ -96,7 +96,7 @@ class Sweep:
     def _requeue(self, namespace: str, missing: Sequence[str]) -> int:
         if not missing:
             return 0
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             nodes = work.sweeps.requeue_missing(namespace, missing)
-            work.send(*node_orders(work, nodes))
+            work.send(*node_messages(work, nodes))
         return len(missing)

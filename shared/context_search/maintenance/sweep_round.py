@@ -64,6 +64,6 @@ class SweepRounds:
 
     def read(self) -> SweepRound:
         """Returns the round at today's size."""
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             extent = work.sweeps.extent(page=self.page)
         return SweepRound.of(extent, every_s=self.every_s, swept_after_s=self.swept_after_s)

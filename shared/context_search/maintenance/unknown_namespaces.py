@@ -46,7 +46,7 @@ class FindUnknownNamespaces:
             report.namespaces_deleted += 1
 
     def _pages(self) -> Iterator[list[str]]:
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             prefix = work.sweeps.namespace_prefix()
         after = ""
         for _ in range(NAMESPACE_PAGES):
@@ -62,5 +62,5 @@ class FindUnknownNamespaces:
         Names are listed before rows are read, so a namespace being created is never unknown: its
         generation is committed before its first document is written.
         """
-        with self.store.for_all("upkeep") as work:
+        with self.store.for_all("maintenance") as work:
             return work.sweeps.unknown(names)

@@ -111,20 +111,20 @@ SELECT quote_ident(current_user), quote_ident(current_database()),
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AdoptionReport:
     """What is there. ``notes`` say what happens to it, ``problems`` why nothing can happen."""
 
     notes: list[str]
     problems: list[str]
 
 
-def look(tx: Transaction, new: Collection[str], *, is_first: bool) -> Found:
+def look(tx: Transaction, new: Collection[str], *, is_first: bool) -> AdoptionReport:
     """Looks at the shared tables, at the rights of this role, and at names that are taken.
 
     ``new`` are the names of the tables that are going to be made; ``is_first``: nothing of ours is
     there.
     """
-    found = Found([], [])
+    found = AdoptionReport([], [])
     missing = [name for name in SHARED if not _look_at(tx, name, found, is_first=is_first)]
     _check_rights(tx, found, is_first=is_first, missing=missing)
     if missing:
@@ -133,7 +133,7 @@ def look(tx: Transaction, new: Collection[str], *, is_first: bool) -> Found:
     return found
 
 
-def _look_at(tx: Transaction, name: str, found: Found, *, is_first: bool) -> bool:
+def _look_at(tx: Transaction, name: str, found: AdoptionReport, *, is_first: bool) -> bool:
     """Notes what is to be said about a shared table; False when it is not there."""
     kinds = tx.run(_KIND, name=name)
     if not kinds:
@@ -178,7 +178,9 @@ def _misfits(name: str, types: Mapping[str, str]) -> Iterator[str]:
         yield f"public.{name}.{column}: found {is_found}, wanted {' or '.join(sorted(wanted))}"
 
 
-def _check_rights(tx: Transaction, found: Found, *, is_first: bool, missing: list[str]) -> None:
+def _check_rights(
+    tx: Transaction, found: AdoptionReport, *, is_first: bool, missing: list[str]
+) -> None:
     [[role, database, may_create, in_public, in_ours]] = tx.run(_RIGHTS)
     if in_ours is None and not may_create:
         found.problems.append(
@@ -203,7 +205,7 @@ def closed_to(role: str) -> str:
     )
 
 
-def _look_at_names(tx: Transaction, new: Collection[str], found: Found) -> None:
+def _look_at_names(tx: Transaction, new: Collection[str], found: AdoptionReport) -> None:
     if taken := [name for [name] in tx.run(_TAKEN, names=list(new))]:
         theirs, same = ("is", "it is") if len(taken) == 1 else ("are", "they are")
         found.notes.append(

@@ -168,7 +168,7 @@ def apply(
                 report(line)
             for step in planned.steps:
                 makes_ledger = planned.makes_ledger and not applied
-                _carry_out(database, database_url, step, makes_ledger=makes_ledger)
+                _execute(database, database_url, step, makes_ledger=makes_ledger)
                 report(f"applied {step.name}")
                 applied.append(step.name)
     finally:
@@ -256,9 +256,7 @@ def _check_history(ledger: Sequence[Sequence[str]], migrations: Sequence[Migrati
             )
 
 
-def _carry_out(
-    database: Database, url: DatabaseUrl, step: Migration, *, makes_ledger: bool
-) -> None:
+def _execute(database: Database, url: DatabaseUrl, step: Migration, *, makes_ledger: bool) -> None:
     """Carries out one step; once more when others were in its way."""
     for attempt in range(1, _ATTEMPTS + 1):
         try:

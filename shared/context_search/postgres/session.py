@@ -62,7 +62,7 @@ Statements = Sequence[Statement]
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentStatements:
     """What replies are read into, and how many statements come before those that it is of."""
 
     contexts: list[Context]
@@ -87,7 +87,7 @@ class Session(Connection):  # type: ignore[misc]  # pg8000 has no types
         status: bytes | None = self._transaction_status
         return (status or b"I").decode()
 
-    def send(self, statements: Statements, before: Statements = ()) -> Sent:
+    def send(self, statements: Statements, before: Statements = ()) -> SentStatements:
         """Sends statements behind others, all at once; ``read`` gives the rows of ``statements``.
 
         The others may have none. The server skips what follows an error. Of several statements no
@@ -103,9 +103,9 @@ class Session(Connection):  # type: ignore[misc]  # pg8000 has no types
             contexts.append(Context(statement))
         self._sock.write(b"".join([*pieces, SYNC_MSG]))
         self._sock.flush()
-        return Sent(contexts, len(before))
+        return SentStatements(contexts, len(before))
 
-    def read(self, sent: Sent, when_begun: Callable[[], None]) -> list[Context]:
+    def read(self, sent: SentStatements, when_begun: Callable[[], None]) -> list[Context]:
         """Reads all replies. Raises what the server says, with the statement that it says it of.
 
         ``when_begun`` is called as soon as the first statement of all is done.
@@ -128,7 +128,7 @@ class Session(Connection):  # type: ignore[misc]  # pg8000 has no types
 
     def handle_messages(self, context: Any) -> None:
         """Reads to the end; the original copies every message twice."""
-        self.read(Sent([context], 0), lambda: None)
+        self.read(SentStatements([context], 0), lambda: None)
 
     def close(self) -> None:
         """Says goodbye and closes, whatever state the line is in.

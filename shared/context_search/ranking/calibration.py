@@ -115,7 +115,7 @@ class SampledChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EmbeddedCloze:
     """A cloze of a chunk with the vectors of its question and of its passage."""
 
     chunk: SampledChunk
@@ -135,7 +135,7 @@ class Sample:
         self._having = Counter(word for counts in self._counts for word in counts)
         self._units = [[_unit(vector) for vector in chunk.vectors] for chunk in chunks]
 
-    def gains(self, asked: Asked) -> list[float]:
+    def gains(self, asked: EmbeddedCloze) -> list[float]:
         """Returns 1/log2(1 + rank) of the rest of the chunk, for the weights 0, .05, … 1."""
         others = [
             number for number, chunk in enumerate(self._chunks) if not chunk.is_near(asked.chunk)
@@ -145,14 +145,14 @@ class Sample:
         legs = min_max(_best(vector)), min_max(_best(keyword))
         return [_gain(legs, step / STEPS) for step in range(STEPS + 1)]
 
-    def _by_vector(self, asked: Asked, others: Iterable[int]) -> dict[str, float]:
+    def _by_vector(self, asked: EmbeddedCloze, others: Iterable[int]) -> dict[str, float]:
         question = _unit(asked.question)
         own = [_unit(vector) for vector in asked.chunk.vectors]
         own[asked.cloze.window] = _unit(asked.passage)
         scores = {str(number): _nearest(question, self._units[number]) for number in others}
         return {**scores, _REST: _nearest(question, own)}
 
-    def _by_keyword(self, asked: Asked, others: Iterable[int]) -> dict[str, float]:
+    def _by_keyword(self, asked: EmbeddedCloze, others: Iterable[int]) -> dict[str, float]:
         rest = Counter(tokens(asked.chunk.text)) - Counter(tokens(asked.cloze.question))
         scores: dict[str, float] = {}
         for word, weight in query_weights(asked.cloze.question).items():

@@ -37,10 +37,10 @@ from context_search.ranking.relevance import (
 from context_search.ranking.reranking import CandidateText, SecondLook
 from context_search.ranking.search import (
     Evidence,
-    Found,
     FurtherHit,
     Hit,
     LegName,
+    LegResults,
     Question,
     Target,
 )
@@ -75,7 +75,7 @@ class Ranking:
     """
 
     hits: list[Hit]
-    found: Found
+    found: LegResults
     gone: int
     target: Target
     ranked: int
@@ -89,7 +89,7 @@ class FirstLook:
     ``order`` of any other ranking is not known yet.
     """
 
-    found: Found
+    found: LegResults
     live: _Live
     scored: Scored
     order: Sequence[str]
@@ -103,7 +103,7 @@ class FirstLook:
 def rank(
     target: Target,
     question: Question,
-    found: Found,
+    found: LegResults,
     chunks: Chunks,
     *,
     most: int | None = None,
@@ -163,7 +163,7 @@ def needs_every_text(search: SearchConfig, candidates: int) -> bool:
     return search.fusion != "linear" or candidates <= LOOKED_AT
 
 
-def first_look(target: Target, question: Question, found: Found, chunks: Chunks) -> FirstLook:
+def first_look(target: Target, question: Question, found: LegResults, chunks: Chunks) -> FirstLook:
     """Returns the candidates that ``rank`` ranks; those of a linear ranking in their order."""
     found, chunks = _best_live(found, chunks, question.candidates)
     live = _live(question, found, chunks)
@@ -199,8 +199,8 @@ class _Live:
 
 
 def _best_live(
-    found: Found, chunks: Chunks, candidates: int
-) -> tuple[Found, dict[str, HydratedChunk]]:
+    found: LegResults, chunks: Chunks, candidates: int
+) -> tuple[LegResults, dict[str, HydratedChunk]]:
     """Returns what is left when each leg gives only its best ``candidates`` that are live.
 
     Those that are not live stay in their legs, to be counted. Equal scores of a leg are in the
@@ -226,7 +226,7 @@ def _shared_by(target: Target, legs: Sequence[LegName]) -> Weights:
     return replace(weights, vector=0.0) if "keyword" in legs else replace(weights, bm25=0.0)
 
 
-def _live(question: Question, found: Found, chunks: Chunks) -> _Live:
+def _live(question: Question, found: LegResults, chunks: Chunks) -> _Live:
     moments = {chunk.changed_at for chunk in chunks.values()}  # one for all chunks of a string
     shares = {moment: recency(moment, question.asked_at) for moment in moments}
     return _Live(

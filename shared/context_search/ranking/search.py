@@ -123,7 +123,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LegResults:
     """The candidates: scores by the id of a vector row for each leg, empty where it did not run.
 
     ``keywords_from`` names who ranked the keywords. ``errors`` are the codes of what failed,
@@ -217,7 +217,7 @@ class FurtherHit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SearchResult:
     """The hits, best first, and how they were found.
 
     ``target`` is what was searched, as it was when the hits were read, with the weights of the
@@ -231,7 +231,7 @@ class Answer:
     query: str
     target: Target
     mode_requested: Strategy
-    found: Found
+    found: LegResults
     hits: Sequence[Hit] = field(default_factory=list)
     degraded: Sequence[Degradation] = ()
     gone: int = 0
@@ -267,7 +267,9 @@ MAX_CANDIDATES = 10_000
 """Maximum number of candidates of one turbopuffer query."""
 
 
-def widened(question: Question, asked: int, found: Found, live: Mapping[str, HydratedChunk]) -> int:
+def widened(
+    question: Question, asked: int, found: LegResults, live: Mapping[str, HydratedChunk]
+) -> int:
     """Returns how many candidates each leg should give: ``asked``, or more.
 
     More only if a leg can give more, and either too few chunks were found, or fewer than half of a
@@ -282,7 +284,9 @@ def widened(question: Question, asked: int, found: Found, live: Mapping[str, Hyd
     return max(asked, min(FACTOR * asked, MAX_CANDIDATES))
 
 
-def widened_for_copies(question: Question, found: Found, live: Mapping[str, HydratedChunk]) -> int:
+def widened_for_copies(
+    question: Question, found: LegResults, live: Mapping[str, HydratedChunk]
+) -> int:
     """Returns how many candidates each leg should give where copies of a text are shown once.
 
     More than ``question`` says if too few of the texts are different. Not for ever more: to rank

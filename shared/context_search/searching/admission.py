@@ -124,7 +124,7 @@ _Taken = tuple[Permit, _Place]
 
 
 @dataclass(slots=True)
-class Held:
+class SearchLease:
     """What one search holds: its place in the project, and places of queries that are done."""
 
     project: _Taken | None = None
@@ -150,19 +150,19 @@ class Admission:
     _queue: _Queue = field(default_factory=_Queue)
 
     @contextmanager
-    def admitted(self, project_id: int, deadline: Deadline) -> Iterator[Held]:
+    def admitted(self, project_id: int, deadline: Deadline) -> Iterator[SearchLease]:
         """Holds a place among the searches of a project, and what is added to it.
 
         Raises BackpressureError at once.
         """
-        held = Held()
+        held = SearchLease()
         self.admit(held, project_id, deadline)
         try:
             yield held
         finally:
             self._end(held, whole=True)
 
-    def admit(self, held: Held, project_id: int, deadline: Deadline) -> None:
+    def admit(self, held: SearchLease, project_id: int, deadline: Deadline) -> None:
         """Takes a place among the searches of a project, unless one is held.
 
         Raises BackpressureError at once.
@@ -179,7 +179,7 @@ class Admission:
 
     @contextmanager
     def queries_of(
-        self, held: Held, namespace: str, count: int, *, timeout_s: float, deadline: Deadline
+        self, held: SearchLease, namespace: str, count: int, *, timeout_s: float, deadline: Deadline
     ) -> Iterator[bool]:
         """Takes places among the queries of a namespace; False when none got free in time.
 
@@ -203,7 +203,7 @@ class Admission:
 
     @contextmanager
     def returning(
-        self, held: Held, opened: AbstractContextManager[UnitOfWork], *, whole: bool
+        self, held: SearchLease, opened: AbstractContextManager[UnitOfWork], *, whole: bool
     ) -> Iterator[UnitOfWork]:
         """Opens a transaction that gives back what is held: the place in the project, too, or not.
 
@@ -213,9 +213,9 @@ class Admission:
         with opened as work:
             _give_back(work, given)
             yield work
-        self._forget(held, given)
+        self._drop(held, given)
 
-    def _end(self, held: Held, *, whole: bool) -> None:
+    def _end(self, held: SearchLease, *, whole: bool) -> None:
         # What cannot be given back is free when its lease ends; the answer is there already.
         deadline = Deadline(self.clock, self.clock.monotonic() + GIVE_BACK_S)
         given = held.given(whole=whole)
@@ -226,9 +226,9 @@ class Admission:
             with suppress(ContextSearchError), giving as work:
                 _give_back(work, given)
         finally:
-            self._forget(held, given)
+            self._drop(held, given)
 
-    def _forget(self, held: Held, given: Sequence[_Taken]) -> None:
+    def _drop(self, held: SearchLease, given: Sequence[_Taken]) -> None:
         for _, place in given:
             self._queue.leave(place)
         held.queries = [one for one in held.queries if one not in given]

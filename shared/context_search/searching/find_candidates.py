@@ -26,8 +26,8 @@ from context_search.integrations.ports import (
     VectorQuery,
     VectorStore,
 )
-from context_search.ranking.search import Degradation, Found, LegName, Question, Target
-from context_search.searching.admission import Admission, Held
+from context_search.ranking.search import Degradation, LegName, LegResults, Question, Target
+from context_search.searching.admission import Admission, SearchLease
 from context_search.searching.breaker import Breaker, BreakerOpenError
 from context_search.searching.embed_question import EmbedQuestion
 from context_search.searching.timeouts import SearchTime
@@ -47,7 +47,7 @@ class _SoFar:
     """What was found and what went wrong so far, the time that is left, and what is held."""
 
     time: SearchTime
-    held: Held
+    held: SearchLease
     legs: Legs = field(default_factory=Legs)
     degraded: list[Degradation] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -62,7 +62,7 @@ class _SoFar:
         self.errors.append(error.code)
         self.breaker_refusals += isinstance(error.__cause__, BreakerOpenError)
 
-    def found(self) -> Found:
+    def found(self) -> LegResults:
         """What the ranking gets."""
         keyword = self.legs.keyword if self.keywords is None else self.keywords
         legs: dict[LegName, Sequence[Ranked] | None] = {
@@ -70,7 +70,7 @@ class _SoFar:
             "keyword": keyword,
         }
         source = None if keyword is None else "turbopuffer" if self.keywords is None else "postgres"
-        return Found(
+        return LegResults(
             vector=_scores(self.legs.vector),
             keyword=_scores(keyword),
             legs=[name for name, leg in legs.items() if leg is not None],
@@ -98,7 +98,9 @@ class FindCandidates:
     admission: Admission
     breaker: Breaker
 
-    def find(self, target: Target, question: Question, time: SearchTime, held: Held) -> Found:
+    def find(
+        self, target: Target, question: Question, time: SearchTime, held: SearchLease
+    ) -> LegResults:
         """Raises SearchUnavailableError (retryable) when no leg could be asked.
 
         Where one of them was too slow, that is SearchTimeoutError.

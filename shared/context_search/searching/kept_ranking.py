@@ -17,13 +17,13 @@ from typing import Any
 from context_search.core.config import Strategy
 from context_search.core.model import Generation, HydratedChunk, Index
 from context_search.ranking.search import (
-    Answer,
     Degradation,
     Evidence,
-    Found,
     FurtherHit,
     Hit,
     LegName,
+    LegResults,
+    SearchResult,
     Target,
 )
 
@@ -108,8 +108,8 @@ class Columns:
         if not rows:
             return cls()
         doc_ids, scores, cosines, *others = zip(*rows, strict=True)
-        told = [math.nan if cosine is None else cosine for cosine in cosines]
-        numbers = struct.pack(f"<{_NUMBERS * len(rows)}d", *chain(scores, told, *others))
+        reported = [math.nan if cosine is None else cosine for cosine in cosines]
+        numbers = struct.pack(f"<{_NUMBERS * len(rows)}d", *chain(scores, reported, *others))
         copies = {
             str(at): [list(row.copies), row.copies_total]
             for at, row in enumerate(shown)
@@ -168,13 +168,13 @@ class KeptRanking:
         """Returns the index through the generation of this ranking, whichever answers by now."""
         return replace(index, generation=Generation(self.generation_id, self.namespace))
 
-    def answer(self, query: str, target: Target) -> Answer:
+    def answer(self, query: str, target: Target) -> SearchResult:
         """Returns the answer of this ranking, without hits."""
-        return Answer(
+        return SearchResult(
             query=query,
             target=target,
             mode_requested=self.mode_requested,
-            found=Found(legs=tuple(self.legs)),
+            found=LegResults(legs=tuple(self.legs)),
             degraded=list(self.degraded),
             ranked=self.rows.count,
         )

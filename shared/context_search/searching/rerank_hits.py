@@ -18,7 +18,7 @@ from context_search.core.model import Index
 from context_search.integrations.ports import Deadline, Reranker
 from context_search.ranking.blending import blended
 from context_search.ranking.rank import Ranking
-from context_search.ranking.search import Degradation, Found, Target
+from context_search.ranking.search import Degradation, LegResults, Target
 from context_search.searching.breaker import BreakerOpenError, Breakers
 from context_search.searching.timeouts import SearchTime
 
@@ -87,7 +87,7 @@ class RerankHits:
             raise RerankUnavailableError(message) from None
 
 
-def _noted(found: Found, degradation: Degradation, error: RerankError) -> Found:
+def _noted(found: LegResults, degradation: Degradation, error: RerankError) -> LegResults:
     refusals = found.breaker_refusals + isinstance(error.__cause__, BreakerOpenError)
     return replace(
         found,

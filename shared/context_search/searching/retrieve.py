@@ -12,8 +12,8 @@ from context_search.core.errors import NotFoundError
 from context_search.core.model import HydratedChunk
 from context_search.integrations.ports import TokenCounter
 from context_search.ranking.duplicates import collapsed
-from context_search.ranking.search import Answer, Hint, Hit, QuestionLimits
-from context_search.searching.rules.packing import Dropped, Packing, Piece, Wanted, pack
+from context_search.ranking.search import Hint, Hit, QuestionLimits, SearchResult
+from context_search.searching.rules.packing import Dropped, Packing, Piece, WantedHit, pack
 from context_search.searching.rules.retrieval import ChunkText, RetrievalSettings
 from context_search.searching.targets import (
     Searched,
@@ -160,7 +160,7 @@ class Retrieval:
     ``below_min_score`` counts hits that were not relevant enough.
     """
 
-    answer: Answer
+    answer: SearchResult
     settings: RetrievalSettings
     tokenizer: str
     passages: tuple[Passage, ...]
@@ -245,7 +245,7 @@ def _read(
 
 def _wanted(
     hits: Mapping[int, Hit], sources: Sequence[Sequence[ChunkText]], neighbours: int
-) -> list[Wanted]:
+) -> list[WantedHit]:
     places = {
         chunk.id: (number, place)
         for number, chunks in enumerate(sources)
@@ -257,7 +257,7 @@ def _wanted(
         pieces = [Piece(number, chunk.start, chunk.end) for chunk in sources[number]]
         near = [place + step for away in range(1, neighbours + 1) for step in (-away, away)]
         nearby = tuple(pieces[i] for i in near if 0 <= i < len(pieces))
-        wanted.append(Wanted(chunk_id, pieces[place], nearby))
+        wanted.append(WantedHit(chunk_id, pieces[place], nearby))
     return wanted
 
 

@@ -27,18 +27,18 @@ from context_search.ranking.rank import (
     rank,
 )
 from context_search.ranking.search import (
-    Answer,
     Degradation,
-    Found,
     Hint,
     Hit,
+    LegResults,
     Question,
     QuestionLimits,
+    SearchResult,
     Target,
     widened,
     widened_for_copies,
 )
-from context_search.searching.admission import Admission, Held
+from context_search.searching.admission import Admission, SearchLease
 from context_search.searching.breaker import Breaker, Breakers
 from context_search.searching.embed_question import EmbedQuestion, QuestionVectors
 from context_search.searching.find_candidates import FindCandidates
@@ -81,7 +81,7 @@ class Searcher:
     silent_s: float
     timeouts: Timeouts = field(default_factory=Timeouts)
 
-    def search(self, searched: Searched, query: str, limits: QuestionLimits) -> Answer:
+    def search(self, searched: Searched, query: str, limits: QuestionLimits) -> SearchResult:
         """Returns the best hits, in the time of its limits, switches of the index included.
 
         An evicted index answers nothing, at once, and is built again. Raises QueryEmptyError,
@@ -107,7 +107,7 @@ class Search:
     limits: QuestionLimits
     time: SearchTime
 
-    def answer(self) -> Answer:
+    def answer(self) -> SearchResult:
         """Returns what ``Searcher.search`` does."""
         with self.time.stage("total"):
             known = self._kept()
@@ -120,7 +120,7 @@ class Search:
             answer, hits=self._shown(answer), hint=hint, target_was_kept=known is not None
         )
 
-    def _shown(self, answer: Answer) -> Sequence[Hit]:
+    def _shown(self, answer: SearchResult) -> Sequence[Hit]:
         if self.limits.is_whole:
             return answer.hits
         shown = self.limits.shown(answer.target.search)
@@ -140,7 +140,7 @@ class Search:
         with self.time.stage("open"), opened as work:
             return read_target(work, self.searched, silent_s=self.parts.silent_s)
 
-    def _ranked(self, target: Target, held: Held) -> Answer:
+    def _ranked(self, target: Target, held: SearchLease) -> SearchResult:
         """Returns the answer with every hit that was ranked."""
         asked = places = self.limits.candidates
         for rounds_left in reversed(range(ROUNDS)):
@@ -171,7 +171,7 @@ class Search:
             wanted=self.limits.wanted or self.limits.shown(target.search),
         )
 
-    def _ask(self, target: Target, question: Question, held: Held) -> Found:
+    def _ask(self, target: Target, question: Question, held: SearchLease) -> LegResults:
         found = self.parts.candidates.find(target, question, self.time, held)
         if "namespace_missing" in found.degraded:
             self.parts.use_index.lost(target.index, self.time.deadline)
@@ -179,7 +179,7 @@ class Search:
         return found
 
     def _read(
-        self, target: Target, question: Question, found: Found, held: Held
+        self, target: Target, question: Question, found: LegResults, held: SearchLease
     ) -> tuple[Target, Candidates | None]:
         """Returns the target as it is now, and no candidates when it has to be asked anew.
 
@@ -202,7 +202,9 @@ class Search:
         asks_again = self.limits.collapse or target.reach.filter is not None
         return not asks_again and target.search.rerank is None
 
-    def _rank(self, target: Target, question: Question, found: Found, read: Candidates) -> Answer:
+    def _rank(
+        self, target: Target, question: Question, found: LegResults, read: Candidates
+    ) -> SearchResult:
         with self.time.stage("rank"):
             most = self._looked_at(target)
             ranking = rank(target, question, found, read.chunks, most=most, look=read.look)
@@ -224,15 +226,15 @@ class Search:
             return None
         return self.limits.shown(target.search)
 
-    def _evicted(self, target: Target) -> Answer:
-        self.parts.targets.forget(self.searched)
+    def _evicted(self, target: Target) -> SearchResult:
+        self.parts.targets.drop(self.searched)
         self.parts.use_index.note(target.index, self.time.deadline)
-        return self._found(target, Found(degraded=["index_evicted"]))
+        return self._found(target, LegResults(degraded=["index_evicted"]))
 
-    def _found(self, target: Target, found: Found) -> Answer:
+    def _found(self, target: Target, found: LegResults) -> SearchResult:
         is_whole = target.status in ("ready", "rebuilding", "evicted")
         partial: list[Degradation] = [] if is_whole else ["partial_index"]
-        return Answer(
+        return SearchResult(
             query=self.query,
             target=target,
             mode_requested=target.search.strategy,
@@ -241,7 +243,7 @@ class Search:
             seconds=self.time.seconds,
         )
 
-    def _hint(self, answer: Answer) -> Hint:
+    def _hint(self, answer: SearchResult) -> Hint:
         hint, index = answer.hint_at(), answer.target.index
         if hint != "no_match" or index.table_id is None:
             return hint
@@ -268,7 +270,7 @@ class Candidates:
 
 
 def read_candidates(
-    rows: LiveChunks, target: Target, question: Question, found: Found
+    rows: LiveChunks, target: Target, question: Question, found: LegResults
 ) -> Candidates:
     """Returns the live candidates.
 

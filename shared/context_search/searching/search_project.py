@@ -16,11 +16,11 @@ from context_search.core.model import HydratedChunk, Index, Reach
 from context_search.ranking.rank import relevance_of
 from context_search.ranking.relevance import Calibration, calibration_of
 from context_search.ranking.search import (
-    Answer,
     FurtherHit,
     Hint,
     Hit,
     QuestionLimits,
+    SearchResult,
 )
 from context_search.searching.kept_ranking import (
     KEPT_FORM,
@@ -144,13 +144,13 @@ class ProjectPage:
     a first page.
     """
 
-    answer: Answer
+    answer: SearchResult
     labels: Mapping[int, Label] = field(default_factory=dict)
     cursor: str | None = None
     truncated: bool = False
     hidden: int = 0
     hint: Hint | None = None
-    whole: Answer | None = None
+    whole: SearchResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,9 @@ class SearchProject:
             return ProjectPage(answer, truncated=is_cut, hint=answer.hint, whole=answer)
         return self._first(principal, asked, answer)
 
-    def _first(self, principal: Principal, asked: ProjectQuestion, answer: Answer) -> ProjectPage:
+    def _first(
+        self, principal: Principal, asked: ProjectQuestion, answer: SearchResult
+    ) -> ProjectPage:
         least = LOW_SCORE if asked.limits.min_score is None else asked.limits.min_score
         good = [hit for hit in answer.hits if hit.score >= least]
         shown = _collapsed(good) if asked.limits.collapse else good
@@ -234,7 +236,7 @@ def _collapsed(hits: Sequence[Hit]) -> Sequence[Hit]:
 
 def _kept(
     asked: ProjectQuestion,
-    answer: Answer,
+    answer: SearchResult,
     shown: Sequence[Hit],
     further: Sequence[FurtherHit],
     *,

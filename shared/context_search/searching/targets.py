@@ -14,7 +14,7 @@ from context_search.core.config import RankingChange, SearchConfig
 from context_search.core.errors import NotFoundError, ProjectIndexOffError
 from context_search.core.model import Reach
 from context_search.integrations.ports import Clock, Deadline
-from context_search.ranking.search import Answer, QuestionLimits, Target
+from context_search.ranking.search import QuestionLimits, SearchResult, Target
 from context_search.store import Store, UnitOfWork
 
 KEPT_TARGETS = 500
@@ -72,7 +72,7 @@ Searched = SearchedTool | SearchedProject
 class Searches(Protocol):
     """Who answers a question: a ``Searcher``, or one that leaves a trace of it."""
 
-    def search(self, searched: Searched, query: str, limits: QuestionLimits) -> Answer:
+    def search(self, searched: Searched, query: str, limits: QuestionLimits) -> SearchResult:
         """Returns the best hits."""
         ...
 
@@ -138,7 +138,7 @@ class Targets:
             self._kept.pop(searched, None)  # otherwise it would stay as old as it is
             self._kept[searched] = target
 
-    def forget(self, searched: Searched) -> None:
+    def drop(self, searched: Searched) -> None:
         """Forgets a target."""
         with self._lock:
             self._kept.pop(searched, None)

@@ -26,7 +26,7 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RedactedText:
     """A slice of a source as it may be shown; the replacements stand in its order."""
 
     text: str
@@ -49,7 +49,7 @@ class Excerpt:
         """Where it ends in the source, exclusive."""
         return self.char_start + len(self.text)
 
-    def show(self, char_start: int, char_end: int) -> Shown:
+    def show(self, char_start: int, char_end: int) -> RedactedText:
         """Returns a slice of the source, which must lie inside.
 
         Where it cuts a sensitive part in two, its half is hidden too.
@@ -73,7 +73,7 @@ class Excerpt:
                 )
             )
             at, length = hidden_to, mark_at + len(mark)
-        return Shown("".join([*parts, self.text[at:end]]), tuple(replacements))
+        return RedactedText("".join([*parts, self.text[at:end]]), tuple(replacements))
 
     def _between(self, start: int, end: int) -> Iterator[Sensitive]:
         first = bisect_right(self.sensitive, start, key=lambda found: found.end)

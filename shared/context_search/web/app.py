@@ -163,8 +163,8 @@ async def _known(request: Request, error: Exception) -> Response:
         raise error
     status, body, headers = problem_of(error)
     if status >= 500:
-        told = {"request_id": request_id(), "code": error.code, "detail": error.message}
-        request.app.state.log.error("request failed", extra=told)
+        reported = {"request_id": request_id(), "code": error.code, "detail": error.message}
+        request.app.state.log.error("request failed", extra=reported)
     return _answer(status, body, headers)
 
 
@@ -187,15 +187,15 @@ def _wrong_fields(error: RequestValidationError) -> list[dict[str, str]]:
     """
     found = error.errors()
     optional = {item["loc"][:-1] for item in found if item["type"] == "none_required"}
-    told = []
+    reported = []
     for item in found:
         if item["type"] != "none_required":
             place = [
                 part for at, part in enumerate(item["loc"]) if item["loc"][:at] not in optional
             ]
             message = item["msg"].removeprefix(_OURS)
-            told.append({"field": ".".join(map(str, place)), "message": message})
-    return told
+            reported.append({"field": ".".join(map(str, place)), "message": message})
+    return reported
 
 
 async def _http(request: Request, error: Exception) -> Response:
@@ -210,7 +210,7 @@ async def _http(request: Request, error: Exception) -> Response:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    told = {"request_id": request_id(), "trace": log_text(error)}
-    request.app.state.log.error("unexpected error", extra=told)
+    reported = {"request_id": request_id(), "trace": log_text(error)}
+    request.app.state.log.error("unexpected error", extra=reported)
     body, headers = problem(500, "INTERNAL", "an unexpected error, see the log")
     return _answer(500, body, headers)

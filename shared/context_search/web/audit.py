@@ -18,7 +18,7 @@ class Audit:
 
     log: Logger
 
-    def tell(self, action: str, caller: Principal, target_id: int | str) -> None:
+    def report(self, action: str, caller: Principal, target_id: int | str) -> None:
         """Writes what a caller did to which id. ``target_id`` may be an actor, too."""
         self.log.info(
             "audited",

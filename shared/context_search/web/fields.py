@@ -83,7 +83,7 @@ def example(**members: JsonValue) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [members]})
 
 
-class Answer(BaseModel):
+class AnswerModel(BaseModel):
     """Base of all answers: fields in a fixed order; later versions may add some."""
 
     model_config = ConfigDict(
@@ -113,7 +113,7 @@ class Answer(BaseModel):
         return JSONResponse(self.model_dump(mode="json"), status, headers)
 
 
-class StoredJsonAnswer(Answer):
+class StoredJsonAnswer(AnswerModel):
     """Base of answers that are JSON values of the database: an odd row is no 500.
 
     A member whose value has another type is left out, as a missing one is: pydantic would write it

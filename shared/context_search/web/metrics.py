@@ -19,7 +19,7 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from context_search.core.billed import Billed
 from context_search.core.errors import ContextSearchError
 from context_search.core.progress import Progress
-from context_search.ranking.search import Answer
+from context_search.ranking.search import SearchResult
 
 if TYPE_CHECKING:  # what is reported here belongs to one function each
     from context_search.indexing.node_report import NodeReport, Outcome
@@ -110,7 +110,7 @@ _COUNTED: Mapping[Outcome, str] = {
 
 
 def emit_queue_age(seconds: float) -> None:
-    """Says how long an order has waited since it was sent, earlier receives included."""
+    """Says how long a message has waited since it was sent, earlier receives included."""
     _emit(INDEXING, {"queue_age_seconds": max(0.0, seconds)})
 
 
@@ -133,11 +133,11 @@ def emit_node(report: NodeReport) -> None:
 
 
 def emit_error(error: ContextSearchError) -> None:
-    """Counts an order that failed as a whole."""
+    """Counts a message that failed as a whole."""
     _emit(INDEXING, {"order_errors_total": 1}, code=error.code)
 
 
-def emit_search(kind: str, answer: Answer) -> None:
+def emit_search(kind: str, answer: SearchResult) -> None:
     """Says how a search went: its stages, its legs and what was degraded."""
     found = answer.found
     values = {

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Response
 from pydantic import WithJsonSchema
 
-from context_search.web.fields import Answer
+from context_search.web.fields import AnswerModel
 
 # RFC 9110, section 13.1.2; a comparison is weak, so W/ does not count.
 _TAG = re.compile(r'\s*(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)')
@@ -32,7 +32,7 @@ class Polled:
 
     known: str
 
-    def response(self, answer: Answer) -> Response:
+    def response(self, answer: AnswerModel) -> Response:
         """Returns the answer with its weak tag; 304 without a body where the client has it."""
         whole = answer.response()
         opaque = f'"{hashlib.sha256(whole.body).hexdigest()[:32]}"'

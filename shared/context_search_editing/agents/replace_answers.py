@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from context_search.agents.tools.search_tools import given_arguments
 from context_search.core.errors import InvalidInputError
-from context_search.web.fields import Absent, Answer, Body, Count, KnownId, Time
+from context_search.web.fields import Absent, AnswerModel, Body, Count, KnownId, Time
 from context_search_editing.executing import ExecutedPlan
 from context_search_editing.previewing import ShownMatch, ShownPlan
 from context_search_editing.routes.executing import KeptAnswer
@@ -154,7 +154,7 @@ def arguments_schema(kind: type[BaseModel]) -> dict[str, Any]:
     }
 
 
-class PreviewedTable(Answer):
+class PreviewedTable(AnswerModel):
     """A document that would change."""
 
     table_id: KnownId
@@ -165,7 +165,7 @@ class PreviewedTable(Answer):
 NextStep = Annotated[str, Field(description="What to do now, in words.")]
 
 
-class PreviewResult(Answer):
+class PreviewResult(AnswerModel):
     """Result of ``replace_preview``."""
 
     plan_id: KnownId
@@ -205,7 +205,7 @@ class PreviewResult(Answer):
         )
 
 
-class WrittenTable(Answer):
+class WrittenTable(AnswerModel):
     """A document, and what became of it."""
 
     table_id: KnownId
@@ -217,7 +217,7 @@ class WrittenTable(Answer):
 Refusal = Literal["declined", "cancelled"]
 
 
-class WrittenResult(Answer):
+class WrittenResult(AnswerModel):
     """What results of ``replace_execute`` and ``replace_undo`` share."""
 
     plan_id: KnownId

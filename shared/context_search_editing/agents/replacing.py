@@ -128,7 +128,7 @@ class AgentReplacing:
         if plan.state == "ready" and not plan.counts.matches:
             self.use.preview.cancel(self.principal, plan.id)
             shown = replace(shown, plan=replace(plan.cancelled(), digest=None))
-        _tell("agent previewed", plan, places=plan.counts.matches, tables=plan.counts.tables)
+        _report("agent previewed", plan, places=plan.counts.matches, tables=plan.counts.tables)
         result = PreviewResult.of(shown, self._samples(shown), self._after_preview(shown.plan))
         return _fitted(result, "matches", "tables")
 
@@ -235,7 +235,7 @@ class AgentReplacing:
             Choice(),
             request_id=request_id(),
         )
-        _tell("agent executed", done.plan, places=done.done_count, tables=len(done.tables))
+        _report("agent executed", done.plan, places=done.done_count, tables=len(done.tables))
         return _fitted(ExecuteResult.of(done, _after_executing(done)), "tables")
 
     def _undo(self, plan_id: int) -> ToolResult | InputRequired:
@@ -260,7 +260,7 @@ class AgentReplacing:
             dry_run=False,
             request_id=request_id(),
         )
-        _tell("agent undid", done.plan, places=done.done_count, tables=len(done.tables))
+        _report("agent undid", done.plan, places=done.done_count, tables=len(done.tables))
         result = UndoResult.of(plan_id, done, _after_undoing(done))
         return _fitted(result, "kept", "tables")
 
@@ -312,7 +312,7 @@ class AgentReplacing:
 _AFTER_REFUSAL = "Nothing was changed: your user did not agree. Ask what they want instead."
 
 
-def _tell(what: str, plan: Plan, *, places: int, tables: int) -> None:
+def _report(what: str, plan: Plan, *, places: int, tables: int) -> None:
     """Writes what an agent did: ids and counts."""
     fields = {
         "request_id": request_id(),
@@ -331,8 +331,8 @@ def _without_places(error: ReplaceStaleError) -> Mapping[str, object]:
     """Where strings have moved may be nothing that the agent's tools search."""
     changed = error.members.get("changed")
     rows = changed if isinstance(changed, list) else []
-    told = [{name: row[name] for name in row if name != "moved_to"} for row in rows]
-    return {**error.members, "changed": told}
+    reported = [{name: row[name] for name in row if name != "moved_to"} for row in rows]
+    return {**error.members, "changed": reported}
 
 
 def _after_executing(done: ExecutedPlan) -> str:

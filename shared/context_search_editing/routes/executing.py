@@ -10,10 +10,10 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
-from context_search.access.routes.idempotency import Once
+from context_search.access.routes.idempotency import Idempotent
 from context_search.web.callers import ReplaceOwner, part
 from context_search.web.fields import (
-    Answer,
+    AnswerModel,
     Body,
     Count,
     Id,
@@ -110,7 +110,7 @@ class UndoBody(Body):
     on_conflict: OnConflict = "abort"
 
 
-class ExecutedTableAnswer(Answer):
+class ExecutedTableAnswer(AnswerModel):
     """A document of an executed plan: what was done, or why it stayed as it was."""
 
     table_id: KnownId
@@ -121,14 +121,14 @@ class ExecutedTableAnswer(Answer):
     revision_after: Count | None
 
 
-class SkippedAnswer(Answer):
+class SkippedAnswer(AnswerModel):
     """A document that stayed as it was."""
 
     table_id: KnownId
     reason: SkipReason | None
 
 
-class ExecutedAnswer(Answer):
+class ExecutedAnswer(AnswerModel):
     """What became of a plan; ``tables_count`` are those in which something was replaced.
 
     ``replayed``: it was executed before, in the same way. ``executing``: a worker goes on with it,
@@ -165,7 +165,7 @@ class ExecutedAnswer(Answer):
         )
 
 
-class RevertedTableAnswer(Answer):
+class RevertedTableAnswer(AnswerModel):
     """A document of an undo: places that came back, and places that were left alone."""
 
     table_id: KnownId
@@ -177,7 +177,7 @@ class RevertedTableAnswer(Answer):
     revision_after: Count | None
 
 
-class KeptAnswer(Answer):
+class KeptAnswer(AnswerModel):
     """A place that an undo left alone: where it was when the plan had been executed."""
 
     table_id: KnownId
@@ -196,7 +196,7 @@ class KeptAnswer(Answer):
         )
 
 
-class UndoneAnswer(Answer):
+class UndoneAnswer(AnswerModel):
     """What became of an undo, which is a plan of its own: its undo does it all again.
 
     ``plan_id`` is null in a dry run. ``kept`` has the first 1,000 places that were left alone in
@@ -248,14 +248,14 @@ def _error(plan: Plan) -> PlanErrorAnswer | None:
     return PlanErrorAnswer(**plan.last_error) if plan.last_error else None
 
 
-def _answered(answer: Answer, caller_project: int, plan: Plan) -> JSONResponse:
+def _answered(answer: AnswerModel, caller_project: int, plan: Plan) -> JSONResponse:
     if plan.state != "executing":
         return answer.response()
     where = f"/api/v1/projects/{caller_project}/replace/{plan.id}"
     return answer.response(202, {"Location": where})
 
 
-def _tell(what: str, done: ExecutedPlan) -> None:
+def _report(what: str, done: ExecutedPlan) -> None:
     """Writes what was done: ids and counts."""
     reasons = [table.reason for table in done.tables if table.reason]
     fields: dict[str, Any] = {
@@ -290,7 +290,7 @@ async def execute_plan(body: ExecuteBody, caller: ReplaceOwner, use: Execute) ->
     """
     digest = bytes.fromhex(body.digest)
     done = use.execute(caller, body.plan_id, digest, body.choice(), request_id=request_id())
-    _tell("executed", done)
+    _report("executed", done)
     return _answered(ExecutedAnswer.of(done), caller.project_id, done.plan)
 
 
@@ -303,7 +303,7 @@ async def undo_plan(
     plan_id: PlanId,
     caller: ReplaceOwner,
     use: Undo,
-    once: Once,
+    once: Idempotent,
     body: UndoBody | None = None,
     *,
     dry_run: DryRun = False,
@@ -322,7 +322,7 @@ async def undo_plan(
         answer = UndoneAnswer.of(done, plan_id, dry_run=dry_run)
         if dry_run:
             return answer.response()
-        _tell("undone", done)
+        _report("undone", done)
         return _answered(answer, caller.project_id, done.plan)
 
     # What was counted once is no answer to an undo.

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from context_search.web.callers import ReplaceOwner, part
-from context_search.web.fields import Answer, Cursor, NextCursor, OfTable, next_cursor
+from context_search.web.fields import AnswerModel, Cursor, NextCursor, OfTable, next_cursor
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
 from context_search.web.request_body import StrictJsonRoute
@@ -24,7 +24,7 @@ Use = Annotated[ShowMatches, part("editing.matches")]
 Limit = Annotated[int, Query(ge=1, le=MAX_MATCHES_SHOWN), Decimal]
 
 
-class MatchesAnswer(Answer):
+class MatchesAnswer(AnswerModel):
     """A page of matches, in their order."""
 
     matches: list[MatchAnswer]

@@ -11,11 +11,11 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from context_search.access.routes.idempotency import Once
+from context_search.access.routes.idempotency import Idempotent
 from context_search.web.callers import ReplaceOwner, part
 from context_search.web.fields import (
     Absent,
-    Answer,
+    AnswerModel,
     Body,
     Count,
     Cursor,
@@ -65,7 +65,7 @@ router = APIRouter(
 )
 _log = Logger(service="create-tool", child=True)
 
-A = TypeVar("A", bound=Answer)
+A = TypeVar("A", bound=AnswerModel)
 PlanId = IdInPath
 _Tables = Annotated[list[Id], Field(min_length=1, max_length=MAX_SCOPE_TABLES)]
 
@@ -109,7 +109,7 @@ class PreviewBody(Body):
         )
 
 
-class MatchAnswer(Answer):
+class MatchAnswer(AnswerModel):
     """A place that would change: code points of its string, the end exclusive.
 
     ``found_chars`` and ``becomes_chars`` are there where the texts are only beginnings.
@@ -146,7 +146,7 @@ class MatchAnswer(Answer):
         )
 
 
-class PlannedTableAnswer(Answer):
+class PlannedTableAnswer(AnswerModel):
     """A table with matches; ``name`` is null when it is gone, ``revision`` was looked at."""
 
     table_id: KnownId
@@ -165,7 +165,7 @@ class PlannedTableAnswer(Answer):
         return answer_of(cls, table_fields(table), name=names.get(table.table_id))
 
 
-class LeftOutAnswer(Answer):
+class LeftOutAnswer(AnswerModel):
     """Places that stay as they are, by reason; ``too_slow`` counts strings."""
 
     inside_character: Count
@@ -174,28 +174,28 @@ class LeftOutAnswer(Answer):
     too_slow: Count
 
 
-class ScannedAnswer(Answer):
+class ScannedAnswer(AnswerModel):
     """What a preview has looked through."""
 
     tables: Count
     bytes: Count
 
 
-class ProgressAnswer(Answer):
+class ProgressAnswer(AnswerModel):
     """How far a preview is."""
 
     tables_done: Count
     tables: Count
 
 
-class PlanErrorAnswer(Answer):
+class PlanErrorAnswer(AnswerModel):
     """Why a preview failed."""
 
     code: str
     message: str
 
 
-class ReplaceRequestAnswer(Answer):
+class ReplaceRequestAnswer(AnswerModel):
     """What was asked for."""
 
     find: str
@@ -206,7 +206,7 @@ class ReplaceRequestAnswer(Answer):
     whole_characters: bool
 
 
-class PlanSummaryAnswer(Answer):
+class PlanSummaryAnswer(AnswerModel):
     """A plan: who asked for what, what it found, what became of it. No text of a document.
 
     ``request`` is null when its texts are forgotten, and of an undo. ``mcp_id``: the MCP instance
@@ -275,7 +275,7 @@ class PlanAnswer(PlanSummaryAnswer):
         )
 
 
-class PlansAnswer(Answer):
+class PlansAnswer(AnswerModel):
     """A page of plans, the newest first."""
 
     plans: list[PlanSummaryAnswer]
@@ -340,7 +340,7 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _tell(plan: Plan) -> None:
+def _report(plan: Plan) -> None:
     """Writes what was previewed: ids, counts, and the keyed hashes of both texts."""
     counts = plan.counts
     _log.info(
@@ -370,7 +370,7 @@ Below = Annotated[int | None, Query(alias="cursor", ge=1, le=2**63 - 1), Decimal
     responses={202: {"model": PlanAnswer, "description": "Accepted"}, **refused(409)},
 )
 async def preview_replacement(
-    body: PreviewBody, caller: ReplaceOwner, use: Use, once: Once
+    body: PreviewBody, caller: ReplaceOwner, use: Use, once: Idempotent
 ) -> Response:
     """Makes a plan: what would change, nothing is changed.
 
@@ -382,7 +382,7 @@ async def preview_replacement(
     def start() -> int:
         nonlocal shown
         shown = use.start(caller, body.asked(), request_id=request_id())
-        _tell(shown.plan)
+        _report(shown.plan)
         return shown.plan.id
 
     def answer(plan_id: int) -> JSONResponse:

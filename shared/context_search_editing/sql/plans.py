@@ -201,7 +201,7 @@ class Plans:
         """Deletes a plan with its tables and strings, and the plans that undid it."""
         self.tx.run("DELETE FROM replace_plan WHERE id = :id", id=plan_id)
 
-    def forget_texts(self, plan_id: int) -> None:
+    def purge_texts(self, plan_id: int) -> None:
         """Deletes the request of a plan and its strings, for good; it cannot be undone then.
 
         Its counts and its tables stay.
@@ -374,7 +374,7 @@ class Plans:
         )
         return _ids(rows)
 
-    def forget_strings(self, *, limit: int) -> int:
+    def purge_strings(self, *, limit: int) -> int:
         """Deletes strings of tables that our API deleted; returns how many."""
         return self.tx.execute(
             """
@@ -388,7 +388,7 @@ class Plans:
             limit=limit,
         )
 
-    def forgettable(self, *, limit: int) -> list[int]:
+    def purgeable(self, *, limit: int) -> list[int]:
         """Returns plans that have ended and are a year old, and those of deleted projects.
 
         One that was undone follows when its undo is gone.

@@ -12,7 +12,7 @@ from context_search.core.ids import pointer_sha256
 from context_search.core.json_text import to_json
 from context_search.core.model import ChunkSet, Claim, Index, Project, SearchTool, Table
 from context_search.indexing.enumeration import Limits, enumerate_index
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from context_search.maintenance.rules.deletions import Tombstone
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
@@ -41,20 +41,20 @@ class Bench(Steps, ABC):
     def delete_by_hand(self, node_id: int) -> None:
         """Deletes the row of a node beside all our code."""
 
-    def orders(self) -> list[Message]:
-        """Takes every order that waits; they are claimed then."""
+    def messages(self) -> list[MessageBody]:
+        """Takes every message that waits; they are claimed then."""
         with self.store.for_all("test") as work:
             projects = sorted(work.outbox.waiting(limit=100))
             taken = [work.outbox.take(project, window=1_000) for project in projects]
         return [dict(body) for orders in taken for _, body in orders]
 
-    def lose_orders(self) -> None:
-        """Empties the order book."""
+    def lose_messages(self) -> None:
+        """Empties the outbox."""
         with self.store.for_all("test") as work:
             projects = sorted(work.outbox.waiting(limit=100))
             taken = [work.outbox.take(project, window=1_000) for project in projects]
-            for order_id, _ in (order for orders in taken for order in orders):
-                work.outbox.finish(order_id)
+            for message_id, _ in (order for orders in taken for order in orders):
+                work.outbox.finish(message_id)
 
     @abstractmethod
     def put_away(self, row: Table | SearchTool, *, back: bool = False) -> None:

@@ -17,9 +17,9 @@ def abandoned(bench: Bench, *, silent_s: float = 300, limit: int = 100) -> list[
 def ordered(bench: Bench, index: Index) -> list[int]:
     """Compares an index with its table, and orders the nodes in the same transaction."""
     with bench.store.for_all("test") as work:
-        orders = compare(work, index, table_of(index), Limits(), None)
-        work.send(*orders)
-    return [node_id for order in orders for node_id in order.node_ids]
+        messages = compare(work, index, table_of(index), Limits(), None)
+        work.send(*messages)
+    return [node_id for message in messages for node_id in message.node_ids]
 
 
 def test_a_queued_node_is_abandoned_when_it_is_due_for_long(bench: Bench) -> None:
@@ -97,17 +97,17 @@ def test_a_queued_node_waits_for_its_turn_while_its_order_may_be_in_the_book(
 ) -> None:
     table = bench.table({"a": TEXT})
     _, index = bench.tool(table)
-    bench.lose_orders()
+    bench.lose_messages()
     [node_id] = ordered(bench, index)
     with bench.store.for_all("test") as work:
-        [(order_id, _)] = work.outbox.take(table.project_id, window=1)
+        [(message_id, _)] = work.outbox.take(table.project_id, window=1)
     bench.pass_time(10_000)
     assert abandoned(bench) == []
     with bench.store.for_all("test") as work:
-        work.outbox.begin(order_id)
+        work.outbox.begin(message_id)
     assert abandoned(bench) == []
     with bench.store.for_all("test") as work:
-        work.outbox.finish(order_id)
+        work.outbox.finish(message_id)
     assert abandoned(bench) == [node_id]
 
 
@@ -130,9 +130,9 @@ def test_an_order_that_rests_is_not_waited_for(bench: Bench) -> None:
     lost, failing = bench.enumerate(index)
     with bench.store.for_all("test") as work:
         work.outbox.add([IndexNodes((failing,)).to_json()])
-        [(order_id, _)] = work.outbox.take(project.id, window=1)
-        work.outbox.begin(order_id)
-        work.outbox.rest(order_id, after_s=4_000, window=1)
+        [(message_id, _)] = work.outbox.take(project.id, window=1)
+        work.outbox.begin(message_id)
+        work.outbox.delay(message_id, after_s=4_000, window=1)
         claim = work.nodes.claim(failing, lease_s=1)
         assert claim is not None
         work.nodes.release([claim], retry_in_s=4_000, error=None, progressed=False)

@@ -1,4 +1,4 @@
-"""Contract of ``Indexes.behind``: orders to compare that were given and never carried out."""
+"""Contract of ``Indexes.behind``: messages to compare that were sent and never handled."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_change_whose_order_is_lost_is_found_after_a_while(bench: Bench) -> No
     assert behind(bench) == []
     bench.pass_time(11)
     assert behind(bench) == []
-    bench.lose_orders()
+    bench.lose_messages()
     assert behind(bench) == [index.id]
     bench.enumerate(index)
     bench.pass_time(301)
@@ -54,7 +54,7 @@ def test_a_change_whose_order_is_lost_is_found_after_a_while(bench: Bench) -> No
 def test_an_index_is_taken_once_in_a_while(bench: Bench) -> None:
     table, index = compared(bench)
     bench.change(table, {"a": OTHER})
-    bench.lose_orders()
+    bench.lose_messages()
     bench.pass_time(301)
     assert behind(bench) == [index.id]
     assert behind(bench) == []
@@ -68,7 +68,7 @@ def test_there_is_an_order_and_a_limit(bench: Bench) -> None:
         table, index = compared(bench)
         bench.change(table, {"a": OTHER})
         indexes.append(index.id)
-    bench.lose_orders()
+    bench.lose_messages()
     bench.pass_time(10_000)
     assert behind(bench, limit=2) == sorted(indexes)[:2]
     assert behind(bench, limit=2) == sorted(indexes)[2:]

@@ -138,8 +138,8 @@ def test_vectors_of_questions_are_kept_once_a_model(bench: Bench) -> None:
 def test_the_order_to_calibrate_is_of_the_indexs_project(bench: Bench) -> None:
     project = bench.project()
     _, index = bench.tool(bench.table({}, project))
-    order = CalibrateIndex(index.id, index.generation.id)
-    bench.lose_orders()
+    message = CalibrateIndex(index.id, index.generation.id)
+    bench.lose_messages()
     with bench.store.for_all("test") as work:
-        assert work.outbox.add([order.to_json(), order.to_json()]) == [project.id]
-    assert bench.orders() == [order.to_json()]
+        assert work.outbox.add([message.to_json(), message.to_json()]) == [project.id]
+    assert bench.messages() == [message.to_json()]

@@ -96,7 +96,7 @@ def test_the_swap_needs_every_chunk(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("noted", "told", "is_whole"),
+    ("noted", "reported", "is_whole"),
     [
         ([], [0, 1, 2], True),
         ([0], [1, 2], True),
@@ -108,7 +108,7 @@ def test_the_swap_needs_every_chunk(bench: Bench) -> None:
     ],
 )
 def test_the_swap_counts_what_it_is_told_and_what_was_noted(
-    bench: Bench, noted: list[int], told: list[int], *, is_whole: bool
+    bench: Bench, noted: list[int], reported: list[int], *, is_whole: bool
 ) -> None:
     _, node_id = bench.node()
     claim = bench.claim(node_id)
@@ -116,7 +116,7 @@ def test_the_swap_counts_what_it_is_told_and_what_was_noted(
     ids = [chunk.id for chunk in chunk_set.chunks]
     with bench.store.for_all("test") as work:
         work.chunks.mark_present([ids[number] for number in noted])
-        swapped = work.chunks.activate([(claim, chunk_set)], [ids[number] for number in told])
+        swapped = work.chunks.activate([(claim, chunk_set)], [ids[number] for number in reported])
     assert swapped == ({node_id} if is_whole else set())
 
 
@@ -221,5 +221,5 @@ def test_tombstones_are_known_until_they_are_forgotten(bench: Bench) -> None:
         work.nodes.remove([node_id])
         assert work.chunks.without_row(index.generation.namespace, [doc_id]) == []
         work.indexes.retire(index.id)
-        work.deletions.forget_generation(index.generation.id)
+        work.deletions.purge_generation(index.generation.id)
         assert work.chunks.without_row(index.generation.namespace, [doc_id]) == [doc_id]

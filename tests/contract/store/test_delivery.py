@@ -101,8 +101,8 @@ def test_a_forgotten_generation_takes_its_tombstones_along(bench: Bench) -> None
     to_delete(bench)
     with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
-        work.deletions.forget_generation(index.generation.id)
-        work.deletions.forget_generation(index.generation.id)
+        work.deletions.purge_generation(index.generation.id)
+        work.deletions.purge_generation(index.generation.id)
     assert len(bench.tombstones()) == 3
     assert index.generation.namespace not in {stone.namespace for stone in bench.tombstones()}
     assert retired(bench, older_than_s=-1) == []

@@ -238,9 +238,9 @@ def test_keys_of_the_console_are_forgotten_some_time_after_their_end(bench: Benc
         work.keys.revoke(revoked.id)
     bench.pass_time(60)
     with bench.store.for_all("test") as work:
-        assert work.keys.forget_console(older_than_s=70, limit=9) == 0
-        assert work.keys.forget_console(older_than_s=40, limit=1) == 1
-        assert work.keys.forget_console(older_than_s=40, limit=9) == 1
+        assert work.keys.delete_expired_console(older_than_s=70, limit=9) == 0
+        assert work.keys.delete_expired_console(older_than_s=40, limit=1) == 1
+        assert work.keys.delete_expired_console(older_than_s=40, limit=9) == 1
     assert [key.id for key in listed(bench, owner)] == [others.id, living.id]
 
 

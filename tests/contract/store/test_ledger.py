@@ -29,7 +29,7 @@ def days(bench: Bench, index: Index) -> list[Spent]:
 
 def forget(bench: Bench, *, limit: int = 100) -> int:
     with bench.store.for_all("test") as work:
-        return work.ledger.forget(older_than_days=30, limit=limit)
+        return work.ledger.delete_expired(older_than_days=30, limit=limit)
 
 
 def test_what_is_spent_for_a_project_is_added_up(bench: Bench) -> None:

@@ -26,7 +26,7 @@ def mark_deleted(bench: Bench, tool: SearchTool) -> None:
         work.tools.mark_deleted(tool.id)
 
 
-def carry_out(bench: Bench) -> None:
+def execute(bench: Bench) -> None:
     """What ``cleanup`` orders."""
     with bench.store.for_all("test") as work:
         for index_id, table_id in work.comparisons.behind(silent_s=300, limit=9):
@@ -41,7 +41,7 @@ def test_strings_of_a_tool_that_somebody_marked_deleted_go(bench: Bench) -> None
     assert not bench.is_compared(index)
     with bench.store.for_all("test") as work:
         assert work.comparisons.scopes(index.id) == ["/b"]
-    carry_out(bench)
+    execute(bench)
     assert bench.is_compared(index)
     with bench.store.for_all("test") as work:
         nodes = work.node_counts.in_scope(index, "", limit=9)
@@ -52,7 +52,7 @@ def test_an_index_whose_last_tool_somebody_marked_deleted_goes(bench: Bench) -> 
     tools, index = two_tools(bench)
     for tool in tools:
         mark_deleted(bench, tool)
-    carry_out(bench)
+    execute(bench)
     with bench.store.for_all("test") as work:
         assert work.indexes.find(index.id) is None
         assert work.deletions.remove_retired_nodes(limit=9) == 2
@@ -74,7 +74,7 @@ def test_the_short_strings_of_a_new_scope_are_counted_later(bench: Bench) -> Non
     bench.enumerate(index)
     assert not_searched(bench, index) == {"": 2, "/a": None}
     bench.tool(table, "/a")
-    bench.lose_orders()
+    bench.lose_messages()
     bench.pass_time(10_000)
     with bench.store.for_all("test") as work:
         assert not work.comparisons.follows(index.id)
@@ -103,8 +103,8 @@ def not_searched(bench: Bench, index: Index) -> dict[str, int | None]:
             scope: work.node_counts.state(index, scope, silent_s=60).not_searched
             for scope in ("", "/a")
         }
-        told = work.node_counts.progress_of(index, ["", "/a"], silent_s=60)
-    assert {scope: each.not_searched for scope, each in told.items()} == searched
+        reported = work.node_counts.progress_of(index, ["", "/a"], silent_s=60)
+    assert {scope: each.not_searched for scope, each in reported.items()} == searched
     return searched
 
 

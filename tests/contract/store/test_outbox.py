@@ -1,4 +1,4 @@
-"""Contract of ``Outbox``: the order book, from an order's cause to its end."""
+"""Contract of ``Outbox``: the outbox, from a message's cause to its end."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from context_search.core.messages import (
     CompareIndex,
     ImportUpload,
     IndexNodes,
-    order_from_json,
+    message_from_json,
 )
 from context_search.core.model import Project
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 WINDOW = 3
 
 
-def comparisons(bench: Bench, project: Project, count: int) -> list[Message]:
-    """Adds orders to compare so many indexes of a project; the oldest comes first."""
-    messages: list[Message] = []
+def comparisons(bench: Bench, project: Project, count: int) -> list[MessageBody]:
+    """Adds messages to compare so many indexes of a project; the oldest comes first."""
+    messages: list[MessageBody] = []
     for _ in range(count):
         table = bench.table({}, project)
         _, index = bench.tool(table)
@@ -29,38 +29,39 @@ def comparisons(bench: Bench, project: Project, count: int) -> list[Message]:
     return messages
 
 
-def add(bench: Bench, *messages: Message) -> list[int]:
+def add(bench: Bench, *messages: MessageBody) -> list[int]:
     with bench.store.for_all("test") as work:
         return work.outbox.add(messages)
 
 
-def take(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, Message]:
+def take(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, MessageBody]:
     with bench.store.for_all("test") as work:
         return {
-            order_id: dict(body) for order_id, body in work.outbox.take(project.id, window=window)
+            message_id: dict(body)
+            for message_id, body in work.outbox.take(project.id, window=window)
         }
 
 
-def send(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, Message]:
+def send(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, MessageBody]:
     taken = take(bench, project, window)
     with bench.store.for_all("test") as work:
         work.outbox.note_sent(list(taken))
     return taken
 
 
-def begin(bench: Bench, order_id: int) -> int | None:
+def begin(bench: Bench, message_id: int) -> int | None:
     with bench.store.for_all("test") as work:
-        return work.outbox.begin(order_id)
+        return work.outbox.begin(message_id)
 
 
-def finish(bench: Bench, order_id: int) -> None:
+def finish(bench: Bench, message_id: int) -> None:
     with bench.store.for_all("test") as work:
-        work.outbox.finish(order_id)
+        work.outbox.finish(message_id)
 
 
-def rest(bench: Bench, order_id: int, after_s: float, window: int = WINDOW) -> bool:
+def rest(bench: Bench, message_id: int, after_s: float, window: int = WINDOW) -> bool:
     with bench.store.for_all("test") as work:
-        return work.outbox.rest(order_id, after_s=after_s, window=window)
+        return work.outbox.delay(message_id, after_s=after_s, window=window)
 
 
 def reopen(bench: Bench, silent_s: float) -> int:
@@ -78,7 +79,7 @@ def test_an_order_is_of_the_project_of_what_it_names(bench: Bench) -> None:
     table = bench.table({"a": TEXT}, project)
     _, index = bench.tool(table)
     [node_id] = bench.enumerate(index)
-    own: list[Message] = [
+    own: list[MessageBody] = [
         CompareIndex(index.id).to_json(),
         CompareIndex(index.id, table.id).to_json(),
         IndexNodes((node_id,)).to_json(),
@@ -116,7 +117,7 @@ def test_comparisons_leave_before_strings_that_have_waited_longer(bench: Bench) 
     ],
 )
 def test_an_order_for_what_is_gone_is_nobodys_and_leaves_like_others(
-    bench: Bench, message: Message
+    bench: Bench, message: MessageBody
 ) -> None:
     assert add(bench, message) == [0]
     assert list(take(bench, Project(0, "")).values()) == [message]
@@ -153,14 +154,14 @@ def test_many_writes_make_one_order_for_each_index_and_table(bench: Bench) -> No
 def test_what_is_added_to_an_order_that_was_begun_is_a_new_one(bench: Bench) -> None:
     project = bench.project()
     [message] = comparisons(bench, project, 1)
-    [order_id] = send(bench, project)
-    assert begin(bench, order_id) == project.id
+    [message_id] = send(bench, project)
+    assert begin(bench, message_id) == project.id
     add(bench, message)
     add(bench, message)
     [second] = send(bench, project)
-    assert second != order_id
-    finish(bench, order_id)
-    assert begin(bench, order_id) is None
+    assert second != message_id
+    finish(bench, message_id)
+    assert begin(bench, message_id) is None
     assert begin(bench, second) == project.id
 
 
@@ -195,8 +196,8 @@ def test_a_project_has_a_quarter_of_the_window_for_very_long_strings(bench: Benc
     sent = send(bench, project)
     assert list(sent.values()) == [messages[0], messages[2]]  # what is short is not kept waiting
     assert send(bench, project) == {}
-    for order_id in sent:
-        finish(bench, order_id)
+    for message_id in sent:
+        finish(bench, message_id)
     assert list(send(bench, project, 8).values()) == messages[1:2]
     add(bench, messages[0])
     assert list(send(bench, project, 8).values()) == messages[:1]
@@ -245,14 +246,14 @@ def test_an_order_that_rests_leaves_its_place_and_takes_it_again_when_due(bench:
 def test_no_more_rest_in_the_queue_than_have_a_place_in_it(bench: Bench) -> None:
     project = bench.project()
     comparisons(bench, project, 5)
-    orders = list(send(bench, project, 5))
-    for order_id in orders:
-        begin(bench, order_id)
-    assert [rest(bench, order_id, 100) for order_id in orders] == [True] * 3 + [False] * 2
+    messages = list(send(bench, project, 5))
+    for message_id in messages:
+        begin(bench, message_id)
+    assert [rest(bench, message_id, 100) for message_id in messages] == [True] * 3 + [False] * 2
     assert waiting(bench) == []
     bench.pass_time(101)
     assert waiting(bench) == [project.id]
-    assert list(send(bench, project, 9)) == orders[3:]
+    assert list(send(bench, project, 9)) == messages[3:]
 
 
 def test_a_resting_order_is_given_up_for_an_equal_one(bench: Bench) -> None:
@@ -293,10 +294,10 @@ def test_an_order_is_sent_again_when_it_was_silent_for_long(bench: Bench) -> Non
     assert send(bench, project) == {begun: messages[1]}
 
 
-def lost_again(bench: Bench, project: Project, order_id: int) -> None:
-    """A worker begins an order, and nothing is heard of it."""
-    assert list(send(bench, project)) == [order_id]
-    begin(bench, order_id)
+def lost_again(bench: Bench, project: Project, message_id: int) -> None:
+    """A worker begins a message, and nothing is heard of it."""
+    assert list(send(bench, project)) == [message_id]
+    begin(bench, message_id)
     bench.pass_time(301)
     assert reopen(bench, 300) == 1
 
@@ -304,18 +305,18 @@ def lost_again(bench: Bench, project: Project, order_id: int) -> None:
 def test_an_order_that_is_lost_again_and_again_waits_longer_each_time(bench: Bench) -> None:
     project = bench.project()
     [message] = comparisons(bench, project, 1)
-    [order_id] = take(bench, project)
+    [message_id] = take(bench, project)
     bench.pass_time(61)
-    lost_again(bench, project, order_id)
+    lost_again(bench, project, message_id)
     for minutes in (5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440):
-        lost_again(bench, project, order_id)
+        lost_again(bench, project, message_id)
         bench.pass_time(minutes * 60 - 10)
         assert (waiting(bench), send(bench, project), reopen(bench, 300)) == ([], {}, 0)
         bench.pass_time(11)
-    lost_again(bench, project, order_id)
+    lost_again(bench, project, message_id)
     add(bench, message)  # what is written now does not wait with it
     [(fresh, body)] = send(bench, project).items()
-    assert (fresh != order_id, body) == (True, message)
+    assert (fresh != message_id, body) == (True, message)
 
 
 def test_an_order_that_no_worker_ever_had_does_not_wait_longer(bench: Bench) -> None:
@@ -332,10 +333,10 @@ def test_an_order_that_waits_long_takes_no_place_and_comes_back_when_restored(
 ) -> None:
     project = bench.project()
     [first] = comparisons(bench, project, 1)
-    [order_id] = take(bench, project)
+    [message_id] = take(bench, project)
     bench.pass_time(61)
     for _ in range(2):
-        lost_again(bench, project, order_id)
+        lost_again(bench, project, message_id)
     [second] = comparisons(bench, project, 1)
     sent = send(bench, project, 1)
     assert list(sent.values()) == [second]
@@ -343,10 +344,10 @@ def test_an_order_that_waits_long_takes_no_place_and_comes_back_when_restored(
         finish(bench, each)
     for _ in range(2):  # after which it is lost for the first time again
         with bench.store.for_all("test") as work:
-            assert work.outbox.restore([order_id]) == [project.id]
+            assert work.outbox.restore([message_id]) == [project.id]
         assert waiting(bench) == [project.id]
-    lost_again(bench, project, order_id)
-    assert send(bench, project) == {order_id: first}
+    lost_again(bench, project, message_id)
+    assert send(bench, project) == {message_id: first}
 
 
 def test_a_worker_that_still_gets_the_message_begins_an_order_that_waits_long(
@@ -354,12 +355,12 @@ def test_a_worker_that_still_gets_the_message_begins_an_order_that_waits_long(
 ) -> None:
     project = bench.project()
     comparisons(bench, project, 1)
-    [order_id] = take(bench, project)
+    [message_id] = take(bench, project)
     bench.pass_time(61)
     for _ in range(2):
-        lost_again(bench, project, order_id)
-    assert begin(bench, order_id) == project.id
-    finish(bench, order_id)
+        lost_again(bench, project, message_id)
+    assert begin(bench, message_id) == project.id
+    finish(bench, message_id)
     bench.pass_time(3_600)
     assert waiting(bench) == []
 
@@ -382,10 +383,10 @@ def test_who_carries_an_order_out_withdraws_it_unless_it_was_begun(bench: Bench)
     first, second = send(bench, project)
     begin(bench, first)
     with bench.store.for_all("test") as work:
-        for message in (one, other, other):
-            order = order_from_json(message)
-            assert order is not None
-            work.outbox.withdraw(order)
+        for body in (one, other, other):
+            message = message_from_json(body)
+            assert message is not None
+            work.outbox.withdraw(message)
     assert begin(bench, first) == project.id
     assert begin(bench, second) is None
 
@@ -403,7 +404,7 @@ def test_neighbours_are_told_while_their_orders_wait_for_a_worker(bench: Bench) 
     assert not has_neighbours()
     comparisons(bench, other, 1)
     assert has_neighbours()
-    [order_id] = send(bench, other)
+    [message_id] = send(bench, other)
     assert has_neighbours()
-    begin(bench, order_id)
+    begin(bench, message_id)
     assert not has_neighbours()

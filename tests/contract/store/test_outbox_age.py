@@ -1,4 +1,4 @@
-"""Contract of ``Gauges``: for how long an order that has a place has not been in the queue."""
+"""Contract of ``Gauges``: for how long a message that has a place has not been in the queue."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SLACK_S = 30
 
 
 def ordered(bench: Bench, project: Project, count: int = 1) -> None:
-    """Adds orders to compare so many indexes."""
+    """Adds messages to compare so many indexes."""
     for _ in range(count):
         table = bench.table({}, project)
         _, index = bench.tool(table)
@@ -19,16 +19,16 @@ def ordered(bench: Bench, project: Project, count: int = 1) -> None:
 
 
 def taken(bench: Bench, project: Project, window: int = 1) -> list[int]:
-    """A sender takes orders, and dies."""
+    """A sender takes messages, and dies."""
     with bench.store.for_all("test") as work:
-        return [order_id for order_id, _ in work.outbox.take(project.id, window=window)]
+        return [message_id for message_id, _ in work.outbox.take(project.id, window=window)]
 
 
 def sent(bench: Bench, project: Project, window: int = 1) -> list[int]:
-    orders = taken(bench, project, window)
+    messages = taken(bench, project, window)
     with bench.store.for_all("test") as work:
-        work.outbox.note_sent(orders)
-    return orders
+        work.outbox.note_sent(messages)
+    return messages
 
 
 def age(bench: Bench) -> int:
@@ -41,11 +41,11 @@ def test_an_order_that_is_in_the_queue_or_in_no_book_has_no_age(bench: Bench) ->
     project = bench.project()
     assert age(bench) == 0
     ordered(bench, project)
-    [order_id] = sent(bench, project)
+    [message_id] = sent(bench, project)
     bench.pass_time(900)
     assert age(bench) == 0
     with bench.store.for_all("test") as work:
-        work.outbox.begin(order_id)
+        work.outbox.begin(message_id)
     assert age(bench) == 0
 
 
@@ -83,11 +83,11 @@ def test_an_order_that_waits_for_a_place_has_no_age(bench: Bench) -> None:
 def test_an_order_that_rests_ages_from_when_it_is_due(bench: Bench) -> None:
     project = bench.project()
     ordered(bench, project)
-    [order_id] = sent(bench, project)
+    [message_id] = sent(bench, project)
     bench.pass_time(900)
     with bench.store.for_all("test") as work:
-        work.outbox.begin(order_id)
-        assert not work.outbox.rest(order_id, after_s=600, window=0)
+        work.outbox.begin(message_id)
+        assert not work.outbox.delay(message_id, after_s=600, window=0)
     bench.pass_time(590)
     assert age(bench) == 0
     bench.pass_time(160)

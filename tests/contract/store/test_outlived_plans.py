@@ -36,7 +36,7 @@ def test_forgotten_texts_are_gone_and_counts_stay(bench: Bench) -> None:
         with bench.store.for_all("test") as work:
             edited = string(4, 0, 1, edits=(Edit(0, "a", "b"),))
             work.plans.add_tables(each.id, [table(4)], [edited])
-            work.plans.forget_texts(each.id)
+            work.plans.purge_texts(each.id)
             assert work.plans.strings(each.id, 4) == []
             assert work.plans.tables(each.id, limit=1) == [table(4)]
         left = replace(each, request=None, undo_until=None, undone_by=read(bench, each).undone_by)
@@ -70,10 +70,10 @@ def outlived(bench: Bench, *, limit: int = 9) -> list[int]:
         return work.plans.outlived(limit=limit)
 
 
-def forgettable(bench: Bench, *, limit: int = 9) -> list[int]:
+def purgeable(bench: Bench, *, limit: int = 9) -> list[int]:
     """Plans that are not needed any more."""
     with bench.store.for_all("test") as work:
-        return work.plans.forgettable(limit=limit)
+        return work.plans.purgeable(limit=limit)
 
 
 def test_texts_are_outlived_when_nobody_can_use_them_any_more(bench: Bench) -> None:
@@ -91,7 +91,7 @@ def test_texts_are_outlived_when_nobody_can_use_them_any_more(bench: Bench) -> N
     assert len(outlived(bench, limit=2)) == 2
     for plan_id in never:
         with bench.store.for_all("test") as work:
-            work.plans.forget_texts(plan_id)
+            work.plans.purge_texts(plan_id)
     assert outlived(bench) == []
     saved(bench, done, undo_until=read(bench, done).created_at)
     saved(bench, plans["failed"], state="failed")  # its texts are gone, whatever is saved
@@ -119,16 +119,16 @@ def test_plans_are_forgettable_after_a_year_undos_first(bench: Bench) -> None:
     saved(bench, undo, state="done")
     bench.pass_time(PLAN_KEPT_S - 10)
     saved(bench, added(bench, project), state="done")
-    assert forgettable(bench) == []
+    assert purgeable(bench) == []
     bench.pass_time(20)
-    assert forgettable(bench) == [other.id, undo.id]
-    assert len(forgettable(bench, limit=1)) == 1
+    assert purgeable(bench) == [other.id, undo.id]
+    assert len(purgeable(bench, limit=1)) == 1
     with bench.store.for_all("test") as work:
         work.plans.remove(undo.id)
         work.plans.remove(other.id)
-    assert forgettable(bench) == [plan.id]
+    assert purgeable(bench) == [plan.id]
     saved(bench, open_one, state="expired")
-    assert forgettable(bench) == [plan.id, open_one.id]
+    assert purgeable(bench) == [plan.id, open_one.id]
 
 
 def test_plans_of_a_deleted_project_go_before_it(bench: Bench) -> None:
@@ -140,10 +140,10 @@ def test_plans_of_a_deleted_project_go_before_it(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         assert work.projects.mark_deleted(project)
         assert work.removals.due(limit=9) == []
-    assert forgettable(bench) == [undo.id]
+    assert purgeable(bench) == [undo.id]
     with bench.store.for_all("test") as work:
         work.plans.remove(undo.id)
-    assert forgettable(bench) == [plan.id]
+    assert purgeable(bench) == [plan.id]
     with bench.store.for_all("test") as work:
         work.plans.remove(plan.id)
         assert work.removals.due(limit=9) == [Removal("project", project)]
@@ -184,13 +184,13 @@ def test_strings_of_a_deleted_table_go_before_it(bench: Bench) -> None:
         for each in (gone, kept):
             strings = [string(each.id, position, 1 + position) for position in range(3)]
             work.plans.add_tables(plan.id, [table(each.id)], strings)
-        assert work.plans.forget_strings(limit=9) == 0
+        assert work.plans.purge_strings(limit=9) == 0
     bench.delete(gone)
     with bench.store.for_all("test") as work:
-        assert work.plans.forget_strings(limit=2) == 2
+        assert work.plans.purge_strings(limit=2) == 2
         assert Removal("table", gone.id) not in work.removals.due(limit=9)
-        assert work.plans.forget_strings(limit=2) == 1
-        assert work.plans.forget_strings(limit=2) == 0
+        assert work.plans.purge_strings(limit=2) == 1
+        assert work.plans.purge_strings(limit=2) == 0
         assert work.removals.due(limit=9) == [Removal("table", gone.id)]
         assert work.removals.remove(Removal("table", gone.id)) == "removed"
         assert len(work.plans.strings(plan.id, kept.id)) == 3

@@ -29,7 +29,7 @@ def renew(bench: Bench, holder: str | None, *, pool: str = "a") -> bool:
 
 def forget(bench: Bench, *, limit: int = 100) -> int:
     with bench.store.for_all("test") as work:
-        return work.permits.forget_unused(unused_s=60, limit=limit)
+        return work.permits.delete_unused(unused_s=60, limit=limit)
 
 
 def test_a_pool_has_so_many_permits_and_no_more(bench: Bench) -> None:

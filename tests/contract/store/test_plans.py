@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.core.messages import CarryOutPlan
+from context_search.core.messages import ExecutePlan
 from context_search_editing.rules.edits import LeftOut
 from context_search_editing.rules.plans import (
     Choice,
@@ -204,10 +204,10 @@ def test_plans_that_fell_silent_are_told_once_in_that_time(bench: Bench) -> None
 def test_the_order_of_a_plan_is_its_projects(bench: Bench) -> None:
     plan = added(bench, bench.project().id)
     with bench.store.for_all("test") as work:
-        work.send(CarryOutPlan(plan.id), CarryOutPlan(plan.id))
+        work.send(ExecutePlan(plan.id), ExecutePlan(plan.id))
         assert work.to_deliver() == [plan.project_id]
         assert work.outbox.waiting(limit=9) == [plan.project_id]
-    [order] = bench.orders()
+    [order] = bench.messages()
     assert order["plan_id"] == plan.id
 
 

@@ -85,11 +85,11 @@ def test_new_and_changed_tables_are_ordered_by_themselves(bench: Bench) -> None:
     project = bench.project()
     table = bench.table({"a": 1}, project)
     index = bench.project_index(project.id)
-    assert bench.orders() == []
+    assert bench.messages() == []
     later = bench.table({"a": 1}, project)
     bench.change(table, {"a": 2})
     bench.change(bench.table({"a": 1}), {"a": 2})
-    assert bench.orders() == [
+    assert bench.messages() == [
         CompareIndex(index.id, later.id).to_json(),
         CompareIndex(index.id, table.id).to_json(),
     ]
@@ -104,9 +104,9 @@ def test_a_table_that_nobody_compared_is_found_after_a_while(bench: Bench) -> No
     bench.change(table, {"a": OTHER})
     assert later.project_id != index.project_id
     bench.pass_time(301)
-    with bench.store.for_all("test") as work:  # what the order book has an order for is not lost
+    with bench.store.for_all("test") as work:  # what the outbox has a message for is not lost
         assert work.comparisons.behind(silent_s=300, limit=9) == []
-    bench.lose_orders()
+    bench.lose_messages()
     with bench.store.for_all("test") as work:
         found = work.comparisons.behind(silent_s=300, limit=9)
         assert found == [(index.id, table.id), (index.id, added.id)]
@@ -204,5 +204,5 @@ def test_switched_off_it_is_gone_with_all_that_it_held(bench: Bench) -> None:
         assert work.comparisons.uncompared(index.id) == []
         assert work.deletions.remove_retired_nodes(limit=9) == 1
     bench.change(table, {"a": OTHER})
-    assert bench.orders() == []
+    assert bench.messages() == []
     assert bench.project_index(index.project_id).id != index.id

@@ -40,8 +40,8 @@ def test_erased_content_is_gone_and_the_version_says_so(bench: Bench) -> None:
         work.versions.label(table, 1, "a name")
         work.versions.erase(table, 1)
         work.versions.erase(table, 3)  # live
-    told = [(v.revision, v.gap, v.label, v.size) for v in versions(bench, table)]
-    assert told == [(3, None, None, None), (2, None, None, 5), (1, "erased", None, None)]
+    reported = [(v.revision, v.gap, v.label, v.size) for v in versions(bench, table)]
+    assert reported == [(3, None, None, None), (2, None, None, 5), (1, "erased", None, None)]
     with bench.store.for_all("test") as work:
         assert work.versions.pieces(table, 1, first=0, count=9) == []
     assert prune(bench).pieces > 1

@@ -6,17 +6,17 @@ import json
 
 import pytest
 
-from context_search.integrations.ports import Message, Queue
+from context_search.integrations.ports import MessageBody, Queue
 from context_search.integrations.sqs import SqsQueue
 from testing.in_memory.queue import ListQueue
 
 
-def received(queue: Queue) -> list[Message]:
+def received(queue: Queue) -> list[MessageBody]:
     """Everything that waits, in no order."""
     if isinstance(queue, ListQueue):
         return list(queue.messages)
     assert isinstance(queue, SqsQueue)
-    found: list[Message] = []
+    found: list[MessageBody] = []
     while messages := queue.client.receive_message(QueueUrl=queue.url, MaxNumberOfMessages=10).get(
         "Messages", []
     ):
@@ -26,7 +26,7 @@ def received(queue: Queue) -> list[Message]:
 
 @pytest.mark.parametrize("count", [0, 1, 10, 11, 25])
 def test_every_message_arrives_and_its_position_is_told(queue: Queue, count: int) -> None:
-    messages: list[Message] = [{"kind": "node", "node_id": number} for number in range(count)]
+    messages: list[MessageBody] = [{"kind": "node", "node_id": number} for number in range(count)]
     assert queue.send(messages) == list(range(count))
     assert sorted(received(queue), key=lambda body: str(body).zfill(60)) == sorted(
         messages, key=lambda body: str(body).zfill(60)

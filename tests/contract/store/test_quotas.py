@@ -8,7 +8,7 @@ import pytest
 
 from context_search.catalog.rules.uploads import NewUpload
 from context_search.core.callers import KeyOwner, NewApiKey
-from context_search.core.limits import Held, ProjectLimits, Usage
+from context_search.core.limits import HeldKind, ProjectLimits, Usage
 from context_search.core.messages import IndexNodes
 from context_search.core.model import Index, Project
 from tests.builders import english
@@ -287,10 +287,10 @@ def test_an_evicted_index_is_there_and_empty(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         progress = work.node_counts.progress(now, "", silent_s=180)
         assert work.node_counts.state(now, "", silent_s=180).status == progress.status == "evicted"
-        assert work.indexes.with_unsettled_tools(limit=10) == [index.id]
+        assert work.indexes.with_incomplete_tools(limit=10) == [index.id]
         [tool] = work.tools.of_index(index.id)
         work.tools.write_summary(tool.id, {"status": "evicted"})
-        assert work.indexes.with_unsettled_tools(limit=10) == []
+        assert work.indexes.with_incomplete_tools(limit=10) == []
     assert progress.last_error is not None
     assert (progress.nodes_count, progress.last_error["code"]) == (0, "INDEX_EVICTED")
     assert not given_up(bench, now)
@@ -326,7 +326,7 @@ def test_the_rows_of_an_evicted_index_are_deleted_and_its_namespace_forgotten(
     bench.pass_time(60)
     with bench.store.for_all("test") as work:
         [gone] = work.deletions.retired(older_than_s=30, limit=10)
-        work.deletions.forget_generation(gone.generation_id)
+        work.deletions.purge_generation(gone.generation_id)
     assert gone.namespace == index.generation.namespace
     assert bench.index(index.id).evicted_at is not None
 
@@ -446,7 +446,7 @@ def test_readings_are_those_of_all_projects(bench: Bench) -> None:
     assert 90 <= readings.outbox_age_s < 120
 
 
-def held(bench: Bench, project: Project, kind: Held) -> int:
+def held(bench: Bench, project: Project, kind: HeldKind) -> int:
     with bench.store.for_project(project.id) as work:
         return work.quotas.held(project.id, kind)
 
@@ -463,7 +463,7 @@ def test_tables_tools_keys_and_instances_of_a_project_are_counted_while_they_are
         for_ever, _ = [work.keys.add(owner, NewApiKey(None, "cs_", b)) for b in (b"a", b"b")]
         work.keys.add(owner, NewApiKey(None, "cs_", b"c", lifetime_s=60))
         mcp, _ = (work.mcp_instances.add(project.id, name) for name in ("a", "b"))
-    counted: list[Held] = ["tables", "tools", "keys", "mcps"]
+    counted: list[HeldKind] = ["tables", "tools", "keys", "mcps"]
     assert [held(bench, project, kind) for kind in counted] == [2, 1, 3, 2]
     with bench.store.for_all("test") as work:
         work.tables.mark_deleted(table.id)

@@ -36,8 +36,8 @@ def test_an_old_ranking_is_not_found_and_is_forgotten(bench: Bench) -> None:
     bench.pass_time(2)
     assert found(bench, project.id, old) is None
     with bench.store.for_all("test") as work:
-        assert work.rankings.forget_old(older_than_s=600) == 1
-        assert work.rankings.forget_old(older_than_s=600) == 0
+        assert work.rankings.delete_expired(older_than_s=600) == 1
+        assert work.rankings.delete_expired(older_than_s=600) == 0
     assert found(bench, project.id, young) == BODY
 
 

@@ -34,7 +34,7 @@ class Shelf:
         with self.bench.store.for_all("test") as work:
             work.comparisons.note_refused(self.index.id, table.id, error)
 
-    def told(self, index: Index | None = None) -> list[tuple[object, object]]:
+    def reported(self, index: Index | None = None) -> list[tuple[object, object]]:
         """Table and code of each reason, the latest first."""
         seen = index or self.index
         with self.bench.store.for_all("test") as work:
@@ -52,19 +52,19 @@ def shelf(bench: Bench) -> Shelf:
 
 def test_each_table_has_a_reason_of_its_own_until_it_is_compared_again(shelf: Shelf) -> None:
     one, other, third = shelf.tables
-    assert shelf.told() == []
+    assert shelf.reported() == []
     shelf.refuse(one, {**LARGE})
     shelf.refuse(other, {**DEEP})
     both = [(other.id, "INVALID_DOCUMENT"), (one.id, "DOCUMENT_TOO_LARGE")]
-    assert shelf.told() == both
+    assert shelf.reported() == both
     shelf.mark(third)
-    assert shelf.told() == both
+    assert shelf.reported() == both
     shelf.mark(other)
-    assert shelf.told() == both[1:]
+    assert shelf.reported() == both[1:]
     shelf.refuse(one, {**DEEP})
-    assert shelf.told() == [(one.id, "INVALID_DOCUMENT")]
+    assert shelf.reported() == [(one.id, "INVALID_DOCUMENT")]
     shelf.mark(one)
-    assert shelf.told() == []
+    assert shelf.reported() == []
 
 
 def test_a_table_that_is_gone_takes_its_reason_with_it(shelf: Shelf, bench: Bench) -> None:
@@ -72,11 +72,11 @@ def test_a_table_that_is_gone_takes_its_reason_with_it(shelf: Shelf, bench: Benc
     shelf.refuse(one, {**LARGE})
     shelf.refuse(other, {**LARGE})
     bench.delete(one)
-    assert shelf.told() == [(other.id, "DOCUMENT_TOO_LARGE")]
+    assert shelf.reported() == [(other.id, "DOCUMENT_TOO_LARGE")]
     bench.put_away(other)
-    assert shelf.told() == []
+    assert shelf.reported() == []
     bench.put_away(other, back=True)
-    assert shelf.told() == [(other.id, "DOCUMENT_TOO_LARGE")]
+    assert shelf.reported() == [(other.id, "DOCUMENT_TOO_LARGE")]
 
 
 def test_a_failure_that_passes_hides_no_reason_and_ends_alone(shelf: Shelf, bench: Bench) -> None:
@@ -87,12 +87,12 @@ def test_a_failure_that_passes_hides_no_reason_and_ends_alone(shelf: Shelf, benc
         work.comparisons.note_failed(
             shelf.index.id, {"code": "X", "message": "x", "retryable": True}
         )
-        told = work.node_counts.progress(shelf.index, "", silent_s=999)
-    assert (told.status, told.last_error) == ("indexing", told.refused[0])
+        reported = work.node_counts.progress(shelf.index, "", silent_s=999)
+    assert (reported.status, reported.last_error) == ("indexing", reported.refused[0])
     with bench.store.for_all("test") as work:
         work.comparisons.note_compared(shelf.index, other.id, 2, [""])
         assert work.comparisons.follows(shelf.index.id)
-    assert shelf.told() == [(one.id, "DOCUMENT_TOO_LARGE")]
+    assert shelf.reported() == [(one.id, "DOCUMENT_TOO_LARGE")]
 
 
 def test_generations_that_follow_the_document_are_refused_together(

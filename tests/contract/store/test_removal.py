@@ -88,7 +88,7 @@ def test_nothing_is_removed_that_our_api_did_not_delete(bench: Bench, kind: str)
     bench.put_away(table)
     bench.put_away(tool)
     with bench.store.for_all("test") as work:
-        work.removals.put_off(removal, retry_in_s=-1)
+        work.removals.delay(removal, retry_in_s=-1)
         assert work.removals.remove(removal) == "left"
         assert work.removals.remove(Removal(removal.kind, 10**9)) == "left"
     assert due(bench) == []
@@ -104,7 +104,7 @@ def test_what_is_put_off_is_due_later_and_keeps_no_other(bench: Bench) -> None:
     for table in (first, second):
         bench.delete(table)
     with bench.store.for_all("test") as work:
-        work.removals.put_off(Removal("table", first.id), retry_in_s=100)
+        work.removals.delay(Removal("table", first.id), retry_in_s=100)
     assert due(bench) == [Removal("table", second.id)]
     bench.pass_time(101)
     assert set(due(bench)) == {Removal("table", first.id), Removal("table", second.id)}
@@ -123,10 +123,10 @@ def test_a_table_in_its_owners_trash_is_not_there_and_comes_back_whole(bench: Be
     assert remove_nodes(bench) == 2
     assert ordered(bench) == []
     assert RemoveDeleted(bench.store).run() == (0, [])
-    bench.lose_orders()
+    bench.lose_messages()
     bench.put_away(table, back=True)
     assert not bench.is_compared(index)
-    assert [order["kind"] for order in bench.orders()] == ["enumerate"]
+    assert [order["kind"] for order in bench.messages()] == ["enumerate"]
     for node_id in bench.enumerate(index):
         bench.finish(node_id)
     with bench.store.for_all("test") as work:
@@ -143,7 +143,7 @@ def test_the_summary_of_a_tool_is_not_ready_when_its_table_comes_back(bench: Ben
     remove_nodes(bench)
     bench.put_away(table, back=True)
     with bench.store.for_all("test") as work:
-        assert work.indexes.with_unsettled_tools(limit=9) == [tool.index_id]
+        assert work.indexes.with_incomplete_tools(limit=9) == [tool.index_id]
 
 
 def ordered(bench: Bench) -> list[tuple[int, int]]:
@@ -254,7 +254,7 @@ def test_a_project_that_our_api_did_not_delete_stays(bench: Bench) -> None:
     project = bench.project()
     with bench.store.for_all("test") as work:
         assert work.removals.remove(Removal("project", project.id)) == "left"
-        assert not work.removals.put_off(Removal("project", project.id), retry_in_s=60)
+        assert not work.removals.delay(Removal("project", project.id), retry_in_s=60)
         assert work.projects.exists(project.id)
 
 
@@ -263,7 +263,7 @@ def test_a_project_that_could_not_be_removed_is_due_later(bench: Bench) -> None:
     delete_project(bench, project.id)
     removal = Removal("project", project.id)
     with bench.store.for_all("test") as work:
-        assert work.removals.put_off(removal, retry_in_s=60)
+        assert work.removals.delay(removal, retry_in_s=60)
     assert due(bench) == []
     bench.pass_time(61)
     assert due(bench) == [removal]

@@ -53,19 +53,19 @@ def test_an_order_is_due_until_it_is_done(bench: Bench) -> None:
         work.outbox.add([CompareIndex(index.id, index.table_id or 0).to_json()])
     assert due(bench) == 0
     with bench.store.for_all("test") as work:
-        [(order_id, _)] = work.outbox.take(project, window=1)
+        [(message_id, _)] = work.outbox.take(project, window=1)
     assert due(bench) == 60  # its sender may die
     with bench.store.for_all("test") as work:
-        work.outbox.note_sent([order_id])
+        work.outbox.note_sent([message_id])
     assert due(bench) == SILENT_S
     bench.pass_time(40)
     assert due(bench) == SILENT_S - 40
     with bench.store.for_all("test") as work:
-        work.outbox.begin(order_id)
-        work.outbox.rest(order_id, after_s=5_000, window=0)
+        work.outbox.begin(message_id)
+        work.outbox.delay(message_id, after_s=5_000, window=0)
     assert due(bench) == 5_000
     with bench.store.for_all("test") as work:
-        work.outbox.finish(order_id)
+        work.outbox.finish(message_id)
     assert due(bench) is None
 
 
@@ -170,7 +170,7 @@ def test_a_vector_row_is_due_for_its_first_delete_and_after_the_grace(bench: Ben
     bench.finish(node_id)
     bench.change(table, {})
     bench.compare(index, table)
-    bench.lose_orders()
+    bench.lose_messages()
     assert due(bench) == 0
     stones = bench.tombstones(older_than_s=GRACE_S)
     with bench.store.for_all("test") as work:
@@ -199,7 +199,7 @@ def test_a_row_that_could_not_be_removed_is_due_when_it_is_tried_again(bench: Be
     bench.delete(table)
     assert due(bench) == 0
     with bench.store.for_all("test") as work:
-        work.removals.put_off(Removal("table", table.id), retry_in_s=3_600)
+        work.removals.delay(Removal("table", table.id), retry_in_s=3_600)
     assert due(bench) == 3_600
 
 
@@ -224,7 +224,7 @@ def test_a_deleted_project_is_due_until_it_is_gone(bench: Bench) -> None:
         work.projects.mark_deleted(project.id)
     assert due(bench) == 0
     with bench.store.for_all("test") as work:
-        work.removals.put_off(Removal("project", project.id), retry_in_s=600)
+        work.removals.delay(Removal("project", project.id), retry_in_s=600)
     assert due(bench) == 600
 
 
@@ -251,12 +251,12 @@ def test_a_plan_is_due_when_it_expires_falls_silent_or_outlives_its_texts(bench:
     save(plan, state="done", undo_until=now.created_at + timedelta(days=30))
     assert due(bench) == 30 * 86_400 - 70
     with bench.store.for_all("test") as work:
-        work.plans.forget_texts(plan.id)
+        work.plans.purge_texts(plan.id)
     assert due(bench) == PLAN_KEPT_S - 70
     bench.pass_time(PLAN_KEPT_S)
     with bench.store.for_all("test") as work:
         undo = work.plans.add(replace(new, undoes=plan.id))
         assert undo is not None
         work.plans.save(replace(undo, state="done"))
-        work.plans.forget_texts(undo.id)
+        work.plans.purge_texts(undo.id)
     assert due(bench) == PLAN_KEPT_S  # until then the plan that it undid stays

@@ -19,11 +19,11 @@ from context_search.core.documents import content_hash, parse_stored, string_nod
 from context_search.core.ids import pointer_sha256
 from context_search.core.model import Index, SearchTool, Table
 from context_search.indexing.desired import (
-    Ahead,
     ChangedSections,
     ComparedTable,
+    Preloaded,
     WholeDocument,
-    read_ahead,
+    preload,
 )
 from context_search.indexing.enumeration import (
     Limits,
@@ -73,15 +73,15 @@ class Desk:
         tool, index = bench.tool(table)
         return cls(bench, table, index, tools=[tool])
 
-    def ahead(self) -> Ahead:
-        found = read_ahead(self.bench.store, self.index.id)
+    def ahead(self) -> Preloaded:
+        found = preload(self.bench.store, self.index.id)
         assert found is not None
         return found
 
     def save(self) -> None:
         self.bench.change(self.table, self.document)
 
-    def compare(self, ahead: Ahead | None = None) -> list[int]:
+    def compare(self, ahead: Preloaded | None = None) -> list[int]:
         with self.bench.store.for_all("test") as work:
             assert work.tables.lock(self.table.id) is not None
             return enumerate_index(work, self.index, self.table.id, Limits(), ahead)
@@ -243,7 +243,7 @@ def compare_whole(desk: Desk, random: Random) -> None:
         revision, stored = work.tables.read(desk.table.id)
         of = ComparedTable(desk.index.id, desk.table.id, work.comparisons.scopes(desk.index.id))
     source = WholeDocument.parsed(revision, stored, with_fields=False)
-    desk.compare(Ahead(source, of, SMALL))
+    desk.compare(Preloaded(source, of, SMALL))
 
 
 def refuse(desk: Desk, random: Random) -> None:

@@ -1,4 +1,4 @@
-"""Contract of ``Outbox.take``: orders for small strings that share a message."""
+"""Contract of ``Outbox.take``: messages for small strings that go along with another."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import chain
 
 from context_search.core.messages import SMALL_STRING, IndexNodes
 from context_search.core.model import Index, Project
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from tests.builders import english
 from tests.contract.store.bench import Bench
 
@@ -15,7 +15,7 @@ SMALL = english(60)
 
 
 def ordered(bench: Bench, project: Project, texts: list[str]) -> tuple[Index, list[int]]:
-    """An index over strings, and an order for each; the oldest comes first."""
+    """An index over strings, and a message for each; the oldest comes first."""
     _, index = bench.tool(bench.table({f"{n:03}": text for n, text in enumerate(texts)}, project))
     bench.enumerate(index)
     ids = [bench.node_at(index, f"/{n:03}") for n in range(len(texts))]
@@ -25,28 +25,28 @@ def ordered(bench: Bench, project: Project, texts: list[str]) -> tuple[Index, li
     return index, ids
 
 
-def take(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, Message]:
+def take(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, MessageBody]:
     with bench.store.for_all("test") as work:
         return dict(work.outbox.take(project.id, window=window))
 
 
-def nodes_of(message: Message) -> list[int]:
+def nodes_of(message: MessageBody) -> list[int]:
     found: list[int] = message.get("node_ids") or [message["node_id"]]  # type: ignore[assignment]
     return found
 
 
-def finish(bench: Bench, order_id: int) -> None:
+def finish(bench: Bench, message_id: int) -> None:
     with bench.store.for_all("test") as work:
-        work.outbox.finish(order_id)
+        work.outbox.finish(message_id)
 
 
 def drained(bench: Bench, project: Project) -> list[list[int]]:
     """Takes and finishes until nothing waits."""
     found = []
     while taken := take(bench, project):
-        for order_id, message in taken.items():
+        for message_id, message in taken.items():
             found.append(nodes_of(message))
-            finish(bench, order_id)
+            finish(bench, message_id)
     return found
 
 
@@ -87,8 +87,8 @@ def test_an_order_that_may_be_in_the_queue_gets_no_company(bench: Bench) -> None
     bench.pass_time(61)  # whoever took them was killed, before or after the queue had them
     assert take(bench, project) == sent
     assert [nodes_of(message) for message in sent.values()] == [[each] for each in ids]
-    for order_id in sent:
-        finish(bench, order_id)
+    for message_id in sent:
+        finish(bench, message_id)
     assert sorted(chain.from_iterable(drained(bench, project))) == sorted(more)
 
 
@@ -99,7 +99,7 @@ def test_an_order_that_was_begun_goes_in_no_other_message(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         work.outbox.note_sent([first])
         assert work.outbox.begin(first) == project.id
-        assert work.outbox.rest(first, after_s=100, window=0) is False
+        assert work.outbox.delay(first, after_s=100, window=0) is False
     ordered(bench, project, [f"{SMALL} {n}" for n in range(20)])
     bench.pass_time(101)
     assert len(take(bench, project, 1_000)[first]) == len(IndexNodes((1,)).to_json())

@@ -144,7 +144,7 @@ def test_a_namespace_is_known_while_its_generation_has_a_row(bench: Bench) -> No
         ]
         assert work.sweeps.unknown(listed) == ["project_9_table_10", "project_9_table_9"]
         assert work.sweeps.unknown([]) == []
-        work.deletions.forget_generation(retired.generation.id)
+        work.deletions.purge_generation(retired.generation.id)
         assert work.sweeps.unknown([retired.generation.namespace, one.generation.namespace]) == [
             retired.generation.namespace
         ]

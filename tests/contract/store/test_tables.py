@@ -242,11 +242,11 @@ def test_a_change_orders_a_comparison_of_every_index_of_the_table(bench: Bench) 
     table, neighbour = bench.table({"a": 1}, project), bench.table({"a": 1}, project)
     _, index = bench.tool(table)
     bench.tool(neighbour)
-    bench.orders()
+    bench.messages()
     bench.change(table, {"a": 1})
-    assert bench.orders() == []
+    assert bench.messages() == []
     bench.change(table, {"a": 2})
-    assert bench.orders() == [CompareIndex(index.id, table.id).to_json()]
+    assert bench.messages() == [CompareIndex(index.id, table.id).to_json()]
 
 
 def test_projects_have_ids_of_their_own(bench: Bench) -> None:

@@ -162,18 +162,18 @@ def test_tools_of_an_index_come_by_id(bench: Bench) -> None:
         assert work.tools.of_index(10**9) == []
 
 
-def unsettled(bench: Bench) -> list[int]:
+def incomplete(bench: Bench) -> list[int]:
     with bench.store.for_all("test") as work:
-        return work.indexes.with_unsettled_tools(limit=100)
+        return work.indexes.with_incomplete_tools(limit=100)
 
 
 def test_a_tool_is_unsettled_until_its_summary_says_ready(bench: Bench) -> None:
     tool, index = bench.tool(bench.table({}))
-    assert unsettled(bench) == [index.id]
+    assert incomplete(bench) == [index.id]
     for summary, expected in (({"status": "degraded"}, [index.id]), (READY, [])):
         with bench.store.for_all("test") as work:
             work.tools.write_summary(tool.id, summary)
-        assert unsettled(bench) == expected
+        assert incomplete(bench) == expected
 
 
 def test_what_changes_is_no_longer_ready(bench: Bench) -> None:
@@ -183,16 +183,16 @@ def test_what_changes_is_no_longer_ready(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         for tool in (*tools, other):
             work.tools.write_summary(tool.id, READY)
-        work.tools.mark_unsettled(tools[0].index_id)
-    assert unsettled(bench) == [tools[0].index_id]
+        work.tools.mark_incomplete(tools[0].index_id)
+    assert incomplete(bench) == [tools[0].index_id]
 
 
 def test_a_tool_without_a_summary_stays_without_one(bench: Bench) -> None:
     tool, index = bench.tool(bench.table({}))
     with bench.store.for_all("test") as work:
-        work.tools.mark_unsettled(index.id)
+        work.tools.mark_incomplete(index.id)
         assert work.tools.of_index(index.id) == [tool]
-    assert unsettled(bench) == [index.id]
+    assert incomplete(bench) == [index.id]
 
 
 def test_deleted_tools_are_settled(bench: Bench) -> None:
@@ -200,7 +200,7 @@ def test_deleted_tools_are_settled(bench: Bench) -> None:
     tool, _ = bench.tool(table)
     with bench.store.for_all("test") as work:
         work.tools.mark_deleted(tool.id)
-    assert unsettled(bench) == []
+    assert incomplete(bench) == []
 
 
 def test_unsettled_indexes_take_turns(bench: Bench) -> None:
@@ -208,6 +208,6 @@ def test_unsettled_indexes_take_turns(bench: Bench) -> None:
     turns = []
     for _ in range(3):
         with bench.store.for_all("test") as work:
-            turns.append(work.indexes.with_unsettled_tools(limit=2))
+            turns.append(work.indexes.with_incomplete_tools(limit=2))
         bench.pass_time(1)
     assert turns == [[one, two], [three, one], [two, one]]

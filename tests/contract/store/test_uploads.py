@@ -80,7 +80,7 @@ def test_what_is_old_or_has_no_table_is_outdated(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         first = work.uploads.outdated(older_than_s=500, limit=1)
         both = work.uploads.outdated(older_than_s=500, limit=9)
-        work.uploads.forget([upload.id for upload in both])
+        work.uploads.delete_expired([upload.id for upload in both])
         assert work.uploads.outdated(older_than_s=500, limit=9) == []
         work.tables.mark_deleted(table.id)
         work.removals.remove(Removal("table", table.id))

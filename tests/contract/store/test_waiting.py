@@ -164,9 +164,9 @@ def test_a_document_that_is_refused_stays_refused_until_it_is_gone(bench: Bench)
         work.comparisons.note_refused(index.id, table.id, REFUSED)
         work.comparisons.note_failed(index.id, {"code": "X", "message": "x", "retryable": True})
         assert work.comparisons.follows(index.id, table.id)
-        told = work.node_counts.progress(index, "", silent_s=100)
-    assert told.last_error is not None
-    assert told.last_error["code"] == "DOCUMENT_TOO_LARGE"
+        reported = work.node_counts.progress(index, "", silent_s=100)
+    assert reported.last_error is not None
+    assert reported.last_error["code"] == "DOCUMENT_TOO_LARGE"
     with bench.store.for_all("test") as work:
         work.tables.mark_deleted(table.id)
     with bench.store.for_all("test") as work:

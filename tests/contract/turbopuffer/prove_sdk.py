@@ -112,7 +112,7 @@ def surprises(found: Mapping[str, bool], known: Mapping[str, str]) -> list[str]:
     return failed + mended
 
 
-def told(found: Mapping[str, bool], known: Mapping[str, str]) -> Iterator[str]:
+def reported(found: Mapping[str, bool], known: Mapping[str, str]) -> Iterator[str]:
     """The outcome in lines: how many pass, and why the others do not."""
     yield f"{sum(found.values())} of {len(found)} tests pass"
     for test, reason in known.items():

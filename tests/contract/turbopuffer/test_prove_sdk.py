@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.turbopuffer.prove_sdk import SdkError, outcomes, surprises, told
+from tests.contract.turbopuffer.prove_sdk import SdkError, outcomes, reported, surprises
 from tests.contract.turbopuffer.targets import LocalServer
 
 pytestmark = pytest.mark.stack
@@ -71,7 +71,7 @@ def test_only_what_the_list_does_not_say_is_a_surprise() -> None:
     assert surprises(mended, known) == ["test_small::test_order[desc] passes: take it off the list"]
     gone = {name: passes for name, passes in FOUND.items() if passes}
     assert surprises(gone, known) == []
-    assert list(told(gone, known)) == [
+    assert list(reported(gone, known)) == [
         "2 of 2 tests pass",
         "  test_small::test_order[desc]: not in this version",
     ]

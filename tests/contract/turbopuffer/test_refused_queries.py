@@ -139,8 +139,8 @@ def test_what_is_no_text_is_refused_by_the_attribute_and_its_type(
     assert answer.status_code == 400
     if target.is_local:
         expected = "string" if operator == "Contains" else "[]string"
-        told = f"in key `tags`: type mismatch, {operator} expects {expected}, but got '"
-        assert told in answer.json()["error"]
+        reported = f"in key `tags`: type mismatch, {operator} expects {expected}, but got '"
+        assert reported in answer.json()["error"]
 
 
 @pytest.mark.parametrize("body", [{"rank_by": ["id", "asc"]}, {"limit": 1}], ids=str)

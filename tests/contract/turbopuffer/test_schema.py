@@ -16,7 +16,7 @@ def test_the_schema_shows_how_attributes_are_indexed(namespace: Namespace, targe
     upsert(namespace, {"id": "1"})
     schema = target.http.get(f"/v1/namespaces/{namespace.id}/schema").json()
     types = {name: attribute["type"] for name, attribute in schema.items()}
-    assert types == {"id": "string"} | {name: told["type"] for name, told in SCHEMA.items()}
+    assert types == {"id": "string"} | {name: reported["type"] for name, reported in SCHEMA.items()}
     filterable = {name for name, attribute in schema.items() if attribute["filterable"]}
     assert filterable - {"id"} == {"tags", "n", "at"}
     assert schema["content"]["full_text_search"]["tokenizer"] == "pre_tokenized_array"

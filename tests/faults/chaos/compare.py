@@ -153,7 +153,7 @@ def expected_of(
     return expected
 
 
-def assert_no_namespace_is_forgotten(deployment: Deployment) -> None:
+def assert_no_namespace_is_lost(deployment: Deployment) -> None:
     """Every namespace of turbopuffer belongs to a generation."""
     with deployment.parts.database.transaction() as tx:
         known = {name for [name] in tx.run("SELECT namespace FROM index_generation")}

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from context_search.core.callers import Principal, ProjectKey
 from context_search.core.config import IndexConfig
 from context_search.core.errors import ContextSearchError
-from context_search.core.messages import Order
+from context_search.core.messages import Message
 from context_search.core.model import Index, SearchTool, Table
 from context_search.indexing.node_report import RetryLater
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from testing.in_memory.queue import ListQueue
 from tests.builders import message_of, until
 from tests.faults.chaos.parts import CONFIG, ChaosParts, wanted_tool
@@ -42,7 +42,7 @@ class Deployment:
     turbopuffer_url: str
     parts: ChaosParts
     queue: ListQueue
-    waiting: list[tuple[float, Message]] = field(default_factory=list)
+    waiting: list[tuple[float, MessageBody]] = field(default_factory=list)
 
     @classmethod
     def of(cls, database_url: str, turbopuffer_url: str) -> Deployment:
@@ -92,21 +92,21 @@ class Deployment:
         with self.parts.store.for_all("test") as work:
             return len(work.tools.of_index(index_id))
 
-    def orders(self) -> list[Message]:
+    def orders(self) -> list[MessageBody]:
         """Takes what waits out of the queue."""
         taken, self.queue.messages = self.queue.messages, []
         return taken
 
-    def order(self, order: Order) -> Message:
-        """The message of an order that is in the book, and sent."""
+    def order(self, order: Message) -> MessageBody:
+        """A message that is in the outbox, as the queue has it."""
         with self.parts.database.transaction() as tx:
             return message_of(order, tx.run)
 
-    def receive(self, messages: Sequence[Message]) -> None:
+    def receive(self, messages: Sequence[MessageBody]) -> None:
         """Puts messages into the queue."""
         self.queue.messages += messages
 
-    def later(self, after_s: float, message: Message) -> None:
+    def later(self, after_s: float, message: MessageBody) -> None:
         """Lets a message come again after some seconds."""
         self.waiting.append((time.monotonic() + after_s, message))
 
@@ -115,7 +115,7 @@ class Deployment:
         while due := self._due():
             for message in due:
                 try:
-                    self.parts.carry_out(message)
+                    self.parts.handle(message)
                 except RetryLater as later:
                     self.later(later.after_s, message)
                 except ContextSearchError as error:
@@ -123,7 +123,7 @@ class Deployment:
                         raise
                     self.receive([message])
 
-    def _due(self) -> list[Message]:
+    def _due(self) -> list[MessageBody]:
         now = time.monotonic()
         due = self.orders() + [message for at, message in self.waiting if at <= now]
         self.waiting = [(at, message) for at, message in self.waiting if at > now]

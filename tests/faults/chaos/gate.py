@@ -11,7 +11,7 @@ from context_search.core.config import IndexConfig
 from context_search.integrations.ports import (
     Embedder,
     Legs,
-    Message,
+    MessageBody,
     Queue,
     VectorQuery,
     VectorRow,
@@ -164,7 +164,7 @@ class GatedQueue:
     inner: Queue
     gate: Gate
 
-    def send(self, messages: Sequence[Message]) -> list[int]:
+    def send(self, messages: Sequence[MessageBody]) -> list[int]:
         if not messages:
             return []
         with self.gate.around("send"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from context_search.core.callers import Principal
 from context_search.core.model import SearchTool, Table
 from tests.builders import english
-from tests.faults.chaos.compare import assert_no_namespace_is_forgotten, assert_whole
+from tests.faults.chaos.compare import assert_no_namespace_is_lost, assert_whole
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.gate import points
 from tests.faults.chaos.worker_processes import WorkerProcesses
@@ -34,7 +34,7 @@ def check(deployment: Deployment, places: list[Place]) -> None:
     deployment.settle()
     for table, _ in places:
         assert_whole(deployment, table)
-    assert_no_namespace_is_forgotten(deployment)
+    assert_no_namespace_is_lost(deployment)
     deployment.clear()
 
 

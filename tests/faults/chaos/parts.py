@@ -12,10 +12,10 @@ from context_search.catalog.tools import NewSearchTool
 from context_search.composition.parts import Parts
 from context_search.core.callers import Internal, ProjectKey
 from context_search.core.config import IndexConfig, SearchConfig
-from context_search.core.messages import ORDER_ID, order_from_json
+from context_search.core.messages import MESSAGE_ID, message_from_json
 from context_search.core.model import Scope
 from context_search.indexing.indexer import Indexer
-from context_search.integrations.ports import Deadline, Embedder, Message, Queue
+from context_search.integrations.ports import Deadline, Embedder, MessageBody, Queue
 from context_search.integrations.turbopuffer import TurbopufferVectors
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
@@ -142,13 +142,13 @@ class ChaosParts(Parts):
         """A deadline from now."""
         return Deadline(self.clock, self.clock.monotonic() + LAMBDA_S)
 
-    def carry_out(self, body: Message) -> None:
+    def handle(self, body: MessageBody) -> None:
         """Does what a message says, as the function does. Raises what the services raise."""
-        order = order_from_json(body)
+        order = message_from_json(body)
         assert order is not None
-        order_id = body.get(ORDER_ID)
-        assert isinstance(order_id, int)
-        done = self.use_cases.worker.carry_out(order, self.in_time(), order_id=order_id)
+        message_id = body.get(MESSAGE_ID)
+        assert isinstance(message_id, int)
+        done = self.use_cases.worker.execute(order, self.in_time(), message_id=message_id)
         if done.error is not None:
             raise done.error
 
@@ -158,7 +158,7 @@ class ChaosParts(Parts):
         use = self.use_cases
         tables, tools, operations, cleanup = use.tables, use.tools, use.operations, use.cleanup
         return {
-            "carry_out": self.carry_out,
+            "handle": self.handle,
             "cleanup": lambda: cleanup.run(self.in_time()),
             "create_tool": lambda project, table, scope: tools.tools.create(
                 wanted_tool(project, table, scope)

@@ -11,10 +11,10 @@ from functools import partial
 import pytest
 
 from context_search.core.callers import Principal
-from context_search.core.messages import IndexNodes, order_from_json
+from context_search.core.messages import IndexNodes, message_from_json
 from context_search.core.model import Table
 from context_search.indexing.node_report import RetryLater
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
 from testing.in_memory.queue import ListQueue
@@ -69,7 +69,7 @@ def at_once(orders: list[Callable[[], object]], threads_count: int = THREADS) ->
 def worker(parts: ChaosParts, queue: ListQueue) -> Callable[[], None]:
     """Takes messages until there is none; what is not done by then is left to cleanup."""
 
-    def take() -> Message | None:
+    def take() -> MessageBody | None:
         try:
             return queue.messages.pop(0)
         except IndexError:
@@ -78,7 +78,7 @@ def worker(parts: ChaosParts, queue: ListQueue) -> Callable[[], None]:
     def work() -> None:
         while (message := take()) is not None:
             with suppress(RetryLater):
-                parts.carry_out(message)
+                parts.handle(message)
 
     return work
 
@@ -137,7 +137,7 @@ def test_fifty_creates_over_a_large_document_wait_for_no_timeout_of_production(
         )
     assert counts == [[320, 50, 0]]
     # On a busy machine a claim may end before it is noted: an order is sent twice, never lost.
-    orders = [order_from_json(message) for message in deployment.orders()]
+    orders = [message_from_json(message) for message in deployment.orders()]
     named = [order.node_ids for order in orders if isinstance(order, IndexNodes)]
     assert len({node_id for ids in named for node_id in ids}) == 320
     deployment.clear()
@@ -235,6 +235,6 @@ def test_messages_of_many_strings_are_carried_out_while_all_of_them_change(
     check(deployment, [(table, tool)])
 
 
-def _carried_out(parts: ChaosParts, message: Message) -> None:
+def _carried_out(parts: ChaosParts, message: MessageBody) -> None:
     with suppress(RetryLater):
-        parts.carry_out(message)
+        parts.handle(message)

@@ -6,7 +6,7 @@ import pytest
 
 from context_search.core.callers import Internal, Principal
 from context_search.core.messages import CompareIndex, IndexNodes
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from tests.builders import english
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import DOCUMENT, EDITED, LONG, Kills, Order, Place, indexed
@@ -25,7 +25,7 @@ def owner(deployment: Deployment) -> Principal:
     return deployment.project()
 
 
-def take(deployment: Deployment) -> Message:
+def take(deployment: Deployment) -> MessageBody:
     """The only order that waits."""
     [message] = deployment.orders()
     return message
@@ -38,7 +38,7 @@ def test_a_worker_may_die_anywhere_in_a_new_string(
         table = deployment.table(owner, {"a": LONG})
         return table, deployment.tool(table)
 
-    calls = kills.everywhere(prepare, lambda _: ("carry_out", take(deployment)))
+    calls = kills.everywhere(prepare, lambda _: ("handle", take(deployment)))
     assert calls.count("upsert") >= 2
     assert calls.count("embed") >= 2
     assert "nodes.claim" in calls
@@ -59,7 +59,7 @@ def test_a_worker_may_die_anywhere_beside_the_backlog_of_a_neighbour(
         table = deployment.table(owner, {"a": LONG})
         return table, deployment.tool(table)
 
-    calls = kills.everywhere(prepare, lambda _: ("carry_out", take(deployment)))
+    calls = kills.everywhere(prepare, lambda _: ("handle", take(deployment)))
     assert "outbox.finish" in " ".join(calls)
     deployment.receive(waiting)
     kills.places += backlog
@@ -85,7 +85,7 @@ def test_a_worker_may_die_anywhere_in_a_changed_string(
         deployment.parts.use_cases.comparer.compare(tool.index_id)
         return table, tool
 
-    calls = kills.everywhere(prepare, lambda _: ("carry_out", take(deployment)))
+    calls = kills.everywhere(prepare, lambda _: ("handle", take(deployment)))
     assert vectors_come_by in calls
     assert SWAP in calls
     kills.check()
@@ -103,7 +103,7 @@ def test_a_worker_may_die_anywhere_in_small_strings_that_come_together(
         index = deployment.index(tool)
         with deployment.parts.store.for_all("test") as work:
             known = work.nodes.known(index.generation.id, table.id)
-        return "carry_out", deployment.order(IndexNodes(tuple(node.id for node in known)))
+        return "handle", deployment.order(IndexNodes(tuple(node.id for node in known)))
 
     calls = kills.everywhere(prepare, order)
     assert calls.count("upsert") == 1
@@ -120,7 +120,7 @@ def test_a_comparison_may_die_anywhere(
         return table, tool
 
     def order(place: Place) -> Order:
-        return "carry_out", deployment.order(CompareIndex(place[1].index_id))
+        return "handle", deployment.order(CompareIndex(place[1].index_id))
 
     assert "send" in kills.everywhere(prepare, order)
     kills.check()
@@ -136,11 +136,11 @@ def test_the_switch_to_a_new_generation_may_die_anywhere(
         deployment.parts.use_cases.comparer.compare(tool.index_id)
         *first, last = deployment.orders()
         for message in first:
-            deployment.parts.carry_out(message)
+            deployment.parts.handle(message)
         deployment.receive([last])
         return table, tool
 
-    calls = kills.everywhere(prepare, lambda _: ("carry_out", take(deployment)))
+    calls = kills.everywhere(prepare, lambda _: ("handle", take(deployment)))
     assert any("rebuilds.switch" in call for call in calls)
     kills.check()
 
@@ -155,7 +155,7 @@ def test_a_worker_whose_table_is_deleted_leaves_nothing_wherever_it_dies(
         table = deployment.table(owner, {"a": LONG})
         return table, deployment.tool(table)
 
-    kills.everywhere(prepare, lambda _: ("carry_out", take(deployment)))
+    kills.everywhere(prepare, lambda _: ("handle", take(deployment)))
     prepare()
     del kills.places[:]
     kills.check()

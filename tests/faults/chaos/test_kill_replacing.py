@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from context_search.catalog.rules.versions import HistoryLimits
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from tests.builders import until
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.gate import Point
@@ -30,7 +30,7 @@ def writers(deployment: Deployment) -> Writers:
     return Writers(deployment)
 
 
-def message_of(deployment: Deployment) -> Message:
+def message_of(deployment: Deployment) -> MessageBody:
     """The order of the plan that was just left to a worker."""
     [message] = [each for each in deployment.orders() if each["kind"] == "plan"]
     return message
@@ -81,7 +81,7 @@ def test_a_preview_by_a_worker_may_die_anywhere(
     def order(case: Case) -> Order:
         deployment.orders()
         deployment.parts.preview(case.owner.project_id, FIND, BECOMES, 0)
-        return "carry_out", message_of(deployment)
+        return "handle", message_of(deployment)
 
     everywhere(kills, writers, writers.case, order)
     deployment.settle()
@@ -116,7 +116,7 @@ def test_an_execution_by_a_worker_may_die_anywhere(
     def order(case: Case) -> Order:
         deployment.orders()
         assert writers.execute(case) == "executing"
-        return "carry_out", message_of(deployment)
+        return "handle", message_of(deployment)
 
     everywhere(kills, writers, lambda: writers.previewed(as_large=True), order)
     ends = set()
@@ -138,7 +138,7 @@ def test_a_plan_goes_on_within_seconds_when_its_worker_is_killed(
 ) -> None:
     """Its second order does it: ``cleanup`` does not run, and the first message is not back."""
 
-    def ordered() -> tuple[Case, Message]:
+    def ordered() -> tuple[Case, MessageBody]:
         case = writers.previewed(as_large=True)
         with deployment.parts.database.transaction() as tx:
             tx.run("UPDATE replace_table SET bytes = 1000 WHERE plan_id = :id", id=case.plan_id)
@@ -146,10 +146,10 @@ def test_a_plan_goes_on_within_seconds_when_its_worker_is_killed(
         assert writers.execute(case) == "executing"
         return case, message_of(deployment)
 
-    calls = workers.do("carry_out", ordered()[1]).calls
+    calls = workers.do("handle", ordered()[1]).calls
     first_write = next(call for call in calls if "tables.replace" in call)
     case, message = ordered()
-    killed = workers.do("carry_out", message, at=Point(first_write, 0, "after"))
+    killed = workers.do("handle", message, at=Point(first_write, 0, "after"))
     assert killed.killed
     assert writers.is_written(case, case.plan_id, case.before) == [True, False]
     deployment.receive(killed.sent)
@@ -187,7 +187,7 @@ def test_an_undo_by_a_worker_may_die_anywhere(
         writers.make_large(case)
         deployment.orders()
         assert deployment.parts.undo(case.owner.project_id, case.plan_id).plan.state == "executing"
-        return "carry_out", message_of(deployment)
+        return "handle", message_of(deployment)
 
     everywhere(kills, writers, writers.executed, order)
     after = [[text.replace(FIND, BECOMES) for text in case.before] for case in writers.cases]
@@ -253,7 +253,7 @@ def test_forgetting_may_die_anywhere(
         return case
 
     calls = everywhere(kills, writers, prepare, lambda _: ("forget",))
-    for name in ("plans.forget_texts", "histories.prune"):
+    for name in ("plans.purge_texts", "histories.prune"):
         assert any(name in call for call in calls)
     parts.forget()
     for case, forgotten in zip(writers.cases, in_vain, strict=True):

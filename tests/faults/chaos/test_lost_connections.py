@@ -32,7 +32,7 @@ def test_a_worker_goes_on_or_somebody_else_does(
 
     def order(_: Place) -> Order:
         [message] = deployment.orders()
-        return "carry_out", message
+        return "handle", message
 
     check(deployment, severed.everywhere(prepare, order))
 
@@ -47,7 +47,7 @@ def test_a_comparison_happens_all_the_same(
         return table, tool
 
     def order(place: Place) -> Order:
-        return "carry_out", deployment.order(CompareIndex(place[1].index_id))
+        return "handle", deployment.order(CompareIndex(place[1].index_id))
 
     check(deployment, severed.everywhere(prepare, order))
 

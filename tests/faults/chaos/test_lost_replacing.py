@@ -29,8 +29,8 @@ def everywhere(
         return prepare().place
 
     breakage.everywhere(place, lambda _: order(writers.cases[-1]))
-    told = [outcome.error is None for outcome in breakage.outcomes]
-    return list(zip(writers.cases[1:], told, strict=True))  # the first one was not disturbed
+    reported = [outcome.error is None for outcome in breakage.outcomes]
+    return list(zip(writers.cases[1:], reported, strict=True))  # the first one was not disturbed
 
 
 def test_a_preview_fails_and_ends_all_the_same(
@@ -92,7 +92,7 @@ def test_a_worker_goes_on_or_another_one_does(
         deployment.orders()
         assert writers.execute(case) == "executing"
         [message] = [each for each in deployment.orders() if each["kind"] == "plan"]
-        return "carry_out", message
+        return "handle", message
 
     cases = everywhere(breakage, writers, lambda: writers.previewed(as_large=True), order)
     for case, _ in cases:

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_search.indexing.node_report import RetryLater
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from tests.faults.chaos.gate import Point
 from tests.faults.chaos.parts import ChaosParts
 
@@ -26,10 +26,10 @@ from tests.faults.chaos.parts import ChaosParts
 class PipedQueue:
     """Messages survive the process that sent them."""
 
-    def send(self, messages: Sequence[Message]) -> list[int]:
+    def send(self, messages: Sequence[MessageBody]) -> list[int]:
         """See the port ``Queue``."""
         for message in messages:
-            tell({"sent": dict(message)})
+            report({"sent": dict(message)})
         return list(range(len(messages)))
 
     def is_empty(self) -> bool:
@@ -37,23 +37,23 @@ class PipedQueue:
         return False
 
 
-def tell(what: Mapping[str, object]) -> None:
+def report(what: Mapping[str, object]) -> None:
     """Writes one line, whole, before anything else happens."""
     os.write(sys.stdout.fileno(), (json.dumps(what) + "\n").encode())
 
 
-def carry_out(order: Mapping[str, Any], parts: ChaosParts) -> None:
+def execute(order: Mapping[str, Any], parts: ChaosParts) -> None:
     """Does an order in this process, up to its end or the process'."""
     gate = parts.gate
 
     def die() -> None:
-        tell({"killed": True, "calls": gate.calls})
+        report({"killed": True, "calls": gate.calls})
         os.kill(os.getpid(), signal.SIGKILL)
 
     gate.arm(Point(*order["at"]) if order["at"] else None, die)
     with contextlib.suppress(RetryLater):
         parts.orders[order["do"]](*order["arguments"])
-    tell({"killed": False, "calls": gate.calls})
+    report({"killed": False, "calls": gate.calls})
 
 
 def main() -> None:
@@ -64,11 +64,11 @@ def main() -> None:
     for line in sys.stdin:
         child = os.fork()
         if not child:
-            carry_out(json.loads(line), parts)
+            execute(json.loads(line), parts)
             os._exit(0)
         _, status = os.waitpid(child, 0)
         if status not in (0, signal.SIGKILL):
-            tell({"failed": status})
+            report({"failed": status})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from tests.faults.chaos.gate import Point
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -23,7 +23,7 @@ class End:
 
     killed: bool
     calls: list[str]
-    sent: list[Message]
+    sent: list[MessageBody]
 
 
 @dataclass
@@ -38,13 +38,13 @@ class WorkerProcesses:
         order = {"do": what, "arguments": arguments, "at": at}
         self.orders.write(json.dumps(order) + "\n")
         self.orders.flush()
-        sent: list[Message] = []
+        sent: list[MessageBody] = []
         for line in self.lines:
-            told: dict[str, Any] = json.loads(line)
-            assert "failed" not in told, f"{what} ended with status {told['failed']}"
-            if "calls" in told:
-                return End(told["killed"], told["calls"], sent)
-            sent.append(told["sent"])
+            reported: dict[str, Any] = json.loads(line)
+            assert "failed" not in reported, f"{what} ended with status {told['failed']}"
+            if "calls" in reported:
+                return End(reported["killed"], reported["calls"], sent)
+            sent.append(reported["sent"])
         raise AssertionError("the program ended")
 
 

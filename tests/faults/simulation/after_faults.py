@@ -79,7 +79,7 @@ def _is_quiet(world: World) -> bool:
 
 
 def replay(world: World) -> None:
-    """Does once more what any message ever asked for, whose order is done by then."""
+    """Does once more what any message ever asked for, whose message is done by then."""
     for body in {str(body): body for body in world.queue.asked_for}.values():
         world.repeat(body)
         world.finish_tasks()

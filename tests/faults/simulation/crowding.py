@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from context_search.core.limits import Usage
-from context_search.ranking.search import Answer
+from context_search.ranking.search import SearchResult
 from testing.in_memory.rows import IndexRow, NodeRow, Rows
 from tests.faults.simulation.invariants import check
 from tests.faults.simulation.world import World
@@ -49,7 +49,7 @@ class Crowd:
     def _is_over(self, usage: Usage) -> bool:
         return not usage.fits(allowed(self.world))
 
-    def on_answer(self, answer: Answer) -> None:
+    def on_answer(self, answer: SearchResult) -> None:
         """An evicted index is never passed off as one without hits."""
         self.others[1](answer)
         is_evicted = answer.target.status == "evicted"

@@ -1,15 +1,15 @@
-"""What must hold between projects: nobody waits for long behind the orders of a neighbour.
+"""What must hold between projects: no project waits for long behind the messages of a neighbour.
 
-Counted in orders that workers are handed, never in time.
+Counted in messages that workers are handed, never in time.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from context_search.core.messages import ORDER_ID
+from context_search.core.messages import MESSAGE_ID
 from context_search.indexing.outbox_delivery import LOST_AFTER_S
-from context_search.indexing.worker import Begun
+from context_search.indexing.worker import BegunMessage
 from testing.in_memory.comparisons import tables_of
 from testing.in_memory.rows import OutboxRow, Rows
 from tests.faults.simulation.conditions import OVERTAKES, WINDOW
@@ -18,13 +18,13 @@ from tests.faults.simulation.messages import Envelope
 from tests.faults.simulation.world import World
 
 IN_QUEUE = 3 * WINDOW
-"""Orders of a project: those with a place, those that rested and are due again, and those of a
+"""Messages of a project: those with a place, those that rested and are due again, and those of a
 send that was made and not noted."""
 WAITS_BEHIND = IN_QUEUE + OVERTAKES
 
 
 class Fairness:
-    """Watches the order book, besides ``Watch``, and who is handed to workers."""
+    """Watches the outbox, besides ``Watch``, and who is handed to workers."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -49,17 +49,17 @@ class Fairness:
         self.orders = dict(rows.outbox)
 
     def _equal_orders_are_one(self, rows: Rows) -> None:
-        """I18: the book is as long as what changed, however often it did.
+        """I18: the outbox is as long as what changed, however often it did.
 
-        An order for strings of several has no key.
+        A message for strings of several has no key.
         """
         keys = [row.key for row in rows.outbox.values() if row.begun_at is None]
-        self.world.seen["order: for strings of several"] += keys.count(None)
+        self.world.seen["message: for strings of several"] += keys.count(None)
         opened = Counter(key for key in keys if key is not None)
         check(all(count == 1 for count in opened.values()), "I18 equal orders wait", opened)
 
     def _what_changed_has_an_order(self, rows: Rows) -> None:
-        """I19: an order is there until an index was compared with what was written since."""
+        """I19: a message is there until an index was compared with what was written since."""
         ordered = {row.key for row in rows.outbox.values()}
         for generation in rows.generations.values():
             index = rows.indexes.get(generation.index_id or 0)
@@ -72,7 +72,7 @@ class Fairness:
                     check(bool(keys & ordered), "I19 a change without an order", table)
 
     def _the_queue_holds_few_of_each(self, rows: Rows) -> None:
-        """I20: a project's orders in the queue, each counted once."""
+        """I20: a project's messages in the queue, each counted once."""
         waiting = {self._order_of(each) for each in self.world.queue.waiting if not each.in_flight}
         held = Counter(rows.outbox[each].project_id for each in waiting if each in rows.outbox)
         check(all(count <= IN_QUEUE for count in held.values()), "I20 too many in the queue", held)
@@ -86,12 +86,12 @@ class Fairness:
             row = rows.outbox.get(before.id)
             if row is None or before.sent_at is None or row.sent_at is not None:
                 continue
-            self.world.seen["order: sent again"] += 1
+            self.world.seen["message: sent again"] += 1
             is_lost = before.id not in queued
             is_old = (now - before.sent_at).total_seconds() > LOST_AFTER_S
             check(is_lost or is_old, "I20 sent again while it is in the queue", before)
 
-    def on_begin(self, begun: Begun) -> None:
+    def on_begin(self, begun: BegunMessage) -> None:
         """I21: a message that a worker could receive is not passed by for long."""
         self.usual[1](begun)
         if not self.world.queue.is_fair or begun.id is None:
@@ -104,8 +104,8 @@ class Fairness:
                 continue
             self.waited[row.id].add(begun.id)
             count = len(self.waited[row.id])
-            self.world.seen["order: waited behind those of a neighbour"] += count == WINDOW
+            self.world.seen["message: waited behind those of a neighbour"] += count == WINDOW
             check(count <= WAITS_BEHIND, "I21 waits behind a neighbour", (row, count))
 
     def _order_of(self, envelope: Envelope) -> int:
-        return int(str(envelope.body.get(ORDER_ID, 0)))
+        return int(str(envelope.body.get(MESSAGE_ID, 0)))

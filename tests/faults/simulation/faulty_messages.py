@@ -1,10 +1,10 @@
-"""The order book with one protection taken out, for ``mutants.py``."""
+"""The outbox with one protection taken out, for ``mutants.py``."""
 
 from __future__ import annotations
 
-from context_search.core.messages import Order
-from context_search.indexing.worker import Begun, OrderBook
-from context_search.integrations.ports import Message
+from context_search.core.messages import Message
+from context_search.indexing.worker import BegunMessage, WorkerOutbox
+from context_search.integrations.ports import MessageBody
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.cleanup_report import CleanupReport
 from testing.in_memory.outbox import MemoryOutbox
@@ -14,23 +14,25 @@ from testing.in_memory.rows import OutboxRow
 class NoWindow(MemoryOutbox):
     """Whatever a project orders goes to the queue at once."""
 
-    def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
+    def take(self, project_id: int, *, window: int) -> list[tuple[int, MessageBody]]:
         return super().take(project_id, window=window * 1_000)
 
 
 class EachWriteItsOrder(MemoryOutbox):
-    """Equal orders are several."""
+    """Equal messages are several."""
 
-    def _add(self, key: str | None, body: Message) -> int:
-        order_id, project_id = self.rows.new_id(), self._project_of(body)
-        self.rows.outbox[order_id] = OutboxRow(order_id, body, self.clock.now(), project_id, key)
+    def _add(self, key: str | None, body: MessageBody) -> int:
+        message_id, project_id = self.rows.new_id(), self._project_of(body)
+        self.rows.outbox[message_id] = OutboxRow(
+            message_id, body, self.clock.now(), project_id, key
+        )
         return project_id
 
 
 class NeverWithdraws(MemoryOutbox):
-    """A comparison leaves equal orders alone, which it could carry out; they cost a look each."""
+    """A comparison leaves equal messages alone, which it could carry out; they cost a look each."""
 
-    def withdraw(self, order: Order) -> None:
+    def withdraw(self, message: Message) -> None:
         pass
 
 
@@ -44,23 +46,23 @@ class SendsAgain(Cleanup):
         return super()._relay(report)
 
 
-class BeginsLate(OrderBook):
-    """A worker notes that it has an order when it is done with it.
+class BeginsLate(WorkerOutbox):
+    """A worker notes that it has a message when it is done with it.
 
-    What was written while it read counts as ordered, and the order is forgotten with it.
+    What was written while it read counts as ordered, and the message is forgotten with it.
     """
 
-    def begin(self, order_id: int) -> Begun | None:
+    def begin(self, message_id: int) -> BegunMessage | None:
         with self.store.for_all("test") as work:
-            row = work.outbox.rows.outbox.get(order_id)  # type: ignore[attr-defined]
-        return row and Begun(order_id, row.project_id)
+            row = work.outbox.rows.outbox.get(message_id)  # type: ignore[attr-defined]
+        return row and BegunMessage(message_id, row.project_id)
 
 
-class ForgetsFirst(OrderBook):
-    """An order is forgotten when a worker gets it, done or not."""
+class ForgetsFirst(WorkerOutbox):
+    """A message is forgotten when a worker gets it, done or not."""
 
-    def begin(self, order_id: int) -> Begun | None:
-        begun = super().begin(order_id)
+    def begin(self, message_id: int) -> BegunMessage | None:
+        begun = super().begin(message_id)
         if begun is not None:
             self.finish(begun)
         return begun

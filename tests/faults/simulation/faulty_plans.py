@@ -25,7 +25,7 @@ from context_search_editing.executing import (
     Replace,
     Turn,
     finish,
-    read_ahead,
+    preload,
 )
 from context_search_editing.rules.edits import Edit, apply_edits, string_at, string_hash
 from context_search_editing.rules.plans import Choice, Plan, PlannedString
@@ -283,7 +283,7 @@ class UndoesWithoutLooking(UndoPlans):
         self, plan: Plan, asked: Any, task: Rewriting, ahead: Sequence[Rewritten | Refused]
     ) -> ExecutedPlan:
         task = _RevertsBlindly(plan)
-        ahead = read_ahead(self.store, plan, task, asked.tables, self.writer)
+        ahead = preload(self.store, plan, task, asked.tables, self.writer)
         return UndoPlans._write(self, plan, asked, task, ahead)
 
 

@@ -19,7 +19,7 @@ from context_search.core.model import (
     kept_chunks,
 )
 from context_search.indexing.rules.words_backlog import WORDS_WAIT_S, Unkeyed
-from context_search.integrations.ports import Clock, Message
+from context_search.integrations.ports import Clock, MessageBody
 from context_search.maintenance.rules.deletions import Tombstone
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.comparisons import MemoryComparisons
@@ -246,14 +246,14 @@ class ForgetsWindows(MemoryDeletions):
 class ForgetfulOutbox(MemoryOutbox):
     """Messages are sent, and forgotten before anybody knows that they arrived."""
 
-    def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
+    def take(self, project_id: int, *, window: int) -> list[tuple[int, MessageBody]]:
         taken = super().take(project_id, window=window)
-        for order_id, _ in taken:
-            self.finish(order_id)
+        for message_id, _ in taken:
+            self.finish(message_id)
         return taken
 
-    def begin(self, order_id: int) -> int | None:
-        return super().begin(order_id) or 0
+    def begin(self, message_id: int) -> int | None:
+        return super().begin(message_id) or 0
 
 
 class ActiveOnly(MemoryIndexes):

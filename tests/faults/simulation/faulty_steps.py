@@ -10,7 +10,7 @@ from context_search.core.callers import Principal
 from context_search.core.errors import VectorStoreUnavailableError
 from context_search.core.ids import vector_row_id, window_ids
 from context_search.core.model import Claim, Index, StoredChunk
-from context_search.indexing.completion import Settler
+from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.indexer import Batch, Begun, Indexer, Plans
 from context_search.indexing.node_report import NodeRun
 from context_search.indexing.rules.words_backlog import ChunkTokens
@@ -32,7 +32,7 @@ class RestsOverWhatIsDue(ScheduledCleanup):
 class RestsAfterWork(ScheduledCleanup):
     """Nobody asks what is due later, or whether this run has made more to do."""
 
-    def _rest_s(self, report: CleanupReport) -> float:
+    def _idle_s(self, report: CleanupReport) -> float:
         return self.cleanup.limits.idle_s
 
 
@@ -75,7 +75,7 @@ class NamespaceForgottenFirst(Cleanup):
         with self.store.for_all("test") as work:
             retired = work.deletions.retired(older_than_s=self.limits.grace_s, limit=1)
             for generation in retired:
-                work.deletions.forget_generation(generation.generation_id)
+                work.deletions.purge_generation(generation.generation_id)
         for generation in retired:
             self.vectors.delete_namespace(generation.namespace)
         return bool(retired)
@@ -198,7 +198,7 @@ class DeleteSharedChunks(ManageTools):
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchesUnseen(Settler):
+class SwitchesUnseen(IndexCompletion):
     """The switch does not ask which revision the new generation was compared with."""
 
     def _switch(self, work: UnitOfWork, index: Index) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from context_search.core.filters import to_mapping, to_text
 from context_search.core.json_pointer import ancestors, resolve, split
-from context_search.ranking.search import Answer
+from context_search.ranking.search import SearchResult
 from testing.in_memory.rows import Rows
 from tests.faults.simulation.fields import NAMES
 from tests.faults.simulation.invariants import check
@@ -23,7 +23,7 @@ class FilterWatch:
         self.others = world.on_answer
         world.on_answer = self.on_answer
 
-    def on_answer(self, answer: Answer) -> None:
+    def on_answer(self, answer: SearchResult) -> None:
         """Looks at every hit."""
         self.others(answer)
         wanted = answer.target.reach.filter

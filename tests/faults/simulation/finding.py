@@ -31,7 +31,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownHit:
     """A place of a document, under the number that it has in its plan."""
 
     number: int
@@ -82,14 +82,14 @@ def texts_of(document: str) -> dict[str, str]:
 
 def shown_by(
     request: ReplaceRequest, scope: str, documents: Iterable[tuple[int, str]]
-) -> list[Shown]:
+) -> list[ShownHit]:
     """Returns what a plan has to show of documents, in their order."""
-    shown: list[Shown] = []
+    shown: list[ShownHit] = []
     for table_id, document in documents:
         for pointer, text in strings(json.loads(document)):
             if f"{pointer}/".startswith(f"{scope}/"):
                 for place in places(request, text):
-                    shown.append(Shown(len(shown) + 1, table_id, pointer, place))
+                    shown.append(ShownHit(len(shown) + 1, table_id, pointer, place))
     return shown
 
 

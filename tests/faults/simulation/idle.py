@@ -162,11 +162,11 @@ def _summaries(world: World) -> None:
             index = work.indexes.find(tool.index_id) if tool else None
             if tool and index:
                 progress = work.node_counts.progress(index, tool.scope.json_pointer, silent_s=1e9)
-                told = row.summary or {}
-                check(told.get("status") == progress.status, "I7 summary", (told, progress))
-                counts = (told["nodes_count"], told["indexed_chunks_count"])
+                reported = row.summary or {}
+                check(reported.get("status") == progress.status, "I7 summary", (reported, progress))
+                counts = (reported["nodes_count"], reported["indexed_chunks_count"])
                 check(
                     counts == (progress.nodes_count, progress.indexed_chunks_count),
                     "I7 summary counts",
-                    (told, progress),
+                    (reported, progress),
                 )

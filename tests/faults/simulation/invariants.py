@@ -12,7 +12,7 @@ from context_search.core.documents import content_hash, string_nodes
 from context_search.core.ids import first_row_id, window_ids
 from context_search.core.json_pointer import contains, resolve, split
 from context_search.integrations.ports import VectorRow
-from context_search.ranking.search import Answer
+from context_search.ranking.search import SearchResult
 from testing.in_memory.comparisons import needed_scopes, tables_of
 from testing.in_memory.rows import NodeRow, Rows
 from tests.faults.simulation.conditions import TEXTS
@@ -137,7 +137,7 @@ class Watch:
             is_held = before.state == "claimed" and self.holders[node.id] == (node.fence, task)
             check(is_held, f"I6 {task.name} wrote with an old fence", node)
 
-    def on_answer(self, answer: Answer) -> None:
+    def on_answer(self, answer: SearchResult) -> None:
         """I1, I2, I11: hits are live, in scope, of one version, and exactly what they say."""
         rows = self.world.memory.rows
         versions_of: dict[str, str] = {}

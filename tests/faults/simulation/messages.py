@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from context_search.core.errors import QueueUnavailableError
-from context_search.core.messages import ORDER_ID
-from context_search.integrations.ports import Clock, Message
+from context_search.core.messages import MESSAGE_ID
+from context_search.integrations.ports import Clock, MessageBody
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.rows import Rows
@@ -21,7 +21,7 @@ from tests.faults.simulation.scheduler import Scheduler
 class Envelope:
     """A message in the queue."""
 
-    body: Message
+    body: MessageBody
     visible_at: float
     receives: int = 0
     in_flight: bool = False
@@ -33,7 +33,7 @@ class SimQueue:
     """The ports ``Queue`` and ``DeadLetters``.
 
     Where ``is_fair`` is true, a message is overtaken a few times at most, as in SQS as a rule;
-    otherwise they come in any order. ``asked_for``: what was ever sent, without ids of orders.
+    otherwise they come in any order. ``asked_for``: what was ever sent, without ids of messages.
     """
 
     clock: ManualClock
@@ -41,10 +41,10 @@ class SimQueue:
     fault_chances: FaultChances
     is_fair: bool
     waiting: list[Envelope] = field(default_factory=list)
-    dead: list[Message] = field(default_factory=list)
-    asked_for: list[Message] = field(default_factory=list)
+    dead: list[MessageBody] = field(default_factory=list)
+    asked_for: list[MessageBody] = field(default_factory=list)
 
-    def send(self, messages: Sequence[Message]) -> list[int]:
+    def send(self, messages: Sequence[MessageBody]) -> list[int]:
         self.scheduler.pause()
         fault = self.fault_chances.fault(
             "send", "refused", "partial", "lost reply", "lost", weight=3
@@ -60,7 +60,7 @@ class SimQueue:
                 self.dead.append(body)
             else:
                 self.waiting.append(Envelope(body, self.clock.monotonic()))
-            self.asked_for.append({name: body[name] for name in body if name != ORDER_ID})
+            self.asked_for.append({name: body[name] for name in body if name != MESSAGE_ID})
         if fault == "lost reply":
             raise QueueUnavailableError("simulated")
         return taken
@@ -71,7 +71,7 @@ class SimQueue:
             raise QueueUnavailableError("simulated")
         return not self.waiting
 
-    def take_up(self, limit: int, keep: Callable[[Sequence[Message]], None]) -> int:
+    def take_up(self, limit: int, keep: Callable[[Sequence[MessageBody]], None]) -> int:
         """See the port ``DeadLetters``."""
         self.scheduler.pause()
         if self.fault_chances.fault("take up", "refused"):
@@ -123,7 +123,7 @@ class SimQueue:
 
 
 def joining(unit_of_work: type[MemoryUnitOfWork]) -> type[MemoryUnitOfWork]:
-    """Returns a unit of work where several orders for a node each are one order ``nodes``."""
+    """Returns a unit of work where several messages for a node each are one message ``nodes``."""
 
     class Joining(unit_of_work):  # type: ignore[misc, valid-type]
         def __init__(self, rows: Rows, clock: Clock) -> None:
@@ -135,13 +135,13 @@ def joining(unit_of_work: type[MemoryUnitOfWork]) -> type[MemoryUnitOfWork]:
 
 def _joining_book(usual: type[MemoryOutbox]) -> type[MemoryOutbox]:
     class Joining(usual):  # type: ignore[misc, valid-type]
-        def add(self, messages: Iterable[Message]) -> list[int]:
+        def add(self, messages: Iterable[MessageBody]) -> list[int]:
             return usual.add(self, _joined(list(messages)))
 
     return Joining
 
 
-def _joined(messages: Sequence[Message]) -> list[Message]:
+def _joined(messages: Sequence[MessageBody]) -> list[MessageBody]:
     nodes = [message["node_id"] for message in messages if message["kind"] == "node"]
     if len(nodes) < 2:
         return list(messages)

@@ -121,7 +121,7 @@ MUTANTS = [
     ),
     Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly), seed=1),
     Mutation("tools deleted unseen", unit_of_work=work_with(comparisons=rows.ToolsUnseen), seed=22),
-    Mutation("switch without a look", settler=steps.SwitchesUnseen, seed=33),
+    Mutation("switch without a look", completion=steps.SwitchesUnseen, seed=33),
     Mutation(
         "evicts what is in use",
         unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse),
@@ -158,10 +158,10 @@ MUTANTS = [
     Mutation(
         "begun late, nothing withdrawn",
         unit_of_work=work_with(outbox=messages.NeverWithdraws),
-        book=messages.BeginsLate,
+        outbox=messages.BeginsLate,
         seed=1,
     ),
-    Mutation("forgotten first", book=messages.ForgetsFirst, seed=6),
+    Mutation("forgotten first", outbox=messages.ForgetsFirst, seed=6),
     Mutation(
         "waits for ever",
         unit_of_work=limited_by(quotas=limits.WaitsForEver),

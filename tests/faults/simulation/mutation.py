@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.catalog.tools import ManageTools
-from context_search.indexing.completion import Settler
+from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.indexer import Indexer
-from context_search.indexing.worker import OrderBook
+from context_search.indexing.worker import WorkerOutbox
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep import Sweep
@@ -34,8 +34,8 @@ class Mutation:
     indexer: type[Indexer] = Indexer
     tools: type[ManageTools] = ManageTools
     cleanup: type[Cleanup] = Cleanup
-    book: type[OrderBook] = OrderBook
-    settler: type[Settler] = Settler
+    outbox: type[WorkerOutbox] = WorkerOutbox
+    completion: type[IndexCompletion] = IndexCompletion
     sweep: type[Sweep] = Sweep
     scheduled_cleanup: type[ScheduledCleanup] = ScheduledCleanup
     executes: type[ExecutePlans] = ExecutePlans

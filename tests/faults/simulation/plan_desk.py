@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from context_search.integrations.ports import Clock
 from context_search.store import Store
-from context_search_editing.executing import CarryOutPlans
+from context_search_editing.executing import PlanWorker
 from context_search_editing.previewing import PreviewLimits, PreviewReplacements
 from context_search_editing.rules.pattern_matches import PatternMatches
 from context_search_editing.rules.plans import (
@@ -68,10 +68,10 @@ class PlanDesk:
         self.executes = self.mutation.executes(store, self.engine, self.clock, writer)
         self.undos = self.mutation.undos(store, self.clock, writer)
         documents = self.mutation.one_by_one(store, store, writer)
-        worker = CarryOutPlans(
+        worker = PlanWorker(
             store, self.previews.run, self.executes, self.undos.rewriting, documents
         )
-        self.carry_out = worker.run
+        self.run_plan = worker.run
 
 
 def as_large(unit_of_work: type[MemoryUnitOfWork]) -> type[MemoryUnitOfWork]:

@@ -8,7 +8,7 @@ from collections import Counter
 
 from context_search_editing.rules.plans import Choice, Plan, PlannedString, PlannedTable
 from testing.in_memory.rows import Rows
-from tests.faults.simulation.finding import Place, Shown, shown_by, texts_of, with_places
+from tests.faults.simulation.finding import Place, ShownHit, shown_by, texts_of, with_places
 from tests.faults.simulation.invariants import check
 from tests.faults.simulation.world import World
 
@@ -30,7 +30,7 @@ class PlanWatch:
         self.texts: dict[tuple[int, int], str] = {}
         self.plans: dict[int, Plan] = {}
         self.tables: dict[tuple[int, int], PlannedTable] = {}
-        self.shown: dict[int, list[Shown]] = {}
+        self.shown: dict[int, list[ShownHit]] = {}
         self.versions: set[tuple[int, int, int]] = set()
         self.checked = -1
         self._others = world.after_step
@@ -131,7 +131,7 @@ class PlanWatch:
                 is_whole = row.state == "skipped" or row.replaced == len(wanted)
             check(is_whole, "R7 shown, and neither done nor skipped", (plan, row))
 
-    def _chosen(self, choice: Choice, plan_id: int, table_id: int) -> list[Shown]:
+    def _chosen(self, choice: Choice, plan_id: int, table_id: int) -> list[ShownHit]:
         if table_id in choice.leave_tables:
             return []
         return [

@@ -111,7 +111,7 @@ class Replacers:
         def execute() -> None:
             done = world.desk.executes.execute(who, plan.id, digest, choice, request_id=None)
             check(digest == plan.digest, "R2 executed what was not shown", plan)
-            self._told(done)
+            self._reported(done)
             world.seen["plan: replayed"] += done.replayed
 
         world.spawn("user", f"execute {plan.id}", execute)
@@ -131,11 +131,11 @@ class Replacers:
             if dry_run:
                 world.seen["plan: undone for a look"] += 1
             else:
-                self._told(done)
+                self._reported(done)
 
         world.spawn("user", f"undo {plan.id}{' for a look' * dry_run}", undo)
 
-    def _told(self, done: ExecutedPlan) -> None:
+    def _reported(self, done: ExecutedPlan) -> None:
         """R6: whoever is told of a plan that has ended is told what is stored of it, for good."""
         if done.plan.state == "executing":
             return

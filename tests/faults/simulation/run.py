@@ -26,11 +26,11 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     if arguments.seed is not None:
-        return tell(arguments.seed)
+        return report(arguments.seed)
     return run_many(arguments.first, arguments.seeds, arguments.processes)
 
 
-def tell(seed: int) -> int:
+def report(seed: int) -> int:
     """Prints one history, whether it holds or not."""
     world = watched(seed, Mutation())
     try:
@@ -48,7 +48,7 @@ def run_many(first: int, seeds: int, processes: int) -> int:
         range(start, min(start + CHUNK, first + seeds))
         for start in range(first, first + seeds, CHUNK)
     ]
-    started = told = time.monotonic()
+    started = reported = time.monotonic()
     done, total = 0, Counter[str]()
     with multiprocessing.Pool(processes) as pool:
         for count, seen, broken in pool.imap_unordered(run_chunk, chunks):
@@ -56,8 +56,8 @@ def run_many(first: int, seeds: int, processes: int) -> int:
             if broken:
                 print(broken)
                 return 1
-            if time.monotonic() - told > PROGRESS_S:
-                told = time.monotonic()
+            if time.monotonic() - reported > PROGRESS_S:
+                reported = time.monotonic()
                 print(f"{done:,} of {seeds:,} histories, {told - started:.0f} s", flush=True)
     print(summary(done, total, time.monotonic() - started))
     return 0

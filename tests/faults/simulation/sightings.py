@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 from context_search.core.ids import base36
-from context_search.ranking.search import Answer
+from context_search.ranking.search import SearchResult
 from local.options import ROOT
 from scripts.shape.modules import is_use_case, name_of
 from testing.in_memory.rows import GenerationRow, Rows
@@ -54,7 +54,7 @@ class Sightings:
         self.killed.update(place(task))
         self.kill(task)
 
-    def on_answer(self, answer: Answer) -> None:
+    def on_answer(self, answer: SearchResult) -> None:
         """Notes what searches find."""
         self.others[1](answer)
         for hit in answer.hits:

@@ -19,8 +19,8 @@ def test_a_faulty_variant_is_caught(mutant: Mutation) -> None:
 
 def test_a_broken_history_is_told_and_can_be_replayed() -> None:
     [mutant] = [each for each in MUTANTS if each.name == "vectors before their rows"]
-    told = str(first_violation([mutant.seed, *range(mutant.within)], mutant))
-    *history, how, what = told.splitlines()
+    reported = str(first_violation([mutant.seed, *range(mutant.within)], mutant))
+    *history, how, what = reported.splitlines()
     assert any(line.endswith(": starts") for line in history)
     assert how == f"replay it: make simulate SEED={what.split()[1].strip(':')}"
     assert "I3 unknown document" in what

@@ -19,12 +19,12 @@ from context_search.core.config import Model
 from context_search.core.errors import ContextSearchError
 from context_search.core.filters import Filter
 from context_search.core.messages import (
-    ORDER_ID,
+    MESSAGE_ID,
     CalibrateIndex,
-    CarryOutPlan,
     CompareIndex,
-    Order,
-    order_from_json,
+    ExecutePlan,
+    Message,
+    message_from_json,
 )
 from context_search.core.model import Table
 from context_search.indexing.chunk_vectors import ChunkVectors
@@ -34,13 +34,13 @@ from context_search.indexing.node_report import NodeReport, RetryLater
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.project_index import ProjectIndexes
 from context_search.indexing.rebuilds import Rebuilds
-from context_search.indexing.worker import Begun, OrderBook, Worker
-from context_search.integrations.ports import Deadline, Message
+from context_search.indexing.worker import BegunMessage, Worker, WorkerOutbox
+from context_search.integrations.ports import Deadline, MessageBody
 from context_search.maintenance.operations import Redrive
 from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep_round import SweepRounds
-from context_search.ranking.search import Answer, QuestionLimits
+from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.targets import SearchedTool
 from context_search_editing.executing import keep_plans_step
 from testing.in_memory.clock import ManualClock
@@ -75,42 +75,42 @@ from tests.faults.simulation.searching import simulated_search
 
 
 @dataclass
-class WatchedBook:
-    """The order book; somebody is told of what is begun."""
+class WatchedOutbox:
+    """The outbox; somebody is told of what is begun."""
 
-    book: OrderBook
-    on_begin: Callable[[Begun], None]
+    outbox: WorkerOutbox
+    on_begin: Callable[[BegunMessage], None]
 
-    def begin(self, order_id: int) -> Begun | None:
-        """See ``OrderBook``."""
-        begun = self.book.begin(order_id)
+    def begin(self, message_id: int) -> BegunMessage | None:
+        """See ``WorkerOutbox``."""
+        begun = self.outbox.begin(message_id)
         if begun is not None:
             self.on_begin(begun)
         return begun
 
-    def finish(self, begun: Begun) -> None:
-        """See ``OrderBook``."""
-        self.book.finish(begun)
+    def finish(self, begun: BegunMessage) -> None:
+        """See ``WorkerOutbox``."""
+        self.outbox.finish(begun)
 
-    def rest(self, begun: Begun, after_s: float) -> bool:
-        """See ``OrderBook``."""
-        return self.book.rest(begun, after_s)
+    def delay(self, begun: BegunMessage, after_s: float) -> bool:
+        """See ``WorkerOutbox``."""
+        return self.outbox.delay(begun, after_s)
 
 
-def order_of(body: Message) -> Order:
+def order_of(body: MessageBody) -> Message:
     """What a message says."""
-    order = order_from_json(body)
-    assert order is not None
-    return order
+    message = message_from_json(body)
+    assert message is not None
+    return message
 
 
-def _named(order: Order, body: Message) -> tuple[Kind, str]:
-    if isinstance(order, CompareIndex):
-        return "enumerate", f"enumerate {order.index_id}"
-    if isinstance(order, CarryOutPlan):
-        return "plan", f"plan {order.plan_id}"
-    if isinstance(order, CalibrateIndex):
-        return "calibrate", f"calibrate {order.generation_id}"
+def _named(message: Message, body: MessageBody) -> tuple[Kind, str]:
+    if isinstance(message, CompareIndex):
+        return "enumerate", f"enumerate {message.index_id}"
+    if isinstance(message, ExecutePlan):
+        return "plan", f"plan {message.plan_id}"
+    if isinstance(message, CalibrateIndex):
+        return "calibrate", f"calibrate {message.generation_id}"
     return "node", f"index {body}"
 
 
@@ -151,12 +151,12 @@ class World:
         self.documents = DictVectors()
         self.history: list[str] = []
         self.is_damaged = False
-        self.on_answer: Callable[[Answer], None] = lambda _: None
-        self.on_begin: Callable[[Begun], None] = lambda _: None
+        self.on_answer: Callable[[SearchResult], None] = lambda _: None
+        self.on_begin: Callable[[BegunMessage], None] = lambda _: None
         self.after_step: Callable[[], None] = lambda: None
         self.queue = SimQueue(self.clock, self.scheduler, self.fault_chances, self.has_neighbour)
         self.plain_store = SimStore(self.memory, self.scheduler, self.fault_chances)
-        self.store = OutboxDelivery(self.plain_store, self.queue, self._tell, WINDOW)
+        self.store = OutboxDelivery(self.plain_store, self.queue, self._report, WINDOW)
         self.vectors = SimVectors(self.documents, self.scheduler, self.fault_chances, self.network)
         self.embedder = SimEmbedder(self.scheduler, self.fault_chances)
         self.desk = PlanDesk(self.store, self.clock, mutation, self.previewed_bytes)
@@ -219,16 +219,16 @@ class World:
 
     def _build_indexing(self) -> None:
         store, vectors, mutation = self.store, self.vectors, self.mutation
-        settler = mutation.settler(store, SILENT_S, self.calibrates_from)
+        completion = mutation.completion(store, SILENT_S, self.calibrates_from)
         limits = Limits(self.max_node_chars)
-        self.comparer = Comparer(store, settler, limits)
+        self.comparer = Comparer(store, completion, limits)
         self.indexer = mutation.indexer(
             store=store,
             vectors=vectors,
             chunk_vectors=ChunkVectors(
                 store, vectors, lambda _: self.embedder, 30, Spending(store, self.clock)
             ),
-            settler=settler,
+            completion=completion,
             clock=self.clock,
             limits=IndexLimits(
                 lease_s=LEASE_S,
@@ -248,15 +248,15 @@ class World:
             CALIBRATES_FROM,
             seen=self.seen,
         )
-        book = WatchedBook(mutation.book(store), self._begun)
+        outbox = WatchedOutbox(mutation.outbox(store), self._begun)
         self.worker = Worker(
-            book,  # type: ignore[arg-type]
+            outbox,  # type: ignore[arg-type]
             self.indexer.index,
             self.comparer.compare,
             _no_uploads,
-            self.desk.carry_out,
+            self.desk.run_plan,
             self.calibrator.run,
-            self._tell,
+            self._report,
         )
         cleanup_limits = CleanupLimits(
             SILENT_S, mutation.grace_s, self.keep_s, self.limits, idle_s=self.idle_s
@@ -265,7 +265,7 @@ class World:
         self.cleanup = mutation.cleanup(
             store,
             vectors,
-            settler,
+            completion,
             sweep,
             SweepRounds(store, 0.0, SILENT_S, self.idle_s, sweep.page),
             ManageUploads(store, DictObjects()),
@@ -304,7 +304,7 @@ class World:
         query: str,
         top_k: int,
         wanted: Filter | None = None,
-    ) -> Answer:
+    ) -> SearchResult:
         """Returns the best hits of a tool."""
         searched = SearchedTool.by(principal, tool_id)
         limits = QuestionLimits(top_k=top_k, filter=wanted)
@@ -361,40 +361,40 @@ class World:
             again_s = error.after_s if isinstance(error, RetryLater) else VISIBILITY_S
             self.queue.settle(envelope, None if error is None else again_s)
 
-        order, deadline = order_of(envelope.body), self.deadline()
-        kind, name = _named(order, envelope.body)
-        self.spawn(kind, name, lambda: self._carry_out(order, envelope.body, deadline), ended)
+        message, deadline = order_of(envelope.body), self.deadline()
+        kind, name = _named(message, envelope.body)
+        self.spawn(kind, name, lambda: self._execute(message, envelope.body, deadline), ended)
 
-    def repeat(self, body: Message) -> None:
-        """Starts a worker that does what a message says, whatever the book says of its order."""
-        order, deadline = order_of(body), self.deadline()
-        kind, name = _named(order, body)
+    def repeat(self, body: MessageBody) -> None:
+        """Starts a worker that does what a message says, whatever the outbox says of it."""
+        message, deadline = order_of(body), self.deadline()
+        kind, name = _named(message, body)
 
-        def obey() -> None:
+        def handle() -> None:
             with suppress(RetryLater, ContextSearchError):
-                self.worker.obey(order, deadline, self._count)
+                self.worker.handle(message, deadline, self._count)
 
-        self.spawn(kind, name, obey)
+        self.spawn(kind, name, handle)
 
-    def _carry_out(self, order: Order, body: Message, deadline: Deadline) -> None:
-        """Carries out an order as the function does."""
-        order_id = body.get(ORDER_ID)
-        assert isinstance(order_id, int)
-        done = self.worker.carry_out(order, deadline, order_id=order_id, on_report=self._count)
+    def _execute(self, message: Message, body: MessageBody, deadline: Deadline) -> None:
+        """Handles a message as the function does."""
+        message_id = body.get(MESSAGE_ID)
+        assert isinstance(message_id, int)
+        done = self.worker.execute(message, deadline, message_id=message_id, on_report=self._count)
         if done.error is None:
             return
         if not isinstance(done.error, RetryLater | ContextSearchError):
             raise done.error
         if done.again_in_s is None:
-            self.seen["order: put off in the book"] += 1
+            self.seen["message: delayed in the outbox"] += 1
             return
-        self.seen["order: rests in the queue"] += 1
+        self.seen["message: delayed in the queue"] += 1
         raise RetryLater(done.again_in_s) from done.error
 
-    def _tell(self, error: ContextSearchError) -> None:
+    def _report(self, error: ContextSearchError) -> None:
         self.seen[f"told: {error.code}"] += 1
 
-    def _begun(self, begun: Begun) -> None:
+    def _begun(self, begun: BegunMessage) -> None:
         self.on_begin(begun)
 
     def _count(self, report: NodeReport) -> None:

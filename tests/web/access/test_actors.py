@@ -115,8 +115,8 @@ def test_the_documented_command_computes_the_actor(api: Api, issuer: Issuer) -> 
     given = {"SUBJECT": "alice", "QUERY_HASH_KEY": api.parts.settings.query_hash_key}
     shell = ["sh", "-c", command]
     environment = {"PATH": os.defpath, **given}
-    told = subprocess.check_output(shell, env=environment, text=True)  # noqa: S603 - our own page
-    assert told.strip() == Person(api, issuer, "alice").makes()["actor"]
+    reported = subprocess.check_output(shell, env=environment, text=True)  # noqa: S603 - our own page
+    assert reported.strip() == Person(api, issuer, "alice").makes()["actor"]
 
 
 def test_a_rotated_key_stays_its_actors_until_another_takes_it_over(

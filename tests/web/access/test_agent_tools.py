@@ -92,8 +92,8 @@ def test_no_tool_shows_or_changes_what_its_agent_does_not_see_any_more(
         for call in row.bounded + row.stale:
             arguments = filled(call, ids)
             result = client.result("pub" if name == SEARCHES else name, arguments)
-            told = json.dumps(result)
-            assert not [each for each in WAYS[way] if each in told], (arguments, told)
+            reported = json.dumps(result)
+            assert not [each for each in WAYS[way] if each in reported], (arguments, reported)
             report = json.loads(result["content"][0]["text"])
             assert report.get("code") == ("REPLACE_STALE" if call in row.stale else None)
     assert data_of(api, table) == before

@@ -119,11 +119,11 @@ def test_a_tool_of_a_stranger_looks_like_one_that_is_missing(
             for name in names
         ]
         assert [response.status_code for response in answers] == [400, 400]
-        told = [r.json() for r in answers]
-        for body, name in zip(told, names, strict=True):
+        reported = [r.json() for r in answers]
+        for body, name in zip(reported, names, strict=True):
             body["error"]["message"] = body["error"]["message"].replace(name, "…")
-        assert told[0] == told[1]
-        assert told[0]["error"]["code"] == -32602
+        assert reported[0] == reported[1]
+        assert reported[0]["error"]["code"] == -32602
     assert state_without(parts, stranger.api.project_id) == before
 
 

@@ -33,8 +33,8 @@ def test_a_code_becomes_a_key_of_the_console_once(stranger: Tenant) -> None:
     assert (made["kind"], made["scopes"]) == ("console", ["search", "manage", "replace"])
     lives = datetime.fromisoformat(made["expires_at"]) - datetime.fromisoformat(made["created_at"])
     assert lives == timedelta(hours=8)
-    told = answer(api("GET", "/api/v1/whoami", key=made["api_key"]), 200)
-    assert told["project"]["id"] == api.project_id
+    reported = answer(api("GET", "/api/v1/whoami", key=made["api_key"]), 200)
+    assert reported["project"]["id"] == api.project_id
     again = problem(use(api, code), 401, "UNAUTHENTICATED")
     unknown = problem(use(api, "x" * 43), 401, "UNAUTHENTICATED")
     assert {**again, "requestId": ""} == {**unknown, "requestId": ""}

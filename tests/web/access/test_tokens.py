@@ -73,8 +73,8 @@ def parts(request: pytest.FixtureRequest, issuer: Issuer) -> LocalParts:
 def _no_token_is_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     caplog.set_level(logging.DEBUG)
     yield
-    told = exposed([r for when in ("setup", "call") for r in caplog.get_records(when)])
-    assert "eyJ" not in told  # how every token begins
+    reported = exposed([r for when in ("setup", "call") for r in caplog.get_records(when)])
+    assert "eyJ" not in reported  # how every token begins
 
 
 def send(tenant: Tenant, operation: Operation, token: str) -> httpx2.Response:
@@ -390,9 +390,9 @@ def test_without_the_issuer_tokens_are_503_and_keys_go_on() -> None:
         parts = taking_tokens(MemoryParts(), away)
     with client_of(http_app(every_router(), parts.use_cases)) as client:
         api = Api.of_new_project(client, parts)
-        told = problem(api("GET", "/api/v1/mcps", key=token), 503, "TOKEN_ISSUER_UNAVAILABLE")
-        assert told["retryable"]
-        assert told["retryAfterMs"] <= 5_000
+        reported = problem(api("GET", "/api/v1/mcps", key=token), 503, "TOKEN_ISSUER_UNAVAILABLE")
+        assert reported["retryable"]
+        assert reported["retryAfterMs"] <= 5_000
         response = send_mcp(api, "tools/list", "/mcp", {"authorization": f"Bearer {token}"})
         assert response.status_code == 503
         assert int(response.headers["retry-after"]) <= 5

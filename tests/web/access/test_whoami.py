@@ -15,28 +15,34 @@ WHOAMI = "/api/v1/whoami"
 
 
 def test_a_key_is_told_what_it_is(api: Api) -> None:
-    told = answer(api("GET", WHOAMI), 200)
-    assert told["project"] == {"id": api.project_id, "name": "test"}
-    assert (told["kind"], told["expires_at"]) == ("key", None)
-    assert told["scopes"] == ["search", "manage", "replace"]
-    assert api.key.startswith(told["key"]["prefix"])
-    assert (told["version"], told["token_issuer"]) == (__version__, None)
-    assert told["model"] == {
+    reported = answer(api("GET", WHOAMI), 200)
+    assert reported["project"] == {"id": api.project_id, "name": "test"}
+    assert (reported["kind"], reported["expires_at"]) == ("key", None)
+    assert reported["scopes"] == ["search", "manage", "replace"]
+    assert api.key.startswith(reported["key"]["prefix"])
+    assert (reported["version"], reported["token_issuer"]) == (__version__, None)
+    assert reported["model"] == {
         "name": "in-memory/words",
         "dimensions": 64,
         "window_tokens": 250,
         "price": None,
     }
-    assert told["limits"]["body_bytes"] == 6_000_000
+    assert reported["limits"]["body_bytes"] == 6_000_000
     assert api.key not in api("GET", WHOAMI).text
 
 
 @pytest.mark.parametrize("scope", ["search", "manage", "replace"])
 def test_a_key_of_any_scope_is_told_its_own(api: Api, scope: str) -> None:
     made = api.new_key(name="one", scopes=[scope], expires_in=600)
-    told = answer(api("GET", WHOAMI, key=made["api_key"]), 200)
-    assert (told["scopes"], told["key"]["id"], told["key"]["name"]) == ([scope], made["id"], "one")
-    assert datetime.fromisoformat(told["expires_at"]) == datetime.fromisoformat(made["expires_at"])
+    reported = answer(api("GET", WHOAMI, key=made["api_key"]), 200)
+    assert (reported["scopes"], reported["key"]["id"], reported["key"]["name"]) == (
+        [scope],
+        made["id"],
+        "one",
+    )
+    assert datetime.fromisoformat(reported["expires_at"]) == datetime.fromisoformat(
+        made["expires_at"]
+    )
 
 
 def test_features_say_what_is_on(api: Api, parts: LocalParts) -> None:

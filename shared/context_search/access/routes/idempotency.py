@@ -111,5 +111,5 @@ def _secret_of_caller(request: Request) -> str:
     return access_of(request).bearers.secret_of(bearer)
 
 
-Once = Annotated[Repeatable, Depends(_repeatable)]
+Idempotent = Annotated[Repeatable, Depends(_repeatable)]
 """For routes that create something; 422 when the header is no good."""

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BeforeValidator, Field, model_validator
 
 from context_search.access.keys import KeyOptions, ManageKeys
-from context_search.access.routes.idempotency import Once
+from context_search.access.routes.idempotency import Idempotent
 from context_search.core.callers import (
     CONSOLE_KEY_S,
     KeyKind,
@@ -21,7 +21,7 @@ from context_search.core.callers import (
 from context_search.web.audit import Audit, Audited
 from context_search.web.callers import KeyId, Owner, OwnerOrOperator, part
 from context_search.web.fields import (
-    Answer,
+    AnswerModel,
     Body,
     Cursor,
     KnownId,
@@ -86,7 +86,7 @@ class RotateKeyBody(Body):
     old_expires_in: Annotated[int, Field(ge=0, le=30 * 86_400)] = 3_600
 
 
-class KeyAnswer(Answer):
+class KeyAnswer(AnswerModel):
     """A key without its text. ``made_by``: the key that it was made with, if that is known.
 
     ``actor``: who made it with a token, or with a key that was made so.
@@ -119,13 +119,13 @@ MAKES_KEY: dict[str, Any] = {
 """What a route says that answers with a new key."""
 
 
-class RevokedKeysAnswer(Answer):
+class RevokedKeysAnswer(AnswerModel):
     """How many keys were revoked."""
 
     revoked: Annotated[int, Field(ge=0)]
 
 
-class KeysAnswer(Answer):
+class KeysAnswer(AnswerModel):
     """A page of keys."""
 
     keys: Annotated[list[KeyAnswer], Rows]
@@ -146,12 +146,12 @@ class Keys:
     mcp_id: int | None
     audit: Audit
 
-    def create(self, once: Once, options: KeyOptions) -> Response:
+    def create(self, once: Idempotent, options: KeyOptions) -> Response:
         """Makes one; it is shown this once."""
 
         def create() -> JSONResponse:
             made = self.use.create(self.caller, self.mcp_id, options)
-            self.audit.tell("key made", self.caller, made.key.id)
+            self.audit.report("key made", self.caller, made.key.id)
             return NewKeyAnswer.about(made.key, api_key=made.text).response(201)
 
         return once.answer(self.caller.project_id, create)
@@ -166,10 +166,10 @@ class Keys:
     def revoke(self, key_id: int) -> Response:
         """Revokes one of them."""
         self.use.revoke(self.caller, self.mcp_id, key_id)
-        self.audit.tell("key revoked", self.caller, key_id)
+        self.audit.report("key revoked", self.caller, key_id)
         return Response(status_code=204)
 
-    def rotate(self, once: Once, key_id: int, body: RotateKeyBody | None) -> Response:
+    def rotate(self, once: Idempotent, key_id: int, body: RotateKeyBody | None) -> Response:
         """Makes one like another, which goes on for a while."""
         old_expires_in_s = (body or RotateKeyBody()).old_expires_in
 
@@ -177,7 +177,7 @@ class Keys:
             made = self.use.rotate(
                 self.caller, self.mcp_id, key_id, old_expires_in_s=old_expires_in_s
             )
-            self.audit.tell("key rotated", self.caller, key_id)
+            self.audit.report("key rotated", self.caller, key_id)
             return NewKeyAnswer.about(made.key, api_key=made.text).response(201)
 
         return once.answer(self.caller.project_id, rotate)
@@ -192,7 +192,7 @@ ProjectKeys = Annotated[Keys, Depends(_of_project)]
 
 @router.post("/projects/{project_id}/keys", **MAKES_KEY)
 async def create_key(
-    caller: OwnerOrOperator, use: UseKeys, body: CreateKeyBody, once: Once, audit: Audited
+    caller: OwnerOrOperator, use: UseKeys, body: CreateKeyBody, once: Idempotent, audit: Audited
 ) -> Response:
     """Makes a key for the project, which is shown this once; with the internal secret the first."""
     return Keys(use, caller, None, audit).create(once, body.options())
@@ -221,7 +221,7 @@ async def revoke_keys_of_actor(
     Keys of the project, of the console and of MCP instances.
     """
     revoked = use.revoke_actor(owner, actor)
-    audit.tell("keys of an actor revoked", owner, actor)
+    audit.report("keys of an actor revoked", owner, actor)
     return RevokedKeysAnswer(revoked=revoked)
 
 
@@ -233,7 +233,7 @@ async def revoke_key(keys: ProjectKeys, key_id: KeyId) -> Response:
 
 @router.post("/projects/{project_id}/keys/{key_id}/rotate", **MAKES_KEY)
 async def rotate_key(
-    keys: ProjectKeys, key_id: KeyId, once: Once, body: RotateKeyBody | None = None
+    keys: ProjectKeys, key_id: KeyId, once: Idempotent, body: RotateKeyBody | None = None
 ) -> Response:
     """Makes a key like this one, which goes on for ``old_expires_in`` seconds."""
     return keys.rotate(once, key_id, body)

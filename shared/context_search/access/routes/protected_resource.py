@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse
 from context_search.core.callers import ALL_PERMISSIONS, MCP_PERMISSIONS, Permission, in_order
 from context_search.core.errors import NotFoundError
 from context_search.web.callers import access_of
-from context_search.web.fields import Answer
+from context_search.web.fields import AnswerModel
 from context_search.web.problems import refused
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
@@ -26,7 +26,7 @@ _ORIGIN = re.compile(r"https?://[A-Za-z0-9._-]+(:[0-9]+)?|https?://\[[0-9a-fA-F:
 router = APIRouter(tags=["metadata"])
 
 
-class ProtectedResourceAnswer(Answer):
+class ProtectedResourceAnswer(AnswerModel):
     """RFC 9728, section 2."""
 
     resource: str

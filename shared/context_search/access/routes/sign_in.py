@@ -14,7 +14,7 @@ from context_search.access.routes.keys import NewKeyAnswer
 from context_search.access.sign_in import SignIn
 from context_search.web.callers import MayManage, counting_refusals, part
 from context_search.web.console import ConsoleOnly
-from context_search.web.fields import Answer, Body, Time, example
+from context_search.web.fields import AnswerModel, Body, Time, example
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
 
@@ -36,7 +36,7 @@ class SignInBody(Body):
     code: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$")]
 
 
-class SignInCodeAnswer(Answer):
+class SignInCodeAnswer(AnswerModel):
     """A code, this once: what follows ``/console#/once/`` in an address."""
 
     code: str

@@ -18,7 +18,7 @@ from context_search.web.fields import (
     MAX_POINTER_IN_URL,
     MAX_QUESTION,
     MAX_TOP_K,
-    Answer,
+    AnswerModel,
     Count,
     KnownId,
     Number,
@@ -55,14 +55,14 @@ class WhoAmIUseCases:
     deployment: Deployment
 
 
-class ProjectAnswer(Answer):
+class ProjectAnswer(AnswerModel):
     """The project of the credentials. Rows of others may lack a name."""
 
     id: KnownId
     name: str | None
 
 
-class OwnKeyAnswer(Answer):
+class OwnKeyAnswer(AnswerModel):
     """The key that was sent, without its text."""
 
     id: KnownId
@@ -71,7 +71,7 @@ class OwnKeyAnswer(Answer):
     created_at: Time
 
 
-class ModelAnswer(Answer):
+class ModelAnswer(AnswerModel):
     """The embedding model of new indexes; ``price``: of a million tokens."""
 
     name: str
@@ -80,7 +80,7 @@ class ModelAnswer(Answer):
     price: Number | None
 
 
-class MaximaAnswer(Answer):
+class MaximaAnswer(AnswerModel):
     """Maxima. Lengths are code points."""
 
     body_bytes: Count
@@ -97,7 +97,7 @@ class MaximaAnswer(Answer):
     project_vector_bytes: Count
 
 
-class FeaturesAnswer(Answer):
+class FeaturesAnswer(AnswerModel):
     """What is on; what every deployment of a version has is not listed."""
 
     console: bool
@@ -107,7 +107,7 @@ class FeaturesAnswer(Answer):
     tokens: bool
 
 
-class WhoAmIAnswer(Answer):
+class WhoAmIAnswer(AnswerModel):
     """Who is calling, what that permits, and what the deployment is."""
 
     project: ProjectAnswer
@@ -123,14 +123,14 @@ class WhoAmIAnswer(Answer):
     features: FeaturesAnswer
 
     @classmethod
-    def of(cls, told: Identity, of: Deployment) -> WhoAmIAnswer:
+    def of(cls, reported: Identity, of: Deployment) -> WhoAmIAnswer:
         """Returns what a caller is told."""
-        key = told.key
+        key = reported.key
         return cls(
-            project=ProjectAnswer(id=told.caller.project_id, name=told.project_name),
+            project=ProjectAnswer(id=reported.caller.project_id, name=reported.project_name),
             kind="token" if key is None else "key",
             key=None if key is None else OwnKeyAnswer.about(key),
-            scopes=in_order(told.caller.permissions),
+            scopes=in_order(reported.caller.permissions),
             expires_at=None if key is None else key.expires_at,
             version=__version__,
             model=ModelAnswer.about(of.model),
@@ -139,7 +139,7 @@ class WhoAmIAnswer(Answer):
             limits=_limits(of),
             features=FeaturesAnswer(
                 console=of.has_console,
-                project_search=told.has_project_index,
+                project_search=reported.has_project_index,
                 uploads=of.has_uploads,
                 reranking=bool(of.rerank_models),
                 tokens=of.token_issuer is not None,
@@ -170,4 +170,4 @@ Use = Annotated[WhoAmIUseCases, part("whoami")]
 @router.get("/whoami")
 async def whoami(caller: AnyScope, use: Use) -> WhoAmIAnswer:
     """Returns whose credentials these are, what they permit, and what the deployment is."""
-    return WhoAmIAnswer.of(use.whoami.tell(caller), use.deployment)
+    return WhoAmIAnswer.of(use.whoami.report(caller), use.deployment)

@@ -14,7 +14,7 @@ class RequestKey:
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierRequest:
+class SavedResponse:
     """The request that came with a key before. ``answer`` None: it is still being executed."""
 
     request_hash: bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.access.rules.idempotency_keys import EarlierRequest, RequestKey
+from context_search.access.rules.idempotency_keys import RequestKey, SavedResponse
 from context_search.postgres.pool import Transaction
 
 _MINE = "project_id = :project AND key_hash = :key AND holder = :holder"
@@ -18,7 +18,7 @@ class IdempotencyKeys:
 
     def claim(
         self, key: RequestKey, *, request_hash: bytes, holder: str, lease_s: float, kept_s: float
-    ) -> EarlierRequest | None:
+    ) -> SavedResponse | None:
         """Returns None when the caller shall execute the request, else the earlier one.
 
         A row that is older than ``kept_s``, or whose holder gave no answer within its lease, is
@@ -55,7 +55,7 @@ class IdempotencyKeys:
             key=key.key_hash,
         )
         # Without a row: released since the first statement.
-        return EarlierRequest(*rows[0]) if rows else EarlierRequest(request_hash, None)
+        return SavedResponse(*rows[0]) if rows else SavedResponse(request_hash, None)
 
     def keep(self, key: RequestKey, *, holder: str, answer: bytes) -> None:
         """Stores the answer, unless somebody else has taken the row over meanwhile."""
@@ -88,7 +88,7 @@ class IdempotencyKeys:
         )
         return int(rows)
 
-    def forget(self, *, older_than_s: float, limit: int) -> int:
+    def delete_expired(self, *, older_than_s: float, limit: int) -> int:
         """Deletes rows; returns how many."""
         return self.tx.execute(
             """

@@ -72,7 +72,7 @@ _REVOKE_ACTOR = """
     UPDATE api_key SET revoked_at = clock_timestamp()
     WHERE project_id = :project AND actor = :actor AND revoked_at IS NULL
 """
-_FORGET_CODES = """
+_DELETE_EXPIRED_CODES = """
     DELETE FROM sign_in_code WHERE project_id = :project AND key_id IS NULL
         AND concat_ws(':', 'token', subject) = :actor
 """
@@ -230,7 +230,7 @@ class Keys:
         )
         return _key(rows[0]) if rows else None
 
-    def forget_console(self, *, older_than_s: float, limit: int) -> int:
+    def delete_expired_console(self, *, older_than_s: float, limit: int) -> int:
         """Deletes keys of the console that ended so many seconds ago; returns how many."""
         return self.tx.execute(
             """
@@ -273,7 +273,7 @@ class Keys:
         """Makes all keys of an actor worthless at once, with his codes; returns how many keys."""
         named = {"project": project_id, "actor": actor}
         self.tx.run(_TAKE_TURN_OF, project=project_id)
-        self.tx.run(_FORGET_CODES, **named)
+        self.tx.run(_DELETE_EXPIRED_CODES, **named)
         revoked = 0
         # Until nothing is found, as in revoke.
         while found := self.tx.execute(_REVOKE_ACTOR, **named):

@@ -18,7 +18,7 @@ from context_search.agents.tools.toolboxes import (
     AgentToolbox,
     FurtherTools,
     SearchToolbox,
-    in_words_of_mcp,
+    as_mcp_errors,
 )
 from context_search.core.callers import McpKey, Principal
 from context_search.core.errors import PermissionDeniedError
@@ -82,7 +82,7 @@ async def _mcp(
     shown: str | None,
     resource_metadata: str | None,
 ) -> Response:
-    @in_words_of_mcp
+    @as_mcp_errors
     def authenticate() -> Toolbox:
         with counting_refusals(request, "bearer", shown):
             principal = caller_of(shown)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Path, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from context_search.access.routes.idempotency import Once
+from context_search.access.routes.idempotency import Idempotent
 from context_search.access.routes.keys import (
     MAKES_KEY,
     Actor,
@@ -35,7 +35,7 @@ from context_search.web.callers import (
     part,
 )
 from context_search.web.fields import (
-    Answer,
+    AnswerModel,
     Body,
     Cursor,
     Id,
@@ -97,7 +97,7 @@ class ChangeBindingBody(Body):
     status: bool
 
 
-class McpAnswer(Answer):
+class McpAnswer(AnswerModel):
     """An MCP instance."""
 
     id: KnownId
@@ -118,14 +118,14 @@ class NewMcpAnswer(McpAnswer):
     key_expires_at: Time | None
 
 
-class McpsAnswer(Answer):
+class McpsAnswer(AnswerModel):
     """A page of MCP instances."""
 
     mcps: Annotated[list[McpAnswer], Rows]
     cursor: PageCursor
 
 
-class BindingAnswer(Answer):
+class BindingAnswer(AnswerModel):
     """A binding with the name that agents call its tool by."""
 
     id: Annotated[KnownId, source("binding", "id")]
@@ -136,14 +136,14 @@ class BindingAnswer(Answer):
     table_id: Annotated[KnownId, source("tool", "scope", "table_id")]
 
 
-class BindingsAnswer(Answer):
+class BindingsAnswer(AnswerModel):
     """A page of bindings."""
 
     bindings: Annotated[list[BindingAnswer], Rows]
     cursor: PageCursor
 
 
-class RpcMcpAnswer(Answer):
+class RpcMcpAnswer(AnswerModel):
     """An instance as the service that came before described it; its owner is the project."""
 
     id: KnownId
@@ -154,7 +154,7 @@ class RpcMcpAnswer(Answer):
     status: bool
 
 
-class RpcToolAnswer(Answer):
+class RpcToolAnswer(AnswerModel):
     """A tool with all that an MCP service needs to show it."""
 
     user_id: str
@@ -190,21 +190,21 @@ class RpcToolAnswer(Answer):
         )
 
 
-class RpcBindingAnswer(Answer):
+class RpcBindingAnswer(AnswerModel):
     """Whether agents see the tool."""
 
     id: KnownId
     status: bool
 
 
-class RpcBoundToolAnswer(Answer):
+class RpcBoundToolAnswer(AnswerModel):
     """A tool and its binding."""
 
     tool: RpcToolAnswer
     binding: RpcBindingAnswer
 
 
-class McpRpcAnswer(Answer):
+class McpRpcAnswer(AnswerModel):
     """What an MCP service that serves our tools itself is told about an instance.
 
     Shape: the internal route ``mcp-v2`` of the service that came before.
@@ -237,7 +237,7 @@ UseBindings = Annotated[ManageBindings, part("bindings")]
 
 @router.post("/api/v1/mcps", status_code=201, response_model=NewMcpAnswer, responses=refused(409))
 async def create_mcp(
-    body: CreateMcpBody, caller: MayManage, use: Use, once: Once, audit: Audited
+    body: CreateMcpBody, caller: MayManage, use: Use, once: Idempotent, audit: Audited
 ) -> Response:
     """Creates an MCP instance with its first key, which is shown this once."""
     own_project(caller, body.project_id)
@@ -253,8 +253,8 @@ async def create_mcp(
             redacts=body.redact,
             lifetime_s=body.key_expires_in,
         )
-        audit.tell("mcp made", caller, mcp.id)
-        audit.tell("key made", caller, key.key.id)
+        audit.report("mcp made", caller, mcp.id)
+        audit.report("key made", caller, key.key.id)
         tool_ids = [binding.tool_id for binding in body.bindings]
         made = NewMcpAnswer.about(
             mcp, tool_ids=tool_ids, api_key=key.text, key_expires_at=key.key.expires_at
@@ -283,7 +283,7 @@ async def change_mcp(
     """Changes an MCP instance; while it is disabled its keys open nothing."""
     changes = McpChanges(body.name, body.status, body.replace, body.confirm, body.redact)
     changed = use.change(caller, mcp_id, changes)
-    audit.tell("mcp changed", caller, mcp_id)
+    audit.report("mcp changed", caller, mcp_id)
     return McpAnswer.about(changed)
 
 
@@ -291,7 +291,7 @@ async def change_mcp(
 async def delete_mcp(mcp_id: McpId, caller: MayManage, use: Use, audit: Audited) -> Response:
     """Deletes an MCP instance with its keys and bindings; the tools stay."""
     use.delete(caller, mcp_id)
-    audit.tell("mcp deleted", caller, mcp_id)
+    audit.report("mcp deleted", caller, mcp_id)
     return Response(status_code=204)
 
 
@@ -302,7 +302,7 @@ async def delete_mcp(mcp_id: McpId, caller: MayManage, use: Use, audit: Audited)
     responses=refused(409),
 )
 async def bind_tool(
-    mcp_id: McpId, body: BindingBody, caller: MayManage, use: UseBindings, once: Once
+    mcp_id: McpId, body: BindingBody, caller: MayManage, use: UseBindings, once: Idempotent
 ) -> Response:
     """Puts a Search Tool into an MCP instance."""
 
@@ -347,7 +347,7 @@ McpKeys = Annotated[Keys, Depends(_keys)]
 
 
 @router.post("/api/v1/mcps/{mcp_id}/keys", **MAKES_KEY)
-async def create_mcp_key(keys: McpKeys, body: CreateMcpKeyBody, once: Once) -> Response:
+async def create_mcp_key(keys: McpKeys, body: CreateMcpKeyBody, once: Idempotent) -> Response:
     """Makes a further key for an MCP instance, which is shown this once."""
     return keys.create(once, body.options())
 
@@ -368,7 +368,7 @@ async def revoke_mcp_key(keys: McpKeys, key_id: KeyId) -> Response:
 
 @router.post("/api/v1/mcps/{mcp_id}/keys/{key_id}/rotate", **MAKES_KEY)
 async def rotate_mcp_key(
-    keys: McpKeys, key_id: KeyId, once: Once, body: RotateKeyBody | None = None
+    keys: McpKeys, key_id: KeyId, once: Idempotent, body: RotateKeyBody | None = None
 ) -> Response:
     """Makes an MCP key like this one, which goes on for ``old_expires_in`` seconds."""
     return keys.rotate(once, key_id, body)

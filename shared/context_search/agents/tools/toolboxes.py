@@ -22,7 +22,7 @@ from context_search.mcp.contract import (
     ToolResult,
     UnknownToolError,
 )
-from context_search.ranking.search import Answer, QuestionLimits
+from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.routes.search import ToolResultAnswer
 from context_search.searching.targets import SearchedTool, Searches
 from context_search.web.problems import public_message
@@ -34,11 +34,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def in_words_of_mcp(call: Callable[P, T]) -> Callable[P, T]:
+def as_mcp_errors(call: Callable[P, T]) -> Callable[P, T]:
     """Returns a function that tells of our errors by ToolFailure, with the status of HTTP."""
 
     @wraps(call)
-    def told(*args: P.args, **kwargs: P.kwargs) -> T:
+    def reported(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return call(*args, **kwargs)
         except ContextSearchError as error:
@@ -51,7 +51,7 @@ def in_words_of_mcp(call: Callable[P, T]) -> Callable[P, T]:
                 members=trimmed(error.members, *error.members),
             ) from error
 
-    return told
+    return reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class SearchToolbox:
     search: Searches
     redaction: RedactHits
 
-    @in_words_of_mcp
+    @as_mcp_errors
     def list_tools(self, *, cursor: str | None) -> ToolPage:
         """See ``Toolbox``. The cursor is the id of the last tool of the page before."""
         if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
@@ -75,7 +75,7 @@ class SearchToolbox:
         ]
         return ToolPage(described, None if last is None else str(last))
 
-    @in_words_of_mcp
+    @as_mcp_errors
     def call_tool(
         self, name: str, arguments: Mapping[str, object], client: ClientInput
     ) -> ToolResult:
@@ -90,7 +90,7 @@ class SearchToolbox:
         answer = self.search.search(searched, query, limits)
         return ToolResult(self._shown(answer))
 
-    def _shown(self, answer: Answer) -> dict[str, Any]:
+    def _shown(self, answer: SearchResult) -> dict[str, Any]:
         shown = ToolResultAnswer.of(answer).model_dump(mode="json")
         if not isinstance(self.principal, McpKey) or not self.principal.redacts:
             return fitted(shown)
@@ -133,7 +133,7 @@ class AgentToolbox:
     mcps: ManageMcps
     further: Callable[[], FurtherTools]
 
-    @in_words_of_mcp
+    @as_mcp_errors
     def list_tools(self, *, cursor: str | None) -> ToolPage:
         """See ``Toolbox``. The first page begins with the tools that replace."""
         page = self.search.list_tools(cursor=cursor)
@@ -143,7 +143,7 @@ class AgentToolbox:
         tools = self.further().tools_of(instance.replacing)
         return ToolPage([*tools, *page.tools], page.next_cursor)
 
-    @in_words_of_mcp
+    @as_mcp_errors
     def call_tool(
         self, name: str, arguments: Mapping[str, object], client: ClientInput
     ) -> ToolResult | InputRequired:

@@ -79,7 +79,7 @@ class Ledger:
         )
         return [Spent(*row) for row in rows]
 
-    def forget(self, *, older_than_days: int, limit: int) -> int:
+    def delete_expired(self, *, older_than_days: int, limit: int) -> int:
         """Deletes rows of days that are so long ago; returns how many."""
         return self.tx.execute(
             f"""

@@ -94,7 +94,7 @@ class Permits:
             holder=holder,
         )
 
-    def forget_unused(self, *, unused_s: float, limit: int) -> int:
+    def delete_unused(self, *, unused_s: float, limit: int) -> int:
         """Deletes the rows of permits that nobody took for so long; returns how many.
 
         Deletes the rows whose lease ended that long ago.

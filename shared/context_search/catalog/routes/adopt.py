@@ -13,14 +13,14 @@ from context_search.catalog.routes.tools import Use
 from context_search.core.config import IndexConfig, Model
 from context_search.core.errors import InvalidInputError
 from context_search.web.callers import InternalOnly, ProjectId
-from context_search.web.fields import Answer, Count, Cursor, KnownId, PageCursor, source
+from context_search.web.fields import AnswerModel, Count, Cursor, KnownId, PageCursor, source
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
 
 
-class TakenOverAnswer(Answer):
+class TakenOverAnswer(AnswerModel):
     """A tool that has an index from now on."""
 
     tool_id: KnownId
@@ -28,7 +28,7 @@ class TakenOverAnswer(Answer):
     json_path: Annotated[str, source("scope", "json_pointer")]
 
 
-class NotTakenOverAnswer(Answer):
+class NotTakenOverAnswer(AnswerModel):
     """A tool that stays as it was, and why."""
 
     tool_id: KnownId
@@ -36,21 +36,21 @@ class NotTakenOverAnswer(Answer):
     reason: str
 
 
-class UnownedToolAnswer(Answer):
+class UnownedToolAnswer(AnswerModel):
     """A tool of no project."""
 
     tool_id: KnownId
     name: str | None
 
 
-class UnownedToolsAnswer(Answer):
+class UnownedToolsAnswer(AnswerModel):
     """Tools that no call for any project takes over."""
 
     count: Count
     tools: list[UnownedToolAnswer]
 
 
-class AdoptionAnswer(Answer):
+class AdoptionAnswer(AnswerModel):
     """What became of a page of tools."""
 
     taken_over: list[TakenOverAnswer]

@@ -13,7 +13,7 @@ from context_search.catalog.project_settings import ManageSettings
 from context_search.catalog.rules.settings import StoredSettings
 from context_search.catalog.rules.versions import HistoryLimits
 from context_search.web.callers import Owner, part
-from context_search.web.fields import Answer, Body, Count, KnownId, example
+from context_search.web.fields import AnswerModel, Body, Count, KnownId, example
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
@@ -42,7 +42,7 @@ class HistorySettingsBody(Body):
         return HistoryLimits(**{**asdict(settings), **given, **usual})
 
 
-class HistorySettingsAnswer(Answer):
+class HistorySettingsAnswer(AnswerModel):
     """How much of the past a project keeps; version 0 are the defaults."""
 
     project_id: KnownId

@@ -11,7 +11,7 @@ from pydantic import Field
 from context_search.catalog.judged_sets import ManageJudgedSets
 from context_search.catalog.rules.judged_sets import MAX_BYTES
 from context_search.web.callers import Owner, part
-from context_search.web.fields import Answer, Body, Count, KnownId, Time, example
+from context_search.web.fields import AnswerModel, Body, Count, KnownId, Time, example
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
@@ -32,7 +32,7 @@ class JudgedSetBody(Body):
     lines: Annotated[str, Field(max_length=MAX_BYTES)]
 
 
-class JudgedSetAnswer(Answer):
+class JudgedSetAnswer(AnswerModel):
     """A judged set without its lines."""
 
     name: str
@@ -48,7 +48,7 @@ class WholeJudgedSetAnswer(JudgedSetAnswer):
     lines: str
 
 
-class JudgedSetsAnswer(Answer):
+class JudgedSetsAnswer(AnswerModel):
     """All judged sets of a project."""
 
     judged_sets: list[JudgedSetAnswer]
@@ -73,8 +73,8 @@ async def read_judged_set(
 ) -> Response:
     """Returns a judged set; the version is the ETag."""
     found = use.read(owner, set_name)
-    told = WholeJudgedSetAnswer.about(found)
-    return polled.unless_known(told.response(headers=etag(found.version)))
+    reported = WholeJudgedSetAnswer.about(found)
+    return polled.unless_known(reported.response(headers=etag(found.version)))
 
 
 @router.put(

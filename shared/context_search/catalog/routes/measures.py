@@ -23,7 +23,7 @@ from context_search.web.callers import ReadOwner
 from context_search.web.fields import (
     MAX_POINTER,
     Absent,
-    Answer,
+    AnswerModel,
     Body,
     Count,
     LeftOut,
@@ -94,7 +94,7 @@ class MeasuresBody(Body):
         return self
 
 
-class IntervalAnswer(Answer):
+class IntervalAnswer(AnswerModel):
     """A mean with its 95 % bootstrap interval."""
 
     mean: Number
@@ -108,7 +108,7 @@ class IntervalAnswer(Answer):
         return cls(mean=mean, low=low, high=high)
 
 
-class MeasureAnswer(Answer):
+class MeasureAnswer(AnswerModel):
     """One measure over all questions that have a range which answers.
 
     ``interval`` is that of the base. With a candidate it is that of the paired difference,
@@ -136,7 +136,7 @@ class MeasureAnswer(Answer):
         )
 
 
-class MeasuredHitsAnswer(Answer):
+class MeasuredHitsAnswer(AnswerModel):
     """What the hits of one answer are worth; no measures where no range answers the question.
 
     ``not_judged`` are the ranks of hits that nobody has judged. They count as wrong.
@@ -161,14 +161,14 @@ class MeasuredHitsAnswer(Answer):
         )
 
 
-class MeasuredQuestionAnswer(Answer):
+class MeasuredQuestionAnswer(AnswerModel):
     """The measures of one question, by configuration."""
 
     base: MeasuredHitsAnswer
     candidate: Absent[MeasuredHitsAnswer] = None
 
 
-class MeasuresAnswer(Answer):
+class MeasuresAnswer(AnswerModel):
     """Measures of all questions and of each one, in the order in which they were sent."""
 
     measures: dict[Measure, MeasureAnswer]

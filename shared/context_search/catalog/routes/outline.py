@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from context_search.catalog.outline import (
     MAX_CHILDREN,
-    ChildrenWanted,
+    ChildrenQuery,
     Only,
     ReadPieces,
 )
@@ -23,7 +23,7 @@ from context_search.core.progress import NodeState
 from context_search.indexing.routes.search_index import LastErrorAnswer
 from context_search.web.callers import MayManage, TableId, part
 from context_search.web.fields import (
-    Answer,
+    AnswerModel,
     Body,
     Count,
     Id,
@@ -66,7 +66,7 @@ class TextBody(Body):
         return self.start + MAX_WINDOW if self.end is None else self.end
 
 
-class TextAnswer(Answer):
+class TextAnswer(AnswerModel):
     """A window of a string that has ``total`` characters; ``hash`` is sha256 of the whole."""
 
     table_id: KnownId
@@ -96,17 +96,17 @@ class OutlineBody(Body):
     key: PartOfKey | None = None
     tool_id: Id | None = None
 
-    def wanted(self) -> ChildrenWanted:
+    def wanted(self) -> ChildrenQuery:
         """Returns what is asked for. Raises CursorInvalidError."""
         cursor = self.cursor or "0"
         if not re.fullmatch("0|[1-9][0-9]{0,8}", cursor):
             raise CursorInvalidError("this is no cursor")
-        return ChildrenWanted(
+        return ChildrenQuery(
             self.json_pointer, int(cursor), self.limit, self.only, self.key, self.tool_id
         )
 
 
-class ChildStringAnswer(Answer):
+class ChildStringAnswer(AnswerModel):
     """A long string in the index that is told about; its chunks are null until they are known."""
 
     state: Annotated[NodeState, source("progress", "state")]
@@ -116,7 +116,7 @@ class ChildStringAnswer(Answer):
     next_attempt_at: Annotated[Time | None, source("progress", "next_attempt_at")]
 
 
-class ChildAnswer(Answer):
+class ChildAnswer(AnswerModel):
     """A member or an element, without what lies below it; ``text`` of a scalar, its beginning.
 
     ``title``: of an object its member ``title``, else ``name``, where that is a text.
@@ -134,7 +134,7 @@ class ChildAnswer(Answer):
     string: ChildStringAnswer | None
 
 
-class OutlineAnswer(Answer):
+class OutlineAnswer(AnswerModel):
     """A place of a document with a page of its children, and whose index counts their strings."""
 
     table_id: KnownId
@@ -158,8 +158,8 @@ async def _in_url(
     only: Only | None = None,
     key: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
     tool_id: Annotated[int | None, Query(ge=1, le=2**63 - 1), Decimal] = None,
-) -> ChildrenWanted:
-    return ChildrenWanted(pointer, cursor, limit, only, key, tool_id)
+) -> ChildrenQuery:
+    return ChildrenQuery(pointer, cursor, limit, only, key, tool_id)
 
 
 @router.get("/outline", response_model=OutlineAnswer, responses=refused(413))
@@ -167,7 +167,7 @@ async def read_outline(
     table_id: TableId,
     caller: MayManage,
     use: Use,
-    wanted: Annotated[ChildrenWanted, Depends(_in_url)],
+    wanted: Annotated[ChildrenQuery, Depends(_in_url)],
 ) -> JSONResponse:
     """Returns a page of what is directly below a place; the revision is the ETag."""
     return _outline(use, caller, table_id, wanted)
@@ -182,7 +182,7 @@ async def read_outline_at(
 
 
 def _outline(
-    use: ReadPieces, caller: Principal, table_id: int, wanted: ChildrenWanted
+    use: ReadPieces, caller: Principal, table_id: int, wanted: ChildrenQuery
 ) -> JSONResponse:
     found = use.outline(caller, table_id, wanted)
     shown = OutlineAnswer.about(found, table_id=table_id, json_pointer=wanted.pointer)

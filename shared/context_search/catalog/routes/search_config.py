@@ -23,7 +23,7 @@ from context_search.core.config import (
 from context_search.core.errors import IndexSettingFixedError, InvalidInputError
 from context_search.core.filters import parse_names, to_mapping, to_text
 from context_search.web.fields import (
-    Answer,
+    AnswerModel,
     Body,
     Count,
     Filterable,
@@ -167,7 +167,7 @@ class ChangeSearchConfigBody(RankingBody):
         return replace(changed, filterable=parse_names(changed.filterable, changed.where))
 
 
-class RerankAnswer(Answer):
+class RerankAnswer(AnswerModel):
     """Who gives a second opinion on the first hits, and what it counts."""
 
     model: str
@@ -178,7 +178,7 @@ class RerankAnswer(Answer):
 _OBJECT_OR_NULL: dict[str, Any] = {"anyOf": [{"type": "object"}, {"type": "null"}]}
 
 
-class SearchConfigAnswer(Answer):
+class SearchConfigAnswer(AnswerModel):
     """Every setting that a create takes, as ``SearchConfigBody`` names them."""
 
     top_k: KnownId

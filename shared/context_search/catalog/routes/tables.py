@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import RootModel
 
-from context_search.access.routes.idempotency import OPERATORS, Once
+from context_search.access.routes.idempotency import OPERATORS, Idempotent
 from context_search.catalog.list_tables import (
     LISTED_TABLES,
     MOST_LISTED_TABLES,
@@ -29,7 +29,7 @@ from context_search.web.callers import (
     part,
 )
 from context_search.web.fields import (
-    Answer,
+    AnswerModel,
     Body,
     Count,
     Cursor,
@@ -104,7 +104,7 @@ class RemoveBody(Body):
     json_pointer: PartPointer
 
 
-class NewProjectAnswer(Answer):
+class NewProjectAnswer(AnswerModel):
     """A project with its first API key."""
 
     id: KnownId
@@ -112,7 +112,7 @@ class NewProjectAnswer(Answer):
     api_key: str
 
 
-class TableAnswer(Answer):
+class TableAnswer(AnswerModel):
     """A table without its document. Rows of others may lack a name and times."""
 
     id: KnownId
@@ -123,7 +123,7 @@ class TableAnswer(Answer):
     updated_at: Time | None
 
 
-class ListedTableAnswer(Answer):
+class ListedTableAnswer(AnswerModel):
     """A table in a list, with the sums over the indexes that serve its tools."""
 
     id: Annotated[KnownId, source("listed", "table", "id")]
@@ -139,7 +139,7 @@ class ListedTableAnswer(Answer):
     indexed_chunks_count: Count
 
 
-class TablesAnswer(Answer):
+class TablesAnswer(AnswerModel):
     """A page of tables."""
 
     tables: Annotated[list[ListedTableAnswer], Rows]
@@ -191,7 +191,7 @@ _ANY_JSON = {
     response_model=NewProjectAnswer,
     responses=refused(409),
 )
-async def create_project(body: CreateProjectBody, use: Use, once: Once) -> Response:
+async def create_project(body: CreateProjectBody, use: Use, once: Idempotent) -> Response:
     """Creates a project with its first API key, which is shown this once."""
 
     def create() -> JSONResponse:
@@ -206,12 +206,14 @@ async def create_project(body: CreateProjectBody, use: Use, once: Once) -> Respo
 async def delete_project(project_id: ProjectId, use: Use, audit: Audited) -> Response:
     """Deletes a project with all that it has; its keys are refused at once."""
     use.delete_project(project_id)
-    audit.tell("project deleted", Operator(project_id), project_id)
+    audit.report("project deleted", Operator(project_id), project_id)
     return Response(status_code=204)
 
 
 @router.post("/tables", status_code=201, response_model=TableAnswer, responses=refused(409))
-async def create_table(body: CreateTableBody, caller: MayManage, use: Use, once: Once) -> Response:
+async def create_table(
+    body: CreateTableBody, caller: MayManage, use: Use, once: Idempotent
+) -> Response:
     """Stores a JSON document."""
     own_project(caller, body.project_id)
 
@@ -251,7 +253,7 @@ async def delete_table(
 ) -> Response:
     """Deletes a table; its tools and their hits are gone at once."""
     use.delete(caller, table_id, if_revision=if_match)
-    audit.tell("table deleted", caller, table_id)
+    audit.report("table deleted", caller, table_id)
     return Response(status_code=204)
 
 

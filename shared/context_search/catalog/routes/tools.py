@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
-from context_search.access.routes.idempotency import Once
+from context_search.access.routes.idempotency import Idempotent
 from context_search.catalog.routes.search_config import (
     ChangeSearchConfigBody,
     SearchConfigAnswer,
@@ -37,7 +37,7 @@ from context_search.ranking.search import EmptyHint
 from context_search.web.callers import MayManage, MayRead, ToolId, own_project, part
 from context_search.web.fields import (
     Absent,
-    Answer,
+    AnswerModel,
     Body,
     Count,
     Cursor,
@@ -122,7 +122,7 @@ class ChangeToolBody(Body):
         return replace(settings, search=self.search_config.applied_to(settings.search))
 
 
-class LargeNodeAnswer(Answer):
+class LargeNodeAnswer(AnswerModel):
     """A long string that was found; its chunks are null until they are known."""
 
     json_pointer: str
@@ -130,7 +130,7 @@ class LargeNodeAnswer(Answer):
     chunks_count: Count | None
 
 
-class NewSearchToolAnswer(Answer):
+class NewSearchToolAnswer(AnswerModel):
     """A tool that was made; counts are null until they are known."""
 
     tool_id: KnownId
@@ -157,13 +157,13 @@ class NewSearchToolAnswer(Answer):
         )
 
 
-class ToolMetadataAnswer(Answer):
+class ToolMetadataAnswer(AnswerModel):
     """What we know of a tool beside its settings."""
 
     search_index: IndexSummaryAnswer
 
 
-class SearchToolAnswer(Answer):
+class SearchToolAnswer(AnswerModel):
     """A Search Tool with the summary of its index."""
 
     id: KnownId
@@ -192,7 +192,7 @@ class SearchToolAnswer(Answer):
         )
 
 
-class ReplacingMcpAnswer(Answer):
+class ReplacingMcpAnswer(AnswerModel):
     """An MCP instance whose agents replace, or propose to, in the strings that a tool returns."""
 
     id: KnownId
@@ -206,7 +206,7 @@ class ChangedToolAnswer(SearchToolAnswer):
     replacing_mcps: Absent[list[ReplacingMcpAnswer]] = None
 
 
-class ListedToolAnswer(Answer):
+class ListedToolAnswer(AnswerModel):
     """A Search Tool in a list: what it searches, and how far its index is."""
 
     id: KnownId
@@ -225,7 +225,7 @@ class ListedToolAnswer(Answer):
         return cls.about(tool, tool.scope, progress, search_index=index)
 
 
-class ToolsAnswer(Answer):
+class ToolsAnswer(AnswerModel):
     """A page of Search Tools."""
 
     tools: list[ListedToolAnswer]
@@ -266,7 +266,7 @@ async def create_search_tool(
     body: CreateSearchToolBody,
     caller: MayManage,
     use: Use,
-    once: Once,
+    once: Idempotent,
     wait: Annotated[int, Query(ge=0, le=25), Decimal] = 0,
 ) -> Response:
     """Creates a Search Tool and orders the indexing of its scope; ``wait`` holds the answer.

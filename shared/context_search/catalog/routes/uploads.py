@@ -9,14 +9,14 @@ from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
 
-from context_search.access.routes.idempotency import Once
+from context_search.access.routes.idempotency import Idempotent
 from context_search.catalog.rules.uploads import NewUpload, Upload, UploadFormat, UploadState
 from context_search.catalog.uploads import URL_LIVES_S, ManageUploads
 from context_search.core.limits import MAX_UPLOAD_BYTES
 from context_search.web.callers import MayManage, TableId, part
 from context_search.web.fields import (
     Absent,
-    Answer,
+    AnswerModel,
     Body,
     Count,
     KnownId,
@@ -64,7 +64,7 @@ class UploadErrorAnswer(StoredJsonAnswer):
     retryable: bool
 
 
-class UploadAnswer(Answer):
+class UploadAnswer(AnswerModel):
     """The state of an upload; ``revision`` is the table's after the import.
 
     ``size``, ``sha256`` and ``if_revision`` are what was said of it before, ``bytes`` its length.
@@ -115,7 +115,7 @@ async def create_upload(
     body: CreateUploadBody,
     caller: MayManage,
     use: Use,
-    once: Once,
+    once: Idempotent,
     if_match: IfMatch = None,
 ) -> Response:
     """Returns the request that puts a document into S3; it must begin within 15 minutes."""

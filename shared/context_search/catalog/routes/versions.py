@@ -17,7 +17,7 @@ from context_search.catalog.versions import ManageVersions
 from context_search.core.model import Table
 from context_search.web.callers import MayManage, TableId, part
 from context_search.web.fields import (
-    Answer,
+    AnswerModel,
     Body,
     Count,
     Cursor,
@@ -50,7 +50,7 @@ class LabelBody(Body):
     label: Name | None
 
 
-class VersionAnswer(Answer):
+class VersionAnswer(AnswerModel):
     """A revision of a table: what it was, who made it, and whether its content is there."""
 
     revision: Count
@@ -67,14 +67,14 @@ class VersionAnswer(Answer):
     overwritten_at: Time | None
 
 
-class VersionsAnswer(Answer):
+class VersionsAnswer(AnswerModel):
     """A page of versions, the newest first."""
 
     versions: Annotated[list[VersionAnswer], Rows]
     cursor: PageCursor
 
 
-class DifferenceSpanAnswer(Answer):
+class DifferenceSpanAnswer(AnswerModel):
     """What was there and what is now: the first 200 characters, where they begin, how many."""
 
     before_start: Annotated[Count | None, source("before", "start")]
@@ -85,7 +85,7 @@ class DifferenceSpanAnswer(Answer):
     after_chars: Annotated[Count | None, source("after", "chars")]
 
 
-class DifferenceAnswer(Answer):
+class DifferenceAnswer(AnswerModel):
     """A value that changed. ``in_string``: spans are parts of the string, else of JSON texts."""
 
     json_pointer: str
@@ -94,7 +94,7 @@ class DifferenceAnswer(Answer):
     spans: list[DifferenceSpanAnswer]
 
 
-class DiffAnswer(Answer):
+class DiffAnswer(AnswerModel):
     """A page of the differences of two revisions."""
 
     from_: Annotated[Count, source("older"), Field(serialization_alias="from")]

@@ -29,7 +29,7 @@ from context_search.postgres.table_lock import lock_table
 from context_search.postgres.visible_rows import LIVE, TABLE_IS_THERE, TABLE_OF_CALLER
 
 # For the trigger that adds the version of the new revision.
-_TOLD = "set_config('context_search.origin', :origin, true) AS told"
+_REPORTED = "set_config('context_search.origin', :origin, true) AS reported"
 # An owner's column may be without a time zone.
 _TABLE = """
     context_table.id, context_table.project_id, context_table.name, context_table.description,
@@ -56,10 +56,10 @@ class Tables:
         [row] = self.tx.run(
             f"""
             INSERT INTO context_table (project_id, name, description, data, updated_at)
-            SELECT :project, :name, :description, CAST(:data AS jsonb), now() FROM {_TOLD}
+            SELECT :project, :name, :description, CAST(:data AS jsonb), now() FROM {_REPORTED}
             RETURNING {_TABLE}
             """,
-            origin=_told(origin, None),
+            origin=_reported(origin, None),
             project=project_id,
             name=name,
             description=description,
@@ -237,7 +237,7 @@ class Tables:
         """
         rows = self.tx.run(
             f"""
-            UPDATE context_table SET data = CAST(:data AS jsonb) FROM {_TOLD}
+            UPDATE context_table SET data = CAST(:data AS jsonb) FROM {_REPORTED}
             WHERE id = :table AND {TABLE_OF_CALLER} AND {TABLE_IS_THERE}
               AND (CAST(:revision AS bigint) IS NULL OR revision = :revision)
             RETURNING {_TABLE}
@@ -245,7 +245,7 @@ class Tables:
             table=table_id,
             data=data_json,
             revision=expected_revision,
-            origin=_told(origin, table_id),
+            origin=_reported(origin, table_id),
         )
         return Table(*rows[0]) if rows else None
 
@@ -318,5 +318,5 @@ class Tables:
         )
 
 
-def _told(origin: Origin, table_id: int | None) -> str:
+def _reported(origin: Origin, table_id: int | None) -> str:
     return json.dumps({"table_id": table_id, **asdict(origin)})

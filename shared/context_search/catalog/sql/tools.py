@@ -250,7 +250,7 @@ class Tools:
         )
         return [tool_of(row) for row in rows]
 
-    def mark_unsettled(self, index_id: int) -> None:
+    def mark_incomplete(self, index_id: int) -> None:
         """Makes ``ready`` in the summaries of an index' tools ``indexing``: it changes."""
         # Locked in the order of ``of_index``, so that the two cannot wait for each other.
         self.tx.run(

@@ -126,7 +126,7 @@ class Uploads:
         )
         return [_upload(row) for row in rows]
 
-    def forget(self, upload_ids: Sequence[int]) -> None:
+    def delete_expired(self, upload_ids: Sequence[int]) -> None:
         """Deletes rows."""
         self.tx.run(
             "DELETE FROM upload WHERE id = ANY(CAST(:ids AS bigint[]))", ids=list(upload_ids)
@@ -135,8 +135,8 @@ class Uploads:
 
 def _upload(row: Sequence[Any]) -> Upload:
     *values, last_error, from_revision, actor, request_id = row
-    told = None if last_error is None else json.loads(last_error)
-    return Upload(*[*values, told, from_revision, actor, request_id])
+    reported = None if last_error is None else json.loads(last_error)
+    return Upload(*[*values, reported, from_revision, actor, request_id])
 
 
 def _source(new: NewUpload) -> dict[str, object]:

@@ -20,7 +20,7 @@ from context_search.ranking.search import EmptyHint
 from context_search.web.callers import InternalOnly, MayRead, ToolId, part
 from context_search.web.fields import (
     Absent,
-    Answer,
+    AnswerModel,
     Count,
     KnownId,
     NotSearched,
@@ -58,7 +58,7 @@ class IntegrityAnswer(StoredJsonAnswer):
     repaired: Count
 
 
-class IndexModelAnswer(Answer):
+class IndexModelAnswer(AnswerModel):
     """The embedding model that made the vectors of an index, in the words of ``ModelAnswer``."""
 
     name: Annotated[str, source("model")]
@@ -66,7 +66,7 @@ class IndexModelAnswer(Answer):
     window_tokens: Count
 
 
-class CalibrationAnswer(Answer):
+class CalibrationAnswer(AnswerModel):
     """What was found out about an index without judged questions, and on what."""
 
     vector_weight: Share | None
@@ -77,14 +77,14 @@ class CalibrationAnswer(Answer):
     at: Time
 
 
-class WeightsAnswer(Answer):
+class WeightsAnswer(AnswerModel):
     """What the legs of a search count, relative to each other."""
 
     vector: Share
     keyword: Annotated[Share, source("bm25")]
 
 
-class IndexSummaryAnswer(Answer):
+class IndexSummaryAnswer(AnswerModel):
     """The summary that ``tool.metadata.search_index`` holds, too."""
 
     status: IndexStatus
@@ -103,7 +103,7 @@ class ListedIndexAnswer(IndexSummaryAnswer):
     next_attempt_at: Time | None
 
 
-class RebuildProgressAnswer(Answer):
+class RebuildProgressAnswer(AnswerModel):
     """The generation that takes the place of the one that answers, when it is complete.
 
     The counters are its own: ``chunks_count`` grows while strings are cut.
@@ -133,7 +133,7 @@ def emptiness(status: ToolStatus) -> dict[str, Any]:
     return {} if empty is None else {"hint": empty.hint, "longest_string": empty.longest}
 
 
-class NotIndexedAnswer(Answer):
+class NotIndexedAnswer(AnswerModel):
     """A string that is not in the index."""
 
     json_pointer: str
@@ -144,7 +144,7 @@ class NotIndexedAnswer(Answer):
     last_error: LastErrorAnswer | None
 
 
-class SearchIndexAnswer(Answer):
+class SearchIndexAnswer(AnswerModel):
     """The state of a tool's index: counters, errors, and what is not indexed."""
 
     tool_id: KnownId

@@ -25,7 +25,7 @@ from context_search.indexing.strings import (
 )
 from context_search.web.callers import MayRead, ToolId, part
 from context_search.web.fields import (
-    Answer,
+    AnswerModel,
     Body,
     Count,
     JsonPointer,
@@ -66,7 +66,7 @@ class ChunksBody(Body):
         return int(self.cursor)
 
 
-class ChunkSpanAnswer(Answer):
+class ChunkSpanAnswer(AnswerModel):
     """A chunk by its place in the string, in code points."""
 
     index: Count
@@ -76,7 +76,7 @@ class ChunkSpanAnswer(Answer):
     windows: Count
 
 
-class ChunksAnswer(Answer):
+class ChunksAnswer(AnswerModel):
     """A string with a page of its chunks; ``hash`` is of the text that they were cut from."""
 
     tool_id: KnownId
@@ -107,7 +107,7 @@ class ChunksAnswer(Answer):
         )
 
 
-class StringAnswer(Answer):
+class StringAnswer(AnswerModel):
     """A string of an index: how far it is, why, since when, and who has to do something."""
 
     table_id: KnownId
@@ -132,7 +132,7 @@ class StringAnswer(Answer):
         )
 
 
-class StringsAnswer(Answer):
+class StringsAnswer(AnswerModel):
     """A page of long strings by pointer; ``most_attempts`` without progress end in quarantine."""
 
     tool_id: KnownId

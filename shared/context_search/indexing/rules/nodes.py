@@ -13,7 +13,7 @@ FRESH = 0.9
 
 
 UNNEEDED_PAUSE_S = 5.0
-"""How long the order of a string waits that no tool covers."""
+"""How long the message of a string waits that no tool covers."""
 
 
 def until_due(left_s: float, *, is_needed: bool) -> float | None:

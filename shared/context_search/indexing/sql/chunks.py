@@ -23,7 +23,7 @@ from context_search.postgres.pool import Transaction, bulk
 Planned = Sequence[tuple[Claim, Sequence[PlannedChunk]]]
 _Kept = Mapping[int, tuple[KeptChunk, StoredChunk]]
 
-_WANTED = "unnest(CAST(:nodes AS bigint[]), CAST(:hashes AS text[])) AS wanted (node, hash)"
+_DESIRED = "unnest(CAST(:nodes AS bigint[]), CAST(:hashes AS text[])) AS wanted (node, hash)"
 _SWAPPED = "unnest(CAST(:nodes AS bigint[]), CAST(:sets AS bigint[])) AS swapped (node, set)"
 _MOVED = "unnest(CAST(:chunks AS bigint[]), CAST(:sets AS bigint[])) AS moved (chunk, set)"
 # Chunks that were lost: no row is written for any other.
@@ -61,7 +61,7 @@ class Chunks:
         }
         self.tx.run(
             f"""
-            DELETE FROM chunk_set USING {_WANTED} WHERE node_id = wanted.node
+            DELETE FROM chunk_set USING {_DESIRED} WHERE node_id = wanted.node
                 AND state = 'partial' AND content_hash <> wanted.hash
             """,
             **wanted,
@@ -69,7 +69,7 @@ class Chunks:
         rows = self.tx.run(
             f"""
             SELECT node_id, id, state, content_hash = wanted.hash
-            FROM chunk_set JOIN {_WANTED} ON node_id = wanted.node
+            FROM chunk_set JOIN {_DESIRED} ON node_id = wanted.node
             """,
             **wanted,
         )

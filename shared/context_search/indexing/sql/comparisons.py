@@ -77,7 +77,8 @@ PROJECT_BEHIND = f"""
 """
 """The same of the index of a project, whatever number of tables it has.
 
-What is to be compared has an order, or a gap that somebody made by hand; ``_LAGGING`` has the rest.
+What is to be compared has a message, or a gap that somebody made by hand; ``_LAGGING`` has the
+rest.
 """
 _DUE = f"{_PAIRS} AND ({_IS_BEHIND} OR {_UNCOUNTED})"
 # Those that are to be compared: what is evicted waits for a search.
@@ -151,7 +152,7 @@ class Comparisons:
         return bool(rows)
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
-        """Notes why an order to compare an index failed, until one succeeds; adds ``at``.
+        """Notes why a message to compare an index failed, until one succeeds; adds ``at``.
 
         Not for an index that follows all of its tables by now.
         """
@@ -273,7 +274,7 @@ class Comparisons:
 
         Those as well where somebody has yet to count the short strings of a scope.
         The time counts from the last change, order or take. Each pair is taken once in that time.
-        Left out are evicted indexes, deleted tables, and pairs that the order book has an order
+        Left out are evicted indexes, deleted tables, and pairs that the outbox has a message
         for.
         """
         rows = self.tx.run(

@@ -171,7 +171,7 @@ class Indexes:
         )
         return [index_of_row(row) for row in rows]
 
-    def with_unsettled_tools(self, *, limit: int) -> list[int]:
+    def with_incomplete_tools(self, *, limit: int) -> list[int]:
         """Returns indexes with a tool whose written summary does not say ``ready``.
 
         Of an evicted index it has to say ``evicted``. Those that were not returned for the

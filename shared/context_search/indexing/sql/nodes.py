@@ -389,7 +389,7 @@ class Nodes:
         # The tables first, as whoever deletes one by SQL has it. The foreign key would ask for it
         # at the second change of a node in a transaction, and the two would wait for each other.
         # Of several tables, one that is being deleted is left out: who deletes many has them in
-        # an order of its own.
+        # a message of its own.
         tables = sorted({claim.table_id for claim in claims})
         rows = self.tx.run(
             f"""
@@ -444,7 +444,7 @@ class Nodes:
         """Returns nodes whose lease or due time passed ``silent_s`` ago, each once in that time.
 
         Only of generations that follow their document: other nodes cannot be claimed. A queued node
-        is waiting and not abandoned, while the order book holds an order for nodes of its project
+        is waiting and not abandoned, while the outbox holds a message for nodes of its project
         that is not younger and does not rest: this order may be for it.
         """
         return queue(

@@ -1,4 +1,4 @@
-"""The order book in Postgres."""
+"""The outbox in Postgres."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from context_search.core.messages import (
     LONGEST_PAUSE_S,
     MOST_SHARED,
     SMALL_STRING,
-    Order,
-    SmallOrder,
+    Message,
+    SmallMessage,
     long_window,
-    order_key,
+    message_key,
     shared_messages,
     together,
 )
-from context_search.integrations.ports import Message
+from context_search.integrations.ports import MessageBody
 from context_search.postgres.pool import Transaction
 from context_search.postgres.visible_rows import TABLE_OF_CALLER
 
-# Whose order it is, by what it names.
+# Whose message it is, by what it names.
 _PROJECT = """
     CASE body ->> 'kind'
         WHEN 'enumerate' THEN (
@@ -49,13 +49,13 @@ _IS_COMPARISON = "body ->> 'kind' = 'enumerate'"
 IS_DUE = "(due_at IS NULL OR due_at <= statement_timestamp())"
 _IS_FREE = "(claimed_until IS NULL OR claimed_until < statement_timestamp())"
 _WAITS = f"sent_at IS NULL AND {_IS_FREE} AND {IS_DUE}"
-# Never in the queue by now: a message that is lost, or comes late, is for what it was sent for.
+# Never in the queue so far: one that is lost, or comes late, names what it was sent with.
 _MAY_SHARE = f"""
     (claimed_at IS NULL AND begun_at IS NULL AND due_at IS NULL
      AND body ->> 'kind' IN ('node', 'nodes')
      AND COALESCE(jsonb_array_length(body -> 'node_ids'), 1) <= {FEW_NODES:d})
 """
-# The orders of a project that have a place in the queue, and those that are being sent.
+# The messages of a project that have a place in the queue, and those that are being sent.
 _PLACES = f"""
     SELECT is_long FROM outbox WHERE project_id = :project AND sent_at IS NOT NULL AND {IS_DUE}
     UNION ALL
@@ -66,7 +66,7 @@ _PLACES = f"""
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """Orders by project. One waits, is in the queue, is begun by a worker, may rest, and is done.
+    """Messages by project. One waits, is in the queue, is begun by a worker, may rest, and is done.
 
     In the queue, a project has at most ``window`` orders that do not rest, and as many that do;
     of those for strings of a million characters or more, a quarter of that (``long_window``).
@@ -79,20 +79,20 @@ class Outbox:
     """
     tx: Transaction
 
-    def add(self, messages: Iterable[Message]) -> list[int]:
-        """Stores orders and returns the projects that they are of, ascending.
+    def add(self, bodies: Iterable[MessageBody]) -> list[int]:
+        """Stores messages and returns the projects that they are of, ascending.
 
-        An equal order that nobody has begun is enough, and nobody begins it before the
+        An equal message that nobody has begun is enough, and nobody begins it before the
         transaction ends. A project that cannot be told is 0.
         """
         # Each key once, or the statement would meet its own row; in order, so that two
         # transactions cannot wait for each other.
-        orders = [(order_key(message), message) for message in messages]
-        distinct = {key or json.dumps(message): (key, message) for key, message in orders}
+        messages = [(message_key(message), message) for message in bodies]
+        distinct = {key or json.dumps(message): (key, message) for key, message in messages}
         rows = [{"key": key, "body": body} for _, (key, body) in sorted(distinct.items())]
         if not rows:
             return []
-        # DO UPDATE locks the order that is there. DO NOTHING would not: a worker could begin it,
+        # DO UPDATE locks the message that is there. DO NOTHING would not: a worker could begin it,
         # read the document as it was before this transaction, and call it done.
         found = self.tx.run(
             f"""
@@ -107,21 +107,21 @@ class Outbox:
         )
         return sorted({project_id for [project_id] in found})
 
-    def withdraw(self, order: Order) -> None:
-        """Forgets an order that nobody has begun: the caller carries it out."""
+    def withdraw(self, message: Message) -> None:
+        """Forgets a message that nobody has begun: the caller carries it out."""
         self.tx.run(
             "DELETE FROM outbox WHERE key = :key AND begun_at IS NULL",
-            key=order_key(order.to_json()),
+            key=message_key(message.to_json()),
         )
 
-    def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
-        """Returns waiting orders of a project by id, as many as its window has room for.
+    def take(self, project_id: int, *, window: int) -> list[tuple[int, MessageBody]]:
+        """Returns waiting messages of a project by id, as many as its window has room for.
 
         Comparisons come first: one of them may say that no tool needs the strings of the others.
         Then the oldest.
-        They are the caller's to send: others leave them alone for a minute. Where more orders for
+        They are the caller's to send: others leave them alone for a minute. Where more messages for
         small strings wait than ``window``, some go along in the message of one that is taken for
-        the first time (``shared_messages``): its order is for all of them then, and theirs are
+        the first time (``shared_messages``): its message is for all of them then, and theirs are
         forgotten.
         """
         # One at a time counts the places of a project; the count has to see what the last one did.
@@ -156,12 +156,12 @@ class Outbox:
             window=window,
             long=long_window(window),
         )
-        taken = {order_id: json.loads(body) for order_id, body, _ in rows}
-        may_share = sorted(order_id for order_id, _, may_share in rows if may_share)
+        taken = {message_id: json.loads(body) for message_id, body, _ in rows}
+        may_share = sorted(message_id for message_id, _, may_share in rows if may_share)
         return sorted({**taken, **self._shared(project_id, may_share, window)}.items())
 
-    def _shared(self, project_id: int, taken: Sequence[int], window: int) -> dict[int, Message]:
-        """Puts waiting orders into the messages of orders that are taken; returns these."""
+    def _shared(self, project_id: int, taken: Sequence[int], window: int) -> dict[int, MessageBody]:
+        """Lets waiting messages go along with those that are taken; returns these."""
         if not taken:
             return {}
         waiting = self._small(
@@ -177,12 +177,12 @@ class Outbox:
             "SELECT id, body FROM outbox WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id",
             ids=list(taken),
         )
-        orders = {order.id: order for order in of_taken}
+        messages = {message.id: message for message in of_taken}
         company = shared_messages(of_taken, waiting)
-        bodies: dict[int, Message] = {
-            each: together(orders[each], others).to_json() for each, others in company.items()
+        bodies: dict[int, MessageBody] = {
+            each: together(messages[each], others).to_json() for each, others in company.items()
         }
-        # Without a key: nobody orders just these. One that is ordered again has a look too many.
+        # Without a key: no other message names just these. One that is sent again costs a look.
         self.tx.run(
             """
             UPDATE outbox SET body = row.body, key = NULL
@@ -197,8 +197,8 @@ class Outbox:
         )
         return bodies
 
-    def _small(self, which: str, **parameters: object) -> list[SmallOrder]:
-        """Returns those of orders that are for small strings, by age."""
+    def _small(self, which: str, **parameters: object) -> list[SmallMessage]:
+        """Returns those messages that are for small strings, by age."""
         rows = self.tx.run(
             f"""
             WITH found AS MATERIALIZED ({which})
@@ -212,9 +212,9 @@ class Outbox:
             """,
             **parameters,
         )
-        return [SmallOrder(order_id, tuple(nodes), chars) for order_id, nodes, chars in rows]
+        return [SmallMessage(message_id, tuple(nodes), chars) for message_id, nodes, chars in rows]
 
-    def note_sent(self, order_ids: Sequence[int]) -> None:
+    def note_sent(self, message_ids: Sequence[int]) -> None:
         """Notes that the queue took them."""
         self.tx.run(
             # What a program's own transaction has locked is left: it would wait for us in turn.
@@ -226,11 +226,11 @@ class Outbox:
                   AND claimed_until IS NOT NULL  -- not begun since
                 ORDER BY id FOR UPDATE SKIP LOCKED))
             """,
-            ids=list(order_ids),
+            ids=list(message_ids),
         )
 
-    def begin(self, order_id: int) -> int | None:
-        """Notes that a worker has an order. An equal one that comes now is a new order.
+    def begin(self, message_id: int) -> int | None:
+        """Notes that a worker has a message. An equal one that comes now is a new message.
 
         Waits for transactions that have added to it. Returns its project; None when it is done.
         """
@@ -240,21 +240,21 @@ class Outbox:
                 sent_at = COALESCE(sent_at, clock_timestamp())
             WHERE id = :id RETURNING project_id
             """,
-            id=order_id,
+            id=message_id,
         )
         return rows[0][0] if rows else None
 
-    def finish(self, order_id: int) -> None:
-        """Forgets an order that is done."""
-        self.tx.run("DELETE FROM outbox WHERE id = :id", id=order_id)
+    def finish(self, message_id: int) -> None:
+        """Forgets a message that is done."""
+        self.tx.run("DELETE FROM outbox WHERE id = :id", id=message_id)
 
-    def rest(self, order_id: int, *, after_s: float, window: int) -> bool:
-        """Lets a begun order rest.
+    def delay(self, message_id: int, *, after_s: float, window: int) -> bool:
+        """Lets a begun message rest.
 
-        True: its message rests in the queue. False: the order waits in the book, because an equal
-        one is waiting or too many of the project rest.
+        True: its message rests in the queue. False: the message waits in the outbox, because an
+        equal one is waiting or too many of the project rest.
         """
-        # Those that rest for the same have less to say than this one.
+        # Delayed ones for the same have less to say than this one.
         self.tx.run(
             """
             DELETE FROM outbox WHERE id = ANY(ARRAY(
@@ -263,7 +263,7 @@ class Outbox:
                   AND other.begun_at IS NOT NULL AND other.due_at > statement_timestamp()
                 FOR UPDATE OF other SKIP LOCKED))
             """,
-            id=order_id,
+            id=message_id,
         )
         self.tx.run(
             """
@@ -271,7 +271,7 @@ class Outbox:
                 SELECT FROM outbox AS open
                 WHERE open.key = outbox.key AND open.begun_at IS NULL AND open.id <> outbox.id)
             """,
-            id=order_id,
+            id=message_id,
         )
         rows = self.tx.run(
             """
@@ -282,14 +282,14 @@ class Outbox:
                       AND other.due_at > statement_timestamp()) < :window THEN clock_timestamp() END
             WHERE id = :id RETURNING sent_at IS NOT NULL
             """,
-            id=order_id,
+            id=message_id,
             after=after_s,
             window=window,
         )
         return bool(rows and rows[0][0])
 
     def silent(self, *, silent_s: float) -> list[int]:
-        """Returns orders that were last sent, begun or due ``silent_s`` ago."""
+        """Returns messages that were last sent, begun or due ``silent_s`` ago."""
         rows = self.tx.run(
             """
             SELECT id FROM outbox
@@ -299,9 +299,9 @@ class Outbox:
             """,
             silent=silent_s,
         )
-        return [order_id for [order_id] in rows]
+        return [message_id for [message_id] in rows]
 
-    def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
+    def reopen(self, message_ids: Sequence[int], *, silent_s: float) -> int:
         """Puts orders that are still silent back to waiting and returns how many.
 
         One that was lost before rests first: ``silent_s``, doubled each time, at most a day.
@@ -322,14 +322,14 @@ class Outbox:
                     ORDER BY id FOR UPDATE SKIP LOCKED)
                 RETURNING 1
                 """,
-                ids=list(order_ids),
+                ids=list(message_ids),
                 silent=silent_s,
                 longest=LONGEST_PAUSE_S,
             )
         )
 
-    def restore(self, order_ids: Sequence[int]) -> list[int]:
-        """Puts these orders back to waiting, unless they are done, and returns their projects.
+    def restore(self, message_ids: Sequence[int]) -> list[int]:
+        """Puts these messages back to waiting, unless they are done, and returns their projects.
 
         How often they were lost is forgotten.
         """
@@ -342,12 +342,12 @@ class Outbox:
                 ORDER BY id FOR UPDATE SKIP LOCKED))
             RETURNING project_id
             """,
-            ids=list(order_ids),
+            ids=list(message_ids),
         )
         return sorted({project_id for [project_id] in rows})
 
     def waiting(self, *, limit: int) -> list[int]:
-        """Returns projects with orders that wait to be sent, in no order.
+        """Returns projects with messages that wait to be sent, in no order.
 
         At random, so that nobody is beyond the limit for ever.
         """

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from context_search.core.limits import Held, ProjectLimits, Usage
+from context_search.core.limits import HeldKind, ProjectLimits, Usage
 from context_search.core.model import Claim
 from context_search.indexing.sql.nodes import queue
 from context_search.postgres.pool import Transaction
@@ -64,7 +64,7 @@ _ROOM_OF_WAITING = f"""
 """
 
 # pg_column_size reads no document: it is what Postgres stores, compressed.
-_HELD: Mapping[Held, str] = {
+_HELD: Mapping[HeldKind, str] = {
     "tables": f"""
         SELECT count(*) FROM context_table WHERE project_id = :project AND {TABLE_IS_THERE}
     """,
@@ -113,7 +113,7 @@ class Quotas:
         )
         return Usage(*row)
 
-    def held(self, project_id: int, kind: Held) -> int:
+    def held(self, project_id: int, kind: HeldKind) -> int:
         """Returns how much of a kind a project holds; keys are those that are good.
 
         The bytes of uploads that are being imported count as stored.

@@ -115,6 +115,8 @@ def _is_score(value: object) -> bool:
 def billed_of(reply: Any) -> Billed:
     """One request, and the tokens that the reply tells: ``search_units`` are tokens with some."""
     meta = getattr(reply, "meta", None) or {}
-    told = (meta.get("billed_units") or {}).get("total_tokens")
-    told = told or (meta.get("tokens") or {}).get("input_tokens")
-    return Billed(reranks=1, rerank_tokens=told if isinstance(told, int) and told > 0 else 0)
+    reported = (meta.get("billed_units") or {}).get("total_tokens")
+    reported = reported or (meta.get("tokens") or {}).get("input_tokens")
+    return Billed(
+        reranks=1, rerank_tokens=reported if isinstance(reported, int) and reported > 0 else 0
+    )

@@ -147,9 +147,9 @@ def _key_of(params: Mapping[str, object] | None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _counted(told: object) -> int:
+def _counted(reported: object) -> int:
     """Returns a number of tokens; 0 for what is none."""
-    return told if type(told) is int and 0 <= told <= MOST_TOKENS else 0
+    return reported if type(reported) is int and 0 <= reported <= MOST_TOKENS else 0
 
 
 def _checked(

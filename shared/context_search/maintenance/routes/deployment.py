@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from context_search.maintenance.routes.rebuilds import EstimateAnswer, GenerationAnswer, Use
 from context_search.web.callers import InternalOnly
-from context_search.web.fields import Answer, Count, Cursor, KnownId, PageCursor, Rows, source
+from context_search.web.fields import AnswerModel, Count, Cursor, KnownId, PageCursor, Rows, source
 from context_search.web.problems import refused
 from context_search.web.query_parameters import TrueOrFalse
 from context_search.web.request_body import StrictJsonRoute
@@ -21,7 +21,7 @@ router = APIRouter(
 )
 
 
-class ListedProjectAnswer(Answer):
+class ListedProjectAnswer(AnswerModel):
     """A project in a list. ``tables_count`` and ``tools_count`` count to 1,000.
 
     ``building``: generations of its indexes that are being built, or wait for it.
@@ -34,14 +34,14 @@ class ListedProjectAnswer(Answer):
     building: Count
 
 
-class ProjectsAnswer(Answer):
+class ProjectsAnswer(AnswerModel):
     """A page of projects."""
 
     projects: Annotated[list[ListedProjectAnswer], Rows]
     cursor: PageCursor
 
 
-class OrderedRebuildsAnswer(Answer):
+class OrderedRebuildsAnswer(AnswerModel):
     """What became of a page of indexes: ``generations`` are under way, the others stay.
 
     ``refused``: indexes whose table has another one with the configuration to come.
@@ -61,7 +61,7 @@ class EstimatedRebuildsAnswer(EstimateAnswer):
     cursor: PageCursor
 
 
-class UnderWayAnswer(Answer):
+class UnderWayAnswer(AnswerModel):
     """How many generations of all projects are being built, and how many wait for it."""
 
     building: Count

@@ -10,19 +10,19 @@ from fastapi.responses import JSONResponse
 from context_search.maintenance.part_checks import PartName, PartState, verdict
 from context_search.maintenance.readiness import Readiness
 from context_search.web.callers import part
-from context_search.web.fields import Answer, Listed, Time
+from context_search.web.fields import AnswerModel, Listed, Time
 from context_search.web.problems import refused
 
 router = APIRouter(tags=["health"])
 
 
-class HealthAnswer(Answer):
+class HealthAnswer(AnswerModel):
     """That it is up."""
 
     status: Literal["ok"]
 
 
-class PartAnswer(Answer):
+class PartAnswer(AnswerModel):
     """How a part is, since when as far as this process knows, and why if it is not well."""
 
     name: PartName
@@ -32,7 +32,7 @@ class PartAnswer(Answer):
     since: Time | None
 
 
-class ReadyAnswer(Answer):
+class ReadyAnswer(AnswerModel):
     """That it is ready; ``degraded`` if a part that it can do without is not well."""
 
     status: Literal["ready", "degraded"]

@@ -8,28 +8,28 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BeforeValidator
 
-from context_search.core.limits import HELD
+from context_search.core.limits import HELD_KINDS
 from context_search.core.progress import NodeState
 from context_search.indexing.routes.search_index import IntegrityAnswer
 from context_search.maintenance.part_checks import PartState, verdict
 from context_search.maintenance.project_health import ReadProjectHealth
 from context_search.maintenance.routes.health import PartAnswer
 from context_search.web.callers import ReadOwner, part
-from context_search.web.fields import Answer, Count, KnownId, Listed, Time, TimeText, source
+from context_search.web.fields import AnswerModel, Count, KnownId, Listed, Time, TimeText, source
 from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
 
 
-class WaitingOrdersAnswer(Answer):
+class WaitingOrdersAnswer(AnswerModel):
     """Orders that are not in the queue yet, counted to 1,000, and how old the first is."""
 
     waiting: Count
     oldest_seconds: Count
 
 
-class CleanupRunAnswer(Answer):
+class CleanupRunAnswer(AnswerModel):
     """The last run of cleanup that worked; it rests until ``rests_until``."""
 
     at: Annotated[Time, source("finished_at")]
@@ -39,7 +39,7 @@ class CleanupRunAnswer(Answer):
     rests_until: Time | None
 
 
-class StoredAnswer(Answer):
+class StoredAnswer(AnswerModel):
     """What a project holds, or may hold. Keys are those that are good.
 
     Bytes of documents are those that Postgres stores.
@@ -54,7 +54,7 @@ class StoredAnswer(Answer):
     mcps: Count
 
 
-class SpentAnswer(Answer):
+class SpentAnswer(AnswerModel):
     """What was spent on models in a day (UTC): by indexing, and by reranked searches."""
 
     day: date
@@ -62,14 +62,14 @@ class SpentAnswer(Answer):
     reranks: Count
 
 
-class DailyLimitsAnswer(Answer):
+class DailyLimitsAnswer(AnswerModel):
     """What may be spent in a day; null: there is no limit."""
 
     embedding_tokens: Count | None
     reranks: Count | None
 
 
-class IndexCountsAnswer(Answer):
+class IndexCountsAnswer(AnswerModel):
     """Indexes that are there, being built, that gave way, and that no worker moves."""
 
     live: Annotated[Count, source("indexes")]
@@ -78,7 +78,7 @@ class IndexCountsAnswer(Answer):
     stalled: Count
 
 
-class ErrorCountAnswer(Answer):
+class ErrorCountAnswer(AnswerModel):
     """How many strings, documents and indexes an error holds up."""
 
     code: str
@@ -86,7 +86,7 @@ class ErrorCountAnswer(Answer):
     latest_at: TimeText | None
 
 
-class ProjectHealthAnswer(Answer):
+class ProjectHealthAnswer(AnswerModel):
     """How a project is. The verdict is ``ok`` only if every part was asked and is well.
 
     ``row_security``: whether the database itself keeps the rows of projects apart, too.
@@ -132,7 +132,7 @@ async def read_project_health(caller: ReadOwner, use: Use) -> ProjectHealthAnswe
         limits=StoredAnswer(
             chunks=limits.max_chunks,
             vector_bytes=limits.max_vector_bytes,
-            **{kind: getattr(use.limits.bounds, kind) for kind in HELD},
+            **{kind: getattr(use.limits.bounds, kind) for kind in HELD_KINDS},
         ),
         daily_limits=use.limits.daily,
         indexes=readings,

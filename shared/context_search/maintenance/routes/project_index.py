@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import JsonValue
 
-from context_search.access.routes.idempotency import Once
+from context_search.access.routes.idempotency import Idempotent
 from context_search.core.callers import Operator
 from context_search.core.filters import parse_names
 from context_search.core.progress import IndexStatus, NodeState
@@ -30,7 +30,7 @@ from context_search.maintenance.routes.rebuilds import GenerationAnswer, Retried
 from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner, part
 from context_search.web.fields import (
     Absent,
-    Answer,
+    AnswerModel,
     Body,
     Count,
     Filterable,
@@ -79,7 +79,7 @@ class RefusedTableAnswer(StoredJsonAnswer):
     retryable: bool
 
 
-class ProjectIndexAnswer(Answer):
+class ProjectIndexAnswer(AnswerModel):
     """The state of the index over all tables of a project."""
 
     project_id: KnownId
@@ -111,7 +111,7 @@ class ProjectIndexAnswer(Answer):
         )
 
 
-class ProjectStringsAnswer(Answer):
+class ProjectStringsAnswer(AnswerModel):
     """A page of strings by table and pointer, otherwise as of a tool."""
 
     project_id: KnownId
@@ -195,7 +195,7 @@ async def list_project_strings(
     responses=refused(409),
 )
 async def retry_project_strings(
-    owner: Owner, use: Use, once: Once, body: ProjectRetryBody | None = None
+    owner: Owner, use: Use, once: Idempotent, body: ProjectRetryBody | None = None
 ) -> Response:
     """Lets strings in quarantine be tried again: one, or 1,000 of a table or of all."""
     asked = body or ProjectRetryBody()

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from context_search.access.routes.idempotency import Once
+from context_search.access.routes.idempotency import Idempotent
 from context_search.catalog.list_projects import ListProjects
 from context_search.core.callers import Caller, Internal
 from context_search.core.model import GenerationState
@@ -23,7 +23,7 @@ from context_search.indexing.routes.search_index import IntegrityAnswer
 from context_search.maintenance.operations import Operate, Redrive
 from context_search.web.callers import InternalOnly, MayManage, Owner, ToolId, part
 from context_search.web.fields import (
-    Answer,
+    AnswerModel,
     Body,
     Count,
     JsonPointer,
@@ -41,7 +41,7 @@ from context_search.web.request_body import StrictJsonRoute
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
 
 
-class GenerationAnswer(Answer):
+class GenerationAnswer(AnswerModel):
     """The generation that comes: of a rebuild and a roll-back."""
 
     index_id: Annotated[KnownId, source("id")]
@@ -50,13 +50,13 @@ class GenerationAnswer(Answer):
     state: Annotated[GenerationState, source("generation", "state")]
 
 
-class GenerationsAnswer(Answer):
+class GenerationsAnswer(AnswerModel):
     """One for each index of a project."""
 
     generations: list[GenerationAnswer]
 
 
-class EstimateAnswer(Answer):
+class EstimateAnswer(AnswerModel):
     """What a rebuild would take. ``cost`` is of what is embedded; without a price there is none."""
 
     nodes: Count
@@ -69,7 +69,7 @@ class EstimateAnswer(Answer):
     seconds: Count
 
 
-class EmptiedIndexAnswer(Answer):
+class EmptiedIndexAnswer(AnswerModel):
     """How many chunks answered until now, for which tools."""
 
     index_id: KnownId
@@ -78,7 +78,7 @@ class EmptiedIndexAnswer(Answer):
     tools: list[KnownId]
 
 
-class SweepRoundAnswer(Answer):
+class SweepRoundAnswer(AnswerModel):
     """How long it takes to compare every live namespace once.
 
     ``seconds`` is how old a whole comparison becomes at today's size; null where nobody said how
@@ -92,7 +92,7 @@ class SweepRoundAnswer(Answer):
     oldest_seconds: Count
 
 
-class NamespacesAnswer(Answer):
+class NamespacesAnswer(AnswerModel):
     """The last complete report of every namespace, and how old one becomes."""
 
     namespaces: list[IntegrityAnswer]
@@ -106,14 +106,14 @@ class RetryBody(Body):
     json_pointer: Annotated[JsonPointer | LeftOut, NotNull] = None
 
 
-class RetriedAnswer(Answer):
+class RetriedAnswer(AnswerModel):
     """How many strings are tried again, and how many stay in quarantine."""
 
     nodes: Count
     left: Count
 
 
-class RedrivenAnswer(Answer):
+class RedrivenAnswer(AnswerModel):
     """What came back."""
 
     messages: Count
@@ -187,7 +187,7 @@ async def rebuild_index(
     tool_id: ToolId,
     caller: MayManage,
     actions: OwnersActions,
-    once: Once,
+    once: Idempotent,
     *,
     dry_run: DryRun = False,
 ) -> Response:
@@ -203,7 +203,7 @@ async def rebuild_index(
     responses=refused(409),
 )
 async def roll_back_index(
-    tool_id: ToolId, caller: MayManage, actions: OwnersActions, once: Once
+    tool_id: ToolId, caller: MayManage, actions: OwnersActions, once: Idempotent
 ) -> Response:
     """Lets the generation before the last switch answer again."""
     return once.answer(caller.project_id, lambda: actions.roll_back(tool_id))
@@ -218,7 +218,7 @@ async def clear_index(
     tool_id: ToolId,
     caller: MayManage,
     actions: OwnersActions,
-    once: Once,
+    once: Idempotent,
     *,
     shared: Shared = False,
 ) -> Response:
@@ -235,7 +235,7 @@ async def clear_index(
     responses=refused(409),
 )
 async def retry_strings(
-    tool_id: ToolId, caller: MayManage, use: Use, once: Once, body: RetryBody | None = None
+    tool_id: ToolId, caller: MayManage, use: Use, once: Idempotent, body: RetryBody | None = None
 ) -> Response:
     """Lets strings in quarantine be tried again: one, or 1,000 of the tool's scope."""
 

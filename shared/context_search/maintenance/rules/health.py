@@ -25,7 +25,7 @@ class ProjectReadings:
     """How the work on a project stands, over the generations that answer.
 
     ``oldest_wait_s``: for how long a string that is due has waited at most; 0: none waits.
-    ``orders``: how many orders are not in the queue yet, counted to 1,000, and for how long the
+    ``orders``: how many messages are not in the queue yet, counted to 1,000, and for how long the
     first that is due has waited. ``indexes`` are those that are not evicted, ``stalled`` those of
     them whose strings wait although no worker is at the project's. ``integrity``: the
     last whole comparison of each live namespace, oldest first, 100 at most. ``errors``: 20 at most.

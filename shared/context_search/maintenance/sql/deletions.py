@@ -97,7 +97,7 @@ class Deletions:
         )
         return [SweepCursor(*row) for row in rows]
 
-    def forget_generation(self, generation_id: int) -> None:
+    def purge_generation(self, generation_id: int) -> None:
         """Forgets a generation whose namespace is deleted, with its tombstones."""
         rows = self.tx.run(
             "DELETE FROM index_generation WHERE id = :id RETURNING namespace", id=generation_id

@@ -11,8 +11,8 @@ from context_search.maintenance.rules.health import ErrorCount, ProjectReadings
 from context_search.maintenance.sql.gauges import POLICIES_BIND
 from context_search.postgres.pool import Transaction
 
-MOST_ORDERS = 1_000
-"""Orders are counted no further than this."""
+MOST_MESSAGES = 1_000
+"""Messages are counted no further than this."""
 MOST_REPORTS = 100
 MOST_ERRORS = 20
 _LIVE = """
@@ -48,7 +48,7 @@ _READINGS = f"""
          FROM moving),
         (SELECT count(*) FROM (
              SELECT FROM outbox WHERE project_id = :project AND sent_at IS NULL
-             LIMIT {MOST_ORDERS}) AS waiting),
+             LIMIT {MOST_MESSAGES}) AS waiting),
         CAST(COALESCE((
             SELECT extract(epoch FROM statement_timestamp() - GREATEST(created_at, due_at))
             FROM outbox WHERE project_id = :project AND sent_at IS NULL AND {IS_DUE}

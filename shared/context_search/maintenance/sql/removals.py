@@ -34,16 +34,16 @@ _DELETE: Mapping[str, str] = {
     "tool": "DELETE FROM tool WHERE id = :id RETURNING 1",
     "project": "DELETE FROM project WHERE id = :id RETURNING 1",
 }
-_PUT_OFF = """
+_DELAY = """
     UPDATE {rows} SET context_search_remove_at = clock_timestamp() + make_interval(secs => :wait)
     WHERE id IN (
         SELECT id FROM {rows} WHERE id = :id AND context_search_remove_at IS NOT NULL
         FOR NO KEY UPDATE SKIP LOCKED)
     RETURNING 1
 """
-_PUT_OFF_IN: Mapping[str, str] = {
-    "table": _PUT_OFF.format(rows="context_table"),
-    "tool": _PUT_OFF.format(rows="tool"),
+_DELAY_IN: Mapping[str, str] = {
+    "table": _DELAY.format(rows="context_table"),
+    "tool": _DELAY.format(rows="tool"),
     "project": """
         UPDATE project_removal SET remove_at = clock_timestamp() + make_interval(secs => :wait)
         WHERE project_id = :id RETURNING 1
@@ -141,7 +141,7 @@ class Removals:
             tables=absent,
         )
         for [index_id] in indexes:  # its counts are others when the table comes back
-            Tools(self.tx).mark_unsettled(index_id)
+            Tools(self.tx).mark_incomplete(index_id)
         generations.retire(
             self.tx,
             """
@@ -199,7 +199,7 @@ class Removals:
     def remove(self, removal: Removal) -> RemovalEnd:
         """Deletes the row, and what its foreign keys say. Waits for nobody who has it locked.
 
-        With a project go its orders, permits and kept answers, which no foreign key names.
+        With a project go its messages, permits and kept answers, which no foreign key names.
 
         Raises what the store says when others refer to it and have not said what then: the
         transaction is lost.
@@ -219,10 +219,10 @@ class Removals:
                 self.tx.run(statement, id=removal.row_id, pools=pools)
         return "removed"
 
-    def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
+    def delay(self, removal: Removal, *, retry_in_s: float) -> bool:
         """Lets a row that could not be removed be due again after ``retry_in_s``.
 
         False when it is gone, or somebody has it locked.
         """
-        rows = self.tx.run(_PUT_OFF_IN[removal.kind], id=removal.row_id, wait=retry_in_s)
+        rows = self.tx.run(_DELAY_IN[removal.kind], id=removal.row_id, wait=retry_in_s)
         return bool(rows)

@@ -28,7 +28,7 @@ COMMENT ON COLUMN search_index.active_generation_id IS 'The generation that sear
 COMMENT ON COLUMN search_index.last_searched_at IS 'To the minute.';
 COMMENT ON COLUMN search_index.evicted_by IS 'limit: of the project; operator: by hand.';
 COMMENT ON COLUMN search_index.order_error IS
-    'Why the last order to compare failed; NULL once one has succeeded.';
+    'Why the last message to compare failed; NULL once one has succeeded.';
 COMMENT ON COLUMN search_index.summarised_at IS
     'When cleanup last took the index to write the summaries of its tools.';
 COMMENT ON COLUMN search_index.filterable IS
@@ -141,7 +141,7 @@ COMMENT ON COLUMN comparison.revision IS
 COMMENT ON COLUMN comparison.scopes IS
     'For which scopes it was compared, in the order of the collation C.';
 COMMENT ON COLUMN comparison.ordered_at IS
-    'When a comparison was last ordered; a lost order is given again by cleanup.';
+    'When a comparison was last ordered; a lost message is given again by cleanup.';
 COMMENT ON COLUMN comparison.refused IS
     'Why the document cannot be indexed as it is. NULL: it can, or nobody tried.';
 COMMENT ON COLUMN comparison.fields IS 'Names of the fields that its nodes have.';
@@ -295,7 +295,7 @@ CREATE TABLE chunks (
     char_end int NOT NULL,
     content_hash text NOT NULL,
     turbopuffer_namespace text NOT NULL,
-    turbopuffer_doc_id text COLLATE "C" NOT NULL,  -- turbopuffer's own order, which sweeps follow
+    turbopuffer_doc_id text COLLATE "C" NOT NULL,  -- turbopuffer's own message, which sweeps follow
     input_hash bytea NOT NULL,
     window_count int NOT NULL DEFAULT 1,
     present boolean NOT NULL DEFAULT true,
@@ -360,22 +360,22 @@ CREATE INDEX context_search_outbox_comparison ON outbox ((body ->> 'index_id'))
 CREATE INDEX context_search_outbox_comparisons_first ON outbox (project_id, id)
     WHERE sent_at IS NULL AND body ->> 'kind' = 'enumerate';
 COMMENT ON TABLE outbox IS
-    'An order, written in the transaction that causes it, until it is done. Equal orders that nobody has begun are one; a project has only some of them in the queue at a time.';
+    'A message, written in the transaction that causes it, until it is done. Equal messages that nobody has begun are one; a project has only some of them in the queue at a time.';
 COMMENT ON COLUMN outbox.project_id IS 'Whose share of the queue it takes; 0: nobody knows.';
-COMMENT ON COLUMN outbox.key IS 'Equal for orders of which one is enough; NULL: it names the strings of several orders.';
+COMMENT ON COLUMN outbox.key IS 'Equal for messages of which one is enough; NULL: it names the strings of several messages.';
 COMMENT ON COLUMN outbox.body IS 'The message, ids only.';
 COMMENT ON COLUMN outbox.is_long IS 'For a very long string: these have a smaller share.';
 COMMENT ON COLUMN outbox.claimed_at IS 'When it was to be sent first.';
 COMMENT ON COLUMN outbox.claimed_until IS 'Until then somebody is sending it.';
 COMMENT ON COLUMN outbox.sent_at IS 'The queue took it.';
 COMMENT ON COLUMN outbox.begun_at IS
-    'A worker has it: what is written from now on is a new order.';
+    'A worker has it: what is written from now on is a new message.';
 COMMENT ON COLUMN outbox.due_at IS 'It rests until then.';
 COMMENT ON COLUMN outbox.times_lost IS 'How often its message was taken for lost.';
 
 -- Whoever changes a document, by our API or by plain SQL: every index of the table is compared with
--- it again. DO UPDATE, though it changes nothing: it locks the order that is there until this
--- transaction ends. So no worker begins that order, reads the document as it was before, and calls
+-- it again. DO UPDATE, though it changes nothing: it locks the message that is there until this
+-- transaction ends. So no worker begins that message, reads the document as it was before, and calls
 -- it done.
 CREATE FUNCTION data_changed() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = context_search, pg_temp AS $$

@@ -11,8 +11,7 @@ from pydantic import Field
 from context_search.core.config import WeightsFrom
 from context_search.core.errors import PermissionDeniedError
 from context_search.ranking.fusion import rounded
-from context_search.ranking.search import Answer as FoundAnswer
-from context_search.ranking.search import Evidence, Hit, QuestionLimits
+from context_search.ranking.search import Evidence, Hit, QuestionLimits, SearchResult
 from context_search.searching.routes.search import (
     MAX_RESULTS,
     HintedHitAnswer,
@@ -27,7 +26,7 @@ from context_search.text.analysis.matches import snippet
 from context_search.web.callers import MaySearch, ToolId
 from context_search.web.fields import (
     Absent,
-    Answer,
+    AnswerModel,
     Body,
     Count,
     Filtered,
@@ -62,7 +61,7 @@ class ExplainBody(Body):
     config: Annotated[RankingBody | LeftOut, NotNull] = None
 
 
-class ScoreBreakdownAnswer(Answer):
+class ScoreBreakdownAnswer(AnswerModel):
     """Each part of a score in 0..1, as the fusion weighed it."""
 
     bm25: Annotated[Number, rounded_to(4)]
@@ -70,14 +69,14 @@ class ScoreBreakdownAnswer(Answer):
     recency: Annotated[Share, rounded_to(4)]
 
 
-class RankedAnswer(Answer):
+class RankedAnswer(AnswerModel):
     """Where a leg ranked a candidate, and its own score."""
 
     rank: KnownId
     score: Number
 
 
-class UnrankedAnswer(Answer):
+class UnrankedAnswer(AnswerModel):
     """A leg that did not rank the candidate."""
 
     rank: None
@@ -90,14 +89,14 @@ def _leg(rank: int | None, score: float | None) -> RankedAnswer | UnrankedAnswer
     return RankedAnswer(rank=rank, score=score)
 
 
-class LegsAnswer(Answer):
+class LegsAnswer(AnswerModel):
     """What both legs made of a candidate."""
 
     vector: RankedAnswer | UnrankedAnswer
     keyword: RankedAnswer | UnrankedAnswer
 
 
-class CandidateAnswer(Answer):
+class CandidateAnswer(AnswerModel):
     """One candidate, shown or not."""
 
     rank: KnownId
@@ -176,7 +175,7 @@ def _why(score: float, evidence: Evidence) -> dict[str, object]:
     }
 
 
-class FusionAnswer(Answer):
+class FusionAnswer(AnswerModel):
     """How the legs were weighed, and whether the tool, the calibration or the model says so."""
 
     kind: str
@@ -184,7 +183,7 @@ class FusionAnswer(Answer):
     weights_from: WeightsFrom
 
 
-class ExplanationAnswer(Answer):
+class ExplanationAnswer(AnswerModel):
     """The candidates, cuts, scores and timings of a ranking."""
 
     query_tokens: list[str]
@@ -201,7 +200,7 @@ class ExplanationAnswer(Answer):
     @classmethod
     def of(
         cls,
-        answer: FoundAnswer,
+        answer: SearchResult,
         hits: Sequence[Hit],
         titles: Mapping[int, str],
         *,

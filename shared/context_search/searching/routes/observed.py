@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from aws_lambda_powertools import Logger
 
 from context_search.core.errors import ContextSearchError
-from context_search.ranking.search import Answer, QuestionLimits
+from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.targets import Searched, Searches
 from context_search.web.metrics import emit_search, emit_search_error
 from context_search.web.request_body import request_id
@@ -33,7 +33,7 @@ class SearchLog:
             emit_search_error(self.kind, error)
             raise
 
-    def note(self, target_id: int, answer: Answer) -> None:
+    def note(self, target_id: int, answer: SearchResult) -> None:
         """Logs and counts an answer; ``target_id`` is that of the tool or the project."""
         emit_search(self.kind, answer)
         _log.info(
@@ -60,7 +60,7 @@ class ObservedSearch:
     searches: Searches
     log: SearchLog
 
-    def search(self, searched: Searched, query: str, limits: QuestionLimits) -> Answer:
+    def search(self, searched: Searched, query: str, limits: QuestionLimits) -> SearchResult:
         """Returns the best hits; errors are counted and raised on."""
         with self.log.counting_errors():
             answer = self.searches.search(searched, query, limits)

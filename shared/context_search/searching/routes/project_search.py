@@ -33,7 +33,7 @@ from context_search.text.analysis.matches import snippet
 from context_search.web.callers import SearchOwner, part
 from context_search.web.fields import (
     Absent,
-    Answer,
+    AnswerModel,
     Body,
     Count,
     Filtered,
@@ -106,7 +106,7 @@ class ProjectSearchBody(ProjectExplainBody):
     explain: bool = False
 
 
-class ResultAnswer(Answer):
+class ResultAnswer(AnswerModel):
     """A passage of a project."""
 
     score: Score
@@ -146,7 +146,7 @@ class ResultAnswer(Answer):
         )
 
 
-class PageCountsAnswer(Answer):
+class PageCountsAnswer(AnswerModel):
     """How many there are beside those that are shown."""
 
     ranked: Count
@@ -154,7 +154,7 @@ class PageCountsAnswer(Answer):
     gone: Count
 
 
-class ProjectSearchAnswer(Answer):
+class ProjectSearchAnswer(AnswerModel):
     """A page of results."""
 
     query: str

@@ -15,7 +15,7 @@ from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.text.sensitive.kinds import SENSITIVE_KINDS, SensitiveKind
 from context_search.web.callers import Owner, ReadOwner, part
 from context_search.web.fields import (
-    Answer,
+    AnswerModel,
     CamelBody,
     Count,
     KnownId,
@@ -93,14 +93,14 @@ def _redaction(body: RedactionBody | None) -> dict[str, object]:
     return given
 
 
-class RedactionAnswer(Answer):
+class RedactionAnswer(AnswerModel):
     """Whether redaction is on, and for which kinds."""
 
     enabled: Annotated[bool, source("redaction")]
     kinds: Annotated[list[SensitiveKind], Listed]
 
 
-class RetrievalSettingsAnswer(Answer):
+class RetrievalSettingsAnswer(AnswerModel):
     """The settings of a project; version 0 are the defaults."""
 
     project_id: KnownId

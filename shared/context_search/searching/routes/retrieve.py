@@ -22,7 +22,7 @@ from context_search.searching.targets import SearchedProject, SearchedTool
 from context_search.web.callers import InternalOnly, MaySearch, ProjectId, ToolId, part
 from context_search.web.fields import (
     Absent,
-    Answer,
+    AnswerModel,
     CamelBody,
     Count,
     Filtered,
@@ -70,7 +70,7 @@ class RetrieveBody(CamelBody):
         )
 
 
-class PassageChunkAnswer(Answer):
+class PassageChunkAnswer(AnswerModel):
     """A hit that is in a passage."""
 
     id: KnownId
@@ -82,7 +82,7 @@ class PassageChunkAnswer(Answer):
     duplicates: Absent[CollapsedAnswer] = None
 
 
-class ReplacementAnswer(Answer):
+class ReplacementAnswer(AnswerModel):
     """One placeholder: where it stands, and what it hides of the source."""
 
     kind: str
@@ -92,7 +92,7 @@ class ReplacementAnswer(Answer):
     char_end: Count
 
 
-class PassageAnswer(Answer):
+class PassageAnswer(AnswerModel):
     """A passage for a prompt, and the hits that it is made of."""
 
     score: Score
@@ -130,7 +130,7 @@ class PassageAnswer(Answer):
         )
 
 
-class DroppedAnswer(Answer):
+class DroppedAnswer(AnswerModel):
     """A hit without room; ``tokens`` is what it would have added."""
 
     id: KnownId
@@ -138,7 +138,7 @@ class DroppedAnswer(Answer):
     reason: DropReason
 
 
-class AccountingAnswer(Answer):
+class AccountingAnswer(AnswerModel):
     """What became of the budget."""
 
     limit: Annotated[KnownId, source("settings", "max_tokens")]
@@ -148,14 +148,14 @@ class AccountingAnswer(Answer):
     below_min_score: Count
 
 
-class HiddenAnswer(Answer):
+class HiddenAnswer(AnswerModel):
     """How many places of each kind are hidden."""
 
     enabled: bool
     counts: dict[str, Count]
 
 
-class LimitsAnswer(Answer):
+class LimitsAnswer(AnswerModel):
     """The settings that this retrieval followed."""
 
     top_k: Annotated[KnownId, Field(serialization_alias="topK")]
@@ -164,7 +164,7 @@ class LimitsAnswer(Answer):
     neighbours: Count
 
 
-class RetrieveAnswer(Answer):
+class RetrieveAnswer(AnswerModel):
     """Passages for a prompt, and the account of their budget."""
 
     query: str

@@ -21,16 +21,16 @@ from context_search.ranking.search import (
     Hit,
     LegName,
     QuestionLimits,
+    SearchResult,
     Target,
 )
-from context_search.ranking.search import Answer as FoundAnswer
 from context_search.searching.targets import SearchedTool, Searches
 from context_search.text.analysis import match_spans
 from context_search.text.analysis.matches import Span
 from context_search.web.callers import InternalOnly, MaySearch, ToolId, part
 from context_search.web.fields import (
     Absent,
-    Answer,
+    AnswerModel,
     Body,
     Count,
     Filtered,
@@ -70,7 +70,7 @@ class SearchBody(Body):
         return QuestionLimits(top_k=self.top_k, collapse=self.collapse, filter=wanted)
 
 
-class ChunkAnswer(Answer):
+class ChunkAnswer(AnswerModel):
     """A passage and its place; where it is stored unless the tool leaves that out."""
 
     id: int
@@ -96,7 +96,7 @@ _WITHOUT_METADATA: Mapping[str, None] = dict.fromkeys(
 )
 
 
-class HitAnswer(Answer):
+class HitAnswer(AnswerModel):
     """A passage that was found."""
 
     score: Annotated[Score, Field(description="Fused rank score; compare within one answer.")]
@@ -114,7 +114,7 @@ class HitAnswer(Answer):
     ] = None
 
     @classmethod
-    def of(cls, hit: Hit, answer: FoundAnswer, **further: Any) -> Self:
+    def of(cls, hit: Hit, answer: SearchResult, **further: Any) -> Self:
         """Returns a hit as the tool is configured to show it."""
         search, chunk = answer.target.search, hit.chunk
         left_out = {} if search.include_metadata else _WITHOUT_METADATA
@@ -130,7 +130,7 @@ class HitAnswer(Answer):
         )
 
 
-class SpanAnswer(Answer):
+class SpanAnswer(AnswerModel):
     """Code points of a text that is shown, the end exclusive."""
 
     start: Count
@@ -142,7 +142,7 @@ class SpanAnswer(Answer):
         return [cls(start=start, end=end) for start, end in spans]
 
 
-class PlaceAnswer(Answer):
+class PlaceAnswer(AnswerModel):
     """Where a chunk is."""
 
     id: int
@@ -156,7 +156,7 @@ class PlaceAnswer(Answer):
     ] = None
 
 
-class CollapsedAnswer(Answer):
+class CollapsedAnswer(AnswerModel):
     """The near-duplicates of a hit that are not shown for themselves."""
 
     total: Annotated[Count, source("duplicates_total")]
@@ -184,7 +184,7 @@ class HintedHitAnswer(HitAnswer):
     duplicates: Absent[CollapsedAnswer] = None
 
     @classmethod
-    def marked(cls, hit: Hit, answer: FoundAnswer, **further: Any) -> Self:
+    def marked(cls, hit: Hit, answer: SearchResult, **further: Any) -> Self:
         """Returns a hit with the words of the question marked."""
         spans = match_spans(hit.chunk.chunk_text, answer.query)
         return cls.of(hit, answer, highlights=SpanAnswer.all(spans), **further)
@@ -202,7 +202,7 @@ def context_hint(chunk: HydratedChunk) -> str:
     )
 
 
-class WarningAnswer(Answer):
+class WarningAnswer(AnswerModel):
     """Keywords stand in for meaning."""
 
     code: str
@@ -219,7 +219,7 @@ _WARNINGS: Mapping[Degradation, str] = {
 }
 
 
-class RetrievalAnswer(Answer):
+class RetrievalAnswer(AnswerModel):
     """How an answer was found."""
 
     mode_requested: Strategy
@@ -233,14 +233,14 @@ class RetrievalAnswer(Answer):
     warning: Absent[WarningAnswer] = None
 
     @classmethod
-    def of(cls, answer: FoundAnswer) -> RetrievalAnswer:
+    def of(cls, answer: SearchResult) -> RetrievalAnswer:
         """Returns how an answer was found; with a warning when keywords stand in for meaning."""
         code = next((_WARNINGS[name] for name in answer.degraded if name in _WARNINGS), None)
         warning = None if code is None else WarningAnswer(code=code, fallback="fts")
         return cls.about(answer, warning=warning)
 
 
-class IndexStateAnswer(Answer):
+class IndexStateAnswer(AnswerModel):
     """The index that was asked."""
 
     status: IndexStatus
@@ -254,7 +254,7 @@ _HINT = (
 EmptyResultHint = Annotated[Absent[Hint], Field(description=_HINT)]
 
 
-class ToolResultAnswer(Answer):
+class ToolResultAnswer(AnswerModel):
     """What an agent gets of a search."""
 
     query: str
@@ -268,7 +268,7 @@ class ToolResultAnswer(Answer):
     ] = None
 
     @classmethod
-    def of(cls, answer: FoundAnswer) -> ToolResultAnswer:
+    def of(cls, answer: SearchResult) -> ToolResultAnswer:
         """Returns all hits of an answer."""
         return cls(results=[HitAnswer.of(hit, answer) for hit in answer.hits], **around(answer))
 
@@ -279,7 +279,7 @@ class SearchAnswer(ToolResultAnswer):
     results: Annotated[Sequence[HintedHitAnswer], Field(max_length=MAX_RESULTS)]
 
     @classmethod
-    def hinted(cls, answer: FoundAnswer, body: SearchBody) -> SearchAnswer:
+    def hinted(cls, answer: SearchResult, body: SearchBody) -> SearchAnswer:
         """Returns all hits of an answer, with what the request wants of each."""
         results = [
             HintedHitAnswer.of(
@@ -296,7 +296,7 @@ class SearchAnswer(ToolResultAnswer):
         return cls(results=results, **around(answer))
 
 
-def around(answer: FoundAnswer) -> dict[str, Any]:
+def around(answer: SearchResult) -> dict[str, Any]:
     """Returns the members that stand around the hits of a search."""
     return {
         "query": answer.query,

@@ -28,7 +28,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedHit:
     """A hit, and the chunks around it that may join it, the nearest first."""
 
     id: int
@@ -71,7 +71,7 @@ class Packing:
         return sum(part.tokens for part in self.parts)
 
 
-def pack(wanted: Sequence[Wanted], measure: Callable[[Piece], int], limit: int) -> Packing:
+def pack(wanted: Sequence[WantedHit], measure: Callable[[Piece], int], limit: int) -> Packing:
     """Returns the parts that fit into ``limit`` tokens; ``wanted`` is ordered, best first.
 
     Hits are taken until one does not fit; overlapping and adjacent ones become one part. When all
@@ -96,7 +96,7 @@ def pack(wanted: Sequence[Wanted], measure: Callable[[Piece], int], limit: int) 
 
 
 def _fill(
-    wanted: Sequence[Wanted], measure: Callable[[Piece], int], room: int
+    wanted: Sequence[WantedHit], measure: Callable[[Piece], int], room: int
 ) -> tuple[list[PackedPiece], tuple[Dropped, ...]]:
     taken: list[PackedPiece] = []
     for number, hit in enumerate(wanted):
@@ -150,7 +150,7 @@ def _joined(taken: Sequence[PackedPiece], new: PackedPiece) -> list[PackedPiece]
 
 
 def _dropped(
-    hits: Sequence[Wanted], taken: Sequence[PackedPiece], measure: Callable[[Piece], int]
+    hits: Sequence[WantedHit], taken: Sequence[PackedPiece], measure: Callable[[Piece], int]
 ) -> Iterator[Dropped]:
     reason: DropReason = "over_budget"
     for hit in hits:

@@ -61,7 +61,7 @@ class Rankings:
         )
         return json.loads(rows[0][0]) if rows else None
 
-    def forget_old(self, *, older_than_s: float) -> int:
+    def delete_expired(self, *, older_than_s: float) -> int:
         """Deletes rankings of that age; returns how many.
 
         Deletes by age.

@@ -1,4 +1,4 @@
-"""An order to compare an index that fails says so, until one succeeds."""
+"""A message to compare an index that fails says so, until one succeeds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Away(Breaking):
 
 
 def broken(system: System, limits: type[Breaking]) -> Comparer:
-    return Comparer(system.store, system.settler, object.__new__(limits))
+    return Comparer(system.store, system.completion, object.__new__(limits))
 
 
 def test_an_order_that_fails_is_shown_without_what_it_quotes() -> None:
