@@ -54,7 +54,7 @@ class Project:
                 reported = {name: state.get(name) for name in ("status", "last_error")}
                 raise BenchError(
                     f"{route}: {chunks:,} chunks and no more for {stuck_s:g} s,"
-                    f" last answer {response.status_code} {told}"
+                    f" last answer {response.status_code} {reported}"
                 )
             time.sleep(POLL_S)
 

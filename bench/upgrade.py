@@ -82,7 +82,7 @@ def main() -> None:
                 [name] = migrations.apply(url, _copied(Path(folder) / "files", known))
                 spent = time.perf_counter() - began
                 reported = {table: round(1000 * each) for table, each in waits.taken().items()}
-                print(f"{name:36} {spent:6.1f} s  {told}", flush=True)
+                print(f"{name:36} {spent:6.1f} s  {reported}", flush=True)
 
 
 def _numbers(after: str = "0000", until: str = "9999") -> list[str]:

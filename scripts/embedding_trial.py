@@ -150,7 +150,7 @@ def main() -> None:
             sys.exit(f"{model}: {vectors}")
     for kind, expected in FAILURES.items():
         if (reported := failure(kind, f"{address}/v1")) != expected:
-            sys.exit(f"{kind}: {told!r} instead of {expected!r}")
+            sys.exit(f"{kind}: {reported!r} instead of {expected!r}")
     Provider.stopping.set()
     check_tokens()
     if missing.names:

@@ -155,8 +155,8 @@ def check_providers(python: str, importable: tuple[Path, ...]) -> None:
         raise ProofError("\n".join(["prune.txt removes what is needed:", *differing]))
     replies = list(whole["outcomes"].values())
     print(
-        f"litellm: {told.count('vectors')} models embed and {told.count('ranking')} rank, and "
-        f"{len(told)} calls end, as with all of it"
+        f"litellm: {replies.count('vectors')} models embed and {replies.count('ranking')} rank, and "
+        f"{len(replies)} calls end, as with all of it"
     )
 
 

@@ -199,7 +199,7 @@ class Examination:
             return Finding("wrong", "there is none", "context-search login")
         reported = self._whoami()
         scopes = ", ".join(reported["scopes"])
-        what = f"project {told['project']['id']}, may {scopes}"
+        what = f"project {reported['project']['id']}, may {scopes}"
         if reported["expires_at"]:
             left = (datetime.fromisoformat(reported["expires_at"]) - datetime.now(UTC)).days
             if left < SOON_DAYS:

@@ -107,7 +107,7 @@ class Patience:
                 self.degraded_since.add(question)
             if will_last or waited + pause > self.timeout_s:
                 break
-            self.session.out.note(f"{told} — asking again in {pause:g} s")
+            self.session.out.note(f"{reported} — asking again in {pause:g} s")
             self.session.world.sleep(pause)
             waited += pause
             pause = min(2 * pause, LONGEST_S)
@@ -117,7 +117,7 @@ class Patience:
         others = "" if is_alone else ", and so were all other questions since"
         option = "" if self.skips else ", --skip-degraded leaves a single question out"
         raise CommandError(
-            f"not measured: {told}{others}\n  the question: {question}\n"
+            f"not measured: {reported}{others}\n  the question: {question}\n"
             f"  context-search status {asked.tool} says what is missing; --timeout SECONDS asks"
             f" again for longer{option}",
             Code.UNAVAILABLE,
@@ -168,7 +168,7 @@ class Measured:
             hits, not_judged = self.judged(place).values()
             if not_judged:
                 reported = f"{number(not_judged)} of {number(hits)} hits are not judged"
-                out.note(f"{name}: {told}, and count as wrong")
+                out.note(f"{name}: {reported}, and count as wrong")
         if self.left_out:
             why = "not measured" if self.cut_short else "left out: answered degraded"
             out.warn(f"{counted(len(self.left_out), 'question')} {why}")

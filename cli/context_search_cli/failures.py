@@ -73,7 +73,7 @@ class ProblemError(CommandError):
                 message += f"\n  {error}"
                 continue
             reported = f"{error.get('field')}: {error.get('message')}"
-            message += "" if reported == detail else f"\n  {told}"
+            message += "" if reported == detail else f"\n  {reported}"
         message += "".join(f"\n  {place}" for place in _in_the_way(problem))
         if problem.get("requestId"):
             message += f"\n  request {problem['requestId']}"

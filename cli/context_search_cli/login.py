@@ -49,7 +49,7 @@ def login(
     path = session.configuration.save(name, known)
 
     def show() -> None:
-        session.out.line(f"{_who(told.body)} at {endpoint.url}")
+        session.out.line(f"{_who(reported.body)} at {endpoint.url}")
         session.out.note(f"kept as profile {name} in {path}")
 
     session.out.result(reported, show)
@@ -148,4 +148,4 @@ def _key(file: str | None) -> str:
 
 def _who(reported: dict[str, Any]) -> str:
     project = reported["project"]
-    return f"project {project['id']} ({project['name']}), may {', '.join(told['scopes'])}"
+    return f"project {project['id']} ({project['name']}), may {', '.join(reported['scopes'])}"

@@ -50,7 +50,7 @@ class Reach:
             f" {self.tool} searches{behind}"
         )
         if self.missing == self.ranges:
-            raise UsageError(f"{told}: its figures would say nothing")
+            raise UsageError(f"{reported}: its figures would say nothing")
         out.warn(reported)
 
 

@@ -265,7 +265,7 @@ def _show_undone(out: Output, done: dict[str, Any], plan: int) -> None:
         return
     reverted = done.get("reverted_count")
     reported = f", {number(reverted)} brought back" if reverted is not None else ""
-    out.made(done["plan_id"], f"plan {plan} is undone{told}, by plan {done['plan_id']}")
+    out.made(done["plan_id"], f"plan {plan} is undone{reported}, by plan {done['plan_id']}")
 
 
 def _fail_if_failed(session: Session, done: Response) -> None:

@@ -121,7 +121,7 @@ def far(state: dict[str, Any]) -> str:
     """How far an index is, in one line; counts, no percentage."""
     reported = f"{state['status']}: {_counts(_built(state))}"
     return (
-        f"{told}; {number(state['indexed_chunks_count'])} answer"
+        f"{reported}; {number(state['indexed_chunks_count'])} answer"
         if "rebuild" in state
         else reported
     )

@@ -360,7 +360,7 @@ def _show_made(session: Session, body: dict[str, Any]) -> None:
     chunks = body["chunks_created"]
     reported = f", {counted(chunks, 'chunk')}" if chunks is not None else ""
     tool = body["tool_id"]
-    session.out.made(tool, f"tool {tool} ({body['name']}) made: {body['status']}{told}")
+    session.out.made(tool, f"tool {tool} ({body['name']}) made: {body['status']}{reported}")
 
 
 def _say_hint(session: Session, body: dict[str, Any]) -> None:
@@ -372,7 +372,7 @@ def _say_hint(session: Session, body: dict[str, Any]) -> None:
     if hint := body.get("hint"):
         longest = body.get("longest_string")
         reported = f" (the longest has {number(longest)} characters)" if longest is not None else ""
-        session.out.warn(f"{hint}: {hints.get(hint, 'it will find nothing')}{told}")
+        session.out.warn(f"{hint}: {hints.get(hint, 'it will find nothing')}{reported}")
     elif body["status"] not in {"ready", "rebuilding"}:
         session.out.note(f"watch it: context-search status {body['tool_id']} --watch")
 

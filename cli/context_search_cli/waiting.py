@@ -35,7 +35,7 @@ def wait_for(
             report(reported(state), share(state))
             if session.world.monotonic() > ends:
                 raise CommandError(
-                    f"not finished after {timeout_s:g} s, it goes on: {told(state)}",
+                    f"not finished after {timeout_s:g} s, it goes on: {reported(state)}",
                     Code.UNAVAILABLE,
                     code="TIMEOUT",
                     retryable=True,

@@ -92,7 +92,7 @@ def parse_query(value: Any) -> list[QueryBody]:
 
 def _refusal(error: ValidationError) -> ApiError:
     details = error.errors(include_url=False, include_context=False)
-    text = "; ".join(f"{'.'.join(map(str, d['loc']))}: {_told(d)}" for d in details[:5])
+    text = "; ".join(f"{'.'.join(map(str, d['loc']))}: {_reported(d)}" for d in details[:5])
     is_nonsense = {detail["type"] for detail in details} <= _NONSENSE
     return invalid(text) if is_nonsense else malformed(text)
 

@@ -139,7 +139,7 @@ def test_a_draft_that_is_none_is_told_as_it_was_typed(
     cli: CommandLine, judged: Path, wrong: str, reported: str
 ) -> None:
     refused = cli("eval", "run", judged, "--tool", 1, "--draft", f"vector=.5,{wrong}")
-    assert (refused.code, f"error: --draft {wrong}: {told}" in refused.err) == (2, True)
+    assert (refused.code, f"error: --draft {wrong}: {reported}" in refused.err) == (2, True)
 
 
 def test_four_questions_are_asked_at_once_and_counted_in_order(

@@ -105,7 +105,7 @@ def test_a_line_that_is_no_command_is_one_json_document(cli: CommandLine, words:
     assert reported["advice"].endswith(" --help")
     plain = cli(*words)
     assert (plain.code, plain.out) == (2, "")
-    assert plain.err.startswith(f"error: {told['detail']}\n  {told['advice']}")
+    assert plain.err.startswith(f"error: {reported['detail']}\n  {reported['advice']}")
 
 
 def test_what_stands_behind_two_dashes_is_no_option(cli: CommandLine) -> None:

@@ -63,7 +63,7 @@ def test_an_address_with_a_code_signs_in_once(
     for language, reported in (("en", "prints a new address"), ("zh", "会显示新地址")):
         again.set(language, "light")
         again.page.goto(f"{visitor.base_url}/console#/once/{code}")
-        expect(again.page.get_by_role("alert")).to_contain_text(f"make serve {told}")
+        expect(again.page.get_by_role("alert")).to_contain_text(f"make serve {reported}")
         again.look(f"once-used-{language}")
         assert code not in again.page.url
     assert not visitor.errors + again.errors

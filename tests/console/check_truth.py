@@ -358,7 +358,7 @@ def test_each_form_of_a_refusal_is_known_in_chinese(own_tenant: Tenant) -> None:
     reported = sorted({error["message"] for answer in answers for error in answer["errors"]})
     found = in_typescript(
         f'import {{ fieldInChinese }} from "{HERE}/src/rules/fields.ts";'
-        f"console.log(JSON.stringify({json.dumps(told)}.map(fieldInChinese)));"
+        f"console.log(JSON.stringify({json.dumps(reported)}.map(fieldInChinese)));"
     )
     assert len(reported) > 10
     assert [message for message, known in zip(reported, found, strict=True) if not known] == []

@@ -356,7 +356,7 @@ class Walk:
         letter = {"kind": "node", "node_id": 1, "order": 1}
         sqs.send_message(QueueUrl=dead, MessageBody=json.dumps(letter))
         reported = self._api.ask("POST", "/internal/index/redrive", self._operator)
-        require(reported["messages"] == 1, f"redriven: {told}")
+        require(reported["messages"] == 1, f"redriven: {reported}")
         waiting = sqs.get_queue_attributes(
             QueueUrl=dead, AttributeNames=["ApproximateNumberOfMessages"]
         )

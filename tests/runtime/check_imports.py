@@ -99,7 +99,7 @@ def test_small_values_are_imported_in_the_memory_that_is_reckoned_with(
         said = deployed.http("GET", path, key=key)["json"]
         show(
             capsys,
-            f"index_node   {len(content) / 1e6:.0f} MB of small values imported: {told['status']}, "
+            f"index_node   {len(content) / 1e6:.0f} MB of small values imported: {said['status']}, "
             f"{index_node.peak_mb:.0f} MB of {memory_mb}, "
             f"{index_node.peak_mb * 2**20 / len(content):.1f} bytes a byte, {cpu_s:.1f} s of CPU",
         )

@@ -41,7 +41,7 @@ class FunctionProcess:
             raise UpgradeError(f"{self.name} ended: {self.log.read_text()[-2_000:]}")
         reported = json.loads(line)
         if "raised" in reported:
-            raise UpgradeError(f"{self.name} raised:\n{told['raised'][-2_000:]}")
+            raise UpgradeError(f"{self.name} raised:\n{reported['raised'][-2_000:]}")
         return reported["answer"]
 
     def complaints(self) -> list[str]:

@@ -156,7 +156,7 @@ class Walk:
         self.shared.drain()
         reported = self.call("GET", f"{path}/{begun['upload_id']}")
         if reported["status"] != "done":
-            raise UpgradeError(f"an import is {told['status']}: {told.get('last_error')}")
+            raise UpgradeError(f"an import is {reported['status']}: {reported.get('last_error')}")
         self.documents[table_id] = document
 
     def edit(self) -> None:

@@ -33,7 +33,7 @@ def test_a_set_comes_back_as_it_was_sent(api: Api) -> None:
     assert reported["bytes"] == len(lines.encode())
     read = api("GET", path_of(api, "own.Set-1"))
     assert answer(read, 200) == {**reported, "lines": lines}
-    assert read.headers["etag"] == made.headers["etag"] == f'"{told["version"]}"'
+    assert read.headers["etag"] == made.headers["etag"] == f'"{reported["version"]}"'
     assert answer(api("GET", path_of(api)), 200) == {"judged_sets": [reported]}
 
 

@@ -41,7 +41,7 @@ class WorkerProcesses:
         sent: list[MessageBody] = []
         for line in self.lines:
             reported: dict[str, Any] = json.loads(line)
-            assert "failed" not in reported, f"{what} ended with status {told['failed']}"
+            assert "failed" not in reported, f"{what} ended with status {reported['failed']}"
             if "calls" in reported:
                 return End(reported["killed"], reported["calls"], sent)
             sent.append(reported["sent"])

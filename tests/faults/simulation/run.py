@@ -58,7 +58,7 @@ def run_many(first: int, seeds: int, processes: int) -> int:
                 return 1
             if time.monotonic() - reported > PROGRESS_S:
                 reported = time.monotonic()
-                print(f"{done:,} of {seeds:,} histories, {told - started:.0f} s", flush=True)
+                print(f"{done:,} of {seeds:,} histories, {reported - started:.0f} s", flush=True)
     print(summary(done, total, time.monotonic() - started))
     return 0
 
