@@ -155,7 +155,7 @@ def check_providers(python: str, importable: tuple[Path, ...]) -> None:
         raise ProofError("\n".join(["prune.txt removes what is needed:", *differing]))
     replies = list(whole["outcomes"].values())
     print(
-        f"litellm: {replies.count('vectors')} models embed and {replies.count('ranking')} rank, and "
+        f"litellm: {replies.count('vectors')} embed, {replies.count('ranking')} rank, "
         f"{len(replies)} calls end, as with all of it"
     )
 
