@@ -121,12 +121,12 @@ class Pipeline:
         }
 
     @property
-    def _settler(self) -> IndexCompletion:
+    def _completion(self) -> IndexCompletion:
         return IndexCompletion(self._store, SILENT_S, self._calibrates_from)
 
     @cached_property
     def _worker(self) -> Worker:
-        compare = Comparer(self._store, self._settler, Limits()).compare
+        compare = Comparer(self._store, self._completion, Limits()).compare
         outbox = WorkerOutbox(self._store)
         calibrator = Calibrator(self._store, self._vectors, self._embedder_of, self._clock, RUN_S)
         return Worker(
@@ -151,7 +151,7 @@ class Pipeline:
                 RUN_S,
                 Spending(self._store, self._clock),
             ),
-            completion=self._settler,
+            completion=self._completion,
             clock=self._clock,
             limits=IndexLimits(),
         )

@@ -27,20 +27,20 @@ EMBED_TIMEOUT_S = 30.0
 
 @dataclass
 class IndexNodeFunction:
-    """The use cases of ``index_node``, one for each kind of order."""
+    """The use cases of ``index_node``, one for each kind of message."""
 
     parts: Parts
 
     @cached_property
     def worker(self) -> Worker:
-        """What begins, carries out and ends orders."""
+        """What begins, handles and ends messages."""
         store = self.parts.store
         return Worker(
             WorkerOutbox(store),
             self.indexer.index,
             self.comparer.compare,
             self.import_document.run,
-            self._carry_out_plan,
+            self._execute_plan,
             self.calibrator.run,
             store.on_failure,
         )
@@ -56,7 +56,7 @@ class IndexNodeFunction:
             chunk_vectors=ChunkVectors(
                 parts.store, parts.vectors, parts.embedder_of, EMBED_TIMEOUT_S, spending
             ),
-            completion=self._settler,
+            completion=self._completion,
             clock=parts.clock,
             limits=IndexLimits(lease_s=settings.index_lease_s, project=settings.project_limits),
         )
@@ -66,10 +66,10 @@ class IndexNodeFunction:
         """The message ``enumerate``."""
         settings = self.parts.settings
         limits = Limits(settings.max_node_chars, settings.max_node_chunks)
-        return Comparer(self.parts.store, self._settler, limits)
+        return Comparer(self.parts.store, self._completion, limits)
 
     @property
-    def _settler(self) -> IndexCompletion:
+    def _completion(self) -> IndexCompletion:
         return IndexCompletion(self.parts.store, self.parts.settings.silent_after_s)
 
     @cached_property
@@ -86,7 +86,7 @@ class IndexNodeFunction:
             settings.project_bounds,
         )
 
-    def _carry_out_plan(self, plan_id: int, deadline: Deadline) -> str:
+    def _execute_plan(self, plan_id: int, deadline: Deadline) -> str:
         return self._plan_worker.run(plan_id, deadline)
 
     @cached_property

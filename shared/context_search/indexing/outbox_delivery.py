@@ -85,7 +85,7 @@ def send_one_by_one(store: Store, messages: Iterable[Message]) -> None:
 class OutboxDelivery:
     """The port ``Store`` over ``inner``: what a transaction sends leaves after its commit.
 
-    A project has at most ``window`` orders in the queue before those of others, whatever it does.
+    A project has at most ``window`` messages in the queue before those of others, whatever it does.
     The others wait in the outbox, and a worker that is done with a message sends the next one
     (``WorkerOutbox``). Deliveries have transactions of their own on ``inner``; none is inside of
     another one. A failure of theirs goes to ``on_failure``: what the caller did is committed, and
