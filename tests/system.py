@@ -44,11 +44,11 @@ from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import WriteDocuments
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.objects import DictObjects
 from testing.in_memory.patterns import RePatterns
 from testing.in_memory.queue import ListQueue
-from testing.in_memory.store import MemoryStore
-from testing.in_memory.uploads import DictObjects
 from testing.in_memory.vectors import DictVectors
+from tests.faults.simulation.model.store import MemoryStore
 
 SILENT_S = 60.0
 WORDS = re.findall(

@@ -8,8 +8,8 @@ from context_search.maintenance.cleanup import Step
 from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.store import REPOSITORIES, UnitOfWork
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.rows import Rows
-from testing.in_memory.store import MemoryUnitOfWork
+from tests.faults.simulation.model.rows import Rows
+from tests.faults.simulation.model.store import MemoryUnitOfWork
 from tests.system import System
 
 NAMED = {name for step in System().scheduled(CleanupLimits()).steps() for name in step.due}

@@ -30,7 +30,7 @@ from context_search.integrations.ports import SignedPut
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.postgres.errors import from_server
-from testing.in_memory.uploads import DictObjects
+from testing.in_memory.objects import DictObjects
 from tests.system import System, prose
 
 DAY_S = 86_400.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.store import MemoryStore
 from tests.contract.store.bench import PostgresBench
 from tests.editing.replacing import Desk
+from tests.faults.simulation.model.store import MemoryStore
 
 
 @pytest.fixture

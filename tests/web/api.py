@@ -20,8 +20,8 @@ from context_search.postgres.pool import Database
 from context_search.settings import Settings
 from context_search.store import PostgresStore
 from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.objects import DictObjects
 from testing.in_memory.queue import ListQueue
-from testing.in_memory.uploads import DictObjects
 from testing.use_cases import EveryUseCase
 
 CANARY = "canary-5f2c"

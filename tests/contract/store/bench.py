@@ -16,11 +16,11 @@ from context_search.integrations.ports import MessageBody
 from context_search.maintenance.rules.deletions import Tombstone
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
-from testing.in_memory.catalog import MemoryTables
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.removals import remove_nodes
-from testing.in_memory.store import MemoryStore
 from tests.builders import english
+from tests.faults.simulation.model.catalog import MemoryTables
+from tests.faults.simulation.model.removals import remove_nodes
+from tests.faults.simulation.model.store import MemoryStore
 from tests.stack import clear_rows
 from tests.steps import SMALL, Steps, table_of
 

@@ -9,10 +9,10 @@ from context_search.catalog.rules.histories import TableHistory
 from context_search.catalog.rules.versions import BY_SQL, Content, Origin, Overwritten, Pruned
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock
-from testing.in_memory.catalog import MemoryTables
-from testing.in_memory.rows import Rows
-from testing.in_memory.store import MemoryUnitOfWork
-from testing.in_memory.versions import MemoryHistories, MemoryVersions
+from tests.faults.simulation.model.catalog import MemoryTables
+from tests.faults.simulation.model.rows import Rows
+from tests.faults.simulation.model.store import MemoryUnitOfWork
+from tests.faults.simulation.model.versions import MemoryHistories, MemoryVersions
 
 Pieces = Iterable[tuple[bytes, bytes]]
 

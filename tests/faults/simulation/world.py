@@ -44,8 +44,7 @@ from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.targets import SearchedTool
 from context_search_editing.executing import keep_plans_step
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
-from testing.in_memory.uploads import DictObjects
+from testing.in_memory.objects import DictObjects
 from testing.in_memory.vectors import DictVectors
 from tests.faults.simulation import conditions
 from tests.faults.simulation.calibrating import (
@@ -67,6 +66,7 @@ from tests.faults.simulation.conditions import (
 from tests.faults.simulation.fault_chances import FaultChances, Network
 from tests.faults.simulation.fields import Filters
 from tests.faults.simulation.messages import Envelope, SimQueue, joining
+from tests.faults.simulation.model.store import MemoryStore, MemoryUnitOfWork
 from tests.faults.simulation.mutation import Mutation
 from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
 from tests.faults.simulation.plan_desk import PREVIEWED_BYTES, PlanDesk, as_large

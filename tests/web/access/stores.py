@@ -9,9 +9,9 @@ from typing import Any
 
 from context_search.core.limits import MANAGEMENT_POOL
 from context_search.postgres.pool import Transaction
-from testing.in_memory.journal import Journaled
-from testing.in_memory.store import MemoryStore
 from testing.in_memory.vectors import DictVectors
+from tests.faults.simulation.model.journal import Journaled
+from tests.faults.simulation.model.store import MemoryStore
 from tests.web.api import LocalParts
 
 State = dict[str, Set[Any]]
