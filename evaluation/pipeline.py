@@ -122,7 +122,8 @@ class Pipeline:
         """Returns every chunk of a tool's index, for a baseline on the same chunks."""
         with self._database.transaction() as tx:
             rows = tx.run(
-                "SELECT json_pointer, char_start, char_end, chunk_text FROM chunks WHERE table_id = :id",
+                "SELECT json_pointer, char_start, char_end, chunk_text FROM chunks"
+                " WHERE table_id = :id",
                 id=tool.scope.table_id,
             )
         return {TextRange(pointer, start, end): text for pointer, start, end, text in rows}

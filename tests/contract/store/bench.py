@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
+import pytest
+
 from context_search.core.callers import Principal, ProjectKey
 from context_search.core.config import IndexConfig
 from context_search.core.ids import pointer_sha256
@@ -28,6 +30,11 @@ TEXT = english(250)
 """Three chunks under SMALL."""
 OTHER = english(180, seed=9)
 """Two chunks."""
+
+only_postgres = pytest.mark.parametrize(
+    "bench", [pytest.param("postgres", marks=pytest.mark.stack)], indirect=True
+)
+"""For a test of what the simulation does not run, or of several transactions at a time."""
 
 
 class Bench(Steps, ABC):

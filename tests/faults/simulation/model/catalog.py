@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from fractions import Fraction
 
-from context_search.catalog.rules.projects import MOST_COUNTED, ListedProject
-from context_search.catalog.rules.tables import ListedTable, Part, StringsAt, TablePage
+from context_search.catalog.rules.tables import Part, StringsAt
 from context_search.catalog.rules.versions import BY_SQL, Origin
 from context_search.catalog.sql.projects import Projects
 from context_search.catalog.sql.tables import Tables
@@ -22,7 +21,6 @@ from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.outbox import MemoryOutbox
 from tests.faults.simulation.model.removals import mark_table
 from tests.faults.simulation.model.rows import TableRow
-from tests.faults.simulation.model.tools import MemoryTools
 from tests.faults.simulation.model.versions import add_version
 
 
@@ -37,29 +35,6 @@ class MemoryProjects(Model, Projects):
     def exists(self, project_id: int) -> bool:
         rows = self.rows
         return project_id in rows.projects and project_id not in rows.project_removals
-
-    def name(self, project_id: int) -> str | None:
-        return self.rows.projects.get(project_id)
-
-    def page(self, *, after: int, limit: int) -> list[ListedProject]:
-        found = [each for each in sorted(self.rows.projects) if each > after and self.exists(each)]
-        return [self._in_list(each) for each in found[:limit]]
-
-    def _in_list(self, project_id: int) -> ListedProject:
-        rows, tools = self.rows, MemoryTools(self.rows, self.clock)
-        tables = MemoryTables(rows, self.clock).count(project_id)
-        shown = tools.page(project_id, after=0, limit=MOST_COUNTED)
-        building = [
-            row
-            for row in rows.generations.values()
-            if row.state in ("building", "queued")
-            and row.index_id is not None
-            and rows.indexes[row.index_id].project_id == project_id
-        ]
-        counted = min(tables, MOST_COUNTED)
-        return ListedProject(
-            project_id, rows.projects[project_id], counted, len(shown), len(building)
-        )
 
     def lock(self, project_id: int) -> bool:
         """A transaction is alone anyway."""
@@ -121,34 +96,6 @@ class MemoryTables(Model, Tables):
             if row.is_there and row.project_id == project_id and row.id > after
         )
         return found[:limit]
-
-    def page(
-        self,
-        project_id: int,
-        *,
-        after: int,
-        limit: int,
-        among: int,
-        part_of_name: str | None = None,
-    ) -> TablePage:
-        part = (part_of_name or "").lower()
-        ids = self.ids(project_id, after=after, limit=limit + 1 if part_of_name is None else among)
-        found = [each for each in ids if part in (self.rows.tables[each].name or "").lower()]
-        shown = [self._in_list(each) for each in found[:limit]]
-        if len(found) > limit:
-            return TablePage(shown, found[limit - 1])
-        is_last = part_of_name is None or len(ids) < among
-        return TablePage(shown, None if is_last else ids[-1])
-
-    def _in_list(self, table_id: int) -> ListedTable:
-        row = self.rows.tables[table_id]
-        tools = [
-            tool
-            for tool in self.rows.tools.values()
-            if tool.is_there and tool.scope.table_id == table_id and tool.id in self.rows.coverage
-        ]
-        index_ids = sorted({self.rows.coverage[tool.id].index_id for tool in tools})
-        return ListedTable(_table(row), len(row.data_json), len(tools), index_ids)
 
     def count(self, project_id: int) -> int:
         return len(self.ids(project_id, after=0, limit=len(self.rows.tables)))

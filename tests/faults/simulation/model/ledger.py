@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from context_search.budgets.spending import seconds_left_of_day
 from context_search.budgets.sql.ledger import Ledger
 from context_search.core.limits import DailyLimits, Spent
@@ -42,10 +40,3 @@ class MemoryLedger(Model, Ledger):
     def days(self, project_id: int, *, limit: int) -> list[Spent]:
         spent = [row for (owner, _), row in self.rows.ledger.items() if owner == project_id]
         return sorted(spent, key=lambda row: row.day, reverse=True)[:limit]
-
-    def delete_expired(self, *, older_than_days: int, limit: int) -> int:
-        before = self.clock.now().date() - timedelta(days=older_than_days)
-        old = [key for key in self.rows.ledger if key[1] < before][:limit]
-        for key in old:
-            del self.rows.ledger[key]
-        return len(old)

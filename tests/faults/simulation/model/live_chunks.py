@@ -7,11 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from context_search.core.documents import content_hash, parse_fielded
-from context_search.core.filters import Filter, lets_through, matches, names_of, to_text
-from context_search.core.ids import pointer_sha256
+from context_search.core.filters import Filter, lets_through, matches, names_of
 from context_search.core.json_pointer import resolve, split
-from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
-from context_search.searching.rules.live_chunks import SeenFields
+from context_search.core.model import HydratedChunk, Index, Reach
 from context_search.searching.rules.retrieval import ChunkText
 from context_search.searching.sql.live_chunks import LiveChunks
 from tests.faults.simulation.model.comparisons import has_fields, may_match
@@ -78,42 +76,6 @@ class MemoryLiveChunks(Model, LiveChunks):
             if may_match(self.rows, node, reach.filter)
         ]
         return None if len(found) > most else found
-
-    def seen_fields(
-        self,
-        tool: SearchTool,
-        *,
-        most: int,
-        among: int,
-        timeout_s: float,
-    ) -> SeenFields:
-        """Looks at every node."""
-        names, table = tool.search.fields, self.rows.tables[tool.scope.table_id]
-        generation_id = self.rows.indexes[tool.index_id].generation_id
-        revision, _ = self.rows.compared.get((generation_id, table.id), (None, ()))
-        is_behind = tool.search.where is not None and revision != table.revision
-        if is_behind or not has_fields(self.rows, generation_id, table.id, names):
-            return SeenFields()
-        nodes = sorted(
-            (
-                node
-                for node in self.rows.nodes.values()
-                if (node.generation_id, node.table_id) == (generation_id, table.id)
-            ),
-            key=lambda node: pointer_sha256(node.json_pointer),
-        )
-        reach = Reach(tool.scope.json_pointer)
-        inner = [node for node in nodes[:among] if reach.covers(table.id, node.json_pointer)]
-        found = inner[:most]
-        noted = [
-            {name: value for name, value in node.fields.items() if name in names}
-            for node in found
-            if node.fields is not None
-        ]
-        noted = [each for each in noted if len(to_text(each).encode()) <= _LONGEST_FIELDS]
-        shown = [tool.search.shown_fields(each) for each in noted]
-        are_all = 0 < len(noted) == len(found) < most and len(nodes) < among
-        return SeenFields(tuple(each for each in shown if each is not None), are_all)
 
     def _are_known(self, index: Index, reach: Reach, wanted: Filter) -> bool:
         compared = [

@@ -236,9 +236,6 @@ class MemoryNodes(Model, Nodes):
         queue(self.rows, self.clock, found)
         return found
 
-    def count_quarantined(self, among: NodeSelection) -> int:
-        return len(self._quarantined(among))
-
     def _quarantined(self, among: NodeSelection | None) -> list[int]:
         nodes = sorted(self.rows.nodes.items())
         found = [row for _, row in nodes if row.state == "quarantined"]

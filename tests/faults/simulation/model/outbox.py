@@ -71,9 +71,6 @@ class MemoryOutbox(Model, Outbox):
             case {"kind": "enumerate" | "calibrate", "index_id": int() as index_id}:
                 row = rows.indexes.get(index_id)
                 return row.project_id if row else 0
-            case {"kind": "import", "upload_id": int() as upload_id}:
-                saved = rows.uploads.get(upload_id)
-                return saved.upload.project_id if saved else 0
             case {"kind": "plan", "plan_id": int() as plan_id}:
                 planned = rows.plans.get(plan_id)
                 return planned.plan.project_id if planned else 0

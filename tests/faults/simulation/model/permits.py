@@ -40,10 +40,3 @@ class MemoryPermits(Model, Permits):
         for key, row in list(self.rows.permits.items()):
             if key[0] == pool and row.holder == holder:
                 self.rows.permits[key] = PermitRow(None, self.clock.now())
-
-    def delete_unused(self, *, unused_s: float, limit: int) -> int:
-        before = self.clock.now() - timedelta(seconds=unused_s)
-        unused = [key for key, row in self.rows.permits.items() if row.lease_until < before]
-        for key in unused[:limit]:
-            del self.rows.permits[key]
-        return len(unused[:limit])

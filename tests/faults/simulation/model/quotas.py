@@ -28,22 +28,14 @@ class MemoryQuotas(Model, Quotas):
         return total(usage_of(self.rows, row) for row in counted(self.rows, project_id))
 
     def held(self, project_id: int, kind: HeldKind) -> int:
-        rows, now = self.rows, self.clock.now()
+        rows = self.rows
         tables = [t for t in rows.tables.values() if t.project_id == project_id and t.is_there]
         if kind == "tables":
             return len(tables)
         if kind == "tools":
             return sum(t.project_id == project_id and t.is_there for t in rows.tools.values())
-        if kind == "mcps":
-            return sum(mcp.project_id == project_id for mcp in rows.mcps.values())
-        if kind == "keys":
-            keys = [row.key for row in rows.keys.values() if row.owner.project_id == project_id]
-            live = [key for key in keys if key.revoked_at is None]
-            return sum(key.expires_at is None or key.expires_at > now for key in live)
-        uploads = [row.upload for row in rows.uploads.values()]
-        coming = [u for u in uploads if u.project_id == project_id and u.state == "importing"]
-        stored = sum(len(table.data_json.encode()) for table in tables)
-        return stored + sum(upload.bytes or 0 for upload in coming)
+        assert kind == "document_bytes"
+        return sum(len(table.data_json.encode()) for table in tables)
 
     def room(self, index_id: int, limits: ProjectLimits) -> Usage:
         mine = self.rows.indexes[index_id]

@@ -39,10 +39,8 @@ def remove_some(rows: Rows, clock: Clock, which: Callable[[NodeRow], bool], limi
 
 
 def remove_tool(rows: Rows, tool_id: int) -> None:
-    """Deletes a tool, what it covers and its bindings."""
+    """Deletes a tool and what it covers."""
     rows.coverage.pop(tool_id, None)
-    for key in [key for key in rows.bindings if key[1] == tool_id]:
-        del rows.bindings[key]
     del rows.tools[tool_id]
 
 
@@ -87,17 +85,10 @@ def remove_project(rows: Rows, project_id: int) -> None:
             rows.change(rows.generations, generation.id, index_id=None)
     for index_id in indexes:
         del rows.indexes[index_id]
-    instances = {row.id for row in rows.mcps.values() if row.project_id == project_id}
-    for binding in [key for key in rows.bindings if key[0] in instances]:
-        del rows.bindings[binding]
-    for mcp_id in instances:
-        del rows.mcps[mcp_id]
-    _remove_keys(rows, project_id)
     for order in [row for row in rows.outbox.values() if row.project_id == project_id]:
         del rows.outbox[order.id]
     for permit in [key for key in rows.permits if key[0] in project_pools(project_id)]:
         del rows.permits[permit]
-    _remove_of(rows.idempotency, project_id)
     _remove_of(rows.ledger, project_id)
     _remove_of(rows.project_settings, project_id)
     remove_plans(rows, project_id)
@@ -109,14 +100,6 @@ def _remove_of(table: Journaled[Any, Any], project_id: int) -> None:
     """Deletes the rows of a project, whose id comes first in their keys."""
     for key in [key for key in table if key[0] == project_id]:
         del table[key]
-
-
-def _remove_keys(rows: Rows, project_id: int) -> None:
-    for key in [row.key for row in rows.keys.values() if row.owner.project_id == project_id]:
-        del rows.keys[key.id]
-    for code, made in list(rows.sign_in_codes.items()):
-        if made.maker.project_id == project_id:
-            del rows.sign_in_codes[code]
 
 
 def remove_sets_of(rows: Rows, clock: Clock, node_ids: Collection[int]) -> None:
@@ -232,12 +215,9 @@ class MemoryRemovals(Model, Removals):
         return True
 
     def _in_use(self) -> set[int]:
-        """Projects that have tables, uploads or plans."""
-        return (
-            {row.project_id for row in self.rows.tables.values()}
-            | {row.upload.project_id for row in self.rows.uploads.values()}
-            | {row.plan.project_id for row in self.rows.plans.values()}
-        )
+        """Projects that have tables or plans."""
+        tables, plans = self.rows.tables.values(), self.rows.plans.values()
+        return {row.project_id for row in tables} | {row.plan.project_id for row in plans}
 
     def _is_marked(self, removal: Removal) -> bool:
         if removal.kind == "project":

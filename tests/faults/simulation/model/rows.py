@@ -7,11 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Literal
 
-from context_search.catalog.rules.judged_sets import JudgedSet
 from context_search.catalog.rules.settings import StoredSettings
-from context_search.catalog.rules.uploads import Upload
 from context_search.catalog.rules.versions import Content, Gap, Origin
-from context_search.core.callers import ApiKey, Binding, KeyOwner, McpInstance, Principal
 from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.filters import Fields
 from context_search.core.limits import Spent
@@ -137,13 +134,8 @@ class Rows:
     def __init__(self) -> None:
         self.journal = journal = Journal()
         self.projects: Journaled[int, str] = Journaled(journal)
-        self.judged_sets: Journaled[tuple[int, str], JudgedSet] = Journaled(journal)
         self.cleanup_runs: Journaled[int, CleanupRun] = Journaled(journal)
         self.project_removals: Journaled[int, datetime] = Journaled(journal)
-        self.keys: Journaled[int, KeyRow] = Journaled(journal)
-        self.sign_in_codes: Journaled[bytes, SignInCodeRow] = Journaled(journal)
-        self.mcps: Journaled[int, McpInstance] = Journaled(journal)
-        self.bindings: Journaled[tuple[int, int], Binding] = Journaled(journal)
         self.tables: Journaled[int, TableRow] = Journaled(journal)
         self.tools: Journaled[int, ToolRow] = Journaled(journal)
         self.indexes: Journaled[int, IndexRow] = Journaled(journal)
@@ -173,9 +165,7 @@ class Rows:
         self.tombstones: Journaled[tuple[str, str], TombstoneRow] = Journaled(journal)
         self.outbox: Journaled[int, OutboxRow] = Journaled(journal)
         self.permits: Journaled[tuple[str, int], PermitRow] = Journaled(journal)
-        self.idempotency: Journaled[tuple[int, bytes], IdempotencyRow] = Journaled(journal)
         self.project_settings: Journaled[tuple[int, str], StoredSettings[Any]] = Journaled(journal)
-        self.uploads: Journaled[int, UploadRow] = Journaled(journal)
         self.versions: Journaled[tuple[int, int, int], VersionRow] = Journaled(journal)
         self.pieces: Journaled[tuple[int, int, bytes], bytes] = Journaled(journal)
         self.histories: Journaled[tuple[int, int], datetime] = Journaled(journal)
@@ -265,37 +255,9 @@ class OutboxRow:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyRow:
-    owner: KeyOwner
-    key_hash: bytes
-    key: ApiKey
-
-
-@dataclass(frozen=True, slots=True)
-class SignInCodeRow:
-    maker: Principal
-    expires_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class PermitRow:
     holder: str | None
     lease_until: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class IdempotencyRow:
-    request_hash: bytes
-    holder: str
-    lease_until: datetime
-    created_at: datetime
-    answer: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UploadRow:
-    upload: Upload
-    saved_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

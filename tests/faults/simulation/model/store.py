@@ -13,29 +13,22 @@ from context_search.store import UnitOfWork
 from tests.faults.simulation.model.calibrations import MemoryCalibrations
 from tests.faults.simulation.model.catalog import MemoryProjects, MemoryTables
 from tests.faults.simulation.model.chunks import MemoryChunks
+from tests.faults.simulation.model.cleanup_runs import MemoryCleanupRuns
 from tests.faults.simulation.model.comparisons import MemoryComparisons
 from tests.faults.simulation.model.deletions import MemoryDeletions
 from tests.faults.simulation.model.evictions import MemoryEvictions
 from tests.faults.simulation.model.gauges import MemoryGauges
-from tests.faults.simulation.model.health import MemoryCleanupRuns, MemoryHealth
-from tests.faults.simulation.model.idempotency_keys import MemoryIdempotencyKeys
 from tests.faults.simulation.model.indexes import MemoryIndexes
-from tests.faults.simulation.model.judged_sets import MemoryJudgedSets
-from tests.faults.simulation.model.keys import MemoryKeys
 from tests.faults.simulation.model.keywords import MemoryKeywords
-from tests.faults.simulation.model.large_strings import MemoryLargeStrings
 from tests.faults.simulation.model.ledger import MemoryLedger
 from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
-from tests.faults.simulation.model.mcp_instances import MemoryMcpInstances
 from tests.faults.simulation.model.node_counts import MemoryNodeCounts
 from tests.faults.simulation.model.nodes import MemoryNodes
 from tests.faults.simulation.model.outbox import MemoryOutbox
-from tests.faults.simulation.model.outlines import MemoryOutlines
 from tests.faults.simulation.model.permits import MemoryPermits
 from tests.faults.simulation.model.plans import MemoryPlans
 from tests.faults.simulation.model.project_settings import MemoryProjectSettings
 from tests.faults.simulation.model.quotas import MemoryQuotas
-from tests.faults.simulation.model.rankings import MemoryRankings
 from tests.faults.simulation.model.rebuilds import MemoryRebuilds
 from tests.faults.simulation.model.removals import MemoryRemovals
 from tests.faults.simulation.model.rows import Rows
@@ -43,7 +36,6 @@ from tests.faults.simulation.model.schedule import MemorySchedule
 from tests.faults.simulation.model.sections import MemorySections
 from tests.faults.simulation.model.sweeps import MemorySweeps
 from tests.faults.simulation.model.tools import MemoryTools
-from tests.faults.simulation.model.uploads import MemoryUploads
 from tests.faults.simulation.model.versions import MemoryHistories, MemoryVersions
 from tests.faults.simulation.model.words_backlog import MemoryWordsBacklog
 
@@ -53,10 +45,7 @@ class MemoryUnitOfWork(UnitOfWork):
 
     def __init__(self, rows: Rows, clock: Clock) -> None:
         self.projects = MemoryProjects(rows, clock)
-        self.keys = MemoryKeys(rows, clock)
-        self.mcp_instances = MemoryMcpInstances(rows, clock)
         self.tables = MemoryTables(rows, clock)
-        self.outlines = MemoryOutlines(rows, clock)
         self.tools = MemoryTools(rows, clock)
         self.indexes = MemoryIndexes(rows, clock)
         self.calibrations = MemoryCalibrations(rows, clock)
@@ -65,7 +54,6 @@ class MemoryUnitOfWork(UnitOfWork):
         self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.node_counts = MemoryNodeCounts(rows, clock)
-        self.large_strings = MemoryLargeStrings(rows, clock)
         self.chunks = MemoryChunks(rows, clock)
         self.live_chunks = MemoryLiveChunks(rows, clock)
         self.keywords = MemoryKeywords(rows, clock)
@@ -76,16 +64,11 @@ class MemoryUnitOfWork(UnitOfWork):
         self.sweeps = MemorySweeps(rows, clock)
         self.quotas = MemoryQuotas(rows, clock)
         self.evictions = MemoryEvictions(rows, clock)
-        self.idempotency_keys = MemoryIdempotencyKeys(rows, clock)
         self.permits = MemoryPermits(rows, clock)
         self.project_settings = MemoryProjectSettings(rows, clock)
-        self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)
-        self.health = MemoryHealth(rows, clock)
         self.cleanup_runs = MemoryCleanupRuns(rows, clock)
         self.schedule = MemorySchedule(rows, clock)
-        self.uploads = MemoryUploads(rows, clock)
-        self.judged_sets = MemoryJudgedSets(rows, clock)
         self.versions = MemoryVersions(rows, clock)
         self.histories = MemoryHistories(rows, clock)
         self.plans = MemoryPlans(rows, clock)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from context_search.catalog.rules.tools import ToolPage, Unowned, UnservedTool
 from context_search.catalog.sql.tools import Tools
 from context_search.core.config import SearchConfig
-from context_search.core.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
+from context_search.core.model import Index, Scope, SearchTool, ToolSettings
 from tests.faults.simulation.model.indexes import MemoryIndexes
 from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.removals import mark_incomplete
@@ -61,32 +60,13 @@ class MemoryTools(Model, Tools):
         after: int,
         limit: int,
     ) -> list[SearchTool]:
+        assert mcp_id is None
         shown = [
             tool
             for tool in self._live(project_id)
             if tool.id > after and table_id in (None, tool.scope.table_id)
         ]
-        if mcp_id is not None:
-            bindings = [self.rows.bindings.get((mcp_id, tool.id)) for tool in shown]
-            pairs = zip(shown, bindings, strict=True)
-            shown = [tool for tool, binding in pairs if binding and binding.status]
         return shown[:limit]
-
-    def named(
-        self,
-        project_id: int,
-        part_of_name: str,
-        *,
-        table_id: int | None = None,
-        after: int,
-        limit: int,
-        among: int,
-    ) -> ToolPage:
-        tools = self.page(project_id, table_id=table_id, after=after, limit=among)
-        found = [tool for tool in tools if part_of_name.lower() in tool.name.lower()]
-        if len(found) > limit:
-            return ToolPage(found[:limit], found[limit - 1].id)
-        return ToolPage(found, tools[-1].id if len(tools) == among else None)
 
     def first_of_names(self, project_id: int, names: Sequence[str]) -> dict[str, int]:
         first: dict[str, int] = {}
@@ -95,36 +75,6 @@ class MemoryTools(Model, Tools):
             if lower in names:
                 first.setdefault(lower, tool.id)
         return first
-
-    def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:
-        found = [row for row in self.rows.tools.values() if row.id in tool_ids]
-        return {
-            row.id: ToolRecord(None, {"search_index": row.summary} if row.summary else None)
-            for row in found
-        }
-
-    def unserved(self, project_id: int, *, after: int, limit: int) -> list[UnservedTool]:
-        found = [
-            UnservedTool(row.id, row.scope.table_id, row.scope.json_pointer, row.search.to_json())
-            for _, row in sorted(self.rows.tools.items())
-            if row.id > after and row.project_id == project_id and self._is_unserved(row)
-        ]
-        return found[:limit]
-
-    def of_no_project(self, *, limit: int) -> Unowned:
-        found = [
-            (row.id, row.name)
-            for _, row in sorted(self.rows.tools.items())
-            if row.project_id not in self.rows.projects and self._is_unserved(row)
-        ]
-        return Unowned(len(found), found[:limit])
-
-    def take_over(self, tool_id: int, *, project_id: int) -> bool:
-        row = self.rows.tools.get(tool_id)
-        return row is not None and row.project_id == project_id and self._is_unserved(row)
-
-    def _is_unserved(self, row: ToolRow) -> bool:
-        return row.is_there and row.id not in self.rows.coverage
 
     def fields_of_index(self, index_id: int) -> list[str]:
         tools = self.of_index(index_id)

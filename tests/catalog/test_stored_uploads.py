@@ -1,4 +1,4 @@
-"""Contract of ``Uploads``, the rows."""
+"""How PostgreSQL keeps uploads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from context_search.catalog.rules.uploads import NewUpload, Upload
 from context_search.core.model import Table
 from context_search.maintenance.rules.removals import Removal
+from context_search.maintenance.rules.schedule import CleanupLimits
 from tests.contract.store.bench import Bench
 
 
@@ -107,3 +108,14 @@ def test_pending_uploads_of_a_project_are_counted_while_they_are_young(bench: Be
     bench.pass_time(61)
     new(bench, table)
     assert pending() == 1
+
+
+def test_cleanup_is_due_at_once_while_a_document_is_imported(bench: Bench) -> None:
+    def due() -> float | None:
+        with bench.store.for_all("test") as work:
+            return work.schedule.due_in_s([work.uploads], CleanupLimits())
+
+    upload = new(bench, bench.table({}))
+    assert due() is None
+    save(bench, replace(upload, state="importing"))
+    assert due() == 0

@@ -1,4 +1,4 @@
-"""Contract of ``Rankings``, and of what project search reads beside its hits, on both stores."""
+"""How PostgreSQL keeps rankings, and what project search reads beside its hits."""
 
 from __future__ import annotations
 

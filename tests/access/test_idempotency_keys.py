@@ -1,4 +1,4 @@
-"""Contract of ``IdempotencyKeys``."""
+"""How PostgreSQL keeps answers for an ``Idempotency-Key``."""
 
 from __future__ import annotations
 
