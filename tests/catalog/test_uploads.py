@@ -386,3 +386,69 @@ def test_a_larger_document_that_takes_the_place_of_the_completed_one_is_refused_
     system.work()
     assert system.error(refused) == "DOCUMENT_TOO_LARGE"
     assert system.document(table) == "{}"
+
+
+# ---------------------------------------------------------------- rows
+
+
+def new(bench: PostgresBench, table: Table, **more: object) -> Upload:
+    with bench.store.for_all("test") as work:
+        said = {"size": 5, **more}
+        wanted = NewUpload(table.project_id, table.id, "json", **said)  # type: ignore[arg-type]
+        return work.uploads.add(wanted)
+
+
+def read(bench: PostgresBench, upload: Upload) -> Upload | None:
+    with bench.store.for_all("test") as work:
+        return work.uploads.lock(upload.id)
+
+
+def save(bench: PostgresBench, upload: Upload) -> None:
+    with bench.store.for_all("test") as work:
+        work.uploads.save(upload)
+
+
+def test_an_upload_begins_pending_and_remembers_what_was_said(bench: PostgresBench) -> None:
+    table = bench.table({})
+    upload = new(bench, table, size=7, sha256="ab", if_revision=3)
+    assert (upload.state, upload.runs, upload.bytes, upload.revision) == ("pending", 0, None, None)
+    assert (upload.size, upload.sha256, upload.if_revision) == (7, "ab", 3)
+    assert upload.key == f"uploads/{upload.project_id}/{upload.id}"
+    assert read(bench, upload) == upload
+
+
+def test_what_may_change_is_saved(bench: PostgresBench) -> None:
+    upload = new(bench, bench.table({}))
+    error = {"code": "X", "message": "中", "retryable": False}
+    changed = replace(upload, state="failed", bytes=9, revision=2, runs=1, last_error=error)
+    save(bench, changed)
+    assert read(bench, upload) == changed
+    save(bench, replace(changed, state="done", last_error=None))
+    assert read(bench, upload) == replace(changed, state="done", last_error=None)
+
+
+def test_an_import_that_fell_silent_is_told_once_in_that_time(bench: PostgresBench) -> None:
+    table = bench.table({})
+    importing = [new(bench, table) for _ in range(3)]
+    new(bench, table)
+    for upload in importing:
+        save(bench, replace(upload, state="importing"))
+    save(bench, replace(new(bench, table), state="done"))
+    bench.pass_time(100)
+    save(bench, replace(importing[2], state="importing"))
+    with bench.store.for_all("test") as work:
+        first = work.uploads.silent(silent_s=60, limit=1)
+        rest = work.uploads.silent(silent_s=60, limit=10)
+        assert work.uploads.silent(silent_s=60, limit=10) == []
+    assert first + rest == [importing[0].id, importing[1].id]
+
+
+def test_cleanup_is_due_at_once_while_a_document_is_imported(bench: PostgresBench) -> None:
+    def due() -> float | None:
+        with bench.store.for_all("test") as work:
+            return work.schedule.due_in_s([work.uploads], CleanupLimits())
+
+    upload = new(bench, bench.table({}))
+    assert due() is None
+    save(bench, replace(upload, state="importing"))
+    assert due() == 0
