@@ -233,14 +233,6 @@ def test_a_document_over_the_limit_is_not_imported(system: UploadSystem) -> None
     assert system.states() == ["pending"]
 
 
-def test_a_size_over_the_limit_gets_no_url(system: UploadSystem) -> None:
-    table = system.table(1)
-    new = NewUpload(system.principal.project_id, table.id, "json", size=100_001)
-    with pytest.raises(DocumentTooLargeError):
-        system.uploads.create(system.principal, new)
-    assert system.states() == []
-
-
 def test_a_project_has_only_so_many_uploads_that_nobody_completes(system: UploadSystem) -> None:
     table, other = system.table(1), system.table(1)
     made = [begun(system, each) for each in [table, other] * (MAX_PENDING // 2)]
@@ -316,19 +308,6 @@ def test_a_table_that_goes_away_takes_its_upload_along(system: UploadSystem) -> 
     system.clean_up()
     system.clean_up()
     assert (system.objects.contents, system.states()) == ({}, [])
-
-
-def test_an_upload_of_others_is_not_there(system: UploadSystem) -> None:
-    table, other = system.table(1), system.table(2)
-    upload = system.upload(table, b"2")
-    stranger = ProjectKey(system.principal.project_id + 1)
-    for who, table_id in ((stranger, table.id), (system.principal, other.id)):
-        with pytest.raises(NotFoundError):
-            system.uploads.read(who, table_id, upload.id)
-        with pytest.raises(NotFoundError):
-            system.uploads.complete(who, table_id, upload.id)
-    with pytest.raises(NotFoundError):
-        system.uploads.create(stranger, NewUpload(stranger.project_id, table.id, "json", size=1))
 
 
 def test_cleanup_orders_again_what_fell_silent(system: UploadSystem) -> None:
