@@ -15,12 +15,8 @@ from context_search.ranking.duplicates import collapsed
 from context_search.ranking.search import Hint, Hit, QuestionLimits, SearchResult
 from context_search.searching.rules.packing import Dropped, Packing, Piece, WantedHit, pack
 from context_search.searching.rules.retrieval import ChunkText, RetrievalSettings
-from context_search.searching.targets import (
-    Searched,
-    SearchedProject,
-    Searches,
-    opened_for,
-)
+from context_search.searching.rules.searched import Searched, SearchedProject
+from context_search.searching.targets import Searches, opened_for
 from context_search.store import Store
 from context_search.text.redaction import Excerpt, Replacement, excerpt_of
 from context_search.text.sensitive.spans import ReadText

@@ -29,7 +29,8 @@ from context_search.searching.kept_ranking import (
     KeptRanking,
     Row,
 )
-from context_search.searching.targets import SearchedProject, Searches, read_target
+from context_search.searching.rules.searched import SearchedProject
+from context_search.searching.targets import Searches, read_target
 from context_search.store import Store, UnitOfWork
 from context_search.text.analysis import query_weights, with_name
 

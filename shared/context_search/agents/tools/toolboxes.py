@@ -24,7 +24,8 @@ from context_search.mcp.contract import (
 )
 from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.routes.search import ToolResultAnswer
-from context_search.searching.targets import SearchedTool, Searches
+from context_search.searching.rules.searched import SearchedTool
+from context_search.searching.targets import Searches
 from context_search.web.problems import public_message
 
 if TYPE_CHECKING:
