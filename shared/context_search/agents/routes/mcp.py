@@ -29,7 +29,7 @@ from context_search.web.problems import log_text
 from context_search.web.request_body import request_id
 
 if TYPE_CHECKING:
-    from context_search.searching.redact_hits import RedactHits
+    from context_search.searching.retrieve import RedactHits
 
 router = APIRouter(include_in_schema=False)
 ANY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
