@@ -254,8 +254,6 @@ class LiveChunks:
         when the live text is another one by now. A filter holds for the fields that the document
         has now. Without ``texts`` each ``chunk_text`` is empty, and ``id``, ``total_chunks``,
         ``char_start`` and ``char_end`` are 0: what nobody needs of thousands.
-
-        Reads chunks with their sets, then documents that were not compared yet.
         """
         sql, parameters = chunks_statement(index, reach, doc_ids, texts=texts)
         [listed] = self.tx.run(sql, **parameters)
@@ -290,8 +288,6 @@ class LiveChunks:
     def completed(self, index: Index, chunks: Sequence[HydratedChunk]) -> dict[str, HydratedChunk]:
         """Returns chunks that ``hydrate`` gave without texts with all that they have, by their ids;
         those that are still of the same text of their string.
-
-        Reads chunks of a namespace, and leaves out those that another version took over.
         """
         known = {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
         [[listed]] = self.tx.run(
@@ -320,8 +316,6 @@ class LiveChunks:
         By the fields that are stored. None without a filter, when they are over ``most``, and
         while a table's fields are not known. Raises DatabaseUnavailableError when it takes longer
         than ``timeout_s``, which is the limit of the transaction from then on.
-
-        Looks first whether all fields are known, and lets the index on them do the rest.
         """
         if reach.filter is None:
             return None
@@ -364,8 +358,6 @@ class LiveChunks:
         that the tool's ``where`` hides are left out, and so are fields of over 4,096 bytes. Empty
         while the fields of the table are not known, and with ``where``, while it has changed since.
         Raises DatabaseUnavailableError as ``matching`` does.
-
-        Reads nodes in the order of the hashes of their pointers, which is no order at all.
         """
         self.tx.queue(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
         names = sorted(tool.search.fields)
@@ -445,8 +437,6 @@ class LiveChunks:
         """Returns the text of the first chunk of strings, by table and pointer, where it is there.
 
         Whole, for a short string.
-
-        Reads the first chunks of active sets.
         """
         rows = self.tx.run(
             """
@@ -469,8 +459,6 @@ class LiveChunks:
 
         Only of sets that are active, and of strings with these content hashes: a chunk that another
         version has taken over since is not there. Each chunk once.
-
-        Reads hits and those near them in one statement.
         """
         rows = self.tx.run(
             """
@@ -491,10 +479,7 @@ class LiveChunks:
         return [ChunkText(*row) for row in rows]
 
     def is_empty(self, index: Index) -> bool:
-        """Says whether turbopuffer was never given a chunk of the generation that is live now.
-
-        Looks for a chunk that is present.
-        """
+        """Says whether turbopuffer was never given a chunk of the generation that is live now."""
         [[has_some]] = self.tx.run(
             f"""
             SELECT EXISTS (
