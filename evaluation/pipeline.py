@@ -36,8 +36,8 @@ from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
 from context_search.ranking.measures import DEPTH, TextRange
 from context_search.ranking.search import Question, QuestionLimits
+from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.search import Searcher, searcher
-from context_search.searching.targets import SearchedTool
 from context_search.store import PostgresStore
 from context_search.text.analysis import query_weights
 from evaluation.candidates import JudgedQuestion

@@ -139,7 +139,7 @@ class _Operations:
             work.quotas.readmit(limits, limit=200)
             work.evictions.next_to_go(limits)
             work.sweeps.extent(page=PAGE)
-            repositories = [getattr(work, name) for of in REPOSITORIES.values() for name in of]
+            repositories = [getattr(work, name) for name in REPOSITORIES]
             scheduled = [each for each in repositories if hasattr(each, "DUE")]
             work.schedule.due_in_s(scheduled, CleanupLimits(SILENT_S, project=limits))
 
