@@ -12,8 +12,8 @@ from context_search.catalog.outline import MOST_COUNTED
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Reach
 from context_search.core.progress import NodeState
+from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.status import ToolStatuses
 from context_search.indexing.strings import ReadStrings
 from context_search.integrations.system_clock import SystemClock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.model import ChunkSet, Claim, Index, Scope, SearchTool, Table
-from context_search.indexing.enumeration import Limits, enumerate_index
+from context_search.indexing.comparing import Limits, enumerate_index
 from context_search.indexing.rules.words_backlog import WORDS_WAIT_S
 from context_search.indexing.vector_rows import plan, tokens_of
 from context_search.store import Store

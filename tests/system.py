@@ -21,8 +21,8 @@ from context_search.core.model import Scope, Table
 from context_search.indexing.calibrate import Calibrator
 from context_search.indexing.calibration_due import LEAST_CHUNKS
 from context_search.indexing.chunk_vectors import ChunkVectors
+from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.indexer import Indexer, IndexLimits
 from context_search.indexing.node_report import RetryLater
 from context_search.indexing.outbox_delivery import OutboxDelivery

@@ -10,7 +10,7 @@ import pytest
 from context_search.core.callers import Internal
 from context_search.core.config import Model
 from context_search.core.errors import ConflictError
-from context_search.indexing.enumeration import Limits, compare
+from context_search.indexing.comparing import Limits, compare
 from context_search.indexing.rebuilds import Rebuilds
 from tests.system import System, prose
 

@@ -10,7 +10,7 @@ import pytest
 from context_search.catalog.tools import ManageTools, NewSearchTool
 from context_search.core.config import SearchConfig
 from context_search.core.model import Index, Scope, Table
-from context_search.indexing.enumeration import Limits
+from context_search.indexing.comparing import Limits
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore

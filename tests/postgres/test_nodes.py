@@ -15,7 +15,7 @@ from context_search.core.errors import LeaseLostError
 from context_search.core.ids import pointer_sha256
 from context_search.core.messages import IndexNodes
 from context_search.core.model import Claim, Index
-from context_search.indexing.enumeration import Limits
+from context_search.indexing.comparing import Limits
 from context_search.indexing.sql.nodes import Nodes
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore

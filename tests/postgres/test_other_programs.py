@@ -9,8 +9,8 @@ import pytest
 
 from context_search.core.config import SearchConfig
 from context_search.core.model import Scope
+from context_search.indexing.comparing import Comparer, Limits, compare
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.enumeration import Comparer, Limits, compare
 from context_search.indexing.vector_rows import plan
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore

@@ -6,7 +6,7 @@ import pytest
 
 from context_search.core.model import Index
 from context_search.core.progress import IndexStatus, Progress
-from context_search.indexing.enumeration import Limits
+from context_search.indexing.comparing import Limits
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from tests.builders import Workbench, chinese, english

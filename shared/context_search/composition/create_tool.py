@@ -23,7 +23,7 @@ from context_search.catalog.versions import ManageVersions
 from context_search.composition.access import Access
 from context_search.composition.editing import Editing
 from context_search.composition.parts import Parts
-from context_search.indexing.enumeration import Limits
+from context_search.indexing.comparing import Limits
 from context_search.indexing.project_index import ProjectIndexes, project_config
 from context_search.indexing.rebuild_all import RebuildAll
 from context_search.indexing.rebuilds import Rebuilds

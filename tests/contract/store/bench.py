@@ -11,7 +11,7 @@ from context_search.core.config import IndexConfig
 from context_search.core.ids import pointer_sha256
 from context_search.core.json_text import to_json
 from context_search.core.model import ChunkSet, Claim, Index, Project, SearchTool, Table
-from context_search.indexing.enumeration import Limits, enumerate_index
+from context_search.indexing.comparing import Limits, enumerate_index
 from context_search.integrations.ports import MessageBody
 from context_search.maintenance.rules.deletions import Tombstone
 from context_search.postgres.pool import Database

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_search.core.messages import CompareIndex, IndexNodes
 from context_search.core.model import Claim, Index
-from context_search.indexing.enumeration import Limits, compare
+from context_search.indexing.comparing import Limits, compare
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_search.core.model import Index, SearchTool
-from context_search.indexing.enumeration import Limits, compare
+from context_search.indexing.comparing import Limits, compare
 from context_search.maintenance.rules.schedule import CleanupLimits
 from tests.contract.store.bench import OTHER, TEXT, Bench
 

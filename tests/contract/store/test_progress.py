@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from context_search.core.progress import IndexState, IndexStatus, Progress
-from context_search.indexing.enumeration import Limits
+from context_search.indexing.comparing import Limits
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from context_search.core.model import Index, Reach, SearchTool, Table
-from context_search.indexing.enumeration import Limits, compare
+from context_search.indexing.comparing import Limits, compare
 from context_search.maintenance.cleanup import RemoveDeleted
 from context_search.maintenance.rules.removals import Removal
 from tests.contract.store.bench import OTHER, TEXT, Bench

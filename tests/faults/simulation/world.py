@@ -28,7 +28,7 @@ from context_search.core.messages import (
 )
 from context_search.core.model import Table
 from context_search.indexing.chunk_vectors import ChunkVectors
-from context_search.indexing.enumeration import Comparer, Limits
+from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.indexer import IndexLimits
 from context_search.indexing.node_report import NodeReport, RetryLater
 from context_search.indexing.outbox_delivery import OutboxDelivery
