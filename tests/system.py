@@ -32,7 +32,7 @@ from context_search.indexing.use_index import IndexUse
 from context_search.indexing.worker import HandledMessage, Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline, Embedder, MessageBody
 from context_search.maintenance.cleanup import Cleanup
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.sweep import Sweep
 from context_search.maintenance.sweep_round import SweepRounds
 from context_search.ranking.search import QuestionLimits, SearchResult

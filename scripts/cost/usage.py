@@ -9,7 +9,7 @@ from context_search.core.config import IndexConfig
 from context_search.indexing.calibrate import QUESTIONS
 from context_search.indexing.calibration_due import LEAST_CHUNKS
 from context_search.indexing.indexer import IndexLimits
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.rules.sweeps import SweepExtent
 from context_search.maintenance.sweep import PAGE
 from context_search.maintenance.sweep_round import SweepRound

@@ -16,12 +16,11 @@ from context_search.core.progress import PROJECT_FULL, NodeState
 from context_search.indexing.rules.nodes import FRESH, NodeSelection, NodeUpsert, until_due
 from context_search.indexing.sql.nodes import Nodes
 from context_search.integrations.ports import Clock
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from testing.in_memory.comparisons import needed_scopes
-from testing.in_memory.model import Model
+from testing.in_memory.model import Model, Times
 from testing.in_memory.removals import remove_nodes, remove_sets, remove_sets_of
 from testing.in_memory.rows import IndexRow, NodeRow, Rows
-from testing.in_memory.schedule import Times
 
 _FOLLOWING = ("active", "building")
 

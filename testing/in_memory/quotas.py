@@ -10,11 +10,10 @@ from context_search.core.model import Claim
 from context_search.core.progress import PROJECT_FULL
 from context_search.indexing.sql.quotas import Quotas
 from context_search.integrations.ports import Clock
-from context_search.maintenance.rules.schedule import CleanupLimits
-from testing.in_memory.model import Model
+from context_search.maintenance.rules.health import CleanupLimits
+from testing.in_memory.model import Model, Times
 from testing.in_memory.nodes import queue
 from testing.in_memory.rows import GenerationRow, IndexRow, NodeRow, Rows
-from testing.in_memory.schedule import Times
 
 
 class MemoryQuotas(Model, Quotas):

@@ -14,10 +14,7 @@ from testing.in_memory.calibrations import MemoryCalibrations
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.comparisons import MemoryComparisons
-from testing.in_memory.deletions import MemoryDeletions
-from testing.in_memory.evictions import MemoryEvictions
-from testing.in_memory.gauges import MemoryGauges
-from testing.in_memory.health import MemoryCleanupRuns, MemoryHealth
+from testing.in_memory.health import MemoryHealth
 from testing.in_memory.idempotency_keys import MemoryIdempotencyKeys
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.judged_sets import MemoryJudgedSets
@@ -36,16 +33,12 @@ from testing.in_memory.plans import MemoryPlans
 from testing.in_memory.project_settings import MemoryProjectSettings
 from testing.in_memory.quotas import MemoryQuotas
 from testing.in_memory.rankings import MemoryRankings
-from testing.in_memory.rebuilds import MemoryRebuilds
 from testing.in_memory.removals import MemoryRemovals
 from testing.in_memory.rows import Rows
-from testing.in_memory.schedule import MemorySchedule
-from testing.in_memory.sections import MemorySections
 from testing.in_memory.sweeps import MemorySweeps
 from testing.in_memory.tools import MemoryTools
 from testing.in_memory.uploads import MemoryUploads
-from testing.in_memory.versions import MemoryHistories, MemoryVersions
-from testing.in_memory.words_backlog import MemoryWordsBacklog
+from testing.in_memory.versions import MemoryVersions
 
 
 class MemoryUnitOfWork(UnitOfWork):
@@ -61,33 +54,24 @@ class MemoryUnitOfWork(UnitOfWork):
         self.indexes = MemoryIndexes(rows, clock)
         self.calibrations = MemoryCalibrations(rows, clock)
         self.comparisons = MemoryComparisons(rows, clock)
-        self.sections = MemorySections(rows, clock)
-        self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.node_counts = MemoryNodeCounts(rows, clock)
         self.large_strings = MemoryLargeStrings(rows, clock)
         self.chunks = MemoryChunks(rows, clock)
         self.live_chunks = MemoryLiveChunks(rows, clock)
         self.keywords = MemoryKeywords(rows, clock)
-        self.words_backlog = MemoryWordsBacklog(rows, clock)
         self.outbox = MemoryOutbox(rows, clock)
-        self.deletions = MemoryDeletions(rows, clock)
         self.removals = MemoryRemovals(rows, clock)
         self.sweeps = MemorySweeps(rows, clock)
         self.quotas = MemoryQuotas(rows, clock)
-        self.evictions = MemoryEvictions(rows, clock)
         self.idempotency_keys = MemoryIdempotencyKeys(rows, clock)
         self.permits = MemoryPermits(rows, clock)
         self.project_settings = MemoryProjectSettings(rows, clock)
         self.rankings = MemoryRankings(rows, clock)
-        self.gauges = MemoryGauges(rows, clock)
         self.health = MemoryHealth(rows, clock)
-        self.cleanup_runs = MemoryCleanupRuns(rows, clock)
-        self.schedule = MemorySchedule(rows, clock)
         self.uploads = MemoryUploads(rows, clock)
         self.judged_sets = MemoryJudgedSets(rows, clock)
         self.versions = MemoryVersions(rows, clock)
-        self.histories = MemoryHistories(rows, clock)
         self.plans = MemoryPlans(rows, clock)
         self.ledger = MemoryLedger(rows, clock)
         self._to_deliver: set[int] = set()

@@ -10,10 +10,9 @@ from context_search.catalog.rules.uploads import NewUpload, Upload
 from context_search.catalog.sql.uploads import Uploads
 from context_search.core.errors import UploadMissingError
 from context_search.integrations.ports import SignedPut
-from context_search.maintenance.rules.schedule import CleanupLimits
-from testing.in_memory.model import Model
+from context_search.maintenance.rules.health import CleanupLimits
+from testing.in_memory.model import Model, Times
 from testing.in_memory.rows import UploadRow
-from testing.in_memory.schedule import Times
 
 PIECE = 65_536
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from context_search.maintenance.cleanup import Step
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.store import REPOSITORIES, UnitOfWork
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.rows import Rows

@@ -7,7 +7,7 @@ from dataclasses import replace
 from context_search.budgets.spending import Spending
 from context_search.core.limits import DailyLimits, Spent
 from context_search.maintenance.cleanup import LEDGER_DAYS
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.text.chunking import estimated_tokens
 from tests.builders import english
 from tests.system import System

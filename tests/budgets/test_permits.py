@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.searching.admission import UNUSED_S
 from tests.system import System
 

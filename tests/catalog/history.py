@@ -14,7 +14,7 @@ from context_search.catalog.uploads import ManageUploads
 from context_search.catalog.versions import ManageVersions
 from context_search.core.callers import ProjectKey
 from context_search.core.model import Table
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from tests.system import System
 
 

@@ -28,7 +28,7 @@ from context_search.core.errors import (
 from context_search.core.model import Table
 from context_search.integrations.ports import SignedPut
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.postgres.errors import from_server
 from testing.in_memory.uploads import DictObjects
 from tests.system import System, prose

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from context_search.core.errors import VectorStoreUnavailableError
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.rules.sweeps import SweepExtent
 from context_search.maintenance.sweep import Sweep
 from context_search.maintenance.sweep_round import SweepRound

@@ -6,7 +6,7 @@ import pytest
 
 from context_search.core.errors import VectorStoreRejectedError
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.unknown_namespaces import (
     NAMESPACES_PER_STEP,
     FindUnknownNamespaces,

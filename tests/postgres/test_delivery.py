@@ -10,7 +10,7 @@ from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
 from context_search.integrations.ports import MessageBody
 from context_search.maintenance.cleanup import RemoveDeleted
-from context_search.maintenance.rules.deletions import Tombstone
+from context_search.maintenance.rules.removals import Tombstone
 from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
@@ -41,13 +41,13 @@ def built(bench: Workbench, strings: int = 1) -> Index:
 
 def to_delete(bench: Workbench, older_than_s: float = HOUR, limit: int = 99) -> list[Tombstone]:
     with bench.store.for_all("test") as work:
-        found = work.deletions.tombstones(older_than_s=older_than_s, limit=limit)
+        found = work.removals.tombstones(older_than_s=older_than_s, limit=limit)
     return sorted(found, key=lambda stone: stone.doc_id)
 
 
 def note_deleted(bench: Workbench, found: list[Tombstone]) -> int:
     with bench.store.for_all("test") as work:
-        return work.deletions.note_deleted(found, older_than_s=HOUR)
+        return work.removals.note_deleted(found, older_than_s=HOUR)
 
 
 def let_pass(bench: Workbench, table: str, column: str, seconds: float = HOUR + 1) -> None:
@@ -142,7 +142,7 @@ def test_a_table_deleted_by_plain_sql_leaves_no_namespace_behind(bench: Workbenc
         work.removals.remove_nodes(limit=9)
     let_pass(bench, "index_generation", "retired_at")
     with bench.store.for_all("test") as work:
-        found = work.deletions.retired(older_than_s=HOUR, limit=9)
+        found = work.removals.retired(older_than_s=HOUR, limit=9)
     assert found == [SweepCursor(index.generation.id, index.generation.namespace, "")]
     assert bench.sql("SELECT id FROM search_index") == [[kept.id]]
 
@@ -154,18 +154,18 @@ def test_a_retired_generation_is_forgotten_when_empty_and_old(bench: Workbench) 
 
     def retired() -> list[SweepCursor]:
         with bench.store.for_all("test") as work:
-            return work.deletions.retired(older_than_s=HOUR, limit=9)
+            return work.removals.retired(older_than_s=HOUR, limit=9)
 
     let_pass(bench, "index_generation", "retired_at")
     assert retired() == []  # it still has nodes
     with bench.store.for_all("test") as work:
-        assert work.deletions.remove_retired_nodes(limit=1) == 1
-        assert work.deletions.remove_retired_nodes(limit=9) == 1
-        assert work.deletions.remove_retired_nodes(limit=9) == 0
+        assert work.removals.remove_retired_nodes(limit=1) == 1
+        assert work.removals.remove_retired_nodes(limit=9) == 1
+        assert work.removals.remove_retired_nodes(limit=9) == 0
     assert retired() == [SweepCursor(index.generation.id, index.generation.namespace, "")]
     with bench.store.for_all("test") as work:
-        work.deletions.purge_generation(index.generation.id)
-        work.deletions.purge_generation(index.generation.id)
+        work.removals.purge_generation(index.generation.id)
+        work.removals.purge_generation(index.generation.id)
     assert retired() == []
     assert count(bench, "tombstone") == 0
     assert bench.sql("SELECT namespace FROM index_generation") == [[other.generation.namespace]]
@@ -175,8 +175,8 @@ def test_a_young_retired_generation_waits(bench: Workbench) -> None:
     _, index = bench.tool(bench.table({}))
     with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
-        assert work.deletions.retired(older_than_s=HOUR, limit=9) == []
-        assert len(work.deletions.retired(older_than_s=0, limit=9)) == 1
+        assert work.removals.retired(older_than_s=HOUR, limit=9) == []
+        assert len(work.removals.retired(older_than_s=0, limit=9)) == 1
 
 
 def test_a_sweep_goes_on_where_it_stopped_and_rests_when_it_is_done(bench: Workbench) -> None:

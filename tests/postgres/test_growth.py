@@ -13,7 +13,7 @@ import pytest
 
 from context_search.indexing.comparing import preload
 from context_search.indexing.rules.large_strings import StringPlace
-from context_search.indexing.sql.rebuilds import SIZED_NODES
+from context_search.indexing.sql.indexes import SIZED_NODES
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from testing.grown_index import GrownIndex

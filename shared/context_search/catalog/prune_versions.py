@@ -15,13 +15,13 @@ def prune_versions(store: Store) -> Pruned:
     First the oldest versions of projects that keep too much leave.
     """
     with store.for_all("maintenance") as work:
-        over = work.histories.over_limit(limit=HISTORIES_PER_STEP)
-        versions = sum(work.histories.expire_oldest(project_id) for project_id in over)
-        due = work.histories.due(limit=HISTORIES_PER_STEP)
+        over = work.versions.over_limit(limit=HISTORIES_PER_STEP)
+        versions = sum(work.versions.expire_oldest(project_id) for project_id in over)
+        due = work.versions.due(limit=HISTORIES_PER_STEP)
     pieces, is_done = 0, versions == 0 and len(due) < HISTORIES_PER_STEP
     for history in due:
         with store.for_all("maintenance") as work:
-            pruned = work.histories.prune(history, limit=VERSIONS_PER_STEP)
+            pruned = work.versions.prune(history, limit=VERSIONS_PER_STEP)
         versions += pruned.versions
         pieces += pruned.pieces
         is_done &= pruned.is_done

@@ -19,7 +19,7 @@ from context_search.core.model import Index, IndexCalibration
 from context_search.indexing.calibration_due import LEAST_CHUNKS, is_due
 from context_search.indexing.node_report import RetryLater
 from context_search.indexing.rules.calibrations import SampledRow
-from context_search.indexing.rules.rebuilds import Size
+from context_search.indexing.rules.indexes import Size
 from context_search.integrations.ports import Clock, Deadline, Embedder, VectorQuery, VectorStore
 from context_search.ranking.calibration import (
     LEAST_QUESTIONS,

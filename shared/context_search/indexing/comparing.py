@@ -29,8 +29,8 @@ from context_search.core.messages import CompareIndex, IndexNodes, Message
 from context_search.core.model import Index, KnownNode
 from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.outbox_delivery import node_messages, send_one_by_one
+from context_search.indexing.rules.comparisons import ComparedSection, Section, SectionChanges
 from context_search.indexing.rules.nodes import NodeUpsert
-from context_search.indexing.rules.sections import ComparedSection, Section, SectionChanges
 from context_search.indexing.vector_rows import spans
 from context_search.store import Store, UnitOfWork
 
@@ -245,7 +245,7 @@ def _bring_up(
         generation, table_id, document.revision, scopes, desired.short_strings
     )
     if desired.changes is not None:
-        work.sections.note_compared(generation, table_id, desired.changes, desired.compared)
+        work.comparisons.note_sections(generation, table_id, desired.changes, desired.compared)
     return queued
 
 
@@ -313,11 +313,11 @@ def _read(
     Returns what parses it: that takes seconds, and no transaction. It raises InvalidDocumentError.
     """
     if not with_fields:  # else a string's fields may be anywhere
-        small = work.sections.small(table_id)
+        small = work.comparisons.small_document(table_id)
         if small is not None:
             return partial(Document.whole, *small, scopes, with_fields=False)
         found: list[tuple[Index, SectionChanges | None]] = [
-            (each, work.sections.changes(each, table_id, scopes))
+            (each, work.comparisons.changed_sections(each, table_id, scopes))
             for each in work.indexes.live(index_id)
         ]
         cut = [(each, changes) for each, changes in found if changes is not None]
@@ -380,7 +380,7 @@ class Document:
             return False
         basis = desired.changes.basis
         # All sections are new to a generation without a basis, whatever was done meanwhile.
-        return basis is None or basis == work.sections.basis(generation, table_id, self.scopes)
+        return basis is None or basis == work.comparisons.basis(generation, table_id, self.scopes)
 
     def few_strings(self, config: IndexConfig, most: int) -> bool:
         """Whether it has at most so many strings to compare."""

@@ -28,7 +28,7 @@ class IndexCompletion:
             index = work.indexes.find(index_id)
             if index is None:
                 return False
-            waits = work.rebuilds.is_unfinished(index)
+            waits = work.indexes.is_unfinished(index)
             switched = self._switch(work, index)
             answers = work.indexes.find(index_id) if switched else index
             if answers is not None and (switched or not waits):
@@ -38,21 +38,21 @@ class IndexCompletion:
         return switched
 
     def _switch(self, work: UnitOfWork, index: Index) -> bool:
-        pending = work.rebuilds.pending(index.id)
+        pending = work.indexes.pending(index.id)
         if (
             pending is None
             or pending.generation.state != "building"
-            or work.rebuilds.is_unfinished(pending)
+            or work.indexes.is_unfinished(pending)
         ):
             return False
         if not work.indexes.lock(index):
             return False
         # Read again: an edit may have come between the count and the lock.
-        pending = work.rebuilds.pending(index.id)
+        pending = work.indexes.pending(index.id)
         if pending is None or not work.comparisons.is_compared(pending):
             return False
-        if pending.generation.state != "building" or work.rebuilds.is_unfinished(pending):
+        if pending.generation.state != "building" or work.indexes.is_unfinished(pending):
             return False
-        work.rebuilds.switch(pending)
+        work.indexes.switch(pending)
         work.tools.mark_incomplete(index.id)  # until the summaries are written
         return True

@@ -46,14 +46,14 @@ def evict_coldest(store: Store, limits: ProjectLimits, *, silent_s: float) -> bo
     the longest time is evicted: it stays, empty, until somebody searches it.
     """
     with store.for_all("maintenance") as work:
-        going = work.evictions.next_to_go(limits)
+        going = work.indexes.next_to_go(limits)
         if going is None or not work.indexes.lock(going):
             return False
         # Asked again: the index may have been searched, or switched, before it was locked.
-        still = work.evictions.next_to_go(limits)
+        still = work.indexes.next_to_go(limits)
         if still is None or still.generation.id != going.generation.id:
             return False
-        if not work.evictions.give_up(going, limits):
+        if not work.indexes.give_up(going, limits):
             return False
         summarise(work, going.id, silent_s=silent_s)
     return True

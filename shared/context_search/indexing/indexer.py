@@ -31,7 +31,7 @@ from context_search.indexing.node_report import (
     is_passing,
     pause_s,
 )
-from context_search.indexing.rules.words_backlog import ChunkTokens
+from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.indexing.vector_rows import (
     chunk_tokens,
     plan,
@@ -271,7 +271,7 @@ class Indexer:
             done = work.chunks.activate(sets, acknowledged)
             if not is_lean:
                 new = [each for claim, each in sets if claim.node_id in done and each.has_own]
-                work.words_backlog.note([each.id for each in new])
+                work.chunks.postpone_words([each.id for each in new])
             return held, done
 
     def _swapped(

@@ -9,7 +9,7 @@ from context_search.core.errors import ConflictError, NotFoundError
 from context_search.core.model import Index
 from context_search.core.pages import page_of
 from context_search.indexing.rebuilds import Estimate, Rebuilds, current_config
-from context_search.indexing.rules.rebuilds import UnderWay
+from context_search.indexing.rules.indexes import UnderWay
 from context_search.store import Store
 
 INDEXES_PER_CALL = 50
@@ -84,7 +84,7 @@ class RebuildAll:
     def under_way(self) -> UnderWay:
         """Returns how many generations are being built, and wait for it."""
         with self.store.for_all("change a generation") as work:
-            return work.rebuilds.under_way()
+            return work.indexes.rebuilds_under_way()
 
     def _page(self, after: int) -> tuple[list[Index], int | None]:
         with self.store.for_all("change a generation") as work:

@@ -16,7 +16,7 @@ from context_search.core.limits import DailyLimits
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
 from context_search.indexing.calibrate import estimated_cost
-from context_search.indexing.rules.rebuilds import Size
+from context_search.indexing.rules.indexes import Size
 from context_search.store import Store, UnitOfWork
 
 REBUILDS_AT_ONCE = 2
@@ -75,16 +75,16 @@ class Rebuilds:
             index = find(work)
             if not work.indexes.lock(index):
                 raise NotFoundError("the index went away")
-            pending = work.rebuilds.pending(index.id)
+            pending = work.indexes.pending(index.id)
             if pending is not None:
                 return pending
             check_ceiling(work, index.project_id, daily)
             config = current_config(index, self.model)
-            if config != index.config and work.rebuilds.has_index(index.table_id, config):
+            if config != index.config and work.indexes.has_index(index.table_id, config):
                 raise ConflictError("the table has such an index already: create the tool again")
-            work.rebuilds.retire_previous(index.id, older_than_s=0)  # two generations, never three
-            generation = work.rebuilds.start(index, config, at_once=REBUILDS_AT_ONCE)
-            if work.evictions.revive(index.id) or generation.generation.state == "building":
+            work.indexes.retire_previous(index.id, older_than_s=0)  # two generations, never three
+            generation = work.indexes.start_rebuild(index, config, at_once=REBUILDS_AT_ONCE)
+            if work.indexes.revive(index.id) or generation.generation.state == "building":
                 work.send(CompareIndex(index.id, index.table_id))
             return generation
 
@@ -127,13 +127,13 @@ class Rebuilds:
             index = find(work)
             if not work.indexes.lock(index):
                 raise NotFoundError("the index went away")
-            previous = work.rebuilds.previous(index.id)
+            previous = work.indexes.previous(index.id)
             if previous is None:
                 raise ConflictError("there is no earlier generation to go back to")
             differs = previous.config != index.config
-            if differs and work.rebuilds.has_index(index.table_id, previous.config):
+            if differs and work.indexes.has_index(index.table_id, previous.config):
                 raise ConflictError("another index of the table has the earlier configuration")
-            work.rebuilds.switch(previous)
+            work.indexes.switch(previous)
             work.tools.mark_incomplete(index.id)
             work.send(CompareIndex(index.id, index.table_id))
         return replace(previous, generation=replace(previous.generation, state="active"))
@@ -147,7 +147,7 @@ class Rebuilds:
     def estimate_of(self, index: Index) -> Estimate:
         """Counts what an index holds now."""
         with self.store.for_project(index.project_id) as work:
-            size = work.rebuilds.size(index)
+            size = work.indexes.size(index)
         texts = _tokens(size)
         calibration = estimated_cost(size, texts)
         keeps = _has_same_vectors(index.config, current_config(index, self.model))
@@ -201,10 +201,10 @@ def retire_outdated(store: Store, *, older_than_s: float) -> int:
     table is busy for long, the next run tries again.
     """
     with store.for_all("change a generation") as work:
-        outdated = work.rebuilds.outdated(older_than_s=older_than_s, limit=RETIRED_AT_ONCE)
+        outdated = work.indexes.outdated(older_than_s=older_than_s, limit=RETIRED_AT_ONCE)
     retired = 0
     for index in outdated:
         with suppress(DatabaseUnavailableError), store.for_all("change a generation") as work:
             if work.indexes.lock(index):
-                retired += work.rebuilds.retire_previous(index.id, older_than_s=older_than_s)
+                retired += work.indexes.retire_previous(index.id, older_than_s=older_than_s)
     return retired

@@ -37,7 +37,7 @@ class Rebuild:
 
 def rebuild_of(work: UnitOfWork, index: Index, scope: str, *, silent_s: float) -> Rebuild | None:
     """Returns the rebuild of an index that goes on or waits for its turn, in a scope."""
-    pending = work.rebuilds.pending(index.id) if index.is_rebuilding else None
+    pending = work.indexes.pending(index.id) if index.is_rebuilding else None
     if pending is None:
         return None
     return Rebuild(pending, work.node_counts.progress(pending, scope, silent_s=silent_s))
@@ -77,7 +77,7 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     is_settled = progress.status in ("ready", "rebuilding") and not progress.chunks_count
     empty = empty_scope(work, tool.scope, index, measured=True) if is_settled else None
     rebuild = rebuild_of(work, index, scope, silent_s=silent_s)
-    earlier = work.rebuilds.previous(index.id) is not None
+    earlier = work.indexes.previous(index.id) is not None
     return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty, rebuild, earlier)
 
 

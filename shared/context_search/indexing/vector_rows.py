@@ -11,7 +11,7 @@ from context_search.core.config import IndexConfig
 from context_search.core.ids import ancestor_keys, window_ids
 from context_search.core.model import Claim, PlannedChunk, StoredChunk
 from context_search.indexing.chunk_vectors import Vectors, input_hash
-from context_search.indexing.rules.words_backlog import ChunkTokens, Unkeyed
+from context_search.indexing.rules.chunks import ChunkTokens, Unkeyed
 from context_search.integrations.ports import VectorRow
 from context_search.text.chunking import Span, chunk_spans, window_texts
 from context_search.text.keywords import keyword_tokens, trails

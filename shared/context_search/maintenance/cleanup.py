@@ -23,8 +23,8 @@ from context_search.indexing.status import write_summaries
 from context_search.indexing.vector_rows import tokens_of
 from context_search.integrations.ports import Deadline, VectorStore
 from context_search.maintenance.cleanup_report import CleanupReport
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.rules.removals import Removal
-from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.maintenance.sweep import Sweep
 from context_search.maintenance.sweep_round import PAGES_PER_RUN, SweepRounds
 from context_search.maintenance.unknown_namespaces import FindUnknownNamespaces
@@ -85,19 +85,19 @@ class Cleanup:
             Step("relay", self._relay, due=("outbox",)),
             Step("revive", self._revive, due=("nodes",)),
             Step("compare", self._compare, due=("comparisons",)),
-            Step("rebuild", self._rebuild, due=("rebuilds",)),
-            Step("evict", self._evict, due=("evictions",)),
+            Step("rebuild", self._rebuild, due=("indexes",)),
+            Step("evict", self._evict, due=("indexes",)),
             Step("readmit", self._readmit, due=("nodes",)),
-            Step("keep_tokens", self._keep_tokens, due=("words_backlog",)),
+            Step("keep_tokens", self._keep_tokens, due=("chunks",)),
             Step("keep_uploads", self._keep_uploads, due=("uploads",)),
             Step("mark_tables", self._mark_tables, due=("removals",)),
-            Step("remove_nodes", self._remove_nodes, due=("removals", "deletions")),
-            Step("delete_documents", self._delete_documents, due=("deletions",)),
-            Step("delete_namespaces", self._delete_namespaces, due=("deletions",)),
+            Step("remove_nodes", self._remove_nodes, due=("removals",)),
+            Step("delete_documents", self._delete_documents, due=("removals",)),
+            Step("delete_namespaces", self._delete_namespaces, due=("removals",)),
             Step("sweep", self._sweep, due=()),
             Step("forget", self._delete_expired, due=()),
             *self.further,
-            Step("prune_versions", self._prune_versions, due=("histories",)),
+            Step("prune_versions", self._prune_versions, due=("versions",)),
             Step("summarise", self._summarise, due=()),
             Step("compact", self._compact, due=("quotas",)),
             Step("measure", self._measure, due=()),
@@ -154,10 +154,10 @@ class Cleanup:
     def _rebuild(self, report: CleanupReport) -> bool:
         retire_outdated(self.store, older_than_s=self.limits.keep_previous_s)
         with self.store.for_all("maintenance") as work:
-            promoted = work.rebuilds.promote(at_once=REBUILDS_AT_ONCE)
+            promoted = work.indexes.promote(at_once=REBUILDS_AT_ONCE)
             indexes = [work.indexes.find(index_id) for index_id in promoted]
             work.send(*(CompareIndex(index.id, index.table_id) for index in indexes if index))
-            building = work.rebuilds.building(limit=NODES_PER_STEP)
+            building = work.indexes.building(limit=NODES_PER_STEP)
         for index_id in building:
             try:
                 report.generations_switched += self.completion.complete(index_id)
@@ -179,7 +179,7 @@ class Cleanup:
 
     def _keep_tokens(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            waiting = work.words_backlog.take(limit=CHUNKS_PER_STEP)
+            waiting = work.chunks.take_wordless(limit=CHUNKS_PER_STEP)
             keyed = [tokens for one in waiting for tokens in tokens_of(one)]
             work.keywords.put(keyed)
         report.chunks_keyed += len(keyed)
@@ -192,7 +192,7 @@ class Cleanup:
     def _remove_nodes(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
             removed = work.removals.remove_nodes(limit=NODES_PER_STEP)
-            removed += work.deletions.remove_retired_nodes(limit=NODES_PER_STEP)
+            removed += work.removals.remove_retired_nodes(limit=NODES_PER_STEP)
         report.nodes_removed += removed
         return removed > 0
 
@@ -205,7 +205,7 @@ class Cleanup:
     def _delete_documents(self, report: CleanupReport) -> bool:
         grace_s = self.limits.grace_s
         with self.store.for_all("maintenance") as work:
-            found = work.deletions.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
+            found = work.removals.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
         for namespace in sorted({tombstone.namespace for tombstone in found}):
             group = [tombstone for tombstone in found if tombstone.namespace == namespace]
             ids = [name for stone in group for name in window_ids(stone.doc_id, stone.window_count)]
@@ -215,17 +215,17 @@ class Cleanup:
                 report.errors.append(f"delete_documents: {error.code}")
                 continue
             with self.store.for_all("maintenance") as work:
-                work.deletions.note_deleted(group, older_than_s=grace_s)
+                work.removals.note_deleted(group, older_than_s=grace_s)
             report.documents_deleted += len(ids)
         return len(found) == TOMBSTONES_PER_STEP
 
     def _delete_namespaces(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            retired = work.deletions.retired(older_than_s=self.limits.grace_s, limit=1)
+            retired = work.removals.retired(older_than_s=self.limits.grace_s, limit=1)
         for generation in retired:
             self.vectors.delete_namespace(generation.namespace)
             with self.store.for_all("maintenance") as work:
-                work.deletions.purge_generation(generation.generation_id)
+                work.removals.purge_generation(generation.generation_id)
             report.namespaces_deleted += 1
         return bool(retired)
 
@@ -273,7 +273,7 @@ class Cleanup:
         with self.store.for_all("maintenance") as work:
             work.rankings.delete_expired(older_than_s=RANKING_AGE_S)
             work.permits.delete_unused(unused_s=UNUSED_S, limit=PERMITS_PER_STEP)
-            report.readings = work.gauges.read()
+            report.readings = work.health.readings()
         report.sweep_round = self.sweep_rounds.read()
         if report.sweep_round.is_late:
             report.errors.append("sweep: LATE")

@@ -91,7 +91,7 @@ class Operate:
             if others and not shared:
                 raise ConflictError(_refusal(others))
             chunks = work.calibrations.chunks(index)
-            if work.evictions.clear(index):
+            if work.indexes.clear(index):
                 summarise(work, index.id, silent_s=self.silent_s)
         return Cleared(index.id, index.generation.namespace, chunks, tools)
 

@@ -54,16 +54,16 @@ def test_only_the_generation_that_answers_has_one(bench: Bench) -> None:
     _, index = bench.indexed({"a": TEXT})
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
-        building = work.rebuilds.start(index, SMALL, at_once=2)
+        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
     assert not note(bench, building)
     assert note(bench, index)
     with bench.store.for_all("test") as work:
-        work.rebuilds.switch(building)
+        work.indexes.switch(building)
     assert bench.index(index.id).generation.calibration is None
     assert not note(bench, index)
     bench_previous = bench.index(index.id)
     with bench.store.for_all("test") as work:
-        kept = work.rebuilds.previous(index.id)
+        kept = work.indexes.previous(index.id)
     assert kept is not None
     assert kept.generation.calibration == FOUND
     assert bench_previous.generation.id == building.generation.id

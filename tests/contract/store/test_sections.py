@@ -228,7 +228,7 @@ def rebuild(desk: Desk, random: Random) -> None:
     config = IndexConfig("in-memory/words", 16, threshold=60, chunk_size=120, chunk_overlap=10)
     with desk.bench.store.for_all("test") as work:
         if len(work.indexes.live(desk.index.id)) == 1:
-            work.rebuilds.start(desk.index, config, at_once=9)
+            work.indexes.start_rebuild(desk.index, config, at_once=9)
 
 
 def compare_whole(desk: Desk, random: Random) -> None:
@@ -345,7 +345,7 @@ def test_a_document_that_was_refused_is_compared_anew(bench: Bench) -> None:
 def test_each_section_says_where_its_strings_are(bench: Bench) -> None:
     desk = Desk.of(bench)
     with bench.store.for_all("test") as work:
-        changes = work.sections.changes(desk.index, desk.table.id, [""])
+        changes = work.comparisons.changed_sections(desk.index, desk.table.id, [""])
     assert changes is not None
     assert changes.basis is None
     assert len({section.digest for section in changes.new}) == len(changes.new) > 5
@@ -357,7 +357,7 @@ def test_each_section_says_where_its_strings_are(bench: Bench) -> None:
 def test_a_small_document_is_read_as_it_is(bench: Bench) -> None:
     table, large = bench.table({"a": text("small")}), bench.table(document())
     with bench.store.for_all("test") as work:
-        found = work.sections.small(table.id)
+        found = work.comparisons.small_document(table.id)
         assert found is not None
         assert parse_stored(found[1]) == {"a": text("small")}
-        assert work.sections.small(large.id) is None
+        assert work.comparisons.small_document(large.id) is None

@@ -52,7 +52,7 @@ def _sections_are_of_the_nodes(world: World, rows: Rows) -> None:
                 continue
             index = work.indexes.find(generation.index_id)
             scopes = work.comparisons.scopes(generation.index_id)
-            if index is None or work.sections.basis(index, table_id, scopes) is None:
+            if index is None or work.comparisons.basis(index, table_id, scopes) is None:
                 continue
             _, kept = rows.sections[generation_id, table_id]
             found = {node.pointer_sha256[:16] for node in work.nodes.known(generation_id, table_id)}

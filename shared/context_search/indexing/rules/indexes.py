@@ -1,4 +1,4 @@
-"""Generations of an index that are built, switched and given up."""
+"""How much indexes hold, and how many are built."""
 
 from __future__ import annotations
 
