@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from itertools import count
 
-from context_search.catalog.list_tables import ListTables
 from context_search.catalog.outline import MOST_COUNTED
+from context_search.catalog.tables import ListTables
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Reach
 from context_search.core.progress import NodeState
@@ -139,7 +139,7 @@ class _Operations:
             work.quotas.readmit(limits, limit=200)
             work.indexes.next_to_go(limits)
             work.sweeps.extent(page=PAGE)
-            repositories = [getattr(work, name) for of in REPOSITORIES.values() for name in of]
+            repositories = [getattr(work, name) for name in REPOSITORIES]
             scheduled = [each for each in repositories if hasattr(each, "DUE")]
             work.health.due_in_s(scheduled, CleanupLimits(SILENT_S, project=limits))
 

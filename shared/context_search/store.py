@@ -27,7 +27,6 @@ if TYPE_CHECKING:  # a function loads the repositories of what it does
     from context_search.catalog.sql.tools import Tools
     from context_search.catalog.sql.uploads import Uploads
     from context_search.catalog.sql.versions import Versions
-    from context_search.indexing.sql.calibrations import Calibrations
     from context_search.indexing.sql.chunks import Chunks
     from context_search.indexing.sql.comparisons import Comparisons
     from context_search.indexing.sql.indexes import Indexes
@@ -46,7 +45,6 @@ if TYPE_CHECKING:  # a function loads the repositories of what it does
     from context_search_editing.sql.plans import Plans
 
 REPOSITORIES = {
-    "calibrations": "context_search.indexing.sql.calibrations:Calibrations",
     "chunks": "context_search.indexing.sql.chunks:Chunks",
     "comparisons": "context_search.indexing.sql.comparisons:Comparisons",
     "health": "context_search.maintenance.sql.health:Health",
@@ -82,7 +80,6 @@ REPOSITORIES = {
 class UnitOfWork:
     """One transaction and its repositories, each made when it is asked for."""
 
-    calibrations: Calibrations
     chunks: Chunks
     comparisons: Comparisons
     health: Health

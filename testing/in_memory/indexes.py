@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -9,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from context_search.core.config import IndexConfig
 from context_search.core.ids import table_namespace
 from context_search.core.limits import ProjectLimits, Usage
-from context_search.core.model import Generation, GenerationState, Index
+from context_search.core.model import Generation, GenerationState, Index, IndexCalibration
 from context_search.core.progress import EvictionCause
-from context_search.indexing.rules.indexes import Size, UnderWay
+from context_search.indexing.rules.indexes import SampledRow, Size, UnderWay
 from context_search.indexing.sql.indexes import Indexes
 from context_search.integrations.ports import Clock
 from context_search.maintenance.rules.health import CleanupLimits
@@ -19,7 +20,7 @@ from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.generations import add, retire
 from testing.in_memory.model import Model, Times
 from testing.in_memory.quotas import counted, is_cold, total, usage_of
-from testing.in_memory.rows import DEPLOYMENT, GenerationRow, IndexRow, Rows
+from testing.in_memory.rows import DEPLOYMENT, ChunkRow, GenerationRow, IndexRow, Rows
 
 
 class MemoryIndexes(Model, Indexes):
@@ -303,6 +304,46 @@ class MemoryIndexes(Model, Indexes):
         index, now = self.rows.indexes.get(index_id), self.clock.now()
         if index and index.used_at < now - timedelta(minutes=1):
             self.rows.change(self.rows.indexes, index_id, last_searched_at=now)
+
+    def chunk_count(self, index: Index) -> int:
+        namespace = index.generation.namespace
+        return sum(row.namespace == namespace for row in self.rows.chunks.values())
+
+    def sample(self, index: Index, *, limit: int) -> list[SampledRow]:
+        active = {
+            node.active_set_id
+            for node in self.rows.nodes.values()
+            if node.generation_id == index.generation.id
+        }
+        rows = [row for row in self.rows.chunks.values() if row.set_id in active and row.present]
+        first: dict[bytes, ChunkRow] = {}
+        for row in sorted(rows, key=lambda row: (row.json_pointer, row.index, row.id)):
+            first.setdefault(row.input_hash, row)
+        return [
+            SampledRow(
+                row.text, row.table_id, row.json_pointer, row.index, row.doc_id, row.window_count
+            )
+            for _, row in sorted(first.items())[:limit]
+        ]
+
+    def note_calibration(self, index: Index, found: IndexCalibration) -> bool:
+        row = self.rows.generations.get(index.generation.id)
+        if row is None or row.state != "active":
+            return False
+        self.rows.change(self.rows.generations, row.id, calibration=found)
+        return True
+
+    def asked_vectors(self, model: str, dimensions: int, questions: bytes) -> list[Sequence[float]]:
+        return list(self.rows.asked.get((model, dimensions, questions), ()))
+
+    def keep_asked_vectors(
+        self, model: str, dimensions: int, questions: bytes, vectors: Sequence[Sequence[float]]
+    ) -> None:
+        for key in [key for key in self.rows.asked if key[:2] == (model, dimensions)]:
+            del self.rows.asked[key]
+        form = struct.Struct(f"<{dimensions}f")
+        kept = [form.unpack(form.pack(*vector)) for vector in vectors]
+        self.rows.asked[model, dimensions, questions] = kept
 
 
 def view(rows: Rows, clock: Clock, generation: GenerationRow) -> Index:

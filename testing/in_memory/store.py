@@ -10,7 +10,6 @@ from context_search.core.errors import DatabaseUnavailableError
 from context_search.integrations.ports import Clock, Deadline
 from context_search.searching.rules.live_chunks import Reading
 from context_search.store import UnitOfWork
-from testing.in_memory.calibrations import MemoryCalibrations
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.comparisons import MemoryComparisons
@@ -52,7 +51,6 @@ class MemoryUnitOfWork(UnitOfWork):
         self.outlines = MemoryOutlines(rows, clock)
         self.tools = MemoryTools(rows, clock)
         self.indexes = MemoryIndexes(rows, clock)
-        self.calibrations = MemoryCalibrations(rows, clock)
         self.comparisons = MemoryComparisons(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.node_counts = MemoryNodeCounts(rows, clock)

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from context_search.core.config import Model
 from context_search.core.messages import CompareIndex
-from context_search.indexing.rebuild_all import RebuildAll
-from context_search.indexing.rebuilds import Rebuilds
+from context_search.indexing.rebuilds import RebuildAll, Rebuilds
 from context_search.indexing.rules.indexes import UnderWay
 from tests.system import System, prose
 

@@ -11,8 +11,7 @@ from context_search.indexing.completion import IndexCompletion
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
-from context_search.maintenance.sweep import PAGE, Sweep
-from context_search.maintenance.sweep_round import SweepRounds
+from context_search.maintenance.sweep import PAGE, Sweep, SweepRounds
 from context_search_editing.executing import keep_plans_step
 
 

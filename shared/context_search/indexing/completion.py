@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.core.model import Index
-from context_search.indexing.calibration_due import LEAST_CHUNKS, send_if_due
 from context_search.indexing.status import write_summaries
+from context_search.indexing.use_index import LEAST_CHUNKS, send_if_due
 from context_search.store import Store, UnitOfWork
 
 

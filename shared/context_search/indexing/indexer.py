@@ -17,12 +17,11 @@ from context_search.core.errors import (
     ContextSearchError,
     LeaseLostError,
 )
-from context_search.core.limits import ProjectLimits
+from context_search.core.limits import ProjectLimits, Usage
 from context_search.core.messages import SMALL_STRING, IndexNodes
 from context_search.core.model import ChunkSet, Claim, PlannedChunk, StoredChunk
-from context_search.indexing.chunk_vectors import ChunkVectors
+from context_search.core.progress import PROJECT_FULL
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.evict import no_room
 from context_search.indexing.node_report import (
     NodeReport,
     NodeRun,
@@ -33,12 +32,13 @@ from context_search.indexing.node_report import (
 )
 from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.indexing.vector_rows import (
+    ChunkVectors,
     chunk_tokens,
     plan,
     vector_rows,
 )
 from context_search.integrations.ports import Clock, Deadline, VectorRow, VectorStore
-from context_search.store import Store
+from context_search.store import Store, UnitOfWork
 
 Plans = Mapping[Claim, Sequence[PlannedChunk]]
 Begun = Mapping[Claim, ChunkSet]
@@ -199,7 +199,7 @@ class Indexer:
             if not held:
                 return {}
             wanted = {claim: plans[claim] for claim in held}
-            reason = no_room(work, wanted, self.limits.project)
+            reason = _no_room(work, wanted, self.limits.project)
             if reason is None:
                 sets = work.chunks.begin_sets(list(wanted.items()))
                 return dict(zip(held, sets, strict=True))
@@ -386,3 +386,31 @@ def _groups(claims: Sequence[Claim]) -> list[list[Claim]]:
     """Returns the claims by generation, a table's one after the other."""
     ordered = sorted(claims, key=lambda claim: (claim.namespace, claim.table_id))
     return [list(group) for _, group in groupby(ordered, key=lambda claim: claim.namespace)]
+
+
+def _no_room(
+    work: UnitOfWork, planned: Mapping[Claim, Sequence[PlannedChunk]], limits: ProjectLimits
+) -> dict[str, object] | None:
+    """Returns why a generation's new nodes must wait for room, None if they need not.
+
+    The reason records the room that all of them need, for ``Quotas.readmit``.
+    """
+    new = work.quotas.new_among(list(planned))
+    if not new:
+        return None
+    chunks = [chunk for claim in new for chunk in planned[claim]]
+    needed = Usage.of(
+        chunks=len(chunks),
+        rows=sum(chunk.window_count for chunk in chunks),
+        dimensions=new[0].config.dimensions,
+    )
+    if needed.fits(work.quotas.room(new[0].index_id, limits)):
+        return None
+    return {
+        "code": PROJECT_FULL,
+        "message": f"the project may hold {limits.max_chunks} chunks and"
+        f" {limits.max_vector_bytes} bytes of vectors, and what it holds is in use",
+        "retryable": True,
+        "chunks": needed.chunks,
+        "vector_bytes": needed.vector_bytes,
+    }

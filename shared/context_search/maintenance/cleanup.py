@@ -10,24 +10,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.access.idempotency import KEPT_S
-from context_search.catalog.prune_versions import prune_versions
 from context_search.catalog.uploads import ManageUploads
+from context_search.catalog.versions import prune_versions
 from context_search.core.errors import ContextSearchError, VectorStoreError
 from context_search.core.ids import window_ids
+from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.evict import evict_coldest
 from context_search.indexing.outbox_delivery import OutboxDelivery, node_messages, send_one_by_one
 from context_search.indexing.rebuilds import REBUILDS_AT_ONCE, retire_outdated
-from context_search.indexing.status import write_summaries
+from context_search.indexing.status import summarise, write_summaries
 from context_search.indexing.vector_rows import tokens_of
 from context_search.integrations.ports import Deadline, VectorStore
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.rules.removals import Removal
-from context_search.maintenance.sweep import Sweep
-from context_search.maintenance.sweep_round import PAGES_PER_RUN, SweepRounds
-from context_search.maintenance.unknown_namespaces import FindUnknownNamespaces
+from context_search.maintenance.rules.sweeps import PAGES_PER_RUN
+from context_search.maintenance.sweep import FindUnknownNamespaces, Sweep, SweepRounds
 from context_search.searching.admission import UNUSED_S
 from context_search.searching.kept_ranking import RANKING_AGE_S
 from context_search.store import Store
@@ -282,6 +281,26 @@ class Cleanup:
     def _find_unknown(self, report: CleanupReport) -> bool:
         FindUnknownNamespaces(self.store, self.vectors, self.limits.deletes_unknown).run(report)
         return False
+
+
+def evict_coldest(store: Store, limits: ProjectLimits, *, silent_s: float) -> bool:
+    """Takes one thing from a project that is over its limit, and returns whether it did.
+
+    A previous generation goes first: it answers nothing. Then the index that was not searched for
+    the longest time is evicted: it stays, empty, until somebody searches it.
+    """
+    with store.for_all("maintenance") as work:
+        going = work.indexes.next_to_go(limits)
+        if going is None or not work.indexes.lock(going):
+            return False
+        # Asked again: the index may have been searched, or switched, before it was locked.
+        still = work.indexes.next_to_go(limits)
+        if still is None or still.generation.id != going.generation.id:
+            return False
+        if not work.indexes.give_up(going, limits):
+            return False
+        summarise(work, going.id, silent_s=silent_s)
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from context_search.maintenance.rules.health import CleanupRun, Readings
-from context_search.maintenance.rules.sweeps import SweepCounts
-from context_search.maintenance.sweep_round import SweepRound
+from context_search.maintenance.rules.sweeps import SweepCounts, SweepRound
 
 WORK = (
     "messages_relayed",

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from typing import Any
 
-from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.versions import Overwritten, Pruned, TableHistory
+from context_search.catalog.versions import RecordVersions
 from context_search.core.callers import Principal, ProjectKey
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock, Deadline

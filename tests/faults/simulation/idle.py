@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from context_search.core.documents import content_hash, text_of_chunks
 from context_search.core.ids import window_ids
-from context_search.indexing.chunk_vectors import BLANK
 from context_search.indexing.comparing import keys_of
+from context_search.indexing.vector_rows import BLANK
 from context_search.text.chunking import chunk_spans, window_texts
 from context_search.text.keywords import keyword_tokens, trails
 from testing.in_memory.embedder import WordEmbedder
