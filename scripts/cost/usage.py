@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from context_search.core.config import IndexConfig
 from context_search.indexing.calibrate import QUESTIONS
+from context_search.indexing.completion import LEAST_CHUNKS
 from context_search.indexing.indexer import IndexLimits
-from context_search.indexing.use_index import LEAST_CHUNKS
 from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.rules.sweeps import SweepExtent, SweepRound
 from context_search.maintenance.sweep import PAGE

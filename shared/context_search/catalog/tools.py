@@ -26,7 +26,8 @@ from context_search.core.messages import CompareIndex
 from context_search.core.model import Index, Scope, Table, ToolSettings
 from context_search.core.pages import PAGE, page_of
 from context_search.indexing.comparing import Document, Limits, compare, preload
-from context_search.indexing.status import ToolStatus, tool_status, write_summaries
+from context_search.indexing.completion import write_summaries
+from context_search.indexing.status import ToolStatus, tool_status
 from context_search.indexing.use_index import note_use
 from context_search.store import Store, UnitOfWork
 

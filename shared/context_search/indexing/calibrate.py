@@ -16,9 +16,9 @@ from context_search.core.errors import EmbeddingDimensionMismatchError, Embeddin
 from context_search.core.ids import scope_key, window_ids
 from context_search.core.messages import CalibrateIndex
 from context_search.core.model import Index, IndexCalibration
+from context_search.indexing.completion import LEAST_CHUNKS, is_due
 from context_search.indexing.node_report import RetryLater
 from context_search.indexing.rules.indexes import SampledRow, Size
-from context_search.indexing.use_index import LEAST_CHUNKS, is_due
 from context_search.integrations.ports import Clock, Deadline, Embedder, VectorQuery, VectorStore
 from context_search.ranking.calibration import (
     LEAST_QUESTIONS,

@@ -16,10 +16,9 @@ from context_search.core.errors import ContextSearchError, VectorStoreError
 from context_search.core.ids import window_ids
 from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
-from context_search.indexing.completion import IndexCompletion
+from context_search.indexing.completion import IndexCompletion, summarise, write_summaries
 from context_search.indexing.outbox_delivery import OutboxDelivery, node_messages, send_one_by_one
 from context_search.indexing.rebuilds import REBUILDS_AT_ONCE, retire_outdated
-from context_search.indexing.status import summarise, write_summaries
 from context_search.indexing.vector_rows import tokens_of
 from context_search.integrations.ports import Deadline, VectorStore
 from context_search.maintenance.cleanup_report import CleanupReport

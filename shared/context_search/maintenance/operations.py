@@ -16,9 +16,9 @@ from context_search.core.callers import Caller, Principal
 from context_search.core.errors import ConflictError, InvalidInputError, NotFoundError
 from context_search.core.json_pointer import split
 from context_search.core.messages import MESSAGE_ID
+from context_search.indexing.completion import summarise
 from context_search.indexing.outbox_delivery import node_messages
 from context_search.indexing.rules.nodes import NodeSelection
-from context_search.indexing.status import summarise
 from context_search.integrations.ports import DeadLetters, MessageBody
 from context_search.maintenance.rules.sweeps import SweepRound
 from context_search.maintenance.sweep import SweepRounds
