@@ -1,3 +1,3 @@
 """The command line ``context-search``: a client of the public HTTP API, and nothing else."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -43,7 +43,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "search log": Quantity(
         3_100, 3_100, "bytes of a question's lines, Lambda's and the API's too", LINES
     ),
-    "index log": Quantity(2_100, 2_100, "bytes of an order's lines", LINES),
+    "index log": Quantity(2_100, 2_100, "bytes of a message's lines", LINES),
     "cleanup log": Quantity(2_800, 2_800, "bytes of a run's lines", LINES),
     "postgres": Quantity(
         6.2, 12.8, "bytes of a character, packed; just written up to 7.1 and 26", RUN
@@ -51,7 +51,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "search seconds": Quantity(0.4, 0.4, "of a question, most of it waiting for the model", RUN),
     "chunk seconds": Quantity(0.0135, 0.03, "of a chunk that is embedded", RUN),
     "rewritten seconds": Quantity(0.004, 0.016, "of a chunk whose vector is read back", RUN),
-    "edit seconds": Quantity(1.0, 1.0, "of the two orders of an edit, beside its chunks", RUN),
+    "edit seconds": Quantity(1.0, 1.0, "of the two messages of an edit, beside its chunks", RUN),
     "cleanup seconds": Quantity(0.5, 0.5, "of a run without a page", RUN),
     "page seconds": Quantity(0.1, 0.1, "of a page of the sweep", ASSUMED),
 }

@@ -1,3 +1,3 @@
 """context-search: find, chunk, embed and search the big strings of JSON documents."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

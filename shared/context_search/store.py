@@ -159,7 +159,7 @@ class Store(Protocol):
     ) -> AbstractContextManager[UnitOfWork]:
         """Opens a transaction like ``for_project``, over the rows of all projects.
 
-        ``reason`` says to the reader why that must be; docs/architecture.md lists all of them.
+        ``reason`` says to the reader why that must be; docs/consistency.md lists all of them.
         """
         ...
 

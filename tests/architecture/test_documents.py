@@ -111,6 +111,19 @@ def test_every_page_of_the_console_is_in_the_table_of_what_shows_it() -> None:
     assert pages <= set(re.findall(r"`(\w+)`", shown))
 
 
+def test_every_table_of_the_schema_has_a_row() -> None:
+    files = (ROOT / "shared/context_search/postgres/schema").glob("*.sql")
+    made = re.findall(
+        r"CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?([\w.]+)",
+        "\n".join(path.read_text("utf-8") for path in files),
+    )
+    page = (ROOT / "docs/consistency.md").read_text("utf-8").split("## Tables")[1]
+    rows = re.findall(r"(?m)^\| (`.*?) \|", page)
+    assert {name.split(".")[-1] for name in made} - {
+        *re.findall(r"`(\w+)`", " ".join(rows))
+    } == set()
+
+
 def test_contributing_lists_every_command_of_make() -> None:
     commands = re.findall(r"(?m)^([a-z0-9-]+):.*## ", (ROOT / "Makefile").read_text())
     table = re.findall(r"(?m)^\| (`make .*?) \| \S", (ROOT / "CONTRIBUTING.md").read_text())

@@ -57,17 +57,13 @@ def test_forgetting_the_project_or_the_caller_does_not_type_check(tmp_path: Path
 
 
 def test_every_reason_to_see_all_projects_is_in_the_document() -> None:
-    """``for_all`` is for few, and who reads docs/architecture.md sees all of them."""
+    """``for_all`` is for few, and who reads docs/consistency.md sees all of them."""
     given = {
         reason
         for path in SHARED.rglob("*.py")
         for reason in re.findall(r"\.for_all\(\s*(\S[^,)]*)", path.read_text())
     }
     assert all(reason.startswith('"') or reason == "reason" for reason in given), given
-    documented = re.findall(r"^\| `for_all\(\"(.+)\"\)` \|", architecture(), re.MULTILINE)
+    page = (ROOT / "docs/consistency.md").read_text()
+    documented = re.findall(r"^\| `for_all\(\"(.+)\"\)` \|", page, re.MULTILINE)
     assert sorted(documented) == sorted(reason.strip('"') for reason in given - {"reason"})
-
-
-def architecture() -> str:
-    """Returns docs/architecture.md."""
-    return (ROOT / "docs/architecture.md").read_text()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from scripts.cost.bill import bill, first_bill, turbopuffer
-from scripts.cost.load import BEFORE, LAST, NOW, USERS, Load, read
+from scripts.cost.load import BEFORE, NOW, USERS, Load, read
 from scripts.cost.page import PAGE, written
 from scripts.cost.usage import first_load, month
 
@@ -40,7 +40,7 @@ def test_turbopuffer_costs_its_minimum_or_what_is_used() -> None:
 
 
 def test_an_edit_that_writes_its_chunks_only_costs_a_tenth_of_its_string() -> None:
-    whole, chunks = month(LARGE, LAST), month(LARGE, NOW)
+    whole, chunks = month(LARGE, BEFORE), month(LARGE, NOW)
     assert chunks.written_bytes < whole.written_bytes / 10
     assert (chunks.rows, chunks.tokens) == (whole.rows, whole.tokens)
 

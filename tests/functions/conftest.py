@@ -13,7 +13,7 @@ import pytest
 
 from context_search.composition.parts import parts
 from tests.builders import aws_server
-from tests.functions.deployment import CANARY, Deployment, listening, register_words
+from tests.functions.deployment import CANARY, Deployment, end_process, listening, register_words
 from tests.stack import DatabaseFactory
 
 
@@ -36,8 +36,7 @@ def deployed(
         parts.cache_clear()
         register_words()
         yield made
-        parts().postgres.database.close()
-        parts.cache_clear()
+        end_process()
 
 
 @pytest.fixture

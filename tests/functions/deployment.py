@@ -110,6 +110,16 @@ def load_functions() -> dict[str, LambdaFunction]:
     return {spec.code.name: LambdaFunction.load(spec) for spec in template.functions}
 
 
+def end_process() -> None:
+    """Closes what the functions have opened, and leaves the next one to begin anew."""
+    made = vars(parts())
+    for name in made.keys() & {"postgres", "patient_postgres"}:
+        made[name].database.close()
+    for name in made.keys() & {"queue", "objects"}:
+        made[name].client.close()
+    parts.cache_clear()
+
+
 @dataclass
 class Deployment:
     """Functions by the name of their folder, and the queues between them."""
@@ -144,9 +154,7 @@ class Deployment:
 
     def restart(self) -> None:
         """Has the functions begin anew: they read their environment again."""
-        for store in (parts().postgres, parts().patient_postgres):
-            store.database.close()
-        parts.cache_clear()
+        end_process()
         self.functions = load_functions()
 
     def http(

@@ -11,7 +11,7 @@ import pytest
 
 from context_search.composition.parts import parts
 from tests.builders import english
-from tests.functions.deployment import Deployment
+from tests.functions.deployment import Deployment, end_process
 from tests.functions.test_imports import after, request
 from tests.runtime.built import WordServer
 from tests.stack import DatabaseFactory
@@ -37,8 +37,7 @@ def over_http(
             monkeypatch.setenv(name, value)
         parts.cache_clear()
         yield made
-        parts().postgres.database.close()
-        parts.cache_clear()
+        end_process()
 
 
 def test_a_cold_hybrid_search_loads_no_more_than_it_needs(over_http: Deployment) -> None:

@@ -13,7 +13,7 @@ from scripts.cost.load import NOW, Load
 from scripts.cost.quantities import quantity
 from scripts.cost.usage import Usage, first_load, month
 from tests.contract.turbopuffer.targets import running
-from tests.functions.deployment import Deployment
+from tests.functions.deployment import Deployment, end_process
 from tests.functions.month import Embeddings, Month
 from tests.stack import DatabaseFactory
 
@@ -74,8 +74,7 @@ def deployed(
             patch.setenv(name, value)
         parts.cache_clear()
         yield made
-        parts().postgres.database.close()
-        parts.cache_clear()
+        end_process()
 
 
 @pytest.fixture(scope="module")

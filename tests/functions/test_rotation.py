@@ -18,7 +18,13 @@ from context_search.postgres.connection import Connection
 from context_search.postgres.url import DatabaseUrl
 from testing.in_memory.clock import ManualClock
 from tests.builders import english
-from tests.functions.deployment import SECRET, SECRET_VALUES, Deployment, load_functions
+from tests.functions.deployment import (
+    SECRET,
+    SECRET_VALUES,
+    Deployment,
+    end_process,
+    load_functions,
+)
 from tests.integrations.openai_server import OpenAiServer
 from tests.integrations.scripted_embeddings import vector
 from tests.integrations.test_renewed_key import NEW as TURBOPUFFER_NEW
@@ -98,8 +104,7 @@ def rotating(
         parts().clock = made.clock
         parts()._read_at = made.clock.now()
         yield made
-        parts().postgres.database.close()
-        parts.cache_clear()
+        end_process()
         usual.postgres.database.close()
     owner.close()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-LAST_MIGRATIONS: dict[str, str] = {}
+LAST_MIGRATIONS = {"v0.2.0": "0009_shared_indexes.concurrently.sql"}
 """The last migration of each release, the latest release at the end."""
 
 # (file, how the statement begins) → why the last release's code does not notice.

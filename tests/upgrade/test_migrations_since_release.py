@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from context_search.postgres import migrations
 from tests.upgrade.schema import EXCEPTIONS, LAST_MIGRATIONS, refusal, refusals, since, statements
+from tests.upgrade.versions import RELEASED
 
 SHIPPED = {one.name: one.sql for one in migrations.read(migrations.shipped())}
 LATEST = next(reversed(LAST_MIGRATIONS.values()), None)
@@ -23,6 +26,12 @@ def test_migrations_since_a_release_are_those_after_its_last_one() -> None:
 def test_the_last_migration_of_each_release_is_there() -> None:
     assert set(LAST_MIGRATIONS.values()) <= SHIPPED.keys()
     assert list(LAST_MIGRATIONS.values()) == sorted(LAST_MIGRATIONS.values())
+
+
+def test_the_commit_of_each_release_but_the_one_being_cut_is_recorded() -> None:
+    releases = list(LAST_MIGRATIONS)
+    assert list(RELEASED) in (releases, releases[:-1])
+    assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in RELEASED.values())
 
 
 def test_an_exception_has_a_reason_and_a_statement() -> None:

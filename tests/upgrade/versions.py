@@ -25,7 +25,7 @@ _PINS = ("requirements/dev.txt", "requirements/conformance.txt")
 
 
 RELEASED: dict[str, str] = {}
-"""The commits of releases, for a clone without tags."""
+"""The commit of each release: a clone finds it with a tag or without."""
 
 
 class UpgradeError(Exception):
@@ -105,7 +105,7 @@ def checked_out(revision: str) -> Iterator[Version]:
     """
     commit = _commit(revision) or _commit(RELEASED.get(revision, ""))
     if commit is None:
-        raise UpgradeError(f"no revision {revision} here: git fetch --tags")
+        raise UpgradeError(f"no commit of {revision} here: fetch the whole history, or its tag")
     folder = FOLDER / commit[:12]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
