@@ -11,8 +11,7 @@ from context_search.core.errors import VectorStoreUnavailableError
 from context_search.core.ids import vector_row_id, window_ids
 from context_search.core.model import Claim, Index, StoredChunk
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.indexer import Batch, Begun, Indexer, Plans
-from context_search.indexing.node_report import NodeRun
+from context_search.indexing.indexer import Batch, Begun, Indexer, NodeRun, Plans
 from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.maintenance.cleanup import TOMBSTONES_PER_STEP, Cleanup
 from context_search.maintenance.cleanup_report import CleanupReport

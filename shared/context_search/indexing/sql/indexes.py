@@ -19,15 +19,15 @@ from context_search.postgres.session import Statement
 from context_search.postgres.table_lock import lock_table
 from context_search.postgres.visible_rows import TOOL_IS_THERE, project_is_there
 
-INDEX_COLUMNS = """
+_USED_AT = "COALESCE(search_index.last_searched_at, search_index.created_at)"
+INDEX_COLUMNS = f"""
     search_index.id, search_index.project_id, search_index.table_id, generation.config,
     generation.id, generation.namespace, generation.state, generation.number,
     EXISTS (SELECT FROM index_generation AS pending WHERE pending.index_id = search_index.id
             AND pending.state IN ('queued', 'building')),
     search_index.evicted_at,
-    COALESCE(search_index.last_searched_at, search_index.created_at)
-        < clock_timestamp() - interval '1 minute',
-    search_index.evicted_by, COALESCE(search_index.filterable, '{}'), generation.calibration
+    {_USED_AT} < clock_timestamp() - interval '1 minute',
+    search_index.evicted_by, COALESCE(search_index.filterable, '{{}}'), generation.calibration
 """
 INDEX = f"""
     SELECT {INDEX_COLUMNS}
@@ -82,7 +82,6 @@ _SIZE = """
     FROM looked_at
 """
 _OUTDATED = "switched_at <= clock_timestamp() - make_interval(secs => :age)"
-_USED_AT = "COALESCE(search_index.last_searched_at, search_index.created_at)"
 _IDLE_SINCE = "clock_timestamp() - make_interval(secs => :idle)"
 _SPARE = 4
 """How many times as many chunks are looked at as are wanted: some are of sets that do not answer,

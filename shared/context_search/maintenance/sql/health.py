@@ -30,7 +30,7 @@ _LIVE = """
     WHERE search_index.project_id = :project AND generation.state IN ('active', 'building')
 """
 # Of what is indexed only tallies are read; the rest is in an index of what is not.
-_READINGS = f"""
+_OF_PROJECT = f"""
     WITH live AS MATERIALIZED ({_LIVE}),
     answering AS MATERIALIZED (SELECT id FROM live WHERE state = 'active'),
     moving AS MATERIALIZED (
@@ -101,7 +101,7 @@ class Health:
 
     def of_project(self, project_id: int, *, silent_s: float) -> ProjectReadings:
         """Returns the present readings of a project; ``silent_s`` is as in NodeCounts."""
-        [row] = self.tx.run(_READINGS, project=project_id, silent=silent_s)
+        [row] = self.tx.run(_OF_PROJECT, project=project_id, silent=silent_s)
         moving, whole, wait_s, orders, order_s, *row = row
         indexes, building, evicted, stalled, reports, errors, row_security = row
         nodes = json.loads(moving)
