@@ -35,25 +35,14 @@ INDEX = f"""
 """
 _LOCK = "hashtextextended('context_search.index', :index)"
 ACTIVE = "generation.id = search_index.active_generation_id"
-
-
 _OF_PROJECT = f"""
     {INDEX} WHERE {ACTIVE} AND search_index.project_id = :project AND search_index.table_id IS NULL
 """
-
-
 _PAGE = f"""
     {INDEX} WHERE {ACTIVE} AND search_index.id > :after
       AND {project_is_there("search_index.project_id")}
     ORDER BY search_index.id LIMIT :limit
 """
-
-
-def project_statement(project_id: int) -> Statement:
-    """Returns the statement of ``Indexes.of_project``."""
-    return _OF_PROJECT, {"project": project_id}
-
-
 SIZED_NODES, SIZED_CHUNKS = 2_000, 5_000
 """Most strings and chunks whose texts are looked at to say how long all of them are."""
 # By the hash of their pointers, so by chance, a few of each table.
@@ -100,6 +89,11 @@ _SAMPLE = """
     ORDER BY chunks.input_hash, chunks.json_pointer COLLATE "C", chunks.chunk_index, chunks.id
     LIMIT :limit
 """
+
+
+def project_statement(project_id: int) -> Statement:
+    """Returns the statement of ``Indexes.of_project``."""
+    return _OF_PROJECT, {"project": project_id}
 
 
 @dataclass(frozen=True, slots=True)
