@@ -11,8 +11,8 @@ from context_search.maintenance.sweep import (
     NAMESPACES_PER_STEP,
     FindUnknownNamespaces,
 )
-from testing.in_memory.rows import DEPLOYMENT
 from testing.in_memory.vectors import DictVectors
+from tests.faults.simulation.model.rows import DEPLOYMENT
 from tests.system import SILENT_S, System, prose
 
 FORGOTTEN = [

@@ -34,8 +34,7 @@ NODES_PER_STEP = 200
 CHUNKS_PER_STEP = 500
 COMPARISONS_PER_STEP = 200
 TOMBSTONES_PER_STEP = 1_000
-REQUESTS_PER_STEP = 1_000
-PERMITS_PER_STEP = 1_000
+EXPIRED_PER_STEP = 1_000
 REMOVALS_PER_STEP = 200
 STEP_RESERVE_S = 20.0
 REPEATS_PER_STEP = PAGES_PER_RUN  # a repeat of the sweep is a page
@@ -65,7 +64,7 @@ class Step:
 class Cleanup:
     """One run of all steps; a step that fails does not keep the others from running.
 
-    ``further`` are steps of what the core does not know.
+    ``further`` are steps of what indexing does not know.
     """
 
     store: OutboxDelivery
@@ -73,7 +72,6 @@ class Cleanup:
     completion: IndexCompletion
     sweep: Sweep
     sweep_rounds: SweepRounds
-    uploads: ManageUploads
     limits: CleanupLimits
     further: Sequence[Step] = ()
 
@@ -87,13 +85,11 @@ class Cleanup:
             Step("evict", self._evict, due=("indexes",)),
             Step("readmit", self._readmit, due=("nodes",)),
             Step("keep_tokens", self._keep_tokens, due=("chunks",)),
-            Step("keep_uploads", self._keep_uploads, due=("uploads",)),
             Step("mark_tables", self._mark_tables, due=("removals",)),
             Step("remove_nodes", self._remove_nodes, due=("removals",)),
             Step("delete_documents", self._delete_documents, due=("removals",)),
             Step("delete_namespaces", self._delete_namespaces, due=("removals",)),
             Step("sweep", self._sweep, due=()),
-            Step("forget", self._delete_expired, due=()),
             *self.further,
             Step("prune_versions", self._prune_versions, due=("versions",)),
             Step("summarise", self._summarise, due=()),
@@ -133,12 +129,6 @@ class Cleanup:
             work.send(*node_messages(work, nodes))
         report.nodes_revived += len(nodes)
         return len(nodes) == NODES_PER_STEP
-
-    def _keep_uploads(self, report: CleanupReport) -> bool:
-        report.imports_revived += self.uploads.revive(self.limits.silent_s)
-        forgotten = self.uploads.delete_expired()
-        report.uploads_forgotten += forgotten
-        return forgotten > 0
 
     def _compare(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
@@ -234,16 +224,6 @@ class Cleanup:
         report.add_sweep(found)
         return True
 
-    def _delete_expired(self, report: CleanupReport) -> bool:
-        with self.store.for_all("maintenance") as work:
-            most = REQUESTS_PER_STEP
-            requests = work.idempotency_keys.delete_expired(older_than_s=KEPT_S, limit=most)
-            keys = work.keys.delete_expired_console(older_than_s=CONSOLE_KEY_KEPT_S, limit=most)
-            days = work.ledger.delete_expired(older_than_days=LEDGER_DAYS, limit=most)
-        report.requests_forgotten += requests
-        report.keys_forgotten += keys
-        return most in (requests, keys, days)
-
     def _prune_versions(self, report: CleanupReport) -> bool:
         pruned = prune_versions(self.store)
         report.versions_pruned += pruned.versions
@@ -269,8 +249,6 @@ class Cleanup:
 
     def _measure(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            work.rankings.delete_expired(older_than_s=RANKING_AGE_S)
-            work.permits.delete_unused(unused_s=UNUSED_S, limit=PERMITS_PER_STEP)
             report.readings = work.health.readings()
         report.sweep_round = self.sweep_rounds.read()
         if report.sweep_round.is_late:
@@ -300,6 +278,36 @@ def evict_coldest(store: Store, limits: ProjectLimits, *, silent_s: float) -> bo
             return False
         summarise(work, going.id, silent_s=silent_s)
     return True
+
+
+def keep_uploads_step(uploads: ManageUploads, *, silent_s: float) -> Step:
+    """Return the step that sends silent imports again and deletes old uploads."""
+
+    def keep(report: CleanupReport) -> bool:
+        report.imports_revived += uploads.revive(silent_s)
+        deleted = uploads.delete_expired()
+        report.uploads_forgotten += deleted
+        return deleted > 0
+
+    return Step("keep_uploads", keep, due=("uploads",))
+
+
+def delete_expired_step(store: Store) -> Step:
+    """Return the step that deletes rows which only take room when they are old."""
+
+    def delete(report: CleanupReport) -> bool:
+        most = EXPIRED_PER_STEP
+        with store.for_all("maintenance") as work:
+            requests = work.idempotency_keys.delete_expired(older_than_s=KEPT_S, limit=most)
+            keys = work.keys.delete_expired_console(older_than_s=CONSOLE_KEY_KEPT_S, limit=most)
+            days = work.ledger.delete_expired(older_than_days=LEDGER_DAYS, limit=most)
+            permits = work.permits.delete_unused(unused_s=UNUSED_S, limit=most)
+            work.rankings.delete_expired(older_than_s=RANKING_AGE_S)
+        report.requests_forgotten += requests
+        report.keys_forgotten += keys
+        return most in (requests, keys, days, permits)
+
+    return Step("forget", delete, due=())
 
 
 @dataclass(frozen=True, slots=True)

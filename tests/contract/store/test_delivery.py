@@ -67,6 +67,15 @@ def test_a_document_of_a_retired_generation_is_deleted_once(bench: Bench) -> Non
     assert {stone.namespace for stone in bench.tombstones(older_than_s=-1)} == {others[0].namespace}
 
 
+def test_what_was_never_deleted_is_not_held_up_by_what_waits(bench: Bench) -> None:
+    to_delete(bench)
+    with bench.store.for_all("test") as work:
+        for _ in range(3):
+            [stone] = work.removals.tombstones(older_than_s=100, limit=1)
+            assert work.removals.note_deleted([stone], older_than_s=100) == 0
+        assert work.removals.tombstones(older_than_s=100, limit=1) == []
+
+
 def test_old_tombstones_come_first_and_not_too_many(bench: Bench) -> None:
     old = to_delete(bench)
     bench.pass_time(10)

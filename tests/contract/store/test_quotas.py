@@ -12,7 +12,7 @@ from context_search.core.limits import HeldKind, ProjectLimits, Usage
 from context_search.core.messages import IndexNodes
 from context_search.core.model import Index, Project
 from tests.builders import english
-from tests.contract.store.bench import TEXT, Bench
+from tests.contract.store.bench import TEXT, Bench, only_postgres
 from tests.steps import SMALL, table_of
 
 HOUR = 3600.0
@@ -451,6 +451,7 @@ def held(bench: Bench, project: Project, kind: HeldKind) -> int:
         return work.quotas.held(project.id, kind)
 
 
+@only_postgres
 def test_tables_tools_keys_and_instances_of_a_project_are_counted_while_they_are_there(
     bench: Bench,
 ) -> None:
@@ -474,6 +475,7 @@ def test_tables_tools_keys_and_instances_of_a_project_are_counted_while_they_are
     assert [held(bench, other, kind) for kind in counted] == [1, 1, 0, 0]
 
 
+@only_postgres
 def test_bytes_of_documents_are_those_stored_and_those_that_are_imported(bench: Bench) -> None:
     project = bench.project()
     empty = held(bench, project, "document_bytes")

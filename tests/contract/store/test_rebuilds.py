@@ -7,7 +7,7 @@ from dataclasses import replace
 from context_search.core.config import IndexConfig
 from context_search.core.model import Index, Project
 from context_search.indexing.rules.indexes import Size, UnderWay
-from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.contract.store.bench import OTHER, TEXT, Bench, only_postgres
 from tests.steps import SMALL
 
 LARGER = replace(SMALL, chunk_size=200)
@@ -221,6 +221,7 @@ def test_indexes_of_all_projects_come_in_pages(bench: Bench) -> None:
     assert gone.id > other.id
 
 
+@only_postgres
 def test_what_is_under_way_is_counted_over_all_projects(bench: Bench) -> None:
     project = bench.project()
     for index in indexes(bench, 3, project):

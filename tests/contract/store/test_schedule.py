@@ -8,7 +8,6 @@ from datetime import timedelta
 
 import pytest
 
-from context_search.catalog.rules.uploads import NewUpload
 from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
 from context_search.indexing.rules.chunks import ChunkTokens
@@ -119,13 +118,6 @@ def put_away(bench: Bench) -> None:
     bench.put_away(table)
 
 
-def importing(bench: Bench) -> None:
-    table = bench.table({})
-    with bench.store.for_all("test") as work:
-        upload = work.uploads.add(NewUpload(table.project_id, table.id, "json", size=1))
-        work.uploads.save(replace(upload, state="importing"))
-
-
 def deleted_by_hand(bench: Bench) -> None:
     _, node_id = bench.node()
     bench.finish(node_id)
@@ -143,7 +135,6 @@ def deleted_by_hand(bench: Bench) -> None:
         never_compared,
         words_lost,
         put_away,
-        importing,
         deleted_by_hand,
     ],
 )

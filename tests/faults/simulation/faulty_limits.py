@@ -7,10 +7,10 @@ from dataclasses import replace
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Index
 from context_search.integrations.ports import Clock
-from testing.in_memory.indexes import MemoryIndexes
-from testing.in_memory.quotas import MemoryQuotas
-from testing.in_memory.rows import Rows
-from testing.in_memory.store import MemoryUnitOfWork
+from tests.faults.simulation.model.indexes import MemoryIndexes
+from tests.faults.simulation.model.quotas import MemoryQuotas
+from tests.faults.simulation.model.rows import Rows
+from tests.faults.simulation.model.store import MemoryUnitOfWork
 
 
 def limited_by(

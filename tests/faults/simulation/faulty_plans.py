@@ -39,10 +39,10 @@ from context_search_editing.write_documents import (
     Source,
     WriteDocuments,
 )
-from testing.in_memory.plans import MemoryPlans
-from testing.in_memory.rows import Rows
-from testing.in_memory.store import MemoryUnitOfWork
-from testing.in_memory.versions import MemoryVersions
+from tests.faults.simulation.model.plans import MemoryPlans
+from tests.faults.simulation.model.rows import Rows
+from tests.faults.simulation.model.store import MemoryUnitOfWork
+from tests.faults.simulation.model.versions import MemoryVersions
 
 
 def planned_by(plans: type[MemoryPlans]) -> type[MemoryUnitOfWork]:

@@ -21,15 +21,15 @@ from context_search.core.model import (
 from context_search.indexing.rules.chunks import WORDS_WAIT_S, Unkeyed
 from context_search.integrations.ports import Clock, MessageBody
 from context_search.maintenance.rules.removals import Tombstone
-from testing.in_memory.chunks import MemoryChunks
-from testing.in_memory.comparisons import MemoryComparisons
-from testing.in_memory.indexes import MemoryIndexes
-from testing.in_memory.live_chunks import MemoryLiveChunks
-from testing.in_memory.nodes import MemoryNodes
-from testing.in_memory.outbox import MemoryOutbox
-from testing.in_memory.removals import MemoryRemovals, remove_sets
-from testing.in_memory.rows import GenerationRow, NodeRow, Rows, TableRow, TombstoneRow
-from testing.in_memory.store import MemoryUnitOfWork
+from tests.faults.simulation.model.chunks import MemoryChunks
+from tests.faults.simulation.model.comparisons import MemoryComparisons
+from tests.faults.simulation.model.indexes import MemoryIndexes
+from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
+from tests.faults.simulation.model.nodes import MemoryNodes
+from tests.faults.simulation.model.outbox import MemoryOutbox
+from tests.faults.simulation.model.removals import MemoryRemovals, remove_sets
+from tests.faults.simulation.model.rows import GenerationRow, NodeRow, Rows, TableRow, TombstoneRow
+from tests.faults.simulation.model.store import MemoryUnitOfWork
 
 
 def work_with(

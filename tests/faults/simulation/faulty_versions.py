@@ -15,10 +15,10 @@ from context_search.catalog.rules.versions import (
 )
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock
-from testing.in_memory.catalog import MemoryTables
-from testing.in_memory.rows import Rows
-from testing.in_memory.store import MemoryUnitOfWork
-from testing.in_memory.versions import MemoryVersions
+from tests.faults.simulation.model.catalog import MemoryTables
+from tests.faults.simulation.model.rows import Rows
+from tests.faults.simulation.model.store import MemoryUnitOfWork
+from tests.faults.simulation.model.versions import MemoryVersions
 
 Pieces = Iterable[tuple[bytes, bytes]]
 

@@ -9,9 +9,9 @@ from context_search.indexing.vector_rows import BLANK
 from context_search.text.chunking import chunk_spans, window_texts
 from context_search.text.keywords import keyword_tokens, trails
 from testing.in_memory.embedder import WordEmbedder
-from testing.in_memory.rows import ChunkRow, GenerationRow, NodeRow, Rows
 from tests.faults.simulation import crowding, editing, planned
 from tests.faults.simulation.invariants import check, wanted_nodes
+from tests.faults.simulation.model.rows import ChunkRow, GenerationRow, NodeRow, Rows
 from tests.faults.simulation.world import World
 
 _words = WordEmbedder()
