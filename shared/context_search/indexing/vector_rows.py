@@ -24,6 +24,39 @@ Vectors = list[Sequence[float]]
 BLANK = "(blank)"
 
 
+def plan(claim: Claim, passage_key: str = "") -> list[PlannedChunk]:
+    """Returns the chunks of a claimed node's text; none for a text of white space only.
+
+    ``passage_key``: see ``input_hash``.
+    """
+    found = spans(claim.content, claim.config)
+    above = trails(claim.content, [span.start for span in found])
+    return [
+        _planned(index, span, trail, claim, passage_key)
+        for index, (span, trail) in enumerate(zip(found, above, strict=True))
+    ]
+
+
+def _planned(index: int, span: Span, trail: str, claim: Claim, passage_key: str) -> PlannedChunk:
+    text = claim.content[span.start : span.end]
+    embedded = input_hash(text, claim.config, passage_key)
+    return PlannedChunk(
+        index=index,
+        start=span.start,
+        end=span.end,
+        text=text,
+        trail=trail,
+        input_hash=embedded,
+        rows_hash=hashlib.sha256(embedded + trail.encode()).digest(),
+        window_count=len(window_texts(text, claim.config.window_tokens)),
+    )
+
+
+def spans(text: str, config: IndexConfig) -> list[Span]:
+    """Returns where the chunks of a node's text begin and end."""
+    return chunk_spans(text, size=config.chunk_size, overlap=config.chunk_overlap)
+
+
 def input_hash(text: str, config: IndexConfig, passage_key: str = "") -> bytes:
     """Returns what a chunk's vectors depend on: model, dimensions, precision, windows and text.
 
@@ -114,39 +147,6 @@ def _windows(chunk: StoredChunk, config: IndexConfig) -> list[str]:
 
 def _input(text: str) -> str:
     return text if text.strip() else BLANK
-
-
-def plan(claim: Claim, passage_key: str = "") -> list[PlannedChunk]:
-    """Returns the chunks of a claimed node's text; none for a text of white space only.
-
-    ``passage_key``: see ``input_hash``.
-    """
-    found = spans(claim.content, claim.config)
-    above = trails(claim.content, [span.start for span in found])
-    return [
-        _planned(index, span, trail, claim, passage_key)
-        for index, (span, trail) in enumerate(zip(found, above, strict=True))
-    ]
-
-
-def _planned(index: int, span: Span, trail: str, claim: Claim, passage_key: str) -> PlannedChunk:
-    text = claim.content[span.start : span.end]
-    embedded = input_hash(text, claim.config, passage_key)
-    return PlannedChunk(
-        index=index,
-        start=span.start,
-        end=span.end,
-        text=text,
-        trail=trail,
-        input_hash=embedded,
-        rows_hash=hashlib.sha256(embedded + trail.encode()).digest(),
-        window_count=len(window_texts(text, claim.config.window_tokens)),
-    )
-
-
-def spans(text: str, config: IndexConfig) -> list[Span]:
-    """Returns where the chunks of a node's text begin and end."""
-    return chunk_spans(text, size=config.chunk_size, overlap=config.chunk_overlap)
 
 
 def chunk_tokens(
