@@ -1,4 +1,4 @@
-"""The real pipeline on one machine: services, turbopuffer SDK and model; rows in memory."""
+"""The real pipeline on one machine: services, PostgreSQL, turbopuffer SDK and model."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 
 from context_search.budgets.spending import Spending
 from context_search.catalog.tables import ManageTables
@@ -19,25 +20,28 @@ from context_search.core.errors import QueryEmptyError, SearchUnavailableError
 from context_search.core.messages import MESSAGE_ID, message_from_json
 from context_search.core.model import Index, Scope, SearchTool
 from context_search.indexing.calibrate import Calibrator
-from context_search.indexing.calibration_due import LEAST_CHUNKS
-from context_search.indexing.chunk_vectors import ChunkVectors
-from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.enumeration import Comparer, Limits
+from context_search.indexing.comparing import Comparer, Limits
+from context_search.indexing.completion import LEAST_CHUNKS, IndexCompletion
 from context_search.indexing.indexer import Indexer, IndexLimits
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.use_index import IndexUse
+from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline, Embedder
 from context_search.integrations.system_clock import SystemClock
 from context_search.integrations.turbopuffer import TurbopufferVectors
+from context_search.postgres.migrations import apply
+from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.ranking.measures import DEPTH, TextRange
 from context_search.ranking.search import Question, QuestionLimits
 from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.search import Searcher, searcher
+from context_search.store import PostgresStore
 from context_search.text.analysis import query_weights
 from evaluation.candidates import JudgedQuestion
+from local.postgres import PostgresServer
 from testing.in_memory.queue import ListQueue, unexpected
-from testing.in_memory.store import MemoryStore
 
 PRINCIPAL = ProjectKey(1)
 WINDOW_TOKENS = 250
@@ -55,6 +59,7 @@ class Pipeline:
 
     def __init__(
         self,
+        database: Database,
         turbopuffer_url: str,
         embedder: Embedder,
         config: IndexConfig,
@@ -62,9 +67,9 @@ class Pipeline:
         calibrates: bool = True,
     ) -> None:
         self._clock = SystemClock()
-        self._memory = MemoryStore(self._clock)
+        self._database = database
         self._queue = ListQueue()
-        self._store = OutboxDelivery(self._memory, self._queue, unexpected)
+        self._store = OutboxDelivery(PostgresStore(database), self._queue, unexpected)
         self._vectors = TurbopufferVectors(api_key="evaluation", base_url=turbopuffer_url)
         self._embedder = embedder
         self._config = config
@@ -114,11 +119,13 @@ class Pipeline:
 
     def chunks(self, tool: SearchTool) -> dict[TextRange, str]:
         """Returns every chunk of a tool's index, for a baseline on the same chunks."""
-        return {
-            TextRange(row.json_pointer, row.start, row.end): row.text
-            for row in self._memory.rows.chunks.values()
-            if row.table_id == tool.scope.table_id
-        }
+        with self._database.transaction() as tx:
+            rows = tx.run(
+                "SELECT json_pointer, char_start, char_end, chunk_text FROM chunks"
+                " WHERE table_id = :id",
+                id=tool.scope.table_id,
+            )
+        return {TextRange(pointer, start, end): text for pointer, start, end, text in rows}
 
     @property
     def _completion(self) -> IndexCompletion:
@@ -198,8 +205,8 @@ def config_for(
 def running(
     embedder: Embedder, config: IndexConfig, *, calibrates: bool = True
 ) -> Iterator[Pipeline]:
-    """Gives a pipeline over a turbopuffer server of its own, which stops with it."""
-    with tempfile.TemporaryDirectory() as directory:
+    """Gives a pipeline over servers of its own, which stop with it."""
+    with tempfile.TemporaryDirectory() as directory, _database(Path(directory)) as database:
         command = [sys.executable, "-m", "local.child", "local.turbopuffer"]
         with subprocess.Popen(
             [*command, "--data", directory],
@@ -210,6 +217,22 @@ def running(
             assert server.stdout is not None  # noqa: S101 - a pipe was asked for
             try:
                 url = server.stdout.readline().split()[-1]
-                yield Pipeline(url, embedder, config, calibrates=calibrates)
+                yield Pipeline(database, url, embedder, config, calibrates=calibrates)
             finally:
                 server.terminate()
+
+
+@contextmanager
+def _database(directory: Path) -> Iterator[Database]:
+    """Gives an empty database with one project, whose server and files go at the end."""
+    server = PostgresServer(directory / "postgres")
+    server.start()
+    try:
+        url = DatabaseUrl.parse(server.url)
+        apply(url)
+        database = Database(url)
+        ManageTables(PostgresStore(database)).create_project("evaluation")
+        yield database
+        database.close()
+    finally:
+        server.wipe()

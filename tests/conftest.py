@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from context_search.postgres.url import DatabaseUrl
+    from tests.contract.store.bench import PostgresBench
     from tests.contract.turbopuffer.targets import LocalServer
 
 pytest_plugins = ["tests.kinds", "tests.profile"]
@@ -104,6 +105,14 @@ def module_database(module_url: DatabaseUrl) -> Iterator[Database]:
     opened = Database(module_url, max_connections=8)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def bench(module_database: Database) -> PostgresBench:
+    """An empty store, and the steps of indexing."""
+    from tests.contract.store.bench import PostgresBench  # with the model, which few tests need
+
+    return PostgresBench(module_database)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The real use cases over the in-memory store, with one table and hands to work with."""
+"""The real use cases over the model of the store, with one table and hands to work with."""
 
 from __future__ import annotations
 
@@ -12,44 +12,42 @@ from context_search.budgets.spending import Spending
 from context_search.catalog.imports import ImportDocument
 from context_search.catalog.tables import ManageTables
 from context_search.catalog.tools import ManageTools, NewSearchTool
-from context_search.catalog.uploads import ManageUploads
 from context_search.core.callers import Caller, ProjectKey
 from context_search.core.config import IndexConfig, Model, SearchConfig
 from context_search.core.errors import ContextSearchError
 from context_search.core.messages import message_from_json
 from context_search.core.model import Scope, Table
 from context_search.indexing.calibrate import Calibrator
-from context_search.indexing.calibration_due import LEAST_CHUNKS
-from context_search.indexing.chunk_vectors import ChunkVectors
-from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.enumeration import Comparer, Limits
+from context_search.indexing.comparing import Comparer, Limits
+from context_search.indexing.completion import LEAST_CHUNKS, IndexCompletion
 from context_search.indexing.indexer import Indexer, IndexLimits
 from context_search.indexing.node_report import RetryLater
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.rebuilds import Rebuilds
 from context_search.indexing.status import ToolStatus, ToolStatuses
 from context_search.indexing.use_index import IndexUse
+from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import HandledMessage, Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline, Embedder, MessageBody
-from context_search.maintenance.cleanup import Cleanup
-from context_search.maintenance.rules.schedule import CleanupLimits
-from context_search.maintenance.sweep import Sweep
-from context_search.maintenance.sweep_round import SweepRounds
+from context_search.maintenance.cleanup import Cleanup, Step
+from context_search.maintenance.rules.health import CleanupLimits
+from context_search.maintenance.sweep import Sweep, SweepRounds
 from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.search import Searcher, searcher
 from context_search.searching.targets import Searches
+from context_search.store import Store
 from context_search_editing.executing import ExecutePlans, OneByOne, PlanWorker, keep_plans_step
 from context_search_editing.previewing import PreviewReplacements
 from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import WriteDocuments
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.objects import DictObjects
 from testing.in_memory.patterns import RePatterns
 from testing.in_memory.queue import ListQueue
-from testing.in_memory.store import MemoryStore
-from testing.in_memory.uploads import DictObjects
 from testing.in_memory.vectors import DictVectors
+from tests.faults.simulation.model.store import MemoryStore
 
 SILENT_S = 60.0
 WORDS = re.findall(
@@ -82,12 +80,13 @@ class MoodyEmbedder(WordEmbedder):
 
 
 class System:
-    """Everything that a test of the services touches."""
+    """Everything that a test of the services touches, over ``store`` or else the model."""
 
     def __init__(
         self,
         queue: ListQueue | None = None,
         *,
+        store: Store | None = None,
         calibrates_from: int | None = LEAST_CHUNKS,
         **config: object,
     ) -> None:
@@ -97,7 +96,7 @@ class System:
         self.queue = queue or ListQueue()
         self.undelivered: list[ContextSearchError] = []
         self.report = self.undelivered.append
-        self.store = OutboxDelivery(self.memory, self.queue, self.report)
+        self.store = OutboxDelivery(store or self.memory, self.queue, self.report)
         self.objects = DictObjects()
         self.embedder = MoodyEmbedder()
         self.principal = ProjectKey(1)
@@ -144,7 +143,7 @@ class System:
             limits=IndexLimits(**limits),  # type: ignore[arg-type]
         )
 
-    def scheduled(self, limits: CleanupLimits, *, every_s: float = 0.0) -> Cleanup:
+    def scheduled(self, limits: CleanupLimits, *further: Step, every_s: float = 0.0) -> Cleanup:
         """Returns the scheduled run; ``every_s``: how often it is said to run."""
         return Cleanup(
             store=self.store,
@@ -154,9 +153,8 @@ class System:
             sweep_rounds=SweepRounds(
                 self.store, every_s, limits.silent_s, limits.idle_s, self.sweep.page
             ),
-            uploads=ManageUploads(self.store, self.objects),
             limits=limits,
-            further=[keep_plans_step(self.store, silent_s=limits.silent_s)],
+            further=[*further, keep_plans_step(self.store, silent_s=limits.silent_s)],
         )
 
     def searcher(self, embedder: Embedder, use_index: IndexUse | None = None) -> Searcher:

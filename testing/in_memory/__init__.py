@@ -1,4 +1,4 @@
 """Honest fakes of the ports, held to the same contract suite as the real parts.
 
-They run the simulation and the fast tests, and make no promise about durability.
+They stand for the outside in the simulation and in fast tests; nothing in them is durable.
 """

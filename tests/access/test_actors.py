@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from context_search.access.authenticate import KeyAuthenticator, TokenAuthenticator
 from context_search.catalog.tables import ManageTables
 from context_search.core.callers import McpKey, Operator, ProjectKey
-from tests.system import System
+from tests.contract.store.bench import PostgresBench
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,9 @@ class Claims:
         return claims | ({"sub": token} if token else {})
 
 
-def test_a_key_is_named_by_its_id() -> None:
-    system = System()
-    project, key = ManageTables(system.store).create_project("p")
-    caller = KeyAuthenticator(system.store).caller_of(key.text)
+def test_a_key_is_named_by_its_id(bench: PostgresBench) -> None:
+    project, key = ManageTables(bench.store).create_project("p")
+    caller = KeyAuthenticator(bench.store).caller_of(key.text)
     assert caller == ProjectKey(project.id, key_id=key.key.id)
     assert caller.actor == f"key:{key.key.id}"
     assert ProjectKey(1).actor is None
@@ -33,11 +32,10 @@ def test_a_key_is_named_by_its_id() -> None:
     assert Operator(1).actor == "internal"
 
 
-def test_a_token_is_named_by_a_keyed_hash_of_its_subject() -> None:
-    system = System()
-    project, _ = ManageTables(system.store).create_project("p")
+def test_a_token_is_named_by_a_keyed_hash_of_its_subject(bench: PostgresBench) -> None:
+    project, _ = ManageTables(bench.store).create_project("p")
     one, other = (
-        TokenAuthenticator(system.store, lambda: Claims(project.id), "project_id", secret)
+        TokenAuthenticator(bench.store, lambda: Claims(project.id), "project_id", secret)
         for secret in ("a secret", "another secret")
     )
     actor = one.caller_of("lin@example.org").actor

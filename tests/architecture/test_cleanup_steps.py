@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import inspect
 
-from context_search.maintenance.cleanup import Step
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.composition.cleanup import CleanupFunction
+from context_search.maintenance.cleanup import Cleanup, Step
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.store import REPOSITORIES, UnitOfWork
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.rows import Rows
-from testing.in_memory.store import MemoryUnitOfWork
+from tests.faults.simulation.model.rows import Rows
+from tests.faults.simulation.model.store import MemoryUnitOfWork
 from tests.system import System
+from tests.web.api import LocalParts
 
-NAMED = {name for step in System().scheduled(CleanupLimits()).steps() for name in step.due}
+
+def named(cleanup: Cleanup) -> set[str]:
+    return {name for step in cleanup.steps() for name in step.due}
 
 
 def test_a_step_cannot_be_made_without_saying_what_makes_it_due() -> None:
@@ -20,11 +24,15 @@ def test_a_step_cannot_be_made_without_saying_what_makes_it_due() -> None:
 
 
 def test_the_repositories_that_steps_name_say_when_they_have_work_and_no_others() -> None:
-    in_memory = MemoryUnitOfWork(Rows(), ManualClock())
     in_postgres = UnitOfWork(None)  # type: ignore[arg-type]
-    assert {name for name in REPOSITORIES if hasattr(getattr(in_postgres, name), "DUE")} == NAMED
+    with_due = {name for name in REPOSITORIES if hasattr(getattr(in_postgres, name), "DUE")}
+    assert with_due == named(CleanupFunction(LocalParts()).cleanup)
+
+
+def test_so_do_those_of_the_model() -> None:
+    in_memory = MemoryUnitOfWork(Rows(), ManualClock())
     assert {
         name
         for name in vars(in_memory).keys() & REPOSITORIES.keys()
         if hasattr(getattr(in_memory, name), "due_at")
-    } == NAMED
+    } == named(System().scheduled(CleanupLimits()))

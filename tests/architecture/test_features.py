@@ -12,9 +12,9 @@ import pytest
 from context_search.store import REPOSITORIES, UnitOfWork
 from scripts.shape.modules import is_use_case, name_of
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.rows import Rows
-from testing.in_memory.store import MemoryUnitOfWork
 from tests.architecture.project import ROOT, python_files, relative, statements_in
+from tests.faults.simulation.model.rows import Rows
+from tests.faults.simulation.model.store import MemoryUnitOfWork
 
 FEATURES = [folder.parent for folder in sorted((ROOT / "shared").rglob("sql"))]
 SHARED = [ROOT / "shared/context_search/core", ROOT / "shared/context_search/integrations"]

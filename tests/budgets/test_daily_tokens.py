@@ -6,8 +6,6 @@ from dataclasses import replace
 
 from context_search.budgets.spending import Spending
 from context_search.core.limits import DailyLimits, Spent
-from context_search.maintenance.cleanup import LEDGER_DAYS
-from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search.text.chunking import estimated_tokens
 from tests.builders import english
 from tests.system import System
@@ -75,16 +73,3 @@ def test_days_of_waiting_are_no_failed_attempts() -> None:
         system.clock.advance(60)  # somebody takes it up before its time
     [node] = system.read_status(waiting.id, system.principal).nodes
     assert node.state == "queued"
-
-
-def test_cleanup_forgets_what_was_spent_over_a_year_ago() -> None:
-    system = System()
-    system.tool(system.table({"a": english(300)}))
-    system.work()
-    system.clock.advance(LEDGER_DAYS * DAY_S)
-    cleanup = system.scheduled(CleanupLimits())
-    cleanup.run(system.deadline())
-    assert len(spent(system)) == 1
-    system.clock.advance(DAY_S)
-    assert cleanup.run(system.deadline()).errors == []
-    assert spent(system) == []

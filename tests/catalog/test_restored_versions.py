@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from context_search.core.json_text import to_json
 from context_search.core.limits import MAX_INLINE_BYTES
 from context_search.core.model import Table
 from tests.catalog.history import Editing, reported
+from tests.contract.store.bench import PostgresBench
 from tests.profile import examples
 from tests.system import prose
 
@@ -46,8 +49,10 @@ def test_a_restore_is_of_the_revision_that_was_seen() -> None:
     assert isinstance(system.restore(table, 1, if_revision=2), Table)
 
 
-def test_what_does_not_fit_into_an_answer_is_read_in_parts_and_restored_by_a_worker() -> None:
-    system = Editing()
+def test_what_does_not_fit_into_an_answer_is_read_in_parts_and_restored_by_a_worker(
+    bench: PostgresBench,
+) -> None:
+    system = Editing(store=bench.store)
     table = system.make({})
     system.by_sql(table, to_json(LARGE))
     system.put(table, "small")
@@ -62,12 +67,14 @@ def test_what_does_not_fit_into_an_answer_is_read_in_parts_and_restored_by_a_wor
     done = system.uploads.read(system.principal, table.id, upload.id)
     assert (done.state, done.revision, done.last_error) == ("done", 4, None)
     with system.store.for_all("test") as work:
-        assert work.tables.read(table.id)[1] == to_json(LARGE)
+        assert json.loads(work.tables.read(table.id)[1]) == LARGE
     assert reported(system.list(table))[0] == (4, "restore", None, "key:7")
 
 
-def test_a_large_document_is_overwritten_by_a_worker_so_that_it_is_recorded() -> None:
-    system = Editing(recorded_bytes=1_000)
+def test_a_large_document_is_overwritten_by_a_worker_so_that_it_is_recorded(
+    bench: PostgresBench,
+) -> None:
+    system = Editing(recorded_bytes=1_000, store=bench.store)
     table = system.put(system.make("small"), "x" * 2_000)
     assert isinstance(system.restore(table, 1), Upload)
     system.work()
@@ -75,8 +82,8 @@ def test_a_large_document_is_overwritten_by_a_worker_so_that_it_is_recorded() ->
     assert [v.gap for v in system.list(table)] == [None, None, None]
 
 
-def test_a_worker_that_finds_the_version_erased_says_so() -> None:
-    system = Editing(recorded_bytes=1_000)
+def test_a_worker_that_finds_the_version_erased_says_so(bench: PostgresBench) -> None:
+    system = Editing(recorded_bytes=1_000, store=bench.store)
     table = system.put(system.make("small"), "x" * 2_000)
     upload = system.restore(table, 1)
     assert isinstance(upload, Upload)

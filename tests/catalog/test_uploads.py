@@ -27,10 +27,12 @@ from context_search.core.errors import (
 )
 from context_search.core.model import Table
 from context_search.integrations.ports import SignedPut
+from context_search.maintenance.cleanup import keep_uploads_step
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.postgres.errors import from_server
-from testing.in_memory.uploads import DictObjects
+from testing.in_memory.objects import DictObjects
+from tests.contract.store.bench import PostgresBench
 from tests.system import System, prose
 
 DAY_S = 86_400.0
@@ -55,8 +57,9 @@ class MoodyObjects(DictObjects):
 class UploadSystem(System):
     """A system where documents come in through S3."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, bench: PostgresBench) -> None:
+        super().__init__(store=bench.store)
+        self.bench, self.principal = bench, ProjectKey(bench.project().id)
         self.objects = self.moody = MoodyObjects()
         self.uploads = ManageUploads(self.store, self.objects, max_bytes=100_000)
         self.import_document = ImportDocument(
@@ -88,18 +91,25 @@ class UploadSystem(System):
 
     def document(self, table: Table) -> str:
         """The text in the table."""
-        return self.memory.rows.tables[table.id].data_json
+        with self.store.for_all("test") as work:
+            return work.tables.read(table.id)[1]
 
     def clean_up(self) -> CleanupReport:
         """One scheduled run."""
-        report = self.scheduled(CleanupLimits(silent_s=60)).run(self.deadline())
+        step = keep_uploads_step(self.uploads, silent_s=60)
+        report = self.scheduled(CleanupLimits(silent_s=60), step).run(self.deadline())
         assert report.errors == []
         return report
 
+    def states(self) -> list[str]:
+        """The state of every upload."""
+        with self.bench.database.transaction() as tx:
+            return [state for (state,) in tx.run("SELECT state FROM upload ORDER BY id")]
+
 
 @pytest.fixture
-def system() -> UploadSystem:
-    return UploadSystem()
+def system(bench: PostgresBench) -> UploadSystem:
+    return UploadSystem(bench)
 
 
 def test_a_document_is_imported_and_indexed(system: UploadSystem) -> None:
@@ -130,7 +140,7 @@ def test_lines_become_an_array(system: UploadSystem) -> None:
     table = system.table({})
     system.upload(table, b'{"n": 1.10}\n{"n": 2}\n', "jsonl")
     system.work()
-    assert system.document(table) == '[{"n": 1.10},{"n": 2}]'
+    assert system.document(table) == '[{"n": 1.10}, {"n": 2}]'
 
 
 def test_what_is_said_of_the_content_is_checked(system: UploadSystem) -> None:
@@ -164,7 +174,7 @@ def test_a_bad_document_fails_once_and_for_all(
     system.work()
     assert system.error(upload) == code
     assert system.queue.messages == []
-    assert system.document(table) == '{"old":true}'
+    assert system.document(table) == '{"old": true}'
 
 
 def test_a_revision_is_checked_when_the_upload_is_made_and_when_it_is_imported(
@@ -220,7 +230,7 @@ def test_a_document_over_the_limit_is_not_imported(system: UploadSystem) -> None
     with pytest.raises(DocumentTooLargeError):
         system.upload(table, b'"' + b"x" * 100_000 + b'"', size=100_000)
     assert system.queue.messages == []
-    assert [row.upload.state for row in system.memory.rows.uploads.values()] == ["pending"]
+    assert system.states() == ["pending"]
 
 
 def test_a_size_over_the_limit_gets_no_url(system: UploadSystem) -> None:
@@ -228,7 +238,7 @@ def test_a_size_over_the_limit_gets_no_url(system: UploadSystem) -> None:
     new = NewUpload(system.principal.project_id, table.id, "json", size=100_001)
     with pytest.raises(DocumentTooLargeError):
         system.uploads.create(system.principal, new)
-    assert system.memory.rows.uploads == {}
+    assert system.states() == []
 
 
 def test_a_project_has_only_so_many_uploads_that_nobody_completes(system: UploadSystem) -> None:
@@ -243,7 +253,7 @@ def test_a_project_has_only_so_many_uploads_that_nobody_completes(system: Upload
     begun(system, table)
     with pytest.raises(TooManyUploadsError):
         begun(system, other)
-    system.clock.advance(PENDING_COUNTS_S + 1)
+    system.bench.pass_time(PENDING_COUNTS_S + 1)
     begun(system, table)
 
 
@@ -301,11 +311,11 @@ def test_a_table_that_goes_away_takes_its_upload_along(system: UploadSystem) -> 
     with pytest.raises(NotFoundError):
         system.now(upload)
     system.work()
-    assert system.memory.rows.uploads[upload.id].upload.state == "failed"
+    assert system.states() == ["failed"]
     system.objects.contents[upload.key] = b"late"
     system.clean_up()
     system.clean_up()
-    assert (system.objects.contents, system.memory.rows.uploads) == ({}, {})
+    assert (system.objects.contents, system.states()) == ({}, [])
 
 
 def test_an_upload_of_others_is_not_there(system: UploadSystem) -> None:
@@ -326,7 +336,7 @@ def test_cleanup_orders_again_what_fell_silent(system: UploadSystem) -> None:
     upload = system.upload(table, b"2")
     system.queue.messages.clear()
     assert system.clean_up().imports_revived == 0
-    system.clock.advance(61)
+    system.bench.pass_time(61)
     assert system.clean_up().imports_revived == 1
     system.work()
     assert system.now(upload).state == "done"
@@ -338,9 +348,9 @@ def test_after_a_day_an_upload_is_forgotten_with_its_object(system: UploadSystem
     system.objects.contents[signed.url] = b"never completed"
     imported = system.upload(table, b"2")
     system.work()
-    system.clock.advance(DAY_S - 1)
+    system.bench.pass_time(DAY_S - 1)
     assert system.clean_up().uploads_forgotten == 0
-    system.clock.advance(2)
+    system.bench.pass_time(2)
     assert system.clean_up().uploads_forgotten == 2
     assert system.objects.contents == {}
     with pytest.raises(NotFoundError):

@@ -14,10 +14,11 @@ from context_search.core.errors import (
 )
 from context_search.core.model import Table
 from tests.catalog.history import Editing, reported
+from tests.contract.store.bench import PostgresBench
 
 
-def test_each_way_of_changing_records_what_it_overwrites() -> None:
-    system = Editing()
+def test_each_way_of_changing_records_what_it_overwrites(bench: PostgresBench) -> None:
+    system = Editing(store=bench.store)
     table = system.make({"a": [1]})
     system.put(table, {"a": [1, 2]})
     system.tables.replace(system.principal, table.id, 3, pointer="/a/-", request_id="added")

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from context_search.integrations.ports import SignedPut
 from context_search_cli.command import World
 from context_search_cli.main import app
-from testing.in_memory.uploads import DictObjects
+from testing.in_memory.objects import DictObjects
 from tests.web.api import SECRET, LocalParts
 from tests.web.in_process import InProcess
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.store import MemoryStore
 from tests.contract.store.bench import PostgresBench
 from tests.editing.replacing import Desk
+from tests.faults.simulation.model.store import MemoryStore
 
 
 @pytest.fixture
@@ -22,10 +22,14 @@ def memory(clock: ManualClock) -> Desk:
     return Desk(MemoryStore(clock), clock)
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.stack)])
-def desk(request: pytest.FixtureRequest, clock: ManualClock) -> Desk:
+@pytest.fixture
+def stored(bench: PostgresBench, clock: ManualClock) -> Desk:
+    """An empty project in PostgreSQL."""
+    return Desk(bench.store, clock)
+
+
+@pytest.fixture(params=["memory", pytest.param("stored", marks=pytest.mark.stack)])
+def desk(request: pytest.FixtureRequest) -> Desk:
     """An empty project in an empty store."""
-    if request.param == "memory":
-        made: Desk = request.getfixturevalue("memory")
-        return made
-    return Desk(PostgresBench(request.getfixturevalue("module_database")).store, clock)
+    made: Desk = request.getfixturevalue(request.param)
+    return made

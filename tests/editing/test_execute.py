@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from context_search.catalog.rules.versions import HistoryLimits
+from context_search.core.callers import McpKey
 from context_search.core.errors import (
     ContextSearchError,
     DigestMismatchError,
@@ -150,7 +151,10 @@ def refusals() -> list[tuple[type[ContextSearchError], Callable[[Desk, Plan], ob
     return [
         (DigestMismatchError, lambda desk, plan: desk.execute(replace(plan, digest=bytes(16)))),
         (NotFoundError, lambda desk, plan: desk.execute(replace(plan, id=plan.id + 1))),
-        (NotFoundError, lambda desk, plan: desk.execute(plan, principal=desk.agent())),
+        (
+            NotFoundError,
+            lambda desk, plan: desk.execute(plan, principal=McpKey(plan.project_id, 9)),
+        ),
         (InvalidInputError, lambda desk, plan: desk.execute(plan, Choice(leave=frozenset({8})))),
         (InvalidInputError, lambda desk, plan: desk.execute(plan, Choice(only=frozenset({0})))),
         (
@@ -228,17 +232,17 @@ def test_the_digest_of_a_plan_that_differs_in_anything_is_refused(desk: Desk) ->
             desk.execute(replace(plan, digest=other.digest))
 
 
-def test_agents_reach_the_plans_of_their_instance(desk: Desk) -> None:
-    [table] = desk.make({"a": "x", "ab": "x"})
-    agent, other = desk.agent(table, scope="/a"), desk.agent(table, scope="/a")
-    plan = desk.preview_by(agent, ReplaceRequest("x", "y")).plan
+def test_agents_reach_the_plans_of_their_instance(stored: Desk) -> None:
+    [table] = stored.make({"a": "x", "ab": "x"})
+    agent, other = stored.agent(table, scope="/a"), stored.agent(table, scope="/a")
+    plan = stored.preview_by(agent, ReplaceRequest("x", "y")).plan
     assert plan.counts.matches == 1
     with pytest.raises(NotFoundError):
-        desk.execute(plan, principal=other)
-    assert json.loads(desk.text(table)) == {"a": "x", "ab": "x"}
-    assert desk.execute(plan, principal=agent).done_count == 1
-    assert json.loads(desk.text(table)) == {"a": "y", "ab": "x"}
-    assert desk.versions(table)[0].actor == f"mcp:{agent.mcp_id}"
+        stored.execute(plan, principal=other)
+    assert json.loads(stored.text(table)) == {"a": "x", "ab": "x"}
+    assert stored.execute(plan, principal=agent).done_count == 1
+    assert json.loads(stored.text(table)) == {"a": "y", "ab": "x"}
+    assert stored.versions(table)[0].actor == f"mcp:{agent.mcp_id}"
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from context_search_editing.executing import ExecutedPlan
 from context_search_editing.rules.plans import Plan
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.store import MemoryStore
 from tests.editing.replacing import BusyStore, Desk, FaultyStore, StoppedError
+from tests.faults.simulation.model.store import MemoryStore
 
 LETTERS = ReplaceRequest("x", "yy")
 FAULTS = ["before", "after", "away", "lost", "dropped"]

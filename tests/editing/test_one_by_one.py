@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from context_search.budgets.bounds import UNCOUNTED_CHARS
-from context_search.catalog.record_versions import RecordVersions
+from context_search.catalog.versions import RecordVersions
 from context_search.core.errors import (
     CommitUnknownError,
     ConflictError,
@@ -29,7 +29,6 @@ from context_search_editing.rules.plans import MAX_RUNS, Choice, Plan
 from context_search_editing.rules.replacing import ReplaceRequest
 from context_search_editing.write_documents import MAX_STRING_CHARS
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.store import MemoryStore
 from tests.editing.replacing import (
     ALL,
     SKIP,
@@ -39,6 +38,7 @@ from tests.editing.replacing import (
     FaultyStore,
     StoppedError,
 )
+from tests.faults.simulation.model.store import MemoryStore
 from tests.stores import StoreInFront
 
 POOL = "documents of plan {}"

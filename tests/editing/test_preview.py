@@ -145,12 +145,12 @@ def test_a_tool_is_a_scope(desk: Desk) -> None:
         assert desk.start(WAREHOUSE, tool_id=wide.id, **also).plan.counts.matches == matches
 
 
-def test_places_of_an_instance_are_united(desk: Desk) -> None:
-    tables = desk.make(*NOVEL)
+def test_places_of_an_instance_are_united(stored: Desk) -> None:
+    tables = stored.make(*NOVEL)
     places = ((tables[1].id, "/scenes"), (tables[1].id, "/scenes/0"), (tables[0].id, "/text"))
-    shown = desk.start(WAREHOUSE, places=places, mcp_id=desk.agent(*tables).mcp_id)
+    shown = stored.start(WAREHOUSE, places=places, mcp_id=stored.agent(*tables).mcp_id)
     assert counts(shown.plan) == (2, 3, 5)
-    assert counts(desk.start(WAREHOUSE, places=()).plan) == (0, 0, 0)
+    assert counts(stored.start(WAREHOUSE, places=()).plan) == (0, 0, 0)
 
 
 def test_what_is_not_the_callers_is_not_there(desk: Desk) -> None:

@@ -81,15 +81,15 @@ def test_a_plan_with_nothing_to_do_is_not_counted(desk: Desk) -> None:
     assert desk.start("x").plan.counts.matches == 1
 
 
-def test_what_is_too_much_fails_the_plan(desk: Desk) -> None:
-    agent = desk.agent(*desk.make("x" * 101, ["x"] * 900))
+def test_what_is_too_much_fails_the_plan(stored: Desk) -> None:
+    agent = stored.agent(*stored.make("x" * 101, ["x"] * 900))
     with pytest.raises(TooManyMatchesError, match=r"over 1,000 matches"):
-        desk.preview_by(agent, ReplaceRequest("x", "×"))
-    [failed] = desk.previews.page(desk.principal, below=None).rows
+        stored.preview_by(agent, ReplaceRequest("x", "×"))
+    [failed] = stored.previews.page(stored.principal, below=None).rows
     assert (failed.state, failed.digest) == ("failed", None)
     assert failed.last_error is not None
     assert failed.last_error["code"] == "TOO_MANY_MATCHES"
-    assert desk.start("x").plan.counts.matches == 1_001
+    assert stored.start("x").plan.counts.matches == 1_001
 
 
 @pytest.mark.slow

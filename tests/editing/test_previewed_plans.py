@@ -13,23 +13,23 @@ from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE, asked_for
 from tests.editing.replacing import Desk
 
 
-def test_an_agent_has_the_plans_of_its_instance(desk: Desk) -> None:
-    desk.make(*NOVEL)
-    agent, other = McpKey(desk.principal.project_id, 3), McpKey(desk.principal.project_id, 4)
-    places = tuple((table, "") for table in desk.documents())
-    plan = desk.previews.start(agent, asked_for(WAREHOUSE, places=places, mcp_id=3)).plan
+def test_an_agent_has_the_plans_of_its_instance(stored: Desk) -> None:
+    stored.make(*NOVEL)
+    agent, other = McpKey(stored.principal.project_id, 3), McpKey(stored.principal.project_id, 4)
+    places = tuple((table, "") for table in stored.documents())
+    plan = stored.previews.start(agent, asked_for(WAREHOUSE, places=places, mcp_id=3)).plan
     assert plan.previewed_by == "mcp:3"
-    assert desk.previews.read(agent, plan.id).plan.id == plan.id
-    assert desk.read(plan.id).mcp_id == 3
-    of_project = desk.start(WAREHOUSE).plan
+    assert stored.previews.read(agent, plan.id).plan.id == plan.id
+    assert stored.read(plan.id).mcp_id == 3
+    of_project = stored.start(WAREHOUSE).plan
     for caller, foreign in ((other, plan), (agent, of_project)):
         with pytest.raises(NotFoundError):
-            desk.previews.read(caller, foreign.id)
+            stored.previews.read(caller, foreign.id)
         with pytest.raises(NotFoundError):
-            desk.matches.page(caller, foreign.id)
+            stored.matches.page(caller, foreign.id)
         with pytest.raises(NotFoundError):
-            desk.previews.cancel(caller, foreign.id)
-    assert [p.id for p in desk.previews.page(agent, below=None).rows] == [plan.id]
+            stored.previews.cancel(caller, foreign.id)
+    assert [p.id for p in stored.previews.page(agent, below=None).rows] == [plan.id]
 
 
 def test_a_foreign_plan_is_not_there(desk: Desk) -> None:

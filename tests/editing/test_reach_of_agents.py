@@ -16,6 +16,7 @@ from context_search.core.model import Table
 from context_search_editing.previewing import PreviewLimits, ShowMatches
 from context_search_editing.rules.plans import Plan
 from context_search_editing.rules.replacing import ReplaceRequest
+from tests.contract.store.bench import PostgresBench
 from tests.editing.replacing import Desk, changed_in
 
 PUBLIC = {"status": {"eq": "public"}}
@@ -29,10 +30,22 @@ ARTICLES = {
 }
 
 
+@pytest.fixture
+def desk(stored: Desk) -> Desk:
+    """In PostgreSQL, which has MCP instances."""
+    return stored
+
+
 def kennel(desk: Desk) -> tuple[Table, McpKey]:
     """A document, and an agent whose tool hides drafts and what is shorter than 10 characters."""
     [table] = desk.make(ARTICLES)
     return table, desk.agent(table, threshold=10, where=PUBLIC)
+
+
+def enlarge(bench: PostgresBench, plan: Plan) -> None:
+    """Makes the documents of a plan too large for the transaction of an undo."""
+    with bench.database.transaction() as tx:
+        tx.run("UPDATE replace_table SET bytes = 1000000000 WHERE plan_id = :id", id=plan.id)
 
 
 def pointers(desk: Desk, plan: Plan) -> list[str]:
@@ -158,12 +171,13 @@ def test_a_worker_leaves_alone_what_a_tool_hides_by_then(desk: Desk, hide: Hide)
 
 
 @HIDE
-def test_a_worker_takes_nothing_back_that_a_tool_hides_by_then(memory: Desk, hide: Hide) -> None:
-    desk = memory
+def test_a_worker_takes_nothing_back_that_a_tool_hides_by_then(
+    desk: Desk, bench: PostgresBench, hide: Hide
+) -> None:
     table, agent = kennel(desk)
     plan = desk.preview_by(agent, REX).plan
     desk.execute(plan, principal=agent)
-    desk.enlarge(plan)
+    enlarge(bench, plan)
     undo = desk.undos.undo(agent, plan.id, on_conflict="skip", dry_run=False, request_id=None).plan
     hide(desk, table, agent)
     before = desk.text(table)
@@ -173,14 +187,15 @@ def test_a_worker_takes_nothing_back_that_a_tool_hides_by_then(memory: Desk, hid
     assert desk.text(table) == before
 
 
-def test_a_person_executes_and_undoes_the_plan_of_an_agent_by_a_worker(memory: Desk) -> None:
-    desk = memory
+def test_a_person_executes_and_undoes_the_plan_of_an_agent_by_a_worker(
+    desk: Desk, bench: PostgresBench
+) -> None:
     table, agent = kennel(desk)
     plan = desk.as_large(desk.preview_by(agent, REX).plan)
     unbound(desk, table, agent)
     desk.execute(plan)
     assert desk.run_plan(plan) == "done"
-    desk.enlarge(plan)
+    enlarge(bench, plan)
     undo = desk.undo(desk.plan(plan)).plan
     assert desk.run_plan(undo) == "done"
     assert json.loads(desk.text(table)) == ARTICLES

@@ -14,9 +14,9 @@ from context_search_editing.executing import ExecutedPlan
 from context_search_editing.rules.plans import Choice, OnConflict
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.store import MemoryStore
 from tests.editing.novel import TickingClock
 from tests.editing.replacing import ALL, BusyStore, Desk
+from tests.faults.simulation.model.store import MemoryStore
 
 LETTERS = ReplaceRequest("x", "yy")
 NEVER = 99

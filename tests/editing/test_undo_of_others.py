@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from context_search.catalog.rules.versions import HistoryLimits
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.store import MemoryStore
 from tests.editing.replacing import WAREHOUSE, Desk
+from tests.faults.simulation.model.store import MemoryStore
 from tests.profile import examples
 
 DOOR, DOOR_AFTER = "废弃仓库的门", "荒废工厂的门"

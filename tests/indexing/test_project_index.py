@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.catalog.tables import ManageTables
 from context_search.core.callers import ProjectKey
 from context_search.core.config import Model
 from context_search.core.errors import NotFoundError, ProjectIndexOffError
@@ -20,11 +19,16 @@ class ProjectSystem(System):
 
     def __init__(self) -> None:
         super().__init__()
-        self.principal = ProjectKey(ManageTables(self.store).create_project("p")[0].id)
+        self.principal = self.project()
         model = Model(self.config.model, self.config.dimensions)
         indexes = ProjectIndexes(self.store, model, SILENT_S)
         self.switch_on, self.switch_off = indexes.switch_on, indexes.switch_off
         self.read = indexes.read
+
+    def project(self) -> ProjectKey:
+        """A new project."""
+        with self.store.for_all("test") as work:
+            return ProjectKey(work.projects.add("p").id)
 
     def on(self) -> ProjectIndexStatus:
         """Switches the index on and does all that follows."""
@@ -81,7 +85,7 @@ def test_tables_that_come_change_and_go_are_followed() -> None:
 
 def test_strings_of_other_projects_are_left_alone() -> None:
     system = ProjectSystem()
-    stranger = ProjectKey(ManageTables(system.store).create_project("q")[0].id)
+    stranger = system.project()
     foreign = system.create_table(stranger, "t", None, {"a": "foreign"})
     index = system.on().index
     system.enumerate(index.id, foreign.id)

@@ -6,13 +6,13 @@ import pytest
 
 from context_search.core.errors import VectorStoreRejectedError
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.rules.schedule import CleanupLimits
-from context_search.maintenance.unknown_namespaces import (
+from context_search.maintenance.rules.health import CleanupLimits
+from context_search.maintenance.sweep import (
     NAMESPACES_PER_STEP,
     FindUnknownNamespaces,
 )
-from testing.in_memory.rows import DEPLOYMENT
 from testing.in_memory.vectors import DictVectors
+from tests.faults.simulation.model.rows import DEPLOYMENT
 from tests.system import SILENT_S, System, prose
 
 FORGOTTEN = [

@@ -23,7 +23,7 @@ from context_search.searching.admission import (
 )
 from context_search.store import Store, UnitOfWork
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
+from tests.faults.simulation.model.store import MemoryStore, MemoryUnitOfWork
 from tests.stack import eventually
 
 POOL = "queries of ns"

@@ -15,6 +15,7 @@ from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.search_project import ProjectQuestion, SearchProject
 from testing.in_memory.vectors import DictVectors
+from tests.contract.store.bench import PostgresBench
 from tests.system import SILENT_S, System, prose
 
 PUBLIC: Filter = parse_filter({"status": {"eq": "public"}})
@@ -177,8 +178,9 @@ def test_the_tools_of_an_index_name_so_many_fields_together() -> None:
     system.tool(table, filterable=("f0.0",))
 
 
-def test_a_project_search_filters_every_page() -> None:
-    system = System()
+def test_a_project_search_filters_every_page(bench: PostgresBench) -> None:
+    system = System(store=bench.store)
+    assert bench.project().id == system.principal.project_id
     table = system.table(letters(130, 60))
     system.tool(table, filterable=("status",))
     with system.store.for_project(1) as work:
@@ -198,8 +200,9 @@ def test_a_project_search_filters_every_page() -> None:
     assert (len(rest.answer.hits), rest.answer.gone) == (0, 50)
 
 
-def test_a_field_that_is_named_now_can_be_filtered_by_at_once() -> None:
-    system = System()
+def test_a_field_that_is_named_now_can_be_filtered_by_at_once(bench: PostgresBench) -> None:
+    system = System(store=bench.store)
+    assert bench.project().id == system.principal.project_id
     system.table(letters())
     with system.store.for_project(1) as work:
         index = work.indexes.add_to_project(1, system.config)

@@ -12,8 +12,8 @@ from context_search.core.model import HydratedChunk, Index, Reach
 from context_search.ranking.rank import LOOKED_AT, rank
 from context_search.ranking.search import LegResults, Question, Target
 from context_search.searching.search import with_texts
-from testing.in_memory.live_chunks import MemoryLiveChunks
 from tests.contract.store.bench import MemoryBench
+from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
 
 MANY = LOOKED_AT + 30
 LINEAR = SearchConfig(fusion="linear", bm25_weight=0.55, vector_weight=0.35)

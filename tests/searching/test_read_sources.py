@@ -15,9 +15,9 @@ from context_search.searching.retrieve import EXTENT_CHARS, read_sources
 from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.text.sensitive.kinds import SENSITIVE_KINDS, SensitiveKind
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.live_chunks import MemoryLiveChunks
-from testing.in_memory.rows import ChunkRow, Rows, SetRow
 from tests.builders import english
+from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
+from tests.faults.simulation.model.rows import ChunkRow, Rows, SetRow
 from tests.profile import examples
 
 SEEN = 8

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from context_search.postgres.pool import Database
 from context_search.web.app import http_app
 from context_search.web.openapi import every_router
-from tests.web.access.stores import MemoryParts
-from tests.web.api import Api
+from tests.web.api import Api, LocalParts
 from tests.web.in_process import client_of
 from tests.web.test_contract import mcp
 
@@ -18,9 +18,9 @@ HOST = "127.0.0.1:8787"
 
 
 @pytest.fixture(scope="module")
-def narrow() -> Iterator[Api]:
+def narrow(application_database: Database, turbopuffer_url: str) -> Iterator[Api]:
     """An API that is served to one machine and to one web page."""
-    parts = MemoryParts()
+    parts = LocalParts(application_database, turbopuffer_url)
     changed = {"allowed_hosts": ("127.0.0.1:*",), "allowed_origins": (PAGE,)}
     parts.settings = parts.settings.model_copy(update=changed)
     with client_of(http_app(every_router(), parts.use_cases)) as http:

@@ -15,7 +15,7 @@ from context_search.composition.search import SearchFunction
 from context_search.web.app import http_app
 from context_search.web.callers import part
 from tests.architecture.project import routes_of
-from tests.web.access.stores import MemoryParts
+from tests.web.api import LocalParts
 
 FIND = part("any").dependency.__code__
 
@@ -32,7 +32,7 @@ def finders(dependant: Dependant) -> Iterator[Any]:
     ("function", "kind"), [("create_tool", CreateToolFunction), ("search", SearchFunction)]
 )
 def test_a_function_has_every_use_case_that_its_routes_find(function: str, kind: type) -> None:
-    app = http_app([], kind(MemoryParts()))
+    app = http_app([], kind(LocalParts()))
     request = Request({"type": "http", "app": app})
     found = [find for route in routes_of(function) for find in finders(route.dependant)]
     assert len(found) >= len(routes_of(function)) / 2

@@ -8,11 +8,10 @@ from functools import cached_property
 from context_search.catalog.uploads import ManageUploads
 from context_search.composition.parts import Parts
 from context_search.indexing.completion import IndexCompletion
-from context_search.maintenance.cleanup import Cleanup
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.cleanup import Cleanup, delete_expired_step, keep_uploads_step
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
-from context_search.maintenance.sweep import PAGE, Sweep
-from context_search.maintenance.sweep_round import SweepRounds
+from context_search.maintenance.sweep import PAGE, Sweep, SweepRounds
 from context_search_editing.executing import keep_plans_step
 
 
@@ -33,6 +32,9 @@ class CleanupFunction:
             deletes_unknown=settings.delete_unknown_namespaces,
             idle_s=settings.cleanup_idle_s,
         )
+        uploads = ManageUploads(
+            store, parts.objects, settings.upload_max_bytes, settings.project_bounds
+        )
         return Cleanup(
             store=store,
             vectors=parts.vectors,
@@ -41,11 +43,12 @@ class CleanupFunction:
             sweep_rounds=SweepRounds(
                 store, settings.cleanup_every_s, limits.silent_s, limits.idle_s, PAGE
             ),
-            uploads=ManageUploads(
-                store, parts.objects, settings.upload_max_bytes, settings.project_bounds
-            ),
             limits=limits,
-            further=[keep_plans_step(store, silent_s=settings.silent_after_s)],
+            further=[
+                keep_uploads_step(uploads, silent_s=limits.silent_s),
+                delete_expired_step(store),
+                keep_plans_step(store, silent_s=limits.silent_s),
+            ],
         )
 
     @cached_property

@@ -10,24 +10,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.access.idempotency import KEPT_S
-from context_search.catalog.prune_versions import prune_versions
 from context_search.catalog.uploads import ManageUploads
+from context_search.catalog.versions import prune_versions
 from context_search.core.errors import ContextSearchError, VectorStoreError
 from context_search.core.ids import window_ids
+from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
-from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.evict import evict_coldest
+from context_search.indexing.completion import IndexCompletion, summarise, write_summaries
 from context_search.indexing.outbox_delivery import OutboxDelivery, node_messages, send_one_by_one
 from context_search.indexing.rebuilds import REBUILDS_AT_ONCE, retire_outdated
-from context_search.indexing.status import write_summaries
 from context_search.indexing.vector_rows import tokens_of
 from context_search.integrations.ports import Deadline, VectorStore
 from context_search.maintenance.cleanup_report import CleanupReport
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.rules.removals import Removal
-from context_search.maintenance.rules.schedule import CleanupLimits
-from context_search.maintenance.sweep import Sweep
-from context_search.maintenance.sweep_round import PAGES_PER_RUN, SweepRounds
-from context_search.maintenance.unknown_namespaces import FindUnknownNamespaces
+from context_search.maintenance.rules.sweeps import PAGES_PER_RUN
+from context_search.maintenance.sweep import FindUnknownNamespaces, Sweep, SweepRounds
 from context_search.searching.admission import UNUSED_S
 from context_search.searching.kept_ranking import RANKING_AGE_S
 from context_search.store import Store
@@ -36,8 +34,7 @@ NODES_PER_STEP = 200
 CHUNKS_PER_STEP = 500
 COMPARISONS_PER_STEP = 200
 TOMBSTONES_PER_STEP = 1_000
-REQUESTS_PER_STEP = 1_000
-PERMITS_PER_STEP = 1_000
+EXPIRED_PER_STEP = 1_000
 REMOVALS_PER_STEP = 200
 STEP_RESERVE_S = 20.0
 REPEATS_PER_STEP = PAGES_PER_RUN  # a repeat of the sweep is a page
@@ -67,7 +64,7 @@ class Step:
 class Cleanup:
     """One run of all steps; a step that fails does not keep the others from running.
 
-    ``further`` are steps of what the core does not know.
+    ``further`` are steps of what indexing does not know.
     """
 
     store: OutboxDelivery
@@ -75,7 +72,6 @@ class Cleanup:
     completion: IndexCompletion
     sweep: Sweep
     sweep_rounds: SweepRounds
-    uploads: ManageUploads
     limits: CleanupLimits
     further: Sequence[Step] = ()
 
@@ -85,19 +81,17 @@ class Cleanup:
             Step("relay", self._relay, due=("outbox",)),
             Step("revive", self._revive, due=("nodes",)),
             Step("compare", self._compare, due=("comparisons",)),
-            Step("rebuild", self._rebuild, due=("rebuilds",)),
-            Step("evict", self._evict, due=("evictions",)),
+            Step("rebuild", self._rebuild, due=("indexes",)),
+            Step("evict", self._evict, due=("indexes",)),
             Step("readmit", self._readmit, due=("nodes",)),
-            Step("keep_tokens", self._keep_tokens, due=("words_backlog",)),
-            Step("keep_uploads", self._keep_uploads, due=("uploads",)),
+            Step("keep_tokens", self._keep_tokens, due=("chunks",)),
             Step("mark_tables", self._mark_tables, due=("removals",)),
-            Step("remove_nodes", self._remove_nodes, due=("removals", "deletions")),
-            Step("delete_documents", self._delete_documents, due=("deletions",)),
-            Step("delete_namespaces", self._delete_namespaces, due=("deletions",)),
+            Step("remove_nodes", self._remove_nodes, due=("removals",)),
+            Step("delete_documents", self._delete_documents, due=("removals",)),
+            Step("delete_namespaces", self._delete_namespaces, due=("removals",)),
             Step("sweep", self._sweep, due=()),
-            Step("forget", self._delete_expired, due=()),
             *self.further,
-            Step("prune_versions", self._prune_versions, due=("histories",)),
+            Step("prune_versions", self._prune_versions, due=("versions",)),
             Step("summarise", self._summarise, due=()),
             Step("compact", self._compact, due=("quotas",)),
             Step("measure", self._measure, due=()),
@@ -136,12 +130,6 @@ class Cleanup:
         report.nodes_revived += len(nodes)
         return len(nodes) == NODES_PER_STEP
 
-    def _keep_uploads(self, report: CleanupReport) -> bool:
-        report.imports_revived += self.uploads.revive(self.limits.silent_s)
-        forgotten = self.uploads.delete_expired()
-        report.uploads_forgotten += forgotten
-        return forgotten > 0
-
     def _compare(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
             behind = work.comparisons.behind(
@@ -154,10 +142,10 @@ class Cleanup:
     def _rebuild(self, report: CleanupReport) -> bool:
         retire_outdated(self.store, older_than_s=self.limits.keep_previous_s)
         with self.store.for_all("maintenance") as work:
-            promoted = work.rebuilds.promote(at_once=REBUILDS_AT_ONCE)
+            promoted = work.indexes.promote(at_once=REBUILDS_AT_ONCE)
             indexes = [work.indexes.find(index_id) for index_id in promoted]
             work.send(*(CompareIndex(index.id, index.table_id) for index in indexes if index))
-            building = work.rebuilds.building(limit=NODES_PER_STEP)
+            building = work.indexes.building(limit=NODES_PER_STEP)
         for index_id in building:
             try:
                 report.generations_switched += self.completion.complete(index_id)
@@ -179,7 +167,7 @@ class Cleanup:
 
     def _keep_tokens(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            waiting = work.words_backlog.take(limit=CHUNKS_PER_STEP)
+            waiting = work.chunks.take_wordless(limit=CHUNKS_PER_STEP)
             keyed = [tokens for one in waiting for tokens in tokens_of(one)]
             work.keywords.put(keyed)
         report.chunks_keyed += len(keyed)
@@ -192,7 +180,7 @@ class Cleanup:
     def _remove_nodes(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
             removed = work.removals.remove_nodes(limit=NODES_PER_STEP)
-            removed += work.deletions.remove_retired_nodes(limit=NODES_PER_STEP)
+            removed += work.removals.remove_retired_nodes(limit=NODES_PER_STEP)
         report.nodes_removed += removed
         return removed > 0
 
@@ -205,7 +193,7 @@ class Cleanup:
     def _delete_documents(self, report: CleanupReport) -> bool:
         grace_s = self.limits.grace_s
         with self.store.for_all("maintenance") as work:
-            found = work.deletions.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
+            found = work.removals.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
         for namespace in sorted({tombstone.namespace for tombstone in found}):
             group = [tombstone for tombstone in found if tombstone.namespace == namespace]
             ids = [name for stone in group for name in window_ids(stone.doc_id, stone.window_count)]
@@ -215,17 +203,17 @@ class Cleanup:
                 report.errors.append(f"delete_documents: {error.code}")
                 continue
             with self.store.for_all("maintenance") as work:
-                work.deletions.note_deleted(group, older_than_s=grace_s)
+                work.removals.note_deleted(group, older_than_s=grace_s)
             report.documents_deleted += len(ids)
         return len(found) == TOMBSTONES_PER_STEP
 
     def _delete_namespaces(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            retired = work.deletions.retired(older_than_s=self.limits.grace_s, limit=1)
+            retired = work.removals.retired(older_than_s=self.limits.grace_s, limit=1)
         for generation in retired:
             self.vectors.delete_namespace(generation.namespace)
             with self.store.for_all("maintenance") as work:
-                work.deletions.purge_generation(generation.generation_id)
+                work.removals.purge_generation(generation.generation_id)
             report.namespaces_deleted += 1
         return bool(retired)
 
@@ -235,16 +223,6 @@ class Cleanup:
             return False
         report.add_sweep(found)
         return True
-
-    def _delete_expired(self, report: CleanupReport) -> bool:
-        with self.store.for_all("maintenance") as work:
-            most = REQUESTS_PER_STEP
-            requests = work.idempotency_keys.delete_expired(older_than_s=KEPT_S, limit=most)
-            keys = work.keys.delete_expired_console(older_than_s=CONSOLE_KEY_KEPT_S, limit=most)
-            days = work.ledger.delete_expired(older_than_days=LEDGER_DAYS, limit=most)
-        report.requests_forgotten += requests
-        report.keys_forgotten += keys
-        return most in (requests, keys, days)
 
     def _prune_versions(self, report: CleanupReport) -> bool:
         pruned = prune_versions(self.store)
@@ -271,9 +249,7 @@ class Cleanup:
 
     def _measure(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            work.rankings.delete_expired(older_than_s=RANKING_AGE_S)
-            work.permits.delete_unused(unused_s=UNUSED_S, limit=PERMITS_PER_STEP)
-            report.readings = work.gauges.read()
+            report.readings = work.health.readings()
         report.sweep_round = self.sweep_rounds.read()
         if report.sweep_round.is_late:
             report.errors.append("sweep: LATE")
@@ -282,6 +258,56 @@ class Cleanup:
     def _find_unknown(self, report: CleanupReport) -> bool:
         FindUnknownNamespaces(self.store, self.vectors, self.limits.deletes_unknown).run(report)
         return False
+
+
+def evict_coldest(store: Store, limits: ProjectLimits, *, silent_s: float) -> bool:
+    """Takes one thing from a project that is over its limit, and returns whether it did.
+
+    A previous generation goes first: it answers nothing. Then the index that was not searched for
+    the longest time is evicted: it stays, empty, until somebody searches it.
+    """
+    with store.for_all("maintenance") as work:
+        going = work.indexes.next_to_go(limits)
+        if going is None or not work.indexes.lock(going):
+            return False
+        # Asked again: the index may have been searched, or switched, before it was locked.
+        still = work.indexes.next_to_go(limits)
+        if still is None or still.generation.id != going.generation.id:
+            return False
+        if not work.indexes.give_up(going, limits):
+            return False
+        summarise(work, going.id, silent_s=silent_s)
+    return True
+
+
+def keep_uploads_step(uploads: ManageUploads, *, silent_s: float) -> Step:
+    """Return the step that sends silent imports again and deletes old uploads."""
+
+    def keep(report: CleanupReport) -> bool:
+        report.imports_revived += uploads.revive(silent_s)
+        deleted = uploads.delete_expired()
+        report.uploads_forgotten += deleted
+        return deleted > 0
+
+    return Step("keep_uploads", keep, due=("uploads",))
+
+
+def delete_expired_step(store: Store) -> Step:
+    """Return the step that deletes rows which only take room when they are old."""
+
+    def delete(report: CleanupReport) -> bool:
+        most = EXPIRED_PER_STEP
+        with store.for_all("maintenance") as work:
+            requests = work.idempotency_keys.delete_expired(older_than_s=KEPT_S, limit=most)
+            keys = work.keys.delete_expired_console(older_than_s=CONSOLE_KEY_KEPT_S, limit=most)
+            days = work.ledger.delete_expired(older_than_days=LEDGER_DAYS, limit=most)
+            permits = work.permits.delete_unused(unused_s=UNUSED_S, limit=most)
+            work.rankings.delete_expired(older_than_s=RANKING_AGE_S)
+        report.requests_forgotten += requests
+        report.keys_forgotten += keys
+        return most in (requests, keys, days, permits)
+
+    return Step("forget", delete, due=())
 
 
 @dataclass(frozen=True, slots=True)

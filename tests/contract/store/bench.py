@@ -6,21 +6,23 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
+import pytest
+
 from context_search.core.callers import Principal, ProjectKey
 from context_search.core.config import IndexConfig
 from context_search.core.ids import pointer_sha256
 from context_search.core.json_text import to_json
 from context_search.core.model import ChunkSet, Claim, Index, Project, SearchTool, Table
-from context_search.indexing.enumeration import Limits, enumerate_index
+from context_search.indexing.comparing import Limits, enumerate_index
 from context_search.integrations.ports import MessageBody
-from context_search.maintenance.rules.deletions import Tombstone
+from context_search.maintenance.rules.removals import Tombstone
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
-from testing.in_memory.catalog import MemoryTables
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.removals import remove_nodes
-from testing.in_memory.store import MemoryStore
 from tests.builders import english
+from tests.faults.simulation.model.catalog import MemoryTables
+from tests.faults.simulation.model.removals import remove_nodes
+from tests.faults.simulation.model.store import MemoryStore
 from tests.stack import clear_rows
 from tests.steps import SMALL, Steps, table_of
 
@@ -28,6 +30,11 @@ TEXT = english(250)
 """Three chunks under SMALL."""
 OTHER = english(180, seed=9)
 """Two chunks."""
+
+only_postgres = pytest.mark.parametrize(
+    "bench", [pytest.param("postgres", marks=pytest.mark.stack)], indirect=True
+)
+"""For a test of what the simulation does not run, or of several transactions at a time."""
 
 
 class Bench(Steps, ABC):
@@ -152,7 +159,7 @@ class Bench(Steps, ABC):
     def tombstones(self, *, older_than_s: float = 0.0) -> list[Tombstone]:
         """What waits to leave turbopuffer."""
         with self.store.for_all("test") as work:
-            return work.deletions.tombstones(older_than_s=older_than_s, limit=10_000)
+            return work.removals.tombstones(older_than_s=older_than_s, limit=10_000)
 
     def principal(self, table: Table) -> Principal:
         """The owner of a table as a caller."""

@@ -12,8 +12,8 @@ from context_search.integrations.ports import Objects, Queue, VectorStore
 from context_search.integrations.s3 import S3Objects, s3_client
 from context_search.integrations.sqs import SqsQueue
 from context_search.integrations.turbopuffer import TurbopufferVectors
+from testing.in_memory.objects import DictObjects
 from testing.in_memory.queue import ListQueue
-from testing.in_memory.uploads import DictObjects
 from testing.in_memory.vectors import DictVectors
 from tests.builders import aws_server
 from tests.contract.store.bench import Bench, MemoryBench, PostgresBench

@@ -40,17 +40,19 @@ def test_nothing_is_asked_and_nothing_found(bench: Bench) -> None:
 
 
 def test_only_what_is_in_the_scope_is_shown(bench: Bench) -> None:
-    document = {"a": {"b": TEXT}, "ab": TEXT, "a/b": TEXT, "": TEXT}
+    document = {"a": {"b": TEXT}, "ab": TEXT, "a/b": TEXT, "": TEXT, "a%": TEXT}
     _, index = bench.indexed(document)
     with bench.store.for_all("test") as work:
         table = work.tables.find(table_of(index), project_id=index.project_id)
     assert table is not None
     for scope, pointers in {
-        "": {"/a/b", "/ab", "/a~1b", "/"},
+        "": {"/a/b", "/ab", "/a~1b", "/", "/a%"},
         "/a": {"/a/b"},
         "/a/b": {"/a/b"},
         "/a~1b": {"/a~1b"},
         "/": {"/"},
+        "/a%": {"/a%"},
+        "/_": set[str](),
         "/b": set[str](),
     }.items():
         tool, _ = bench.tool(table, scope)
@@ -91,7 +93,17 @@ def test_a_change_elsewhere_makes_nothing_stale(bench: Bench) -> None:
 
 @pytest.mark.parametrize(
     "gone",
-    [{}, {"a": None}, {"a": 5}, {"a": {"b": TEXT}}, {"a": [TEXT]}, [TEXT], "text", {"A": TEXT}],
+    [
+        {},
+        {"a": None},
+        {"a": 5},
+        {"a": {"b": TEXT}},
+        {"a": [TEXT]},
+        [TEXT],
+        "text",
+        {"A": TEXT},
+        None,
+    ],
 )
 def test_a_removed_pointer_vanishes_before_anything_is_compared(bench: Bench, gone: object) -> None:
     table = bench.table({"a": TEXT})
@@ -133,7 +145,7 @@ def test_a_deleted_table_shows_nothing(bench: Bench) -> None:
 def test_generations_do_not_show_each_others_chunks(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT})
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(index, SMALL, at_once=2)
+        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
     [node_id] = bench.enumerate(index)
     bench.finish(node_id)
     own, foreign = bench.ids(index), bench.ids(building)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from context_search.core.limits import DailyLimits, Spent
 from context_search.core.model import Index
-from tests.contract.store.bench import TEXT, Bench
+from tests.contract.store.bench import TEXT, Bench, only_postgres
 
 DAY_S = 86_400.0
 FREE = DailyLimits()
@@ -79,6 +79,7 @@ def test_an_index_that_is_gone_is_charged_to_nobody(bench: Bench) -> None:
         assert work.ledger.spend(2**60, DailyLimits(1, 1), tokens=9)
 
 
+@only_postgres
 def test_each_day_has_its_row_until_it_is_old(bench: Bench) -> None:
     index, limits = index_of(bench), DailyLimits(embedding_tokens=1)
     for passing in (20, 15):

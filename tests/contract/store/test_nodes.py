@@ -14,7 +14,7 @@ from context_search.core.model import Claim, Index, Reach
 from context_search.core.progress import NodeState
 from context_search.indexing.rules.nodes import UNNEEDED_PAUSE_S, NodeSelection, NodeUpsert
 from context_search.indexing.sql.nodes import Nodes
-from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.contract.store.bench import OTHER, TEXT, Bench, only_postgres
 from tests.steps import SMALL, table_of
 
 ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at": "2026-01-01"}
@@ -135,7 +135,7 @@ def test_a_node_that_nobody_will_see_is_not_claimed(bench: Bench, make: str) -> 
         elif make == "retired":
             work.indexes.retire(index.id)
         else:
-            work.rebuilds.switch(work.rebuilds.start(index, SMALL, at_once=2))
+            work.indexes.switch(work.indexes.start_rebuild(index, SMALL, at_once=2))
     assert bench.try_claim(node_id) is None
 
 
@@ -195,7 +195,23 @@ def lose_to_cleanup(bench: Bench, claim: Claim) -> None:
         assert work.nodes.abandoned(silent_s=300, limit=9) == [claim.node_id]
 
 
-LOSSES = [lose_to_another, lose_to_an_edit, lose_to_a_delete, lose_to_cleanup]
+def lose_by_a_swap(bench: Bench, claim: Claim) -> None:
+    bench.mark(chunk_set := bench.begin(claim))
+    assert bench.activate(claim, chunk_set)
+
+
+def lose_by_a_release(bench: Bench, claim: Claim) -> None:
+    release(bench, claim)
+
+
+LOSSES = [
+    lose_to_another,
+    lose_to_an_edit,
+    lose_to_a_delete,
+    lose_to_cleanup,
+    lose_by_a_swap,
+    lose_by_a_release,
+]
 
 
 def hold_one(nodes: Nodes, claim: Claim) -> None:
@@ -251,11 +267,23 @@ def test_progress_resets_the_attempts(bench: Bench) -> None:
     assert bench.claim(node_id).attempt == 1
 
 
-def test_an_edit_resets_the_attempts(bench: Bench) -> None:
+@pytest.mark.parametrize("is_given_up", [False, True])
+def test_an_edit_resets_the_attempts_and_raises_the_fence(
+    bench: Bench, *, is_given_up: bool
+) -> None:
     index, node_id = bench.node()
-    release(bench, bench.claim(node_id), in_s=1000)
+    claim = bench.claim(node_id)
+    if is_given_up:
+        with bench.store.for_all("test") as work:
+            work.nodes.quarantine(claim, ERROR)
+    else:
+        release(bench, claim, in_s=1000)
     upsert(bench, index, OTHER)
-    assert bench.claim(node_id).attempt == 1
+    with bench.store.for_all("test") as work:
+        assert work.node_counts.progress(index, "", silent_s=300).last_error is None
+    again = bench.claim(node_id)
+    assert again.attempt == 1
+    assert again.fence > claim.fence
 
 
 def test_a_node_that_failed_for_good_keeps_its_active_chunks(bench: Bench) -> None:
@@ -294,6 +322,7 @@ def test_quarantined_nodes_are_queued_with_their_attempts_forgotten(bench: Bench
     assert bench.claim(nodes[0]).attempt == 1
 
 
+@only_postgres
 def test_only_those_of_a_selection_are_queued_again(bench: Bench) -> None:
     index, _ = bench.node()
     for pointer in ("/a/b", "/ab"):

@@ -10,7 +10,7 @@ import pytest
 from context_search.core.errors import ObjectsUnavailableError, UploadMissingError
 from context_search.integrations.ports import Objects, SignedPut
 from context_search.integrations.s3 import S3Objects, s3_client
-from testing.in_memory.uploads import DictObjects
+from testing.in_memory.objects import DictObjects
 
 KEY = "uploads/1/2"
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-import pytest
-
-from tests.contract.store.bench import Bench, PostgresBench
+from tests.contract.store.bench import Bench, only_postgres
 
 
 def take(bench: Bench, count: int = 1, *, pool: str = "a", size: int = 3) -> str | None:
@@ -38,14 +36,15 @@ def test_a_pool_has_so_many_permits_and_no_more(bench: Bench) -> None:
     assert take(bench, pool="b") is not None
 
 
+@only_postgres
 def test_the_first_of_a_pool_to_come_at_once_all_get_a_permit(bench: Bench) -> None:
-    at_once = 8 if isinstance(bench, PostgresBench) else 1  # memory has one transaction at a time
-    with ThreadPoolExecutor(at_once) as threads:
+    with ThreadPoolExecutor(8) as threads:
         for number in range(12):
             first = partial(take, bench, pool=f"new {number}", size=64)
             assert None not in list(threads.map(lambda _, take=first: take(), range(8)))
 
 
+@only_postgres
 def test_a_pool_of_which_half_was_forgotten_is_whole_again_when_it_is_asked(bench: Bench) -> None:
     give_back(bench, take(bench, 3))
     bench.pass_time(70)
@@ -92,9 +91,8 @@ def test_who_renews_a_lease_keeps_it_until_somebody_else_has_it(bench: Bench) ->
     assert not renew(bench, second)
 
 
+@only_postgres
 def test_nobody_takes_what_is_being_renewed(bench: Bench) -> None:
-    if not isinstance(bench, PostgresBench):
-        pytest.skip("memory has one transaction at a time")
     holder = take(bench, 3)
     assert holder is not None
     bench.pass_time(31)
@@ -113,6 +111,7 @@ def test_a_pool_may_grow_and_shrink(bench: Bench) -> None:
     assert take(bench, size=1) is None
 
 
+@only_postgres
 def test_permits_that_nobody_takes_are_forgotten(bench: Bench) -> None:
     give_back(bench, take(bench, 2))
     take(bench, 1)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from context_search.core.progress import IndexState, IndexStatus, Progress
-from context_search.indexing.enumeration import Limits
+from context_search.indexing.comparing import Limits
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 
@@ -43,7 +43,8 @@ def test_an_index_without_strings_is_ready(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": "short"}))
     bench.enumerate(index)
     assert status(bench, index.id) == "ready"
-    assert progress(bench, index.id).indexed_at is None
+    counted = progress(bench, index.id)
+    assert counted == Progress("ready", 0, {}, 0, 0, None, None, not_searched=1)
 
 
 def test_an_index_behind_its_document_is_indexing(bench: Bench) -> None:
@@ -66,18 +67,34 @@ def test_a_quarantined_node_degrades_the_index(bench: Bench) -> None:
     assert progress(bench, index.id).last_error == ERROR
 
 
+def test_an_index_is_degraded_once_nothing_is_on_its_way(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
+    bench.enumerate(index)
+    claim = bench.claim(bench.node_at(index, "/a"))
+    with bench.store.for_all("test") as work:
+        work.nodes.quarantine(claim, ERROR)
+    assert status(bench, index.id) == "indexing"
+    bench.finish(bench.node_at(index, "/b"))
+    assert status(bench, index.id) == "degraded"
+    untouched = progress(bench, index.id, "/b")
+    assert (untouched.status, untouched.last_error) == ("ready", None)
+
+
 def test_a_skipped_node_does_not_count_against_the_index(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT}))
     bench.enumerate(index, Limits(max_node_chars=10))
     assert status(bench, index.id) == "ready"
-    assert progress(bench, index.id).states == {"skipped": 1}
+    counted = progress(bench, index.id)
+    assert counted.states == {"skipped": 1}
+    assert counted.last_error is not None
+    assert counted.last_error["code"] == "NODE_TOO_LARGE"
 
 
 def test_an_index_beside_which_another_is_built_is_rebuilding(bench: Bench) -> None:
     index, node_id = bench.node()
     bench.finish(node_id)
     with bench.store.for_all("test") as work:
-        work.rebuilds.start(index, SMALL, at_once=2)
+        work.indexes.start_rebuild(index, SMALL, at_once=2)
     assert status(bench, index.id) == "rebuilding"
 
 
@@ -97,6 +114,34 @@ def test_silence_is_stalled_unless_somebody_works(bench: Bench) -> None:
     assert status(bench, index.id) == "stalled"
     bench.finish(second)
     assert status(bench, index.id) == "ready"
+
+
+def test_a_node_that_waits_for_its_next_attempt_is_not_silent(bench: Bench) -> None:
+    index, node_id = bench.node()
+    claim = bench.claim(node_id)
+    with bench.store.for_all("test") as work:
+        work.nodes.release([claim], retry_in_s=900, error=ERROR, progressed=False)
+    bench.pass_time(310)
+    assert status(bench, index.id) == "indexing"
+
+
+def test_while_an_index_is_built_its_counters_only_grow(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
+    seen = [progress(bench, index.id)]
+    for node_id in bench.enumerate(index):
+        claim = bench.claim(node_id)
+        chunk_set = bench.begin(claim)
+        for chunk in chunk_set.chunks:
+            seen.append(progress(bench, index.id))
+            with bench.store.for_all("test") as work:
+                work.chunks.mark_present([chunk.id])
+        assert bench.activate(claim, chunk_set)
+        seen.append(progress(bench, index.id))
+    for counter in ("chunks_count", "indexed_chunks_count"):
+        values = [getattr(moment, counter) for moment in seen]
+        assert values == sorted(values)
+    assert all(moment.indexed_chunks_count <= moment.chunks_count for moment in seen)
+    assert [moment.status for moment in seen] == ["indexing"] * (len(seen) - 1) + ["ready"]
 
 
 def test_counters_are_those_of_a_scope(bench: Bench) -> None:
@@ -189,6 +234,9 @@ def test_lists_go_by_pointer_and_to_their_limit(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         nodes = work.node_counts.in_scope(index, "", limit=100)
         first = work.node_counts.in_scope(index, "", limit=3)
+        assert work.node_counts.in_scope(index, "/B", limit=9) == [
+            node for node in nodes if node.json_pointer == "/B"
+        ]
     assert [node.json_pointer for node in nodes] == sorted(f"/{key}" for key in keys)
     assert first == nodes[:3]
     assert {(node.state, node.chunks_count, node.char_count) for node in nodes} == {
@@ -201,7 +249,7 @@ def test_generations_are_counted_apart(bench: Bench, config: object) -> None:
     index, node_id = bench.node()
     bench.finish(node_id)
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(index, config, at_once=2)  # type: ignore[arg-type]
+        building = work.indexes.start_rebuild(index, config, at_once=2)  # type: ignore[arg-type]
     [other] = bench.enumerate(index)
     with bench.store.for_all("test") as work:
         states = [work.node_counts.progress(g, "", silent_s=300).states for g in (index, building)]

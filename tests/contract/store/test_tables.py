@@ -18,7 +18,7 @@ from context_search.core.messages import CompareIndex
 from context_search.core.model import Project, Table
 from context_search_editing.previewing import json_pieces
 from context_search_editing.rules.replacing import LiteralReplacer, ReplaceRequest
-from tests.contract.store.bench import Bench
+from tests.contract.store.bench import Bench, only_postgres
 from tests.profile import examples
 
 # What JSON escapes, and what stands beside it; four bytes; another form of a letter.
@@ -304,6 +304,7 @@ def test_the_tables_of_a_project_come_by_their_ids(bench: Bench) -> None:
         assert work.tables.count(project.id) == 2
 
 
+@only_postgres
 def test_projects_are_listed_with_what_they_have(bench: Bench) -> None:
     first, empty, gone = bench.project(), bench.project(), bench.project()
     table = bench.table({}, first)

@@ -8,7 +8,7 @@ from context_search.catalog.rules.tools import Unowned
 from context_search.core.callers import ProjectKey
 from context_search.core.config import SearchConfig
 from context_search.core.model import Scope
-from tests.contract.store.bench import Bench
+from tests.contract.store.bench import Bench, only_postgres
 from tests.steps import SMALL
 
 READY = {"status": "ready", "nodes_count": 1}
@@ -97,6 +97,7 @@ def test_a_tool_without_its_table_or_its_index_in_its_project_is_invisible(bench
     assert is_seen_by(table.project_id) == {True}
 
 
+@only_postgres
 def test_a_tool_that_no_index_serves_is_its_projects(bench: Bench) -> None:
     table = bench.table({})
     tool, _ = bench.tool(table)
@@ -118,6 +119,7 @@ def test_pages_go_up_by_id_and_begin_after_the_one_before(bench: Bench) -> None:
         assert work.tools.page(caller.project_id, after=tools[-1].id, limit=3) == []
 
 
+@only_postgres
 def test_a_page_of_names_looks_at_so_many_and_says_where_to_go_on(bench: Bench) -> None:
     table = bench.table({})
     names = ["Needle", "hay", "hay", "a needle", "needles"]

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from context_search.core.limits import Usage
 from context_search.ranking.search import SearchResult
-from testing.in_memory.rows import IndexRow, NodeRow, Rows
 from tests.faults.simulation.invariants import check
+from tests.faults.simulation.model.rows import IndexRow, NodeRow, Rows
 from tests.faults.simulation.world import World
 
 

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Callable
 
 from context_search.catalog.rules.versions import HistoryLimits
-from testing.in_memory.rows import Rows, VersionRow
 from tests.faults.simulation.invariants import check
+from tests.faults.simulation.model.rows import Rows, VersionRow
 from tests.faults.simulation.world import World
 
 KEPT = (1, 3, 100)

@@ -10,11 +10,11 @@ from collections import Counter, defaultdict
 from context_search.core.messages import MESSAGE_ID
 from context_search.indexing.outbox_delivery import LOST_AFTER_S
 from context_search.indexing.worker import BegunMessage
-from testing.in_memory.comparisons import tables_of
-from testing.in_memory.rows import OutboxRow, Rows
 from tests.faults.simulation.conditions import OVERTAKES, WINDOW
 from tests.faults.simulation.invariants import check
 from tests.faults.simulation.messages import Envelope
+from tests.faults.simulation.model.comparisons import tables_of
+from tests.faults.simulation.model.rows import OutboxRow, Rows
 from tests.faults.simulation.world import World
 
 IN_QUEUE = 3 * WINDOW

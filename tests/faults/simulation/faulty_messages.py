@@ -7,8 +7,8 @@ from context_search.indexing.worker import BegunMessage, WorkerOutbox
 from context_search.integrations.ports import MessageBody
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.cleanup_report import CleanupReport
-from testing.in_memory.outbox import MemoryOutbox
-from testing.in_memory.rows import OutboxRow
+from tests.faults.simulation.model.outbox import MemoryOutbox
+from tests.faults.simulation.model.rows import OutboxRow
 
 
 class NoWindow(MemoryOutbox):

@@ -9,8 +9,8 @@ from context_search.core.filters import Fields
 from context_search.core.model import Claim, Index
 from context_search.core.progress import NodeState
 from context_search.indexing.rules.nodes import NodeUpsert
-from testing.in_memory.nodes import MemoryNodes
-from testing.in_memory.removals import remove_sets
+from tests.faults.simulation.model.nodes import MemoryNodes
+from tests.faults.simulation.model.removals import remove_sets
 
 
 class NodesWithoutFence(MemoryNodes):

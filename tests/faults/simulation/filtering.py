@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from context_search.core.filters import to_mapping, to_text
 from context_search.core.json_pointer import ancestors, resolve, split
 from context_search.ranking.search import SearchResult
-from testing.in_memory.rows import Rows
 from tests.faults.simulation.fields import NAMES
 from tests.faults.simulation.invariants import check
+from tests.faults.simulation.model.rows import Rows
 from tests.faults.simulation.world import World
 from tests.filtering import oracle
 

@@ -13,9 +13,9 @@ from context_search.core.ids import first_row_id, window_ids
 from context_search.core.json_pointer import contains, resolve, split
 from context_search.integrations.ports import VectorRow
 from context_search.ranking.search import SearchResult
-from testing.in_memory.comparisons import needed_scopes, tables_of
-from testing.in_memory.rows import NodeRow, Rows
 from tests.faults.simulation.conditions import TEXTS
+from tests.faults.simulation.model.comparisons import needed_scopes, tables_of
+from tests.faults.simulation.model.rows import NodeRow, Rows
 from tests.faults.simulation.scheduler import Task
 from tests.faults.simulation.world import World
 

@@ -9,11 +9,11 @@ from context_search.core.errors import QueueUnavailableError
 from context_search.core.messages import MESSAGE_ID
 from context_search.integrations.ports import Clock, MessageBody
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.outbox import MemoryOutbox
-from testing.in_memory.rows import Rows
-from testing.in_memory.store import MemoryUnitOfWork
 from tests.faults.simulation.conditions import MAX_RECEIVES, OVERTAKES, VISIBILITY_S
 from tests.faults.simulation.fault_chances import FaultChances
+from tests.faults.simulation.model.outbox import MemoryOutbox
+from tests.faults.simulation.model.rows import Rows
+from tests.faults.simulation.model.store import MemoryUnitOfWork
 from tests.faults.simulation.scheduler import Scheduler
 
 

@@ -14,8 +14,8 @@ from context_search.maintenance.sweep import Sweep
 from context_search_editing.executing import ExecutePlans, OneByOne
 from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import WriteDocuments
-from testing.in_memory.store import MemoryUnitOfWork
 from tests.faults.simulation.conditions import GRACE_S
+from tests.faults.simulation.model.store import MemoryUnitOfWork
 
 
 @dataclass

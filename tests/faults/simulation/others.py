@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from context_search.core.json_text import to_json
-from testing.in_memory.catalog import MemoryTables
-from testing.in_memory.removals import remove_table, remove_tool
+from tests.faults.simulation.model.catalog import MemoryTables
+from tests.faults.simulation.model.removals import remove_table, remove_tool
 from tests.faults.simulation.world import World
 
 

@@ -16,9 +16,9 @@ from context_search.core.errors import (
 )
 from context_search.integrations.ports import Deadline, Legs, VectorQuery, VectorRow
 from testing.in_memory.embedder import WordEmbedder
-from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
 from testing.in_memory.vectors import DictVectors
 from tests.faults.simulation.fault_chances import FaultChances, Network
+from tests.faults.simulation.model.store import MemoryStore, MemoryUnitOfWork
 from tests.faults.simulation.scheduler import Scheduler
 
 

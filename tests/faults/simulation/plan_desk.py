@@ -18,9 +18,9 @@ from context_search_editing.rules.plans import (
     PlannedTable,
 )
 from testing.in_memory.patterns import RePattern, RePatterns
-from testing.in_memory.plans import MemoryPlans
-from testing.in_memory.rows import Rows
-from testing.in_memory.store import MemoryUnitOfWork
+from tests.faults.simulation.model.plans import MemoryPlans
+from tests.faults.simulation.model.rows import Rows
+from tests.faults.simulation.model.store import MemoryUnitOfWork
 from tests.faults.simulation.mutation import Mutation
 
 PREVIEWED_BYTES = (0, 400, 1_000_000, 1_000_000)

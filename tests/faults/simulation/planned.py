@@ -7,9 +7,9 @@ import json
 from collections import Counter
 
 from context_search_editing.rules.plans import Choice, Plan, PlannedString, PlannedTable
-from testing.in_memory.rows import Rows
 from tests.faults.simulation.finding import Place, ShownHit, shown_by, texts_of, with_places
 from tests.faults.simulation.invariants import check
+from tests.faults.simulation.model.rows import Rows
 from tests.faults.simulation.world import World
 
 IN_VAIN = ("failed", "cancelled", "expired")

@@ -10,9 +10,9 @@ from context_search.core.json_text import to_json
 from context_search_editing.executing import ExecutedPlan
 from context_search_editing.previewing import AskedReplacement
 from context_search_editing.rules.plans import Choice, OnConflict, Plan
-from testing.in_memory.rows import TableRow
 from tests.faults.simulation.finding import REQUESTS
 from tests.faults.simulation.invariants import check
+from tests.faults.simulation.model.rows import TableRow
 from tests.faults.simulation.world import World
 
 LIFETIMES_S = (60.0, 3_600.0, 86_400.0)

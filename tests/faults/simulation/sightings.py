@@ -12,7 +12,7 @@ from context_search.core.ids import base36
 from context_search.ranking.search import SearchResult
 from local.options import ROOT
 from scripts.shape.modules import is_use_case, name_of
-from testing.in_memory.rows import GenerationRow, Rows
+from tests.faults.simulation.model.rows import GenerationRow, Rows
 from tests.faults.simulation.scheduler import Task
 from tests.faults.simulation.world import World
 

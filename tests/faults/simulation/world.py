@@ -12,7 +12,6 @@ from context_search.budgets.spending import Spending
 from context_search.catalog.project_settings import ManageSettings, prune_histories
 from context_search.catalog.rules.versions import HistoryLimits
 from context_search.catalog.tables import ManageTables
-from context_search.catalog.uploads import ManageUploads
 from context_search.catalog.versions import ManageVersions
 from context_search.core.callers import Principal, ProjectKey
 from context_search.core.config import Model
@@ -27,25 +26,23 @@ from context_search.core.messages import (
     message_from_json,
 )
 from context_search.core.model import Table
-from context_search.indexing.chunk_vectors import ChunkVectors
-from context_search.indexing.enumeration import Comparer, Limits
+from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.indexer import IndexLimits
 from context_search.indexing.node_report import NodeReport, RetryLater
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.project_index import ProjectIndexes
 from context_search.indexing.rebuilds import Rebuilds
+from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import BegunMessage, Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline, MessageBody
 from context_search.maintenance.operations import Redrive
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
-from context_search.maintenance.sweep_round import SweepRounds
+from context_search.maintenance.sweep import SweepRounds
 from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.rules.searched import SearchedTool
 from context_search_editing.executing import keep_plans_step
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
-from testing.in_memory.uploads import DictObjects
 from testing.in_memory.vectors import DictVectors
 from tests.faults.simulation import conditions
 from tests.faults.simulation.calibrating import (
@@ -67,6 +64,7 @@ from tests.faults.simulation.conditions import (
 from tests.faults.simulation.fault_chances import FaultChances, Network
 from tests.faults.simulation.fields import Filters
 from tests.faults.simulation.messages import Envelope, SimQueue, joining
+from tests.faults.simulation.model.store import MemoryStore, MemoryUnitOfWork
 from tests.faults.simulation.mutation import Mutation
 from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
 from tests.faults.simulation.plan_desk import PREVIEWED_BYTES, PlanDesk, as_large
@@ -162,8 +160,7 @@ class World:
         self.desk = PlanDesk(self.store, self.clock, mutation, self.previewed_bytes)
         self._build_indexing()
         self._build_management()
-        project, _ = ManageTables(self.store).create_project("p")
-        self.principal = ProjectKey(project.id)
+        self.principal = self._add_project("p")
         if not self.keeps_history:
             off = HistoryLimits(keep_count=0)
             self.history_settings.change(self.principal, lambda _: off)
@@ -174,7 +171,7 @@ class World:
             self._add_chapters()
         self.neighbour: Principal | None = None
         if self.has_neighbour:
-            self.neighbour = ProjectKey(ManageTables(self.store).create_project("n")[0].id)
+            self.neighbour = self._add_project("n")
             self.next_door = create_table(self.neighbour, "t", None, self.document())
 
     def _unit_of_work(self) -> type[MemoryUnitOfWork]:
@@ -182,6 +179,10 @@ class World:
             as_large(self.mutation.unit_of_work) if self.is_large else self.mutation.unit_of_work
         )
         return joining(usual) if self.joins else usual
+
+    def _add_project(self, name: str) -> Principal:
+        with self.store.for_all("create a project") as work:
+            return ProjectKey(work.projects.add(name).id)
 
     def _add_chapters(self) -> None:
         """Tables that no tool searches, so that plans have several."""
@@ -268,7 +269,6 @@ class World:
             completion,
             sweep,
             SweepRounds(store, 0.0, SILENT_S, self.idle_s, sweep.page),
-            ManageUploads(store, DictObjects()),
             cleanup_limits,
             [keep_plans_step(store, silent_s=SILENT_S)],
         )

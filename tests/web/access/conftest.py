@@ -1,7 +1,7 @@
-"""Everything here runs on rows in memory, and on PostgreSQL with row-level security.
+"""Everything here runs on PostgreSQL with row-level security.
 
 Where a request is refused before the store is asked for more than a key (``sampled``), the gate
-tries each route in memory and some on PostgreSQL.
+tries some routes, and ``make simulate`` each one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections import Counter
 import pytest
 
 from tests.profile import THOROUGH
-from tests.web.access.stores import MemoryParts
 from tests.web.access.things import Tenant, things_of
 from tests.web.api import Api, LocalParts
 
@@ -29,23 +28,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_left_out(item: pytest.Item, seen: Counter[str]) -> bool:
     """Each test keeps the first of its own routes, and every tenth behind it."""
-    params = item.callspec.params if hasattr(item, "callspec") else {}
-    if not item.get_closest_marker("sampled") or params.get("parts") != "postgres":
+    if not item.get_closest_marker("sampled"):
         return False
     test = item.nodeid.partition("[")[0]
     seen[test] += 1
     return seen[test] % EVERY != 1
-
-
-@pytest.fixture(
-    scope="module", params=["memory", pytest.param("postgres", marks=pytest.mark.stack)]
-)
-def parts(request: pytest.FixtureRequest) -> LocalParts:
-    """The parts of all functions over one of the two stores."""
-    if request.param == "memory":
-        return MemoryParts()
-    database = request.getfixturevalue("application_database")
-    return LocalParts(database, request.getfixturevalue("turbopuffer_url"))
 
 
 @pytest.fixture(scope="module")

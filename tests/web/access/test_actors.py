@@ -15,7 +15,6 @@ import pytest
 
 from context_search.postgres.pool import Database
 from tests.issuer import Issuer, running_issuer
-from tests.web.access.stores import MemoryParts
 from tests.web.access.test_sign_in import code_of, use
 from tests.web.access.test_tokens import project_token, taking_tokens
 from tests.web.api import Api, LocalParts, answer, problem
@@ -29,17 +28,10 @@ def issuer() -> Iterator[Issuer]:
         yield issuer
 
 
-@pytest.fixture(
-    scope="module", params=["memory", pytest.param("postgres", marks=pytest.mark.stack)]
-)
-def parts(request: pytest.FixtureRequest, issuer: Issuer) -> LocalParts:
+@pytest.fixture(scope="module")
+def parts(application_database: Database, turbopuffer_url: str, issuer: Issuer) -> LocalParts:
     """Takes tokens; what they make lives for a week."""
-    if request.param == "memory":
-        parts = taking_tokens(MemoryParts(), issuer)
-    else:
-        database: Database = request.getfixturevalue("application_database")
-        url = request.getfixturevalue("turbopuffer_url")
-        parts = taking_tokens(LocalParts(database, url), issuer)
+    parts = taking_tokens(LocalParts(application_database, turbopuffer_url), issuer)
     parts.settings = parts.settings.model_copy(update={"jwt_max_key_days": DAYS})
     return parts
 

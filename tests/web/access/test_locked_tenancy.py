@@ -16,17 +16,9 @@ from tests.web.access.matrix import PUBLIC, Operation, has_ids, ids_of, swaps
 from tests.web.access.stores import TABLES
 from tests.web.access.test_tenancy import ask, seen
 from tests.web.access.things import MISSING, Tenant
-from tests.web.api import LocalParts
 
 if TYPE_CHECKING:
-    from context_search.postgres.pool import Database
     from context_search.postgres.url import DatabaseUrl
-
-
-@pytest.fixture(scope="module")
-def parts(application_database: Database, turbopuffer_url: str) -> LocalParts:
-    """The parts over PostgreSQL: rows in memory have no locks."""
-    return LocalParts(application_database, turbopuffer_url)
 
 
 @pytest.fixture(scope="module")

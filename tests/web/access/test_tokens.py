@@ -29,7 +29,7 @@ from tests.web.access.matrix import (
     markers,
     request_of,
 )
-from tests.web.access.stores import MemoryParts, state_without
+from tests.web.access.stores import state_without
 from tests.web.access.test_mcp_access import METHODS, refusal
 from tests.web.access.test_mcp_access import send as send_mcp
 from tests.web.access.things import MISSING, NOWHERE, Tenant
@@ -58,15 +58,10 @@ def taking_tokens(parts: LocalParts, issuer: Issuer) -> LocalParts:
     return parts
 
 
-@pytest.fixture(
-    scope="module", params=["memory", pytest.param("postgres", marks=pytest.mark.stack)]
-)
-def parts(request: pytest.FixtureRequest, issuer: Issuer) -> LocalParts:
+@pytest.fixture(scope="module")
+def parts(application_database: Database, turbopuffer_url: str, issuer: Issuer) -> LocalParts:
     """Like the other tests' parts, and an issuer is configured."""
-    if request.param == "memory":
-        return taking_tokens(MemoryParts(), issuer)
-    database: Database = request.getfixturevalue("application_database")
-    return taking_tokens(LocalParts(database, request.getfixturevalue("turbopuffer_url")), issuer)
+    return taking_tokens(LocalParts(application_database, turbopuffer_url), issuer)
 
 
 @pytest.fixture(autouse=True)
@@ -384,10 +379,12 @@ def test_the_official_client_finds_the_issuer(victim: Tenant, issuer: Issuer) ->
 # ---------------------------------------------------------------- the issuer is away
 
 
-def test_without_the_issuer_tokens_are_503_and_keys_go_on() -> None:
+def test_without_the_issuer_tokens_are_503_and_keys_go_on(
+    application_database: Database, turbopuffer_url: str
+) -> None:
     with running_issuer() as away:
         token = project_token(away, 1)
-        parts = taking_tokens(MemoryParts(), away)
+        parts = taking_tokens(LocalParts(application_database, turbopuffer_url), away)
     with client_of(http_app(every_router(), parts.use_cases)) as client:
         api = Api.of_new_project(client, parts)
         reported = problem(api("GET", "/api/v1/mcps", key=token), 503, "TOKEN_ISSUER_UNAVAILABLE")

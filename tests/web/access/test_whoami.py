@@ -8,7 +8,6 @@ import pytest
 
 from context_search import __version__
 from testing.use_cases import EveryUseCase
-from tests.web.access.stores import MemoryParts
 from tests.web.api import Api, LocalParts, answer, problem
 
 WHOAMI = "/api/v1/whoami"
@@ -60,7 +59,7 @@ def test_features_say_what_is_on(api: Api, parts: LocalParts) -> None:
 
 
 def test_the_console_is_no_feature_where_it_is_not_served() -> None:
-    parts = MemoryParts()
+    parts = LocalParts()
     assert EveryUseCase(parts).whoami.deployment.has_console
     parts.settings = parts.settings.model_copy(update={"console": False})
     assert not EveryUseCase(parts).whoami.deployment.has_console

@@ -1,0 +1,1 @@
+"""The simulation's model of the store: rows in dictionaries, one transaction at a time."""

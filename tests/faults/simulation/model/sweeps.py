@@ -1,0 +1,119 @@
+"""Sweeps in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+from context_search.core.ids import namespace_prefix
+from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor, SweepExtent
+from context_search.maintenance.sql.sweeps import Sweeps
+from tests.faults.simulation.model.model import Model
+from tests.faults.simulation.model.nodes import queue
+from tests.faults.simulation.model.rows import DEPLOYMENT, GenerationRow
+
+ORDERED = datetime.min.replace(tzinfo=UTC)
+
+
+class MemorySweeps(Model, Sweeps):
+    """``Sweeps`` over rows in memory."""
+
+    def due(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        before = self.clock.now() - timedelta(seconds=older_than_s)
+        due = [
+            row
+            for row in self.rows.generations.values()
+            if row.state in ("active", "building")
+            and (row.sweep_after or row.swept_at is None or row.swept_at < before)
+        ]
+        due.sort(
+            key=lambda row: (
+                row.swept_at != ORDERED,
+                row.swept_at is not None,
+                row.swept_at,
+                row.id,
+            )
+        )
+        return [
+            SweepCursor(row.id, row.namespace, row.sweep_after, row.sweep_counts)
+            for row in due[:limit]
+        ]
+
+    def extent(self, *, page: int) -> SweepExtent:
+        live = [r for r in self.rows.generations.values() if r.state in ("active", "building")]
+        sizes = dict.fromkeys((row.namespace for row in live), 0)
+        for chunk in self.rows.chunks.values():
+            if chunk.namespace in sizes:
+                sizes[chunk.namespace] += chunk.window_count
+        now = self.clock.now()
+        return SweepExtent(
+            vector_rows=sum(sizes.values()),
+            pages=sum(size // page + 1 for size in sizes.values()),
+            oldest_s=max(((now - _swept_whole(row)).total_seconds() for row in live), default=0.0),
+        )
+
+    def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
+        return sorted(
+            (row.doc_id, row.window_count)
+            for row in self.rows.chunks.values()
+            if row.namespace == namespace and row.present and row.doc_id > after
+        )[:limit]
+
+    def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
+        wanted, sets = set(doc_ids), set()
+        for row in list(self.rows.chunks.values()):
+            if row.namespace == namespace and row.present and row.doc_id in wanted:
+                self.rows.change(self.rows.chunks, row.id, present=False)
+                sets.add(row.set_id)
+        lacking = sorted({self.rows.sets[set_id].node_id for set_id in sets})
+        queued = [node_id for node_id in lacking if self.rows.nodes[node_id].state == "indexed"]
+        queue(self.rows, self.clock, queued)
+        return queued
+
+    def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
+        now, counts = self.clock.now(), cursor.counts.plus(found)
+        if after:
+            self.rows.change(
+                self.rows.generations, cursor.generation_id, sweep_after=after, sweep_counts=counts
+            )
+            return
+        self.rows.change(
+            self.rows.generations,
+            cursor.generation_id,
+            sweep_after="",
+            swept_at=now,
+            sweep_counts=SweepCounts(),
+            integrity={**asdict(counts), "at": now.isoformat()},
+        )
+
+    def order(self, generation_id: int) -> None:
+        self.rows.change(
+            self.rows.generations,
+            generation_id,
+            swept_at=ORDERED,
+            sweep_after="",
+            sweep_counts=SweepCounts(),
+        )
+
+    def note_failed(self, cursor: SweepCursor) -> None:
+        now = self.clock.now()
+        self.rows.change(self.rows.generations, cursor.generation_id, swept_at=now)
+
+    def namespace_prefix(self) -> str:
+        return namespace_prefix(DEPLOYMENT)
+
+    def unknown(self, namespaces: Sequence[str]) -> list[str]:
+        return sorted(set(namespaces) - {row.namespace for row in self.rows.generations.values()})
+
+    def reports(self, index_id: int | None) -> list[dict[str, object]]:
+        return [
+            {"namespace": row.namespace, **row.integrity}
+            for _, row in sorted(self.rows.generations.items())
+            if row.integrity and row.state in ("active", "building") and row.index_id
+            if index_id in (None, row.index_id)
+        ]
+
+
+def _swept_whole(row: GenerationRow) -> datetime:
+    return datetime.fromisoformat(str(row.integrity["at"])) if row.integrity else row.created_at
