@@ -31,8 +31,8 @@ from context_search.integrations.system_clock import SystemClock
 from context_search.integrations.turbopuffer import TurbopufferVectors
 from context_search.ranking.measures import DEPTH, TextRange
 from context_search.ranking.search import Question, QuestionLimits
+from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.search import Searcher, searcher
-from context_search.searching.targets import SearchedTool
 from context_search.text.analysis import query_weights
 from evaluation.candidates import JudgedQuestion
 from testing.in_memory.queue import ListQueue, unexpected

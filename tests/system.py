@@ -34,8 +34,9 @@ from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.sweep import Sweep, SweepRounds
 from context_search.ranking.search import QuestionLimits, SearchResult
+from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.search import Searcher, searcher
-from context_search.searching.targets import SearchedTool, Searches
+from context_search.searching.targets import Searches
 from context_search_editing.executing import ExecutePlans, OneByOne, PlanWorker, keep_plans_step
 from context_search_editing.previewing import PreviewReplacements
 from context_search_editing.undoing import UndoPlans

@@ -38,7 +38,6 @@ if TYPE_CHECKING:  # a function loads the repositories of what it does
     from context_search.maintenance.sql.health import Health
     from context_search.maintenance.sql.removals import Removals
     from context_search.maintenance.sql.sweeps import Sweeps
-    from context_search.searching.rules.live_chunks import Reading
     from context_search.searching.sql.keywords import Keywords
     from context_search.searching.sql.live_chunks import LiveChunks
     from context_search.searching.sql.rankings import Rankings
@@ -131,13 +130,6 @@ class UnitOfWork:
     def to_deliver(self) -> list[int]:
         """Returns the projects whose messages leave after the commit."""
         return sorted(self._to_deliver)
-
-    def foresee(self, reading: Reading) -> None:
-        """Says what will be read first in this transaction, so that it can be asked for at once.
-
-        Nothing else depends on it: what was not foreseen is asked for when it is read.
-        """
-        self.live_chunks.ask_ahead(reading)
 
 
 class Store(Protocol):

@@ -11,12 +11,16 @@ from context_search.core.filters import Filter, lets_through, matches, names_of,
 from context_search.core.ids import pointer_sha256
 from context_search.core.json_pointer import resolve, split
 from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
-from context_search.searching.rules.live_chunks import SeenFields
+from context_search.ranking.search import Target
 from context_search.searching.rules.retrieval import ChunkText
+from context_search.searching.rules.searched import Searched, SearchedTool, SeenFields
 from context_search.searching.sql.live_chunks import LiveChunks
 from testing.in_memory.comparisons import has_fields, may_match
+from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.model import Model
+from testing.in_memory.node_counts import MemoryNodeCounts
 from testing.in_memory.rows import ChunkRow, NodeRow
+from testing.in_memory.tools import MemoryTools
 
 _LONGEST_FIELDS = 4_096
 _LEFT_OUT: Mapping[str, Any] = {
@@ -30,6 +34,36 @@ _LEFT_OUT: Mapping[str, Any] = {
 
 class MemoryLiveChunks(Model, LiveChunks):
     """``LiveChunks`` over rows in memory."""
+
+    def read_target(self, searched: Searched, *, silent_s: float) -> Target | None:
+        if isinstance(searched, SearchedTool):
+            tools = MemoryTools(self.rows, self.clock)
+            found = tools.find_with_index(searched.tool_id, project_id=searched.project_id)
+            if found is None:
+                return None
+            tool, index = found
+            reach, search = searched.seen(tool)
+        else:
+            of_project = MemoryIndexes(self.rows, self.clock).of_project(searched.project_id)
+            if of_project is None:
+                return None
+            index = of_project
+            reach, search = searched.seen(index)
+        counts = MemoryNodeCounts(self.rows, self.clock)
+        state = counts.state(index, reach.json_pointer, silent_s=silent_s)
+        return Target(index, reach, search, state.status, state.not_searched)
+
+    def read_search(
+        self,
+        searched: Searched,
+        target: Target,
+        doc_ids: Sequence[str],
+        *,
+        texts: bool,
+        silent_s: float,
+    ) -> tuple[Target | None, dict[str, HydratedChunk]]:
+        now = self.read_target(searched, silent_s=silent_s)
+        return now, self.hydrate(target.index, target.reach, doc_ids, texts=texts)
 
     def hydrate(
         self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True

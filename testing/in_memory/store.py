@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from context_search.core.errors import DatabaseUnavailableError
 from context_search.integrations.ports import Clock, Deadline
-from context_search.searching.rules.live_chunks import Reading
 from context_search.store import UnitOfWork
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
@@ -78,9 +77,6 @@ class MemoryUnitOfWork(UnitOfWork):
 
         def __getattr__(self, name: str) -> object:
             raise AttributeError(f"the model has no {name}")
-
-    def foresee(self, reading: Reading) -> None:
-        """Nothing is far away here."""
 
     def begin(self) -> None:
         """The same rows serve the next transaction."""

@@ -22,7 +22,7 @@ from context_search.agents.tools.field_arguments import (
 from context_search.agents.tools.search_tools import parse_search_arguments, search_tool
 from context_search.core.errors import InvalidInputError
 from context_search.core.filters import MAX_FIELDS, Fields, Value, field_value, matches
-from context_search.searching.rules.live_chunks import SeenFields
+from context_search.searching.rules.searched import SeenFields
 from tests.filtering import VALUES, oracle
 from tests.profile import examples
 

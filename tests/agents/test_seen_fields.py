@@ -10,7 +10,7 @@ from context_search.core.config import SearchConfig
 from context_search.core.errors import DatabaseUnavailableError
 from context_search.core.model import Scope, SearchTool
 from context_search.integrations.ports import Deadline
-from context_search.searching.rules.live_chunks import SeenFields
+from context_search.searching.rules.searched import SeenFields
 from context_search.store import Store, UnitOfWork
 from tests.system import System
 

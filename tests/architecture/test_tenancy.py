@@ -15,7 +15,7 @@ USES = """
 from context_search.core.callers import Internal, ProjectKey
 from context_search.store import Store, UnitOfWork
 from context_search.access.lookup import live_tool
-from context_search.searching.targets import SearchedTool
+from context_search.searching.rules.searched import SearchedTool
 
 def use(store: Store, work: UnitOfWork) -> None:
 """

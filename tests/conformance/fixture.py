@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from context_search.core.callers import McpKey
 from context_search.core.errors import InvalidInputError
-from context_search.mcp import (
+from context_search.mcp.contract import (
     ClientInput,
     Form,
     InputRequired,

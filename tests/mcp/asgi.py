@@ -16,7 +16,8 @@ from starlette.routing import Route
 
 from context_search.agents.tools.toolboxes import as_mcp_errors
 from context_search.core.errors import UnauthenticatedError
-from context_search.mcp import McpRequest, McpResponse, Toolbox, handle
+from context_search.mcp.contract import McpRequest, McpResponse, Toolbox
+from context_search.mcp.endpoint import handle
 from tests.mcp.memory import SERVER
 
 LOCAL_HOSTS = ("127.0.0.1:*", "localhost:*")

@@ -9,7 +9,7 @@ from typing import Any
 
 from context_search.agents.tools.toolboxes import as_mcp_errors
 from context_search.core.errors import InvalidInputError
-from context_search.mcp import (
+from context_search.mcp.contract import (
     ClientInput,
     InputRequired,
     McpRequest,
@@ -19,8 +19,8 @@ from context_search.mcp import (
     ToolPage,
     ToolResult,
     UnknownToolError,
-    handle,
 )
+from context_search.mcp.endpoint import handle
 
 SERVER = ServerIdentity("context-search", "Context search", "1.2.3", "Search before you answer.")
 MODERN = "2026-07-28"

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_search.mcp import McpRequest
+from context_search.mcp.contract import McpRequest
 from context_search.mcp.revisions import SUPPORTED, decode_field
 from tests.mcp.memory import MODERN, ask, echo, raising, toolbox
 from tests.profile import examples

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from mcp_types._v2026_07_28 import CallToolRequestParams, InputRequiredResult
 
-from context_search.mcp import (
+from context_search.mcp.contract import (
     ClientInput,
     Form,
     FormAnswer,

@@ -8,8 +8,12 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from context_search.agents.tools.redacting import fitted_and_redacted
-from context_search.agents.tools.results import MAX_RESULT_BYTES, fitted, trimmed
+from context_search.agents.tools.results import (
+    MAX_RESULT_BYTES,
+    fitted,
+    fitted_and_redacted,
+    trimmed,
+)
 from context_search.agents.tools.search_tools import SEARCH_OUTPUT_SCHEMA
 from context_search.mcp.jsonrpc import to_bytes
 from context_search.text.redaction import Excerpt

@@ -12,7 +12,7 @@ from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
 from context_search.agents.tools.search_tools import search_tool
 from context_search.core.errors import InvalidInputError
-from context_search.mcp import McpRequest, ToolResult
+from context_search.mcp.contract import McpRequest, ToolResult
 from context_search.mcp.revisions import SUPPORTED
 from tests.mcp.memory import MODERN, MemoryToolbox, ask, call, modern, raising, request
 from tests.mcp.test_search_schema import ANSWER

@@ -18,7 +18,7 @@ from mcp.types import ElicitRequestParams, ElicitResult
 
 from context_search.agents.tools.search_tools import parse_search_arguments, search_tool
 from context_search.core.errors import EmbeddingUnavailableError
-from context_search.mcp import ClientInput, Form, InputRequired, ToolResult
+from context_search.mcp.contract import ClientInput, Form, InputRequired, ToolResult
 from tests.mcp.asgi import mcp_app, serving
 from tests.mcp.memory import MemoryToolbox, describe, raising
 from tests.mcp.test_search_schema import ANSWER

@@ -16,7 +16,7 @@ from context_search.core.errors import (
     InvalidInputError,
     NotFoundError,
 )
-from context_search.mcp import McpRequest, ToolResult
+from context_search.mcp.contract import McpRequest, ToolResult
 from tests.mcp.memory import (
     MemoryToolbox,
     ask,

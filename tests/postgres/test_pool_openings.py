@@ -84,17 +84,9 @@ def _queue_and_read(tx: Transaction) -> None:
     tx.queue(INCREMENT, id=1)
 
 
-def _ask_ahead(tx: Transaction) -> None:
-    tx.queue(INCREMENT, id=1)
-    sql = "SELECT n > 0 FROM counter WHERE id = :id"
-    tx.ask_ahead([(sql, {"id": 1}), (sql, {"id": 2})])
-    assert tx.run(sql, id=2) == [[False]]
-    assert tx.run(sql, id=1) == [[True]]
-
-
 @pytest.mark.parametrize(
     ("work", "round_trips"),
-    [(_add_all_and_commit, 1), (_queue_only, 1), (_queue_and_read, 3), (_ask_ahead, 1)],
+    [(_add_all_and_commit, 1), (_queue_only, 1), (_queue_and_read, 3)],
 )
 def test_statements_go_together(
     work: Callable[[Transaction], None],

@@ -15,8 +15,8 @@ from context_search.integrations.ports import Legs
 from context_search.integrations.system_clock import SystemClock
 from context_search.postgres.pool import Database
 from context_search.ranking.search import QuestionLimits, SearchResult
+from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.search import searcher
-from context_search.searching.targets import SearchedTool
 from context_search.store import UnitOfWork
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.vectors import DictVectors

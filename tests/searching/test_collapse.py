@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from context_search.ranking.search import MAX_PLACES, QuestionLimits, SearchResult
-from context_search.searching.targets import SearchedTool
+from context_search.searching.rules.searched import SearchedTool
 from tests.builders import english
 from tests.system import System
 

@@ -12,8 +12,8 @@ from context_search.core.filters import NOTHING, Filter, parse_filter
 from context_search.core.ids import scope_key
 from context_search.integrations.ports import Legs, VectorQuery
 from context_search.ranking.search import QuestionLimits, SearchResult
+from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.search_project import ProjectQuestion, SearchProject
-from context_search.searching.targets import SearchedTool
 from testing.in_memory.vectors import DictVectors
 from tests.system import SILENT_S, System, prose
 

@@ -11,7 +11,7 @@ from context_search.core.config import SearchConfig
 from context_search.core.model import HydratedChunk, Index, Reach
 from context_search.ranking.rank import LOOKED_AT, rank
 from context_search.ranking.search import LegResults, Question, Target
-from context_search.searching.search import read_candidates
+from context_search.searching.search import with_texts
 from testing.in_memory.live_chunks import MemoryLiveChunks
 from tests.contract.store.bench import MemoryBench
 
@@ -49,7 +49,8 @@ class Candidates:
         )
 
     def read(self, rows: MemoryLiveChunks) -> dict[str, HydratedChunk]:
-        return read_candidates(rows, self.target, self.question, self.found).chunks
+        chunks = self.chunks.hydrate(self.target.index, Reach(), self.found.ids, texts=False)
+        return with_texts(rows, self.target, self.question, self.found, chunks).chunks
 
     def whole(self) -> dict[str, HydratedChunk]:
         return self.chunks.hydrate(self.target.index, Reach(), self.found.ids)

@@ -14,7 +14,7 @@ from context_search.searching.retrieve import (
     Retrieve,
 )
 from context_search.searching.rules.retrieval import RetrievalSettings
-from context_search.searching.targets import SearchedTool
+from context_search.searching.rules.searched import SearchedTool
 from context_search.text.redaction import placeholder
 from tests.system import System, prose
 

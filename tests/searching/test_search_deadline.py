@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -14,10 +14,11 @@ from context_search.core.errors import (
     SearchUnavailableError,
     VectorStoreTimeoutError,
 )
-from context_search.core.model import Index, SearchTool
+from context_search.core.model import HydratedChunk
 from context_search.indexing.use_index import IndexUse
 from context_search.integrations.ports import Legs, Ranked, VectorQuery
-from context_search.ranking.search import QuestionLimits, SearchResult
+from context_search.ranking.search import QuestionLimits, SearchResult, Target
+from context_search.searching.rules.searched import Searched
 from context_search.searching.search import searcher
 from context_search.searching.timeouts import Timeouts
 from context_search.store import UnitOfWork
@@ -26,6 +27,9 @@ from testing.in_memory.embedder import WordEmbedder
 from tests.steps import write_words
 from tests.stores import StoreInFront
 from tests.system import SILENT_S, System, prose, search
+
+if TYPE_CHECKING:
+    from context_search.searching.sql.live_chunks import LiveChunks
 
 TIMEOUTS = Timeouts()
 
@@ -79,7 +83,9 @@ class _Slow:
     store: SlowStore
 
     def __getattr__(self, name: str) -> object:
-        return self if name in ("keywords", "tools") else getattr(self.work, name)
+        if name == "live_chunks":
+            return _Switched(self.work.live_chunks, self.store)
+        return self if name == "keywords" else getattr(self.work, name)
 
     def best(self, *where: object, timeout_s: float) -> list[Ranked]:
         if self.store.is_slow:
@@ -87,15 +93,31 @@ class _Slow:
             self.store.clock.advance(timeout_s)
         return self.work.keywords.best(*where, timeout_s=timeout_s)  # type: ignore[arg-type]
 
-    def find_with_index(self, tool_id: int, *, project_id: int | None) -> tuple[SearchTool, Index]:
-        found = self.work.tools.find_with_index(tool_id, project_id=project_id)
-        assert found is not None
-        tool, index = found
+
+@dataclass
+class _Switched:
+    rows: LiveChunks
+    store: SlowStore
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.rows, name)
+
+    def read_target(self, searched: Searched, *, silent_s: float) -> Target:
+        return self._earlier(self.rows.read_target(searched, silent_s=silent_s))
+
+    def read_search(
+        self, *read: Any, texts: bool, silent_s: float
+    ) -> tuple[Target, dict[str, HydratedChunk]]:
+        target, chunks = self.rows.read_search(*read, texts=texts, silent_s=silent_s)
+        return self._earlier(target), chunks
+
+    def _earlier(self, target: Target | None) -> Target:
+        assert target is not None
         earlier = max(0, self.store.switches - self.store.opened)
         self.store.opened += 1
-        return tool, replace(
-            index, generation=replace(index.generation, id=index.generation.id + earlier)
-        )
+        index = target.index
+        generation = replace(index.generation, id=index.generation.id + earlier)
+        return replace(target, index=replace(index, generation=generation))
 
 
 class SwitchingSystem(System):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from context_search.core.config import SearchConfig
 from context_search.core.model import Reach
 from context_search.ranking.search import Target
-from context_search.searching.targets import KEPT_S, KEPT_TARGETS, SearchedTool, Targets
+from context_search.searching.rules.searched import SearchedTool
+from context_search.searching.targets import KEPT_S, KEPT_TARGETS, Targets
 from testing.in_memory.clock import ManualClock
 from tests.builders import an_index
 

@@ -18,8 +18,8 @@ from context_search.indexing.use_index import IndexUse
 from context_search.integrations.ports import Embedder
 from context_search.postgres.pool import Database
 from context_search.ranking.search import QuestionLimits
+from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.search import Searcher, searcher
-from context_search.searching.targets import SearchedTool
 from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from context_search.access.keys import key_hash
 from context_search.core.callers import (
+    ApiKey,
+    KeyOwner,
     McpKey,
     Principal,
     ProjectKey,
@@ -142,3 +144,33 @@ def _matches(presented: str, secrets: tuple[str, ...]) -> bool:
     # Every secret is compared, so that the time does not tell which one was close.
     matches = [hmac.compare_digest(given, secret.encode()) for secret in secrets]
     return any(matches)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A caller with the name of its project; ``key`` None: a token.
+
+    ``has_project_index``: the whole project can be searched.
+    """
+
+    caller: Principal
+    project_name: str | None
+    key: ApiKey | None
+    has_project_index: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WhoAmI:
+    """Tells callers who they are."""
+
+    store: Store
+
+    def report(self, caller: Principal) -> Identity:
+        """Returns who is calling."""
+        with self.store.for_project(caller.project_id) as work:
+            name = work.projects.name(caller.project_id)
+            key = None
+            if isinstance(caller, ProjectKey) and caller.key_id is not None:
+                key = work.keys.find(KeyOwner(caller.project_id), caller.key_id)
+            index = work.indexes.of_project(caller.project_id)
+        return Identity(caller, name, key, index is not None)

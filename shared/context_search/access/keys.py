@@ -6,12 +6,14 @@ import hashlib
 import math
 import secrets
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from context_search.budgets.bounds import check_bound
 from context_search.core.callers import (
     ALL_PERMISSIONS,
     CONSOLE_KEY_S,
     MCP_PERMISSIONS,
+    SIGN_IN_CODE_S,
     ApiKey,
     Caller,
     Internal,
@@ -25,7 +27,12 @@ from context_search.core.callers import (
     Token,
     in_order,
 )
-from context_search.core.errors import InvalidInputError, NotFoundError, PermissionDeniedError
+from context_search.core.errors import (
+    InvalidInputError,
+    NotFoundError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
 from context_search.core.limits import ProjectBounds
 from context_search.core.pages import PAGE, Page, page_of
 from context_search.store import Store, UnitOfWork
@@ -296,3 +303,39 @@ def _live_key(work: UnitOfWork, owner: KeyOwner, key_id: int) -> ApiKey:
     if key is None:
         raise NotFoundError("there is no such key")
     return key
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCode:
+    """A code at the only time when its text, 256 random bits, is known."""
+
+    text: str = field(repr=False)
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """Signs a browser in to the console by a code that is good once: no key in an address."""
+
+    store: Store
+    bounds: ProjectBounds = field(default_factory=ProjectBounds)
+
+    def code_for(self, caller: Principal) -> ShownCode:
+        """Makes a code that signs in once, within minutes, with what the caller may do."""
+        text = secrets.token_urlsafe(32)
+        with self.store.for_project(caller.project_id) as work:
+            ends = work.keys.add_code(caller, key_hash(text), lifetime_s=SIGN_IN_CODE_S)
+        return ShownCode(text, ends)
+
+    def redeem(self, code: str) -> ShownKey:
+        """Returns a key of the console in exchange, which ends with the maker's at the latest.
+
+        Raises UnauthenticatedError, the same for a code that is unknown, used or has ended, and
+        ProjectFullError.
+        """
+        with self.store.for_all("sign in with a code") as work:
+            maker = work.keys.use_code(key_hash(code))
+            if maker is None:
+                raise UnauthenticatedError("the code is wrong, used or over five minutes old")
+            options = KeyOptions("console", CONSOLE_KEY_S, maker.permissions, "console")
+            return add_key(work, KeyOwner(maker.project_id), options, maker, self.bounds)

@@ -13,7 +13,7 @@ from context_search.core.callers import McpKey, Principal
 from context_search.core.errors import DatabaseUnavailableError
 from context_search.core.model import SearchTool
 from context_search.core.pages import page_of
-from context_search.searching.rules.live_chunks import SeenFields
+from context_search.searching.rules.searched import SeenFields
 from context_search.store import Store, UnitOfWork
 
 TOOLS_PER_PAGE = 20

@@ -31,7 +31,7 @@ class Access:
     @cached_property
     def known_keys(self) -> KeyAuthenticator:
         """Keys, and nothing but keys: what travels in a path."""
-        return KeyAuthenticator(self.parts.store)
+        return KeyAuthenticator(self.parts.postgres)
 
     @property
     def bearers(self) -> BearerAuthenticator:
@@ -42,7 +42,9 @@ class Access:
     def _known_tokens(self, known: TokenSettings) -> TokenAuthenticator:
         # One secret for two purposes: what is hashed begins differently.
         subject_key = f"subject {self.parts.fresh_settings.query_hash_key}"
-        return TokenAuthenticator(self.parts.store, self._tokens, known.project_claim, subject_key)
+        return TokenAuthenticator(
+            self.parts.postgres, self._tokens, known.project_claim, subject_key
+        )
 
     def _tokens(self) -> AccessTokens:
         return self._jwt_tokens

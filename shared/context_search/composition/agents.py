@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_search.agents.list_tools import ListTools
 from context_search.composition.editing import Editing
-from context_search.searching.redact_hits import RedactHits
+from context_search.searching.retrieve import RedactHits
 from context_search_editing.agents.confirmations import Confirmations
 from context_search_editing.agents.replacing import ReplaceUseCases
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from functools import cached_property, partial
 
+from context_search.access.authenticate import WhoAmI
+from context_search.access.keys import SignIn
 from context_search.access.routes.whoami import Deployment, WhoAmIUseCases
-from context_search.access.sign_in import SignIn
-from context_search.access.whoami import WhoAmI
 from context_search.catalog.judged_sets import ManageJudgedSets
 from context_search.catalog.outline import ReadPieces
 from context_search.catalog.project_settings import ManageSettings, prune_histories

@@ -1,9 +1,11 @@
-"""Searches, and the models that they ask in threads."""
+"""Searches, and the models that they ask in threads.
+
+Their transactions send no messages, so none delivers any, but those of ``IndexUse``.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -12,13 +14,10 @@ from context_search.composition.models import reranker
 from context_search.composition.parts import Parts
 from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.errors import RerankUnavailableError
-from context_search.core.model import HydratedChunk
 from context_search.indexing.use_index import IndexUse
 from context_search.integrations.models.bounded_models import BoundedEmbedder, BoundedReranker
 from context_search.integrations.models.tiktoken_counter import TiktokenCounter
-from context_search.ranking.search import Target
-from context_search.searching.redact_hits import RedactHits
-from context_search.searching.retrieve import Retrieve
+from context_search.searching.retrieve import RedactHits, Retrieve
 from context_search.searching.routes.observed import ObservedSearch, SearchLog
 from context_search.searching.routes.project_search import ProjectSearchUseCases
 from context_search.searching.routes.retrieve import RetrieveUseCases
@@ -42,7 +41,7 @@ class Searching:
         """What every kind of search goes through."""
         parts, settings, models = self.parts, self.parts.settings, BoundedModels(self.parts)
         made = searcher(
-            parts.store,
+            parts.postgres,
             parts.vectors,
             models.embedder_of,
             IndexUse(parts.store),
@@ -68,24 +67,20 @@ class Searching:
     @cached_property
     def search(self) -> SearchUseCases:
         """The use cases of search."""
-        return SearchUseCases(
-            search=self.of_tools, explain=self._observed("explain"), titles=self._titles
-        )
-
-    def _titles(self, target: Target, chunks: Sequence[HydratedChunk]) -> Mapping[int, str]:
-        return titles_of(self.parts.store, self.parts.clock, target, chunks)
+        titles = partial(titles_of, self.parts.postgres, self.parts.clock)
+        return SearchUseCases(self.of_tools, self._observed("explain"), titles)
 
     @cached_property
     def project_search(self) -> ProjectSearchUseCases:
         """The use cases of project search."""
         silent_s = self.parts.settings.silent_after_s
-        search = SearchProject(self.searcher, self.parts.store, silent_s)
+        search = SearchProject(self.searcher, self.parts.postgres, silent_s)
         return ProjectSearchUseCases(search, SearchLog("project", self.parts.hash_of))
 
     @cached_property
     def retrieve(self) -> RetrieveUseCases:
         """The use cases of retrieval."""
-        store, counter, most = self.parts.store, TiktokenCounter(), SearchConfig().top_k
+        store, counter, most = self.parts.postgres, TiktokenCounter(), SearchConfig().top_k
         return RetrieveUseCases(
             from_tool=Retrieve(store, self._observed("retrieve"), counter),
             from_project=Retrieve(store, self._observed("retrieve_project"), counter, most),
@@ -94,7 +89,7 @@ class Searching:
     @cached_property
     def redaction(self) -> RedactHits:
         """What hides keys and personal data from agents."""
-        return RedactHits(self.parts.store)
+        return RedactHits(self.parts.postgres)
 
 
 class BoundedModels:

@@ -188,7 +188,6 @@ class Transaction:
         self._is_open = True
         self._has_begun = self._has_committed = self._has_written = False
         self._queued: list[Statement] = []
-        self._known: list[tuple[Statement, list[list[Any]]]] = []
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -197,10 +196,6 @@ class Transaction:
 
     def run(self, sql: str, /, **parameters: object) -> list[list[Any]]:
         """Returns the rows; ``:name`` in ``sql`` stands for the parameter ``name``."""
-        for known in self._known:
-            if known[0] == (sql, parameters):
-                self._known.remove(known)
-                return known[1]
         return self._query(sql, parameters).rows
 
     def execute(self, sql: str, /, **parameters: object) -> int:
@@ -234,15 +229,6 @@ class Transaction:
         self._check_open()
         self._has_written = self._has_written or may_write(sql)
         self._queued.append((sql, parameters))
-
-    def ask_ahead(self, statements: Statements) -> None:
-        """Runs what ``run`` will be asked for, and keeps the rows until then: in one round trip.
-
-        See ``run_all_and_commit``. Where something has run already it does nothing.
-        """
-        if not self._has_begun:
-            rows = self.run_all_and_commit(statements)
-            self._known += zip(statements, rows, strict=True)
 
     def commit(self) -> None:
         """Commits what has run. Where nothing has, it asks the server at least whether it is there.

@@ -15,14 +15,11 @@ from context_search.ranking.duplicates import collapsed
 from context_search.ranking.search import Hint, Hit, QuestionLimits, SearchResult
 from context_search.searching.rules.packing import Dropped, Packing, Piece, WantedHit, pack
 from context_search.searching.rules.retrieval import ChunkText, RetrievalSettings
-from context_search.searching.targets import (
-    Searched,
-    SearchedProject,
-    Searches,
-    opened_for,
-)
+from context_search.searching.rules.searched import Searched, SearchedProject
+from context_search.searching.targets import Searches, opened_for
 from context_search.store import Store
 from context_search.text.redaction import Excerpt, Replacement, excerpt_of
+from context_search.text.sensitive.kinds import SensitiveKind
 from context_search.text.sensitive.spans import ReadText
 
 if TYPE_CHECKING:
@@ -275,3 +272,27 @@ def _passages(
             tokens=part.tokens,
             replacements=shown.replacements,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class RedactHits:
+    """Redacts hits for agents that may not see keys and personal data.
+
+    Hides the kinds that the project has chosen for its retrieval, also where that hides none."""
+
+    store: Store
+
+    def kinds(self, project_id: int) -> tuple[SensitiveKind, ...]:
+        """Returns what is hidden."""
+        with self.store.for_project(project_id) as work:
+            return work.project_settings.read(RetrievalSettings, project_id).settings.kinds
+
+    def excerpts(self, project_id: int, hits: Sequence[HydratedChunk]) -> Mapping[int, Excerpt]:
+        """Returns by chunk id the text around each hit, and what of it must not be shown."""
+        if not hits:
+            return {}
+        with self.store.for_project(project_id) as work:
+            settings = work.project_settings.read(RetrievalSettings, project_id).settings
+            alone = replace(settings, neighbours=0, redaction=True)
+            sources = read_sources(work.live_chunks, hits, alone)
+        return {chunk.id: excerpt for source, excerpt in sources for chunk in source.chunks}

@@ -43,14 +43,8 @@ from context_search.searching.breaker import Breaker, Breakers
 from context_search.searching.embed_question import EmbedQuestion, QuestionVectors
 from context_search.searching.find_candidates import FindCandidates
 from context_search.searching.rerank_hits import RerankHits, no_reranker
-from context_search.searching.rules.live_chunks import Reading
-from context_search.searching.targets import (
-    Searched,
-    SearchedTool,
-    Targets,
-    opened_for,
-    read_target,
-)
+from context_search.searching.rules.searched import Searched
+from context_search.searching.targets import Targets, opened_for, read_target, there
 from context_search.searching.timeouts import SearchTime, Timeouts
 from context_search.store import Store
 from context_search.text.analysis import has_searchable_character, query_weights
@@ -189,13 +183,18 @@ class Search:
         is_last = self._is_over_when_read(target)
         reading = self.parts.admission.returning(held, opened, whole=is_last)
         with self.time.stage("read"), reading as work:
-            work.foresee(reading_of(self.searched, target, found.ids))
-            unnarrowed = read_target(work, self.searched, silent_s=self.parts.silent_s)
+            texts = needs_every_text(target.search, len(found.ids))
+            now, chunks = work.live_chunks.read_search(
+                self.searched, target, found.ids, texts=texts, silent_s=self.parts.silent_s
+            )
+            unnarrowed = there(self.searched, now)
             fresh = unnarrowed.narrowed(self.limits.filter)
             if fresh.asked != target.asked:
                 return fresh, None
             self.parts.targets.keep(self.searched, unnarrowed)
-            return fresh, read_candidates(work.live_chunks, fresh, question, found)
+            if texts:
+                return fresh, Candidates(chunks)
+            return fresh, with_texts(work.live_chunks, fresh, question, found, chunks)
 
     def _is_over_when_read(self, target: Target) -> bool:
         """Says whether the search has nothing left to do, as a rule, but to rank what it read."""
@@ -254,13 +253,6 @@ class Search:
         return empty.hint if empty else hint
 
 
-def reading_of(searched: Searched, target: Target, ids: Sequence[str]) -> Reading:
-    """Returns what is read of a search that has these candidates, if its target is as it was."""
-    tool_id = searched.tool_id if isinstance(searched, SearchedTool) else None
-    texts = needs_every_text(target.search, len(ids))
-    return Reading(tool_id, searched.project_id, target.index, target.reach, ids, texts)
-
-
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The live candidates by document id, and the first look at them where reading took one."""
@@ -269,24 +261,26 @@ class Candidates:
     look: FirstLook | None = None
 
 
-def read_candidates(
-    rows: LiveChunks, target: Target, question: Question, found: LegResults
+def with_texts(
+    rows: LiveChunks,
+    target: Target,
+    question: Question,
+    found: LegResults,
+    chunks: dict[str, HydratedChunk],
 ) -> Candidates:
-    """Returns the live candidates.
+    """Returns the live candidates, of which ``chunks`` have no texts.
 
-    Of a long linear ranking only those have a text that it looks at: the texts are most of what
+    Of a long linear ranking only those get a text that it looks at: the texts are most of what
     there is to read.
     """
     index, ids = target.index, found.ids
-    if needs_every_text(target.search, len(ids)):
-        return Candidates(rows.hydrate(index, target.reach, ids))
-    chunks = rows.hydrate(index, target.reach, ids, texts=False)
-    look = first_look(target, question, found, chunks)
-    completed = rows.completed(index, [chunks[name] for name in look.looked_at])
-    if len(completed) < len(look.looked_at):
-        # Another version took their place meanwhile: one statement sees one state.
-        return Candidates(rows.hydrate(index, target.reach, ids))
-    return Candidates(chunks | completed, look)
+    if not needs_every_text(target.search, len(ids)):  # the tool may have changed meanwhile
+        look = first_look(target, question, found, chunks)
+        completed = rows.completed(index, [chunks[name] for name in look.looked_at])
+        if len(completed) == len(look.looked_at):
+            return Candidates(chunks | completed, look)
+    # Or another version took their place: one statement sees one state.
+    return Candidates(rows.hydrate(index, target.reach, ids))
 
 
 def searcher(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from context_search.core.callers import Principal
 from context_search.core.config import SearchConfig, Strategy
 from context_search.core.errors import CursorInvalidError
 from context_search.core.filters import to_mapping, to_text
-from context_search.core.json_pointer import ancestors
-from context_search.core.model import HydratedChunk, Index, Reach
+from context_search.core.model import HydratedChunk, Reach
 from context_search.ranking.rank import relevance_of
 from context_search.ranking.relevance import Calibration, calibration_of
 from context_search.ranking.search import (
@@ -29,68 +28,11 @@ from context_search.searching.kept_ranking import (
     KeptRanking,
     Row,
 )
-from context_search.searching.targets import SearchedProject, Searches, read_target
-from context_search.store import Store, UnitOfWork
+from context_search.searching.rules.searched import SearchedProject
+from context_search.searching.targets import Searches, read_target
+from context_search.searching.titles import Label, labels_of
+from context_search.store import Store
 from context_search.text.analysis import query_weights, with_name
-
-TITLES = ("title", "name")
-TYPE = "type"
-NEAREST = 4
-MAX_TITLE_CHARS = 200
-MAX_TYPE_CHARS = 50
-DEFAULT_TYPE = "table"
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """``title``: ``title`` or ``name`` of the nearest object around the string that has one, else
-    the table's name. ``type``: ``type`` of the nearest object, else ``table``.
-    """
-
-    title: str
-    type: str
-
-
-def labels_of(work: UnitOfWork, index: Index, chunks: Sequence[HydratedChunk]) -> dict[int, Label]:
-    """Returns the labels by chunk id. Looks at the four nearest objects or arrays, and the root."""
-    places = {
-        (chunk.table_id, f"{outer}/{key}")
-        for chunk in chunks
-        for outer in around(chunk.json_pointer)
-        for key in (*TITLES, TYPE)
-    }
-    strings = work.live_chunks.first_texts(index, sorted(places))
-    names = work.tables.names(index.project_id, sorted({chunk.table_id for chunk in chunks}))
-    return {
-        chunk.id: Label(
-            nearest(chunk, TITLES, strings, MAX_TITLE_CHARS) or names.get(chunk.table_id, ""),
-            nearest(chunk, (TYPE,), strings, MAX_TYPE_CHARS) or DEFAULT_TYPE,
-        )
-        for chunk in chunks
-    }
-
-
-def around(json_pointer: str) -> Iterable[str]:
-    """Returns the pointers of what surrounds a string and may name it, the nearest first."""
-    *outer, _ = ancestors(json_pointer) if json_pointer else ["", ""]
-    inmost = outer[::-1]
-    return dict.fromkeys([*inmost[:NEAREST], *inmost[-1:]])
-
-
-def nearest(
-    chunk: HydratedChunk,
-    keys: Sequence[str],
-    strings: Mapping[tuple[int, str], str],
-    limit: int,
-) -> str | None:
-    """Returns the first string of those by table and pointer that stands around a chunk's."""
-    for outer in around(chunk.json_pointer):
-        for key in keys:
-            found = strings.get((chunk.table_id, f"{outer}/{key}"), "").strip()
-            if found:
-                return found[:limit]
-    return None
-
 
 PAGE = 50
 LOW_SCORE = 0.25

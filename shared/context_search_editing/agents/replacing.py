@@ -30,7 +30,7 @@ from context_search.mcp.contract import (
     ToolResult,
     UnknownToolError,
 )
-from context_search.searching.redact_hits import RedactHits
+from context_search.searching.retrieve import RedactHits
 from context_search.web.request_body import request_id
 from context_search_editing.agents.asking import Asking, for_a_person, question, question_of_undo
 from context_search_editing.agents.confirmations import Confirmations, PlanOperation

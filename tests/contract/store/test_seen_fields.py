@@ -10,7 +10,7 @@ from context_search.core.config import SearchConfig
 from context_search.core.errors import DatabaseUnavailableError
 from context_search.core.filters import NOTHING, Filter, parse_filter
 from context_search.core.model import Index, SearchTool, Table
-from context_search.searching.rules.live_chunks import SeenFields
+from context_search.searching.rules.searched import SeenFields
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
 
 PUBLIC = parse_filter({"status": {"eq": "public"}})

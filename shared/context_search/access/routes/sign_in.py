@@ -10,8 +10,8 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
+from context_search.access.keys import SignIn
 from context_search.access.routes.keys import NewKeyAnswer
-from context_search.access.sign_in import SignIn
 from context_search.web.callers import MayManage, counting_refusals, part
 from context_search.web.console import ConsoleOnly
 from context_search.web.fields import AnswerModel, Body, Time, example

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter
 
 from context_search import __version__
-from context_search.access.whoami import Identity, WhoAmI
+from context_search.access.authenticate import Identity, WhoAmI
 from context_search.core.callers import Permission, in_order
 from context_search.core.config import Model
 from context_search.core.limits import MAX_INLINE_BYTES, MAX_WINDOW, ProjectLimits

@@ -22,14 +22,15 @@ from context_search.agents.tools.toolboxes import (
 )
 from context_search.core.callers import McpKey, Principal
 from context_search.core.errors import PermissionDeniedError
-from context_search.mcp import McpRequest, ServerIdentity, Toolbox, handle
+from context_search.mcp.contract import McpRequest, ServerIdentity, Toolbox
+from context_search.mcp.endpoint import handle
 from context_search.searching.targets import Searches
 from context_search.web.callers import bearer_key, counting_refusals, part
 from context_search.web.problems import log_text
 from context_search.web.request_body import request_id
 
 if TYPE_CHECKING:
-    from context_search.searching.redact_hits import RedactHits
+    from context_search.searching.retrieve import RedactHits
 
 router = APIRouter(include_in_schema=False)
 ANY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]

@@ -22,7 +22,7 @@ from context_search.core.filters import (
     scalar,
     to_text,
 )
-from context_search.searching.rules.live_chunks import SeenFields
+from context_search.searching.rules.searched import SeenFields
 from context_search.text.plain_text import hidden_character, without_hidden_characters
 
 MAX_ENUM = 20

@@ -11,7 +11,7 @@ from context_search.core.filters import Filter
 from context_search.core.model import SearchTool
 from context_search.mcp.contract import ToolDescription
 from context_search.searching.routes.search import MAX_RESULTS, ToolResultAnswer
-from context_search.searching.rules.live_chunks import SeenFields
+from context_search.searching.rules.searched import SeenFields
 from context_search.text.plain_text import without_hidden_characters
 
 MAX_QUERY_CHARS = 2_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from context_search.agents.list_tools import RESERVED_NAMES, ListTools
 from context_search.agents.mcp_instances import ManageMcps
-from context_search.agents.tools.results import fitted, trimmed
+from context_search.agents.tools.results import fitted, fitted_and_redacted, trimmed
 from context_search.agents.tools.search_tools import described_tool, parse_search_arguments
 from context_search.core.callers import McpInstance, McpKey, Principal, Replacing
 from context_search.core.errors import ContextSearchError, InvalidInputError
@@ -24,11 +24,12 @@ from context_search.mcp.contract import (
 )
 from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.routes.search import ToolResultAnswer
-from context_search.searching.targets import SearchedTool, Searches
+from context_search.searching.rules.searched import SearchedTool
+from context_search.searching.targets import Searches
 from context_search.web.problems import public_message
 
 if TYPE_CHECKING:
-    from context_search.searching.redact_hits import RedactHits
+    from context_search.searching.retrieve import RedactHits
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -94,8 +95,6 @@ class SearchToolbox:
         shown = ToolResultAnswer.of(answer).model_dump(mode="json")
         if not isinstance(self.principal, McpKey) or not self.principal.redacts:
             return fitted(shown)
-        from context_search.agents.tools.redacting import fitted_and_redacted  # noqa: PLC0415
-
         chunks = [hit.chunk for hit in answer.hits]
         excerpts = self.redaction.excerpts(self.principal.project_id, chunks)
         return fitted_and_redacted(shown, excerpts)

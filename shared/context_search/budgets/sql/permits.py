@@ -49,8 +49,6 @@ class Permits:
         """Takes ``count`` of the ``size`` permits of a pool, all or none.
 
         Returns the holder to give back with; None when too few are free. Never waits.
-
-        Takes the permits in one statement that never waits.
         """
         holder = secrets.token_hex(8)
         wanted = {"pool": pool, "size": size, "count": count, "holder": holder, "lease": lease_s}
@@ -95,10 +93,7 @@ class Permits:
         )
 
     def delete_unused(self, *, unused_s: float, limit: int) -> int:
-        """Deletes the rows of permits that nobody took for so long; returns how many.
-
-        Deletes the rows whose lease ended that long ago.
-        """
+        """Deletes the rows of permits that nobody took for so long; returns how many."""
         return self.tx.execute(
             """
             WITH found AS (

@@ -56,6 +56,13 @@ def tool_statement(tool_id: int, project_id: int | None) -> Statement:
     return _WITH_INDEX, {"tool": tool_id, "project": project_id}
 
 
+def tool_with_index(rows: Sequence[Sequence[Any]]) -> tuple[SearchTool, Index] | None:
+    """Return what the rows of ``tool_statement`` say."""
+    if not rows:
+        return None
+    return tool_of(rows[0][:_TOOL_WIDTH]), index_of_row(rows[0][_TOOL_WIDTH:])
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """Search Tools.
@@ -127,10 +134,7 @@ class Tools:
     ) -> tuple[SearchTool, Index] | None:
         """Returns a live Search Tool and the index that serves it. Every search calls it."""
         sql, parameters = tool_statement(tool_id, project_id)
-        rows = self.tx.run(sql, **parameters)
-        if not rows:
-            return None
-        return tool_of(rows[0][:_TOOL_WIDTH]), index_of_row(rows[0][_TOOL_WIDTH:])
+        return tool_with_index(self.tx.run(sql, **parameters))
 
     def page(
         self,

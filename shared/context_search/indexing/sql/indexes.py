@@ -96,6 +96,11 @@ def project_statement(project_id: int) -> Statement:
     return _OF_PROJECT, {"project": project_id}
 
 
+def project_index(rows: Sequence[Sequence[Any]]) -> Index | None:
+    """Return the index in the rows of ``project_statement``."""
+    return index_of_row(rows[0]) if rows else None
+
+
 @dataclass(frozen=True, slots=True)
 class Indexes:
     """Indexes, seen through one of their generations.
@@ -136,8 +141,7 @@ class Indexes:
     def of_project(self, project_id: int) -> Index | None:
         """Returns the index over all tables of a project, if it has one."""
         sql, parameters = project_statement(project_id)
-        rows = self.tx.run(sql, **parameters)
-        return index_of_row(rows[0]) if rows else None
+        return project_index(self.tx.run(sql, **parameters))
 
     def add_to_project(self, project_id: int, config: IndexConfig) -> Index:
         """Creates the index over all tables. The caller holds the project's lock and asked first.

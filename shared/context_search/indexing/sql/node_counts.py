@@ -173,7 +173,14 @@ class NodeCounts:
         """Returns how an index is; cheap, it reads unfinished nodes only."""
         # Every search asks this first: Postgres takes 2 ms to plan the other query.
         sql, parameters = moving_statement(index, scope)
-        [[is_moving, short]] = self.tx.run(sql, **parameters)
+        [moving] = self.tx.run(sql, **parameters)
+        return self.state_of(index, scope, moving, silent_s=silent_s)
+
+    def state_of(
+        self, index: Index, scope: str, moving: Sequence[Any], *, silent_s: float
+    ) -> IndexState:
+        """Returns what ``state`` does, where the row of ``moving_statement`` was read before."""
+        is_moving, short = moving
         if not is_moving:
             return IndexState(_status(index, {}, _AT_REST, full=False), short)
         condition = _behind(index)

@@ -20,7 +20,7 @@ from context_search.searching.routes.search import (
     Use,
     around,
 )
-from context_search.searching.targets import SearchedTool
+from context_search.searching.rules.searched import SearchedTool
 from context_search.text.analysis import query_tokens
 from context_search.text.analysis.matches import snippet
 from context_search.web.callers import MaySearch, ToolId

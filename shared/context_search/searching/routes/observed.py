@@ -10,7 +10,8 @@ from aws_lambda_powertools import Logger
 
 from context_search.core.errors import ContextSearchError
 from context_search.ranking.search import QuestionLimits, SearchResult
-from context_search.searching.targets import Searched, Searches
+from context_search.searching.rules.searched import Searched
+from context_search.searching.targets import Searches
 from context_search.web.metrics import emit_search, emit_search_error
 from context_search.web.request_body import request_id
 

@@ -23,12 +23,8 @@ from context_search.searching.routes.search import (
     RetrievalAnswer,
     SpanAnswer,
 )
-from context_search.searching.search_project import (
-    Label,
-    ProjectPage,
-    ProjectQuestion,
-    SearchProject,
-)
+from context_search.searching.search_project import ProjectPage, ProjectQuestion, SearchProject
+from context_search.searching.titles import Label
 from context_search.text.analysis.matches import snippet
 from context_search.web.callers import SearchOwner, part
 from context_search.web.fields import (

@@ -18,7 +18,7 @@ from context_search.searching.routes.search import (
     RetrievalAnswer,
 )
 from context_search.searching.rules.retrieval import DropReason
-from context_search.searching.targets import SearchedProject, SearchedTool
+from context_search.searching.rules.searched import SearchedProject, SearchedTool
 from context_search.web.callers import InternalOnly, MaySearch, ProjectId, ToolId, part
 from context_search.web.fields import (
     Absent,

@@ -24,7 +24,8 @@ from context_search.ranking.search import (
     SearchResult,
     Target,
 )
-from context_search.searching.targets import SearchedTool, Searches
+from context_search.searching.rules.searched import SearchedTool
+from context_search.searching.targets import Searches
 from context_search.text.analysis import match_spans
 from context_search.text.analysis.matches import Span
 from context_search.web.callers import InternalOnly, MaySearch, ToolId, part

@@ -249,10 +249,7 @@ class Keywords:
     tx: Transaction
 
     def put(self, chunks: Sequence[ChunkTokens]) -> None:
-        """Keeps the tokens of chunks; of those that have some already, or are gone, nothing.
-
-        Reads where the chunks are, then writes their lexemes in bulk.
-        """
+        """Keeps the tokens of chunks; of those that have some already, or are gone, nothing."""
         places = self.tx.run(
             """
             SELECT chunks.id, chunks.table_id, chunks.json_pointer, set_id, generation_id, index_id
@@ -293,8 +290,6 @@ class Keywords:
         fields that are stored, or that nobody has stored yet. A statement that takes
         longer than ``timeout_s`` raises KeywordTimeoutError and ends the transaction; the limit
         is that of the transaction from then on, so it should do nothing else.
-
-        Runs a ``KeywordSearch`` that ends in time.
         """
         try:
             search = KeywordSearch(self.tx, index, time.monotonic() + timeout_s)

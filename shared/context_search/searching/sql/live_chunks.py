@@ -6,8 +6,10 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from context_search.catalog.sql.tools import tool_statement
+from context_search.catalog.sql.tools import tool_statement, tool_with_index
+from context_search.core.config import SearchConfig
 from context_search.core.documents import content_hash, parse_fielded, parse_stored
 from context_search.core.errors import InvalidDocumentError
 from context_search.core.filters import (
@@ -27,14 +29,15 @@ from context_search.core.json_pointer import resolve, split
 from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
 from context_search.core.named_tuples import maker_of
 from context_search.indexing.sql.chunks import ACKNOWLEDGED
-from context_search.indexing.sql.indexes import project_statement
-from context_search.indexing.sql.node_counts import moving_statement
+from context_search.indexing.sql.indexes import project_index, project_statement
+from context_search.indexing.sql.node_counts import NodeCounts, moving_statement
 from context_search.postgres.json_text import READABLE, text_of
 from context_search.postgres.pool import Transaction
 from context_search.postgres.session import Statement
 from context_search.postgres.visible_rows import TABLE_IS_THERE, TABLE_OF_CALLER
-from context_search.searching.rules.live_chunks import Reading, SeenFields
+from context_search.ranking.search import Target
 from context_search.searching.rules.retrieval import ChunkText
+from context_search.searching.rules.searched import Searched, SearchedTool, SeenFields
 
 # Of all fields that a filter looks at.
 FIELDS_ARE_KNOWN = "comparison.fields @> CAST(:names AS text[])"
@@ -175,22 +178,72 @@ def _live_sets(listed: str | None, wanted: Filter | None) -> dict[int, _LiveSet]
     return sets
 
 
+def _statement_of(searched: Searched) -> Statement:
+    if isinstance(searched, SearchedTool):
+        return tool_statement(searched.tool_id, searched.project_id)
+    return project_statement(searched.project_id)
+
+
+def _seen(
+    searched: Searched, rows: Sequence[Sequence[Any]]
+) -> tuple[Index, Reach, SearchConfig] | None:
+    """Returns what the rows of ``_statement_of`` say."""
+    if isinstance(searched, SearchedTool):
+        found = tool_with_index(rows)
+        return None if found is None else (found[1], *searched.seen(found[0]))
+    index = project_index(rows)
+    return None if index is None else (index, *searched.seen(index))
+
+
 @dataclass(frozen=True, slots=True)
 class LiveChunks:
     """Chunks that a search may show."""
 
     tx: Transaction
 
-    def ask_ahead(self, reading: Reading) -> None:
-        """Ask in one round trip for all that a search is about to read."""
-        index, reach = reading.index, reading.reach
-        searched = (
-            project_statement(index.project_id)
-            if reading.tool_id is None
-            else tool_statement(reading.tool_id, reading.project_id)
+    def read_target(self, searched: Searched, *, silent_s: float) -> Target | None:
+        """Returns the index that answers now; None without the tool, or the project's index.
+
+        ``silent_s`` as in ``NodeCounts``. Raises InvalidInputError for a draft of no weights.
+        """
+        sql, parameters = _statement_of(searched)
+        seen = _seen(searched, self.tx.run(sql, **parameters))
+        if seen is None:
+            return None
+        index, reach, search = seen
+        state = NodeCounts(self.tx).state(index, reach.json_pointer, silent_s=silent_s)
+        return Target(index, reach, search, state.status, state.not_searched)
+
+    def read_search(
+        self,
+        searched: Searched,
+        target: Target,
+        doc_ids: Sequence[str],
+        *,
+        texts: bool,
+        silent_s: float,
+    ) -> tuple[Target | None, dict[str, HydratedChunk]]:
+        """Returns what ``read_target`` and ``hydrate`` do, for a target that was read before.
+
+        In one round trip, which has to be the first of its transaction. There are no chunks of an
+        index that was switched or moved meanwhile.
+        """
+        index, scope = target.index, target.reach.json_pointer
+        chunks = chunks_statement(index, target.reach, doc_ids, texts=texts)
+        rows, [moving], [listed] = self.tx.run_all_and_commit(
+            [_statement_of(searched), moving_statement(index, scope), chunks]
         )
-        chunks = chunks_statement(index, reach, reading.doc_ids, texts=reading.texts)
-        self.tx.ask_ahead([searched, moving_statement(index, reach.json_pointer), chunks])
+        seen = _seen(searched, rows)
+        if seen is None:
+            return None, {}
+        now, reach, search = seen
+        counts = NodeCounts(self.tx)
+        if (now.generation.id, reach.json_pointer) != (index.generation.id, scope):
+            state, found = counts.state(now, reach.json_pointer, silent_s=silent_s), {}
+        else:
+            state = counts.state_of(now, scope, moving, silent_s=silent_s)
+            found = self._hydrated(index, target.reach, listed)
+        return Target(now, reach, search, state.status, state.not_searched), found
 
     def hydrate(
         self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
@@ -201,11 +254,16 @@ class LiveChunks:
         when the live text is another one by now. A filter holds for the fields that the document
         has now. Without ``texts`` each ``chunk_text`` is empty, and ``id``, ``total_chunks``,
         ``char_start`` and ``char_end`` are 0: what nobody needs of thousands.
-
-        Reads chunks with their sets, then documents that were not compared yet.
         """
         sql, parameters = chunks_statement(index, reach, doc_ids, texts=texts)
-        [[listed, live_sets]] = self.tx.run(sql, **parameters)
+        [listed] = self.tx.run(sql, **parameters)
+        return self._hydrated(index, reach, listed)
+
+    def _hydrated(
+        self, index: Index, reach: Reach, row: Sequence[str | None]
+    ) -> dict[str, HydratedChunk]:
+        """Returns the chunks of a row of ``chunks_statement``."""
+        listed, live_sets = row
         sets = _live_sets(live_sets, reach.filter)
         namespace = index.generation.namespace
         chunks: list[HydratedChunk] = []
@@ -230,8 +288,6 @@ class LiveChunks:
     def completed(self, index: Index, chunks: Sequence[HydratedChunk]) -> dict[str, HydratedChunk]:
         """Returns chunks that ``hydrate`` gave without texts with all that they have, by their ids;
         those that are still of the same text of their string.
-
-        Reads chunks of a namespace, and leaves out those that another version took over.
         """
         known = {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
         [[listed]] = self.tx.run(
@@ -260,8 +316,6 @@ class LiveChunks:
         By the fields that are stored. None without a filter, when they are over ``most``, and
         while a table's fields are not known. Raises DatabaseUnavailableError when it takes longer
         than ``timeout_s``, which is the limit of the transaction from then on.
-
-        Looks first whether all fields are known, and lets the index on them do the rest.
         """
         if reach.filter is None:
             return None
@@ -304,8 +358,6 @@ class LiveChunks:
         that the tool's ``where`` hides are left out, and so are fields of over 4,096 bytes. Empty
         while the fields of the table are not known, and with ``where``, while it has changed since.
         Raises DatabaseUnavailableError as ``matching`` does.
-
-        Reads nodes in the order of the hashes of their pointers, which is no order at all.
         """
         self.tx.queue(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
         names = sorted(tool.search.fields)
@@ -385,8 +437,6 @@ class LiveChunks:
         """Returns the text of the first chunk of strings, by table and pointer, where it is there.
 
         Whole, for a short string.
-
-        Reads the first chunks of active sets.
         """
         rows = self.tx.run(
             """
@@ -409,8 +459,6 @@ class LiveChunks:
 
         Only of sets that are active, and of strings with these content hashes: a chunk that another
         version has taken over since is not there. Each chunk once.
-
-        Reads hits and those near them in one statement.
         """
         rows = self.tx.run(
             """
@@ -431,10 +479,7 @@ class LiveChunks:
         return [ChunkText(*row) for row in rows]
 
     def is_empty(self, index: Index) -> bool:
-        """Says whether turbopuffer was never given a chunk of the generation that is live now.
-
-        Looks for a chunk that is present.
-        """
+        """Says whether turbopuffer was never given a chunk of the generation that is live now."""
         [[has_some]] = self.tx.run(
             f"""
             SELECT EXISTS (

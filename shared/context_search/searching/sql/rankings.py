@@ -20,8 +20,6 @@ class Rankings:
         """Keeps a ranking and returns its name: 32 hexadecimal digits.
 
         Of a project's rankings only the newest ``at_most`` are kept.
-
-        Keeps a ranking, and deletes those above the number.
         """
         name = secrets.token_hex(16)
         self.tx.run(
@@ -46,10 +44,7 @@ class Rankings:
         return name
 
     def find(self, project_id: int, name: str, *, max_age_s: float) -> dict[str, object] | None:
-        """Returns what was kept under a name, if it is not older than that.
-
-        Reads a ranking that is young enough.
-        """
+        """Returns what was kept under a name, if it is not older than that."""
         rows = self.tx.run(
             """
             SELECT body FROM ranking WHERE name = :name AND project_id = :project
@@ -62,10 +57,7 @@ class Rankings:
         return json.loads(rows[0][0]) if rows else None
 
     def delete_expired(self, *, older_than_s: float) -> int:
-        """Deletes rankings of that age; returns how many.
-
-        Deletes by age.
-        """
+        """Deletes rankings of that age; returns how many."""
         return self.tx.execute(
             """
             DELETE FROM ranking

@@ -13,7 +13,6 @@ from Stemmer import Stemmer
 
 from context_search.text.analysis.bounded_memo import BoundedMemo
 from context_search.text.analysis.normalization import normalize
-from context_search.text.analysis.stop_words import STOP_WORDS, without_question_words
 
 _SHORTEST_WORD = 4  # letters; shorter parts of a version or model are hardly words
 _LONGEST_REMEMBERED = 40  # characters of a piece; longer ones hardly come twice
@@ -100,7 +99,7 @@ def _shares(names: list[str]) -> list[float]:
 def topic(query: str) -> str:
     """A query, normalized, without its question words; with them when it has no other tokens."""
     normalized = normalize(query)
-    rest = without_question_words(normalized)
+    rest = _without_question_words(normalized)
     return rest if _tokens(rest) else normalized
 
 
@@ -160,7 +159,7 @@ _ENGLISH = _PerThread()
 def token_of(name: str) -> str:
     """Case-folded, stemmed where it is all ASCII letters, cut to the limits; "" for stop words."""
     folded = name[:MAX_TOKEN_CHARACTERS].casefold()[:MAX_TOKEN_CHARACTERS]
-    if folded in STOP_WORDS:
+    if folded in _STOP_WORDS:
         return ""
     if folded.isascii():
         return str(_ENGLISH.stem(folded)) if folded.isalpha() else folded
@@ -178,7 +177,7 @@ def name_spans(piece: str) -> Iterator[tuple[int, int]]:
     ``docs/read_v2.md``: all of it, ``docs``, ``read_v2.md``, ``read_v2``, ``read``, ``v2``,
     ``v``, ``2``, ``md``. A possessive 's is left out; a contraction has no spans.
     """
-    if piece.casefold() in STOP_WORDS:
+    if piece.casefold() in _STOP_WORDS:
         return iter(())
     end = len(piece) - 2 if piece.endswith(("'s", "'S")) else len(piece)
     return _spans(piece, 0, end, 0)
@@ -253,3 +252,52 @@ def has_unspaced(text: str) -> bool:
 def is_unspaced(piece: str) -> bool:
     """Whether a match of ``PIECE`` is a run of a script written without spaces."""
     return _UNSPACED_CHARACTER.match(piece) is not None
+
+
+# ---- Words that are not searched for.
+# English ones that carry no meaning of their own are not indexed either. They are the list of the
+# Snowball project, complete and unchanged, contractions included
+# (https://snowballstem.org/algorithms/english/stop.txt, BSD 3-clause, Copyright 2001 Martin
+# Porter, 2002 Richard Boulton). It leaves out "us", "will", "can", "may" and "must" on purpose.
+
+_STOP_WORDS = frozenset(
+    """
+    i me my myself we our ours ourselves you your yours yourself yourselves he him his himself
+    she her hers herself it its itself they them their theirs themselves
+    what which who whom this that these those
+    am is are was were be been being have has had having do does did doing
+    would should could ought
+    i'm you're he's she's it's we're they're i've you've we've they've
+    i'd you'd he'd she'd we'd they'd i'll you'll he'll she'll we'll they'll
+    isn't aren't wasn't weren't hasn't haven't hadn't doesn't don't didn't
+    won't wouldn't shan't shouldn't can't cannot couldn't mustn't
+    let's that's who's what's here's there's when's where's why's how's
+    a an the and but if or because as until while
+    of at by for with about against between into through during before after above below
+    to from up down in out on off over under again further then once here there when where why how
+    all any both each few more most other some such no nor not only own same so than too very
+    """.split()  # noqa: SIM905 - a list literal would be five times as long
+)
+
+
+# ---- Chinese words that make a sentence a question; not searched for.
+# English ones are stop words. Chinese text is indexed whole, so these are taken out of the question
+# only: an answer has no 什么, and a passage that asks the same has no answer. They are the closed
+# class of the grammars (Li, Thompson: Mandarin Chinese, 1981, chapter 18), without 几 and 何 on
+# their own, which are parts of many names and terms (几何). docs/quality.md has what that gains.
+
+# After normalization, so in simplified characters. 哪吒 (there 哪咤) is a name; 吗 and 呢 are
+# particles at the end of a clause only, as 吗啡 and 呢绒 are things.
+_QUESTION_WORD = re.compile(
+    r"为什么|什么(?:时候|样)?|怎么样?|怎样|如何|为何|何[时地人处种年]|多少|谁|哪[些个里儿]?(?!咤)"
+    r"|是否|请问|[吗呢](?=\W|\Z)"
+)
+
+
+def _without_question_words(normalized: str) -> str:
+    """Returns a normalized question with a space for each of its question words.
+
+    >>> _without_question_words("请问闸门什么时候打开")
+    ' 闸门 打开'
+    """
+    return _QUESTION_WORD.sub(" ", normalized)

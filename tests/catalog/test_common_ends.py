@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.text.common_ends import common_ends
+from context_search.catalog.rules.differences import common_ends
 
 FEW = st.text(alphabet="ab林😀", max_size=12)
 

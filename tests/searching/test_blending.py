@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.ranking.blending import blended
 from context_search.ranking.search import Evidence, Hit
+from context_search.searching.rerank_hits import blended
 from tests.ranking.test_rank import chunk
 
 WHY = Evidence(1, 1, 0.5, 3.0, 0.5, 0.5, 1.0, ())
