@@ -20,13 +20,12 @@ from context_search.core.errors import QueryEmptyError, SearchUnavailableError
 from context_search.core.messages import MESSAGE_ID, message_from_json
 from context_search.core.model import Index, Scope, SearchTool
 from context_search.indexing.calibrate import Calibrator
-from context_search.indexing.calibration_due import LEAST_CHUNKS
-from context_search.indexing.chunk_vectors import ChunkVectors
-from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.enumeration import Comparer, Limits
+from context_search.indexing.comparing import Comparer, Limits
+from context_search.indexing.completion import LEAST_CHUNKS, IndexCompletion
 from context_search.indexing.indexer import Indexer, IndexLimits
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.use_index import IndexUse
+from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline, Embedder
 from context_search.integrations.system_clock import SystemClock

@@ -9,7 +9,7 @@ from context_search.catalog.tools import ManageTools, NewSearchTool
 from context_search.core.callers import ProjectKey
 from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.model import Index, Scope, SearchTool, Table
-from context_search.indexing.enumeration import Limits
+from context_search.indexing.comparing import Limits
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from testing.grown_rows import write_strings

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from itertools import count
 
-from context_search.catalog.list_tables import ListTables
 from context_search.catalog.outline import MOST_COUNTED
+from context_search.catalog.tables import ListTables
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Reach
 from context_search.core.progress import NodeState
+from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.status import ToolStatuses
 from context_search.indexing.strings import ReadStrings
 from context_search.integrations.system_clock import SystemClock
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.store import REPOSITORIES, UnitOfWork
 from testing.grown_index import SILENT_S, GrownIndex, wanted_tool
 
@@ -108,7 +108,7 @@ class _Operations:
     def dry_run(self) -> None:
         """Says how large a rebuild is."""
         with self.work() as work:
-            work.rebuilds.size(self.grown.index)
+            work.indexes.size(self.grown.index)
 
     def page_of_sweep(self) -> None:
         """Reads a page of what turbopuffer is compared with."""
@@ -123,25 +123,25 @@ class _Operations:
             work.quotas.compact()
             work.nodes.abandoned(silent_s=SILENT_S, limit=200)
             work.comparisons.behind(silent_s=SILENT_S, limit=200)
-            work.rebuilds.promote(at_once=2)
-            work.rebuilds.building(limit=200)
-            work.words_backlog.take(limit=500)
+            work.indexes.promote(at_once=2)
+            work.indexes.building(limit=200)
+            work.chunks.take_wordless(limit=500)
             work.removals.mark_tables(limit=200)
             work.removals.remove_nodes(limit=200)
-            work.deletions.remove_retired_nodes(limit=200)
-            work.deletions.tombstones(older_than_s=1_800, limit=PAGE)
-            work.deletions.retired(older_than_s=1_800, limit=1)
+            work.removals.remove_retired_nodes(limit=200)
+            work.removals.tombstones(older_than_s=1_800, limit=PAGE)
+            work.removals.retired(older_than_s=1_800, limit=1)
             work.indexes.with_incomplete_tools(limit=200)
-            work.gauges.read()
+            work.health.readings()
             work.removals.due(limit=200)
             work.nodes.requeue_quarantined(limit=200)
-            work.rebuilds.outdated(older_than_s=86_400, limit=10)
+            work.indexes.outdated(older_than_s=86_400, limit=10)
             work.quotas.readmit(limits, limit=200)
-            work.evictions.next_to_go(limits)
+            work.indexes.next_to_go(limits)
             work.sweeps.extent(page=PAGE)
             repositories = [getattr(work, name) for name in REPOSITORIES]
             scheduled = [each for each in repositories if hasattr(each, "DUE")]
-            work.schedule.due_in_s(scheduled, CleanupLimits(SILENT_S, project=limits))
+            work.health.due_in_s(scheduled, CleanupLimits(SILENT_S, project=limits))
 
     def create_tool(self, pointer: str = "/strings") -> None:
         """Makes a tool over a place."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.model import ChunkSet, Claim, Index, Scope, SearchTool, Table
-from context_search.indexing.enumeration import Limits, enumerate_index
-from context_search.indexing.rules.words_backlog import WORDS_WAIT_S
+from context_search.indexing.comparing import Limits, enumerate_index
+from context_search.indexing.rules.chunks import WORDS_WAIT_S
 from context_search.indexing.vector_rows import plan, tokens_of
 from context_search.store import Store
 
@@ -90,7 +90,7 @@ class Steps:
 def write_words(store: Store, limit: int = 500, wait_s: float = WORDS_WAIT_S) -> int:
     """What a step of cleanup does with words that are written later; returns how many chunks'."""
     with store.for_all("test") as work:
-        taken = work.words_backlog.take(limit=limit, wait_s=wait_s)
+        taken = work.chunks.take_wordless(limit=limit, wait_s=wait_s)
         keyed = [tokens for one in taken for tokens in tokens_of(one)]
         work.keywords.put(keyed)
     return len(keyed)

@@ -18,22 +18,20 @@ from context_search.core.errors import ContextSearchError
 from context_search.core.messages import message_from_json
 from context_search.core.model import Scope, Table
 from context_search.indexing.calibrate import Calibrator
-from context_search.indexing.calibration_due import LEAST_CHUNKS
-from context_search.indexing.chunk_vectors import ChunkVectors
-from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.enumeration import Comparer, Limits
+from context_search.indexing.comparing import Comparer, Limits
+from context_search.indexing.completion import LEAST_CHUNKS, IndexCompletion
 from context_search.indexing.indexer import Indexer, IndexLimits
 from context_search.indexing.node_report import RetryLater
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.rebuilds import Rebuilds
 from context_search.indexing.status import ToolStatus, ToolStatuses
 from context_search.indexing.use_index import IndexUse
+from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import HandledMessage, Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline, Embedder, MessageBody
 from context_search.maintenance.cleanup import Cleanup, Step
-from context_search.maintenance.rules.schedule import CleanupLimits
-from context_search.maintenance.sweep import Sweep
-from context_search.maintenance.sweep_round import SweepRounds
+from context_search.maintenance.rules.health import CleanupLimits
+from context_search.maintenance.sweep import Sweep, SweepRounds
 from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.search import Searcher, searcher

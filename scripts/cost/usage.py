@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from context_search.core.config import IndexConfig
 from context_search.indexing.calibrate import QUESTIONS
-from context_search.indexing.calibration_due import LEAST_CHUNKS
+from context_search.indexing.completion import LEAST_CHUNKS
 from context_search.indexing.indexer import IndexLimits
-from context_search.maintenance.rules.schedule import CleanupLimits
-from context_search.maintenance.rules.sweeps import SweepExtent
+from context_search.maintenance.rules.health import CleanupLimits
+from context_search.maintenance.rules.sweeps import SweepExtent, SweepRound
 from context_search.maintenance.sweep import PAGE
-from context_search.maintenance.sweep_round import SweepRound
 from context_search.ranking.unanswered import UNANSWERED
 from context_search.text.chunking import estimated_tokens
 from scripts.cost.load import Load, State

@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # a function loads the repositories of what it does
     from context_search.agents.sql.mcp_instances import McpInstances
     from context_search.budgets.sql.ledger import Ledger
     from context_search.budgets.sql.permits import Permits
-    from context_search.catalog.sql.histories import Histories
     from context_search.catalog.sql.judged_sets import JudgedSets
     from context_search.catalog.sql.outlines import Outlines
     from context_search.catalog.sql.project_settings import ProjectSettings
@@ -28,25 +27,16 @@ if TYPE_CHECKING:  # a function loads the repositories of what it does
     from context_search.catalog.sql.tools import Tools
     from context_search.catalog.sql.uploads import Uploads
     from context_search.catalog.sql.versions import Versions
-    from context_search.indexing.sql.calibrations import Calibrations
     from context_search.indexing.sql.chunks import Chunks
     from context_search.indexing.sql.comparisons import Comparisons
-    from context_search.indexing.sql.evictions import Evictions
     from context_search.indexing.sql.indexes import Indexes
     from context_search.indexing.sql.large_strings import LargeStrings
     from context_search.indexing.sql.node_counts import NodeCounts
     from context_search.indexing.sql.nodes import Nodes
     from context_search.indexing.sql.outbox import Outbox
     from context_search.indexing.sql.quotas import Quotas
-    from context_search.indexing.sql.rebuilds import Rebuilds
-    from context_search.indexing.sql.sections import Sections
-    from context_search.indexing.sql.words_backlog import WordsBacklog
-    from context_search.maintenance.sql.cleanup_runs import CleanupRuns
-    from context_search.maintenance.sql.deletions import Deletions
-    from context_search.maintenance.sql.gauges import Gauges
     from context_search.maintenance.sql.health import Health
     from context_search.maintenance.sql.removals import Removals
-    from context_search.maintenance.sql.schedule import Schedule
     from context_search.maintenance.sql.sweeps import Sweeps
     from context_search.searching.sql.keywords import Keywords
     from context_search.searching.sql.live_chunks import LiveChunks
@@ -54,15 +44,9 @@ if TYPE_CHECKING:  # a function loads the repositories of what it does
     from context_search_editing.sql.plans import Plans
 
 REPOSITORIES = {
-    "calibrations": "context_search.indexing.sql.calibrations:Calibrations",
     "chunks": "context_search.indexing.sql.chunks:Chunks",
-    "cleanup_runs": "context_search.maintenance.sql.cleanup_runs:CleanupRuns",
     "comparisons": "context_search.indexing.sql.comparisons:Comparisons",
-    "deletions": "context_search.maintenance.sql.deletions:Deletions",
-    "evictions": "context_search.indexing.sql.evictions:Evictions",
-    "gauges": "context_search.maintenance.sql.gauges:Gauges",
     "health": "context_search.maintenance.sql.health:Health",
-    "histories": "context_search.catalog.sql.histories:Histories",
     "idempotency_keys": "context_search.access.sql.idempotency_keys:IdempotencyKeys",
     "indexes": "context_search.indexing.sql.indexes:Indexes",
     "judged_sets": "context_search.catalog.sql.judged_sets:JudgedSets",
@@ -82,16 +66,12 @@ REPOSITORIES = {
     "projects": "context_search.catalog.sql.projects:Projects",
     "quotas": "context_search.indexing.sql.quotas:Quotas",
     "rankings": "context_search.searching.sql.rankings:Rankings",
-    "rebuilds": "context_search.indexing.sql.rebuilds:Rebuilds",
     "removals": "context_search.maintenance.sql.removals:Removals",
-    "schedule": "context_search.maintenance.sql.schedule:Schedule",
-    "sections": "context_search.indexing.sql.sections:Sections",
     "sweeps": "context_search.maintenance.sql.sweeps:Sweeps",
     "tables": "context_search.catalog.sql.tables:Tables",
     "tools": "context_search.catalog.sql.tools:Tools",
     "uploads": "context_search.catalog.sql.uploads:Uploads",
     "versions": "context_search.catalog.sql.versions:Versions",
-    "words_backlog": "context_search.indexing.sql.words_backlog:WordsBacklog",
 }
 """The class of each repository, which is loaded when a transaction first asks for it."""
 
@@ -99,15 +79,9 @@ REPOSITORIES = {
 class UnitOfWork:
     """One transaction and its repositories, each made when it is asked for."""
 
-    calibrations: Calibrations
     chunks: Chunks
-    cleanup_runs: CleanupRuns
     comparisons: Comparisons
-    deletions: Deletions
-    evictions: Evictions
-    gauges: Gauges
     health: Health
-    histories: Histories
     idempotency_keys: IdempotencyKeys
     indexes: Indexes
     judged_sets: JudgedSets
@@ -127,16 +101,12 @@ class UnitOfWork:
     projects: Projects
     quotas: Quotas
     rankings: Rankings
-    rebuilds: Rebuilds
     removals: Removals
-    schedule: Schedule
-    sections: Sections
     sweeps: Sweeps
     tables: Tables
     tools: Tools
     uploads: Uploads
     versions: Versions
-    words_backlog: WordsBacklog
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx

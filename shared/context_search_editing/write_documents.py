@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
 from context_search.budgets.bounds import check_growth
-from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.versions import HistoryLimits, Origin, Overwritten
+from context_search.catalog.versions import RecordVersions
 from context_search.core.callers import McpKey
 from context_search.core.documents import parse_exact, strings_at
 from context_search.core.errors import (

@@ -6,7 +6,7 @@ import inspect
 
 from context_search.composition.cleanup import CleanupFunction
 from context_search.maintenance.cleanup import Cleanup, Step
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.store import REPOSITORIES, UnitOfWork
 from testing.in_memory.clock import ManualClock
 from tests.faults.simulation.model.rows import Rows

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 
-from context_search.catalog.compare_versions import CompareVersions
 from context_search.catalog.project_settings import ManageSettings, prune_histories
-from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.uploads import Upload
 from context_search.catalog.rules.versions import HistoryLimits, Version
 from context_search.catalog.tables import ManageTables
 from context_search.catalog.uploads import ManageUploads
-from context_search.catalog.versions import ManageVersions
+from context_search.catalog.versions import CompareVersions, ManageVersions, RecordVersions
 from context_search.core.callers import ProjectKey
 from context_search.core.model import Table
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.store import Store
 from tests.system import System
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from context_search.catalog.compare_versions import DIFFERENCES_A_PAGE, CompareVersions
-from context_search.catalog.record_versions import RecordVersions
+from context_search.catalog.versions import DIFFERENCES_A_PAGE, CompareVersions, RecordVersions
 from context_search.core.errors import DocumentTooLargeError
 from context_search.store import UnitOfWork
 from tests.catalog.history import Editing

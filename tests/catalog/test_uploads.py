@@ -29,7 +29,7 @@ from context_search.core.model import Table
 from context_search.integrations.ports import SignedPut
 from context_search.maintenance.cleanup import keep_uploads_step
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.postgres.errors import from_server
 from testing.in_memory.objects import DictObjects
 from tests.contract.store.bench import PostgresBench
@@ -425,7 +425,7 @@ def test_an_import_that_fell_silent_is_told_once_in_that_time(bench: PostgresBen
 def test_cleanup_is_due_at_once_while_a_document_is_imported(bench: PostgresBench) -> None:
     def due() -> float | None:
         with bench.store.for_all("test") as work:
-            return work.schedule.due_in_s([work.uploads], CleanupLimits())
+            return work.health.due_in_s([work.uploads], CleanupLimits())
 
     upload = new(bench, bench.table({}))
     assert due() is None

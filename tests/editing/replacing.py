@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.versions import HistoryLimits, Version
 from context_search.catalog.tables import ManageTables
-from context_search.catalog.versions import ManageVersions
+from context_search.catalog.versions import ManageVersions, RecordVersions
 from context_search.core.callers import McpKey, Principal, ProjectKey
 from context_search.core.config import SearchConfig
 from context_search.core.documents import parse_exact, strings_at

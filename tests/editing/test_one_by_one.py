@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from context_search.budgets.bounds import UNCOUNTED_CHARS
-from context_search.catalog.record_versions import RecordVersions
+from context_search.catalog.versions import RecordVersions
 from context_search.core.errors import (
     CommitUnknownError,
     ConflictError,

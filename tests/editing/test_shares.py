@@ -15,7 +15,7 @@ from context_search.budgets.shares import (
     managing,
     waiting,
 )
-from context_search.catalog.compare_versions import CompareVersions
+from context_search.catalog.versions import CompareVersions
 from context_search.core.errors import ManagementBackpressureError
 from context_search.core.limits import management_pool
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.versions import HistoryLimits
-from context_search.catalog.versions import ManageVersions
+from context_search.catalog.versions import ManageVersions, RecordVersions
 from context_search.core.errors import (
     ConflictError,
     NotFoundError,

@@ -10,7 +10,7 @@ import pytest
 
 from context_search.composition.parts import parts
 from context_search.core.json_number import MAX_GROWTH
-from context_search.indexing.desired import MAX_POINTER_CHARS, MAX_POINTER_LENGTH
+from context_search.indexing.comparing import MAX_POINTER_CHARS, MAX_POINTER_LENGTH
 from tests.builders import english
 from tests.hostile.stranger import Stranger
 

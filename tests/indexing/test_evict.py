@@ -12,7 +12,7 @@ from context_search.indexing.indexer import Indexer
 from context_search.indexing.status import ToolStatus
 from context_search.indexing.use_index import IndexUse
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.store import UnitOfWork
 from tests.system import SILENT_S, System, prose, search
 
@@ -303,5 +303,5 @@ def test_projects_do_not_evict_each_other() -> None:
         assert work.quotas.used(other.id) == Usage(0, 0)
     system.cleanup()
     with system.store.for_all("test") as work:
-        assert work.evictions.next_to_go(system.project_limits) is None
+        assert work.indexes.next_to_go(system.project_limits) is None
     assert system.status(cold) == "evicted"

@@ -6,7 +6,7 @@ import pytest
 
 from context_search.core.callers import Internal
 from context_search.core.errors import DatabaseUnavailableError
-from context_search.indexing.enumeration import Comparer, Limits
+from context_search.indexing.comparing import Comparer, Limits
 from tests.system import System, prose
 
 

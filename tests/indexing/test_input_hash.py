@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from context_search.core.config import IndexConfig
-from context_search.indexing.chunk_vectors import input_hash
+from context_search.indexing.vector_rows import input_hash
 
 CONFIG = IndexConfig("m", 3)
 

@@ -10,7 +10,7 @@ import pytest
 from context_search.core.callers import Internal
 from context_search.core.config import Model
 from context_search.core.errors import ConflictError
-from context_search.indexing.enumeration import Limits, compare
+from context_search.indexing.comparing import Limits, compare
 from context_search.indexing.rebuilds import Rebuilds
 from tests.system import System, prose
 
@@ -149,8 +149,8 @@ def test_a_rebuild_gives_up_the_generation_before_the_last_switch() -> None:
     for kept in (True, False):
         system.rebuilds.start(status.tool.id, Internal())
         with system.store.for_all("test") as work:
-            assert len(work.deletions.retired(older_than_s=-1, limit=9)) == 0
-            removed = work.deletions.remove_retired_nodes(limit=9)
+            assert len(work.removals.retired(older_than_s=-1, limit=9)) == 0
+            removed = work.removals.remove_retired_nodes(limit=9)
         assert removed == (0 if kept else 1)
         if kept:
             system.work()
@@ -171,7 +171,7 @@ def test_two_rebuilds_run_at_once_and_the_third_waits() -> None:
     assert states == ["building", "building", "queued"]
     system.work()
     with system.store.for_all("test") as work:
-        assert len(work.rebuilds.promote(at_once=2)) == 1
+        assert len(work.indexes.promote(at_once=2)) == 1
 
 
 def test_the_estimate_counts_what_there_is() -> None:

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from context_search.core.config import Model
 from context_search.core.messages import CompareIndex
-from context_search.indexing.rebuild_all import RebuildAll
-from context_search.indexing.rebuilds import Rebuilds
-from context_search.indexing.rules.rebuilds import UnderWay
+from context_search.indexing.rebuilds import RebuildAll, Rebuilds
+from context_search.indexing.rules.indexes import UnderWay
 from tests.system import System, prose
 
 
@@ -47,7 +46,7 @@ def test_every_index_is_rebuilt_once_on_the_new_model_however_often_it_is_asked_
     assert other.under_way() == UnderWay(building=2, queued=1)
     system.work()
     with system.store.for_all("test") as work:
-        [last] = work.rebuilds.promote(at_once=2)
+        [last] = work.indexes.promote(at_once=2)
         work.send(CompareIndex(last, None))
     system.work()
     assert other.under_way() == UnderWay(0, 0)
@@ -70,7 +69,7 @@ def test_an_emptied_index_waits_for_its_search_and_a_second_one_of_a_kind_is_ref
     with system.store.for_all("test") as work:
         index = work.indexes.find(emptied.index.id)
         assert index is not None
-        assert work.evictions.clear(index)
+        assert work.indexes.clear(index)
     done = deployment(system, precision="f16").start(after=0, outdated=True)
     assert (done.refused, done.evicted, done.up_to_date) == ([before.index.id], 1, 1)
     assert done.generations == []

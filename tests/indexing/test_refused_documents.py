@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_search.core.model import Table
-from context_search.indexing.desired import MAX_POINTER_CHARS
+from context_search.indexing.comparing import MAX_POINTER_CHARS
 from tests.indexing.test_project_index import ProjectSystem
 from tests.system import prose
 

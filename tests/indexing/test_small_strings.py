@@ -10,8 +10,8 @@ import pytest
 from context_search.core.errors import EmbeddingRejectedError, EmbeddingUnavailableError
 from context_search.core.limits import ProjectLimits
 from context_search.core.messages import NODES_PER_MESSAGE
-from context_search.indexing.indexer import Indexer
-from context_search.indexing.node_report import NodeReport, NodeRun, RetryLater
+from context_search.indexing.indexer import Indexer, NodeRun
+from context_search.indexing.node_report import NodeReport, RetryLater
 from tests.system import System
 
 MANY = NODES_PER_MESSAGE

@@ -10,7 +10,7 @@ import pytest
 
 from context_search.core.config import Model
 from context_search.core.errors import DatabaseUnavailableError
-from context_search.indexing.enumeration import Comparer, Limits
+from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.project_index import ProjectIndexes
 from context_search.store import UnitOfWork
 from tests.stores import StoreInFront

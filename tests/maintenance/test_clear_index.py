@@ -7,7 +7,7 @@ import pytest
 from context_search.core.callers import Internal
 from context_search.core.errors import ConflictError, NotFoundError
 from context_search.maintenance.operations import Operate
-from context_search.maintenance.sweep_round import SweepRounds
+from context_search.maintenance.sweep import SweepRounds
 from tests.system import SILENT_S, System, prose
 
 

@@ -10,7 +10,7 @@ import pytest
 from context_search.core.errors import DatabaseUnavailableError
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.store import UnitOfWork
 from tests.stores import StoreInFront

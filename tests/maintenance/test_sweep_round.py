@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from context_search.core.errors import VectorStoreUnavailableError
-from context_search.maintenance.rules.schedule import CleanupLimits
-from context_search.maintenance.rules.sweeps import SweepExtent
+from context_search.maintenance.rules.health import CleanupLimits
+from context_search.maintenance.rules.sweeps import SweepExtent, SweepRound
 from context_search.maintenance.sweep import Sweep
-from context_search.maintenance.sweep_round import SweepRound
 from testing.in_memory.vectors import DictVectors
 from tests.system import SILENT_S, System, prose
 

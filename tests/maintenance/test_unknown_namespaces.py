@@ -6,8 +6,8 @@ import pytest
 
 from context_search.core.errors import VectorStoreRejectedError
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.rules.schedule import CleanupLimits
-from context_search.maintenance.unknown_namespaces import (
+from context_search.maintenance.rules.health import CleanupLimits
+from context_search.maintenance.sweep import (
     NAMESPACES_PER_STEP,
     FindUnknownNamespaces,
 )

@@ -8,7 +8,7 @@ from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
 from context_search.integrations.ports import MessageBody
 from context_search.maintenance.cleanup import RemoveDeleted
-from context_search.maintenance.rules.deletions import Tombstone
+from context_search.maintenance.rules.removals import Tombstone
 from context_search.maintenance.rules.sweeps import SweepCursor
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
@@ -39,7 +39,7 @@ def built(bench: Workbench, strings: int = 1) -> Index:
 
 def to_delete(bench: Workbench, older_than_s: float = HOUR, limit: int = 99) -> list[Tombstone]:
     with bench.store.for_all("test") as work:
-        found = work.deletions.tombstones(older_than_s=older_than_s, limit=limit)
+        found = work.removals.tombstones(older_than_s=older_than_s, limit=limit)
     return sorted(found, key=lambda stone: stone.doc_id)
 
 
@@ -98,6 +98,6 @@ def test_a_table_deleted_by_plain_sql_leaves_no_namespace_behind(bench: Workbenc
         work.removals.remove_nodes(limit=9)
     let_pass(bench, "index_generation", "retired_at")
     with bench.store.for_all("test") as work:
-        found = work.deletions.retired(older_than_s=HOUR, limit=9)
+        found = work.removals.retired(older_than_s=HOUR, limit=9)
     assert found == [SweepCursor(index.generation.id, index.generation.namespace, "")]
     assert bench.sql("SELECT id FROM search_index") == [[kept.id]]

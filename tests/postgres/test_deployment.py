@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.unknown_namespaces import FindUnknownNamespaces
+from context_search.maintenance.sweep import FindUnknownNamespaces
 from context_search.postgres import migrations
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore

@@ -34,7 +34,7 @@ def cold_index(bench: Workbench) -> Index:
 def evicted(bench: Workbench, index: Index) -> bool:
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
-        return work.evictions.give_up(index, NOTHING)
+        return work.indexes.give_up(index, NOTHING)
 
 
 def test_one_of_many_brings_an_evicted_index_back(bench: Workbench) -> None:
@@ -43,7 +43,7 @@ def test_one_of_many_brings_an_evicted_index_back(bench: Workbench) -> None:
 
     def revive(_: int) -> bool:
         with bench.store.for_all("test") as work:
-            return work.evictions.revive(index.id)
+            return work.indexes.revive(index.id)
 
     with ThreadPoolExecutor(8) as pool:
         assert sorted(pool.map(revive, range(8))) == [False] * 7 + [True]
@@ -57,7 +57,7 @@ def test_an_eviction_waits_for_a_search_that_is_being_noted(bench: Workbench) ->
     waiting = "SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
     with ThreadPoolExecutor(2) as pool:
         with bench.store.for_all("test") as work:
-            work.evictions.note_search(index.id)
+            work.indexes.note_search(index.id)
             eviction = pool.submit(evicted, bench, index)
             until(lambda: pool.submit(bench.sql, waiting).result())
         assert eviction.result() is False

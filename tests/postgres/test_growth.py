@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.indexing.desired import preload
+from context_search.indexing.comparing import preload
 from context_search.indexing.rules.large_strings import StringPlace
-from context_search.indexing.sql.rebuilds import SIZED_NODES
+from context_search.indexing.sql.indexes import SIZED_NODES
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from testing.grown_index import GrownIndex
@@ -59,9 +59,9 @@ def costs(databases: DatabaseFactory, count: int) -> tuple[dict[str, Cost], int]
 
 
 def compared_strings(grown: GrownIndex) -> int:
-    ahead = preload(grown.store, grown.index.id)
-    assert ahead is not None
-    return len(ahead.source.strings(ahead.of, grown.index).strings)
+    document = preload(grown.store, grown.index.id)
+    assert document is not None
+    return len(document.desired(document.scopes, grown.index).strings)
 
 
 def grown_blocks(costs: dict[str, Cost], name: str) -> int:

@@ -87,7 +87,7 @@ def test_an_import_takes_no_more_memory_than_is_stated(
 
 AGAIN = """
 from context_search.core.callers import ProjectKey
-from context_search.catalog.compare_versions import CompareVersions
+from context_search.catalog.versions import CompareVersions
 from context_search.catalog.versions import ManageVersions
 
 caller, versions = ProjectKey(project.id), ManageVersions(store)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from context_search.catalog.tools import ManageTools, NewSearchTool
 from context_search.core.config import SearchConfig
 from context_search.core.model import Scope, Table
-from context_search.indexing.enumeration import Limits
+from context_search.indexing.comparing import Limits
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore

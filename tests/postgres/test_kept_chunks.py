@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from context_search.core.model import ChunkSet, Claim, Index
-from context_search.indexing.rules.words_backlog import ChunkTokens
+from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from context_search.text.analysis import tokens
@@ -59,7 +59,7 @@ def test_words_that_are_deleted_during_the_swap_are_noted(bench: Workbench) -> N
             assert threads.submit(eventually, lambda: bool(bench.sql(waiting))).result()
         assert swapped.result()
     with bench.store.for_all("test") as work:
-        taken = work.words_backlog.take(limit=1_000)
+        taken = work.chunks.take_wordless(limit=1_000)
     lost = {chunk.id for one in taken for chunk in one.chunks}
     assert {one.id for one in new.kept} <= lost
     assert {one.id for one in new.kept} <= {one.id for one in old.chunks}

@@ -8,7 +8,7 @@ import pytest
 
 from context_search.core.errors import DatabaseUnavailableError, KeywordTimeoutError
 from context_search.core.model import Index, Reach
-from context_search.indexing.rules.words_backlog import Unkeyed
+from context_search.indexing.rules.chunks import Unkeyed
 from context_search.indexing.vector_rows import tokens_of
 from context_search.integrations.ports import Ranked
 from context_search.postgres.pool import Database
@@ -64,7 +64,7 @@ def test_who_deletes_a_string_waits_until_its_words_are_written(bench: Workbench
     waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DELETE%'"
     with ThreadPoolExecutor(2) as threads:
         with bench.store.for_all("test") as work:
-            [taken] = work.words_backlog.take(limit=500)
+            [taken] = work.chunks.take_wordless(limit=500)
             deleting = threads.submit(bench.sql, DELETE)
             until(lambda: threads.submit(bench.sql, waiting).result())
             work.keywords.put(tokens_of(taken))
@@ -95,7 +95,7 @@ def test_older_chunks_are_taken_a_few_at_a_time(bench: Workbench, limit: int) ->
 def test_a_run_that_fails_takes_nothing(bench: Workbench) -> None:
     indexed(bench, english(250))
     with pytest.raises(DatabaseUnavailableError), bench.store.for_all("test") as work:
-        _give_up(work.words_backlog.take(limit=500))
+        _give_up(work.chunks.take_wordless(limit=500))
     assert keep(bench) == 3
 
 
@@ -107,7 +107,7 @@ def test_chunks_of_an_index_that_is_gone_wait_for_nobody(bench: Workbench) -> No
     index = indexed(bench, english(250))
     with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
-        work.deletions.remove_retired_nodes(limit=10)
+        work.removals.remove_retired_nodes(limit=10)
     assert keep(bench) == count(bench, "words_backlog") == 0
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from context_search.core.config import SearchConfig
 from context_search.core.model import Scope
+from context_search.indexing.comparing import Comparer, Limits, compare
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.enumeration import Comparer, Limits, compare
 from context_search.indexing.vector_rows import plan
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
@@ -31,7 +31,7 @@ def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
     with bench.store.for_all("test") as work:
         assert work.comparisons.uncompared(index.id) == [index.table_id]
         compare(work, index, tool.scope.table_id, Limits(), None)
-        assert work.deletions.remove_retired_nodes(limit=9) == 1
+        assert work.removals.remove_retired_nodes(limit=9) == 1
     to_delete = bench.sql(
         "SELECT FROM tombstone WHERE namespace = :name", name=index.generation.namespace
     )
@@ -182,7 +182,7 @@ def test_a_chunk_that_is_deleted_by_hand_has_its_string_indexed_anew(
     with bench.store.for_all("test") as work:
         assert not work.comparisons.is_compared(index)
         assert not work.chunks.activate([(claim, broken)])
-        stones = {each.doc_id for each in work.deletions.tombstones(older_than_s=0, limit=9_999)}
+        stones = {each.doc_id for each in work.removals.tombstones(older_than_s=0, limit=9_999)}
     assert {chunk.doc_id for chunk in broken.chunks} <= stones
     [again] = bench.enumerate(index)
     assert again not in (kept, lost)

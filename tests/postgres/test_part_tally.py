@@ -230,7 +230,7 @@ def test_a_generation_that_is_built_is_counted_apart_and_alone(bench: Workbench)
     _, index = of_parts(bench)
     steps(bench)
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(index, replace(SMALL, chunk_size=50), at_once=2)
+        building = work.indexes.start_rebuild(index, replace(SMALL, chunk_size=50), at_once=2)
     nodes = bench.enumerate(index)
     steps(bench)
     index_some(bench, nodes)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.catalog.rules.histories import TableHistory
+from context_search.catalog.rules.versions import TableHistory
 from context_search.core.messages import ExecutePlan
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.postgres.pool import Database, Transaction
 from context_search.store import PostgresStore, UnitOfWork
 from context_search_editing.rules.plans import (
@@ -90,10 +90,10 @@ ASKED: dict[str, Callable[[UnitOfWork], object]] = {
     "purge_strings": lambda work: work.plans.purge_strings(limit=1_000),
     "purgeable": lambda work: work.plans.purgeable(limit=10),
     "silent": lambda work: work.plans.silent(silent_s=0, limit=10),
-    "schedule": lambda work: work.schedule.due_in_s([work.plans], CleanupLimits()),
+    "schedule": lambda work: work.health.due_in_s([work.plans], CleanupLimits()),
     "removals": lambda work: work.removals.due(limit=200),
-    "expire versions": lambda work: work.histories.expire_oldest(7),
-    "prune": lambda work: work.histories.prune(TableHistory(6, 7), limit=100),
+    "expire versions": lambda work: work.versions.expire_oldest(7),
+    "prune": lambda work: work.versions.prune(TableHistory(6, 7), limit=100),
     "order": lambda work: work.send(ExecutePlan(PLAN)),
 }
 

@@ -11,8 +11,8 @@ import pytest
 from context_search.core.callers import Principal
 from context_search.core.config import Model
 from context_search.core.model import Reach
+from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.project_index import ProjectIndexes, ProjectIndexStatus
 from context_search.postgres.errors import StatementRejectedError

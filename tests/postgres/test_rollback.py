@@ -26,7 +26,7 @@ def switched_long_ago(bench: Workbench) -> Index:
     _, index = bench.tool(bench.table({}))
     with bench.store.for_all("test") as work:
         work.indexes.lock(index)
-        work.rebuilds.switch(work.rebuilds.start(index, SMALL, at_once=2))
+        work.indexes.switch(work.indexes.start_rebuild(index, SMALL, at_once=2))
     bench.sql("UPDATE index_generation SET switched_at = now() - interval '2 days'")
     return index
 
@@ -45,11 +45,11 @@ def test_a_generation_that_somebody_goes_back_to_is_not_retired(bench: Workbench
     with ThreadPoolExecutor(2) as threads:
         with bench.store.for_all("test") as work:
             work.indexes.lock(index)
-            previous = work.rebuilds.previous(index.id)
+            previous = work.indexes.previous(index.id)
             retiring = threads.submit(retire_outdated, bench.store, older_than_s=DAY)
             threads.submit(until, lambda: someone_waits(bench)).result()
             assert previous is not None
-            work.rebuilds.switch(previous)
+            work.indexes.switch(previous)
         assert retiring.result() == 0
     assert states(bench) == [[1, "active", None], [2, "previous", None]]
 
@@ -59,7 +59,7 @@ def test_a_retired_generation_is_none_to_go_back_to(bench: Workbench) -> None:
     assert retire_outdated(bench.store, older_than_s=DAY) == 1
     with bench.store.for_all("test") as work:
         work.indexes.lock(index)
-        assert work.rebuilds.previous(index.id) is None
+        assert work.indexes.previous(index.id) is None
     assert [state for _, state, _ in states(bench)] == ["retired", "active"]
 
 
@@ -72,5 +72,5 @@ def test_a_table_that_is_busy_for_long_does_not_keep_the_others_waiting(
         retiring = threads.submit(retire_outdated, bench.store, older_than_s=DAY)
         assert retiring.result() == 1
     with bench.store.for_all("test") as work:
-        assert work.rebuilds.previous(free.id) is None
-        assert work.rebuilds.previous(busy.id) is not None
+        assert work.indexes.previous(free.id) is None
+        assert work.indexes.previous(busy.id) is not None

@@ -77,8 +77,8 @@ READS: dict[str, Callable[[UnitOfWork, Things], object]] = {
     "found chunks, looked up": lambda work, its: work.live_chunks.hydrate(
         its.index, Reach(), its.doc_ids
     ),
-    "small": lambda work, its: work.sections.small(its.table_id),
-    "changes": lambda work, its: work.sections.changes(its.index, its.table_id, [""]),
+    "small": lambda work, its: work.comparisons.small_document(its.table_id),
+    "changes": lambda work, its: work.comparisons.changed_sections(its.index, its.table_id, [""]),
     "records": lambda work, its: work.tools.records([its.tool.id]),
 }
 
@@ -143,6 +143,6 @@ def test_who_owns_the_tables_is_told_that_policies_do_not_bind_it(
     for database, row_security in ((module_database, False), (application_database, True)):
         bench = Workbench.of(PostgresStore(database))
         with bench.store.for_project(bench.project.id) as work:
-            assert work.gauges.read().row_security is row_security
+            assert work.health.readings().row_security is row_security
             health = work.health.of_project(bench.project.id, silent_s=60)
         assert health.row_security is row_security

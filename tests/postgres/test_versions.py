@@ -11,9 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_search.catalog.rules.histories import TableHistory
 from context_search.catalog.rules.pieces import cut, packed
-from context_search.catalog.rules.versions import Content, HistoryLimits, Origin, Pruned
+from context_search.catalog.rules.versions import (
+    Content,
+    HistoryLimits,
+    Origin,
+    Pruned,
+    TableHistory,
+)
 from context_search.catalog.tables import ManageTables
 from context_search.catalog.versions import ManageVersions, find_version, text_of
 from context_search.core.errors import (
@@ -186,7 +191,7 @@ def test_pieces_are_not_collected_while_somebody_records(
 
 def prune(store: PostgresStore, table: Table) -> Pruned:
     with store.for_all("test") as work:
-        return work.histories.prune(history_of(table), limit=1_000)
+        return work.versions.prune(history_of(table), limit=1_000)
 
 
 def test_pieces_are_collected_of_a_table_that_somebody_has_locked(
@@ -220,7 +225,7 @@ def test_a_writer_waits_until_pieces_are_collected_and_then_misses_them(
 
     with ThreadPoolExecutor(1) as other:
         with hasty.for_all("test") as work:
-            assert work.histories.prune(history_of(table), limit=1_000).pieces == len(names)
+            assert work.versions.prune(history_of(table), limit=1_000).pieces == len(names)
             seen = other.submit(missing)
             looked.wait()
         assert seen.result() == set(names)
@@ -243,7 +248,7 @@ def test_a_change_of_settings_locks_histories_in_the_order_of_their_tables(
 
     def write() -> None:
         with bench.store.for_project(first.project_id) as work:
-            work.histories.look_at_all(first.project_id)
+            work.versions.look_at_all(first.project_id)
 
     lock = "SELECT FROM table_history WHERE table_id = :id FOR UPDATE NOWAIT"
     with ThreadPoolExecutor(1) as other:

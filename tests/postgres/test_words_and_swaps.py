@@ -46,7 +46,7 @@ class Desk:
         [node_id] = self.bench.enumerate(index)
         self.made = self.bench.finish(node_id)
         with self.bench.store.for_all("test") as work:
-            work.words_backlog.note([self.made.id])
+            work.chunks.postpone_words([self.made.id])
 
     def edited(self) -> tuple[Claim, ChunkSet]:
         self.bench.change(self.table, {"a": AFTER})
@@ -95,7 +95,7 @@ def desk(module_database: Database) -> Desk:
 def test_who_writes_words_and_who_swaps_do_not_wait_for_each_other(desk: Desk) -> None:
     swap = desk.edited()
     with desk.bench.store.for_all("test") as work:
-        taken = work.words_backlog.take(limit=500, wait_s=0)
+        taken = work.chunks.take_wordless(limit=500, wait_s=0)
         swapped = desk.begun(lambda: desk.bench.activate(*swap))
         work.keywords.put([each for one in taken for each in tokens_of(one)])
     assert swapped.result(30) is True
@@ -108,7 +108,7 @@ def test_words_of_a_string_that_is_being_swapped_are_left_for_later(desk: Desk) 
         other = desk.begun(lambda: write_words(desk.bench.store, wait_s=0))
         assert other.result(30) == 0
         assert work.chunks.activate([(claim, new)])
-        work.words_backlog.note([new.id])
+        work.chunks.postpone_words([new.id])
     assert write_words(desk.bench.store) == len(new.chunks)
 
 
@@ -123,7 +123,7 @@ def test_a_swap_while_keywords_are_searched_is_told(desk: Desk) -> None:
         asked = desk.begun(lambda: desk.ask(AFTER[:60]))
         assert not asked.done()
         assert work.chunks.activate([(each, new) for each in held])
-        work.words_backlog.note([new.id])
+        work.chunks.postpone_words([new.id])
     answer = asked.result(30)
     assert isinstance(answer, SearchResult)
     assert answer.degraded == ["backend_unavailable", "partial_keywords"]

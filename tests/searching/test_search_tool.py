@@ -12,7 +12,7 @@ from context_search.core.errors import (
     NotFoundError,
     QueryEmptyError,
 )
-from context_search.indexing.enumeration import Limits
+from context_search.indexing.comparing import Limits
 from tests.system import SILENT_S, System, prose, search
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from context_search import postgres
 from context_search.integrations.ports import Deadline
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.postgres.adoption import SHARED
 from context_search.postgres.pool import Database
 from tests.adopter import ROWS, prepare

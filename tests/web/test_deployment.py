@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from context_search.catalog.list_projects import LISTED_PROJECTS
-from context_search.indexing.rebuild_all import INDEXES_PER_CALL
+from context_search.catalog.tables import LISTED_PROJECTS
+from context_search.indexing.rebuilds import INDEXES_PER_CALL
 from tests.builders import english
 from tests.web.api import SMALL, Api, answer, problem
 

@@ -15,7 +15,7 @@ from context_search.core.errors import (
 )
 from context_search.indexing.node_report import NodeReport
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.sweep_round import SweepRound
+from context_search.maintenance.rules.sweeps import SweepRound
 from context_search.web.metrics import METRICS, emit_cleanup, emit_error, emit_node, emit_queue_age
 
 REPORT = NodeReport(

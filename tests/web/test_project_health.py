@@ -9,7 +9,7 @@ from typing import Any
 
 from context_search.core.errors import EmbeddingUnavailableError
 from context_search.integrations.ports import Deadline
-from context_search.maintenance.rules.cleanup_runs import CleanupRun
+from context_search.maintenance.rules.health import CleanupRun
 from context_search.postgres.pool import Database
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
@@ -164,7 +164,7 @@ def cleaned(parts: LocalParts, at: datetime, *errors: str) -> None:
     """Notes a run of cleanup of 3 s that ended ``at`` a moment."""
     run = CleanupRun(at, 3.0, is_complete=not errors, errors=errors, rests_until=None)
     with parts.store.for_all("test") as work:
-        work.cleanup_runs.note(run)
+        work.health.note_cleanup(run)
 
 
 def test_all_is_well_only_if_every_part_is(api: Api, parts: LocalParts) -> None:
@@ -242,6 +242,6 @@ def test_one_run_is_kept(parts: LocalParts) -> None:
     second = CleanupRun(at, 0.5, is_complete=True, errors=[], rests_until=at + timedelta(hours=1))
     for run in (first, second):
         with parts.store.for_all("test") as work:
-            work.cleanup_runs.note(run)
+            work.health.note_cleanup(run)
         with parts.store.for_all("test") as work:
-            assert work.cleanup_runs.last() == run
+            assert work.health.last_cleanup() == run

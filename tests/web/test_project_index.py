@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_search.indexing.desired import MAX_POINTER_CHARS
+from context_search.indexing.comparing import MAX_POINTER_CHARS
 from tests.web.api import Api, answer, problem
 
 

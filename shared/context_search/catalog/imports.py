@@ -9,10 +9,9 @@ from typing import Literal
 
 from context_search.budgets.bounds import check_growth
 from context_search.budgets.exclusive import exclusive
-from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.document_text import document_text
 from context_search.catalog.rules.uploads import Upload, import_memory, longest_document
-from context_search.catalog.versions import find_version, text_of
+from context_search.catalog.versions import RecordVersions, find_version, text_of
 from context_search.core.errors import (
     AttemptsExhaustedError,
     CommitUnknownError,

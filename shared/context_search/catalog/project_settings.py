@@ -53,4 +53,4 @@ class ManageSettings(Generic[S]):
 
 def prune_histories(work: UnitOfWork, project_id: int) -> None:
     """Has ``cleanup`` delete what the history settings of a project no longer keep."""
-    work.histories.look_at_all(project_id)
+    work.versions.look_at_all(project_id)

@@ -1,15 +1,17 @@
-"""Projects and their JSON documents: create, read, change, delete."""
+"""Projects and their JSON documents: create, list, read, change, delete."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from context_search.access.keys import KeyOptions, ShownKey, add_key
 from context_search.access.lookup import live_table
 from context_search.budgets.bounds import check_bound, check_growth
-from context_search.catalog.record_versions import RecordVersions
+from context_search.catalog.rules.projects import ListedProject
+from context_search.catalog.rules.tables import ListedTable
 from context_search.catalog.rules.versions import Origin, Overwritten
+from context_search.catalog.versions import RecordVersions
 from context_search.core.callers import Internal, KeyOwner, Principal
 from context_search.core.documents import check_depth, merge_patch, number_padding, parse_exact
 from context_search.core.errors import (
@@ -23,6 +25,8 @@ from context_search.core.json_pointer import remove_value, replace_value, resolv
 from context_search.core.json_text import fits, to_json
 from context_search.core.limits import MAX_INLINE_BYTES, MAX_UPLOAD_BYTES, ProjectBounds
 from context_search.core.model import Project, Table
+from context_search.core.pages import NAMES_LOOKED_AT, Page, page_of
+from context_search.core.progress import IndexStatus, Progress, worst_status
 from context_search.store import Store, UnitOfWork
 
 MAX_CHANGED_BYTES = 100_000_000
@@ -270,3 +274,85 @@ def _check_numbers(before: str, document: object) -> None:
             "the numbers of the document, written out in full, would take over"
             f" {MAX_GROWTH} characters more than they need"
         )
+
+
+LISTED_TABLES = 20
+"""Number of tables on a page, usually. Each may have indexes of its own to be asked."""
+MOST_LISTED_TABLES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class TableOverview:
+    """A table with the sums over the indexes that serve its tools; ``status`` is the worst one's.
+
+    Without a tool it is None. The index of the whole project is not among them.
+    """
+
+    listed: ListedTable
+    status: IndexStatus | None
+    nodes_count: int
+    chunks_count: int
+    indexed_chunks_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListTables:
+    """Lists tables. Costs the page and the indexes of its tables, not their strings."""
+
+    store: Store
+    silent_s: float
+
+    def page(
+        self,
+        principal: Principal,
+        *,
+        after: int,
+        limit: int = LISTED_TABLES,
+        part_of_name: str | None = None,
+    ) -> Page[TableOverview]:
+        """Returns tables of the caller's project by id; a page with a name may be short."""
+        with self.store.for_project(principal.project_id) as work:
+            page = work.tables.page(
+                principal.project_id,
+                after=after,
+                limit=limit,
+                among=NAMES_LOOKED_AT,
+                part_of_name=part_of_name,
+            )
+            rows = [self._overview(work, listed) for listed in page.rows]
+        return Page(rows, page.next_after)
+
+    def _overview(self, work: UnitOfWork, listed: ListedTable) -> TableOverview:
+        found = self._progress(work, listed.index_ids)
+        return TableOverview(
+            listed,
+            worst_status([progress.status for progress in found]),
+            sum(progress.nodes_count for progress in found),
+            sum(progress.chunks_count for progress in found),
+            sum(progress.indexed_chunks_count for progress in found),
+        )
+
+    def _progress(self, work: UnitOfWork, index_ids: Sequence[int]) -> list[Progress]:
+        indexes = [work.indexes.find(index_id) for index_id in index_ids]
+        return [
+            work.node_counts.progress(index, "", silent_s=self.silent_s)
+            for index in indexes
+            if index is not None
+        ]
+
+
+LISTED_PROJECTS = 50
+"""Number of projects on a page. The tables and tools of each are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListProjects:
+    """Lists projects by id. Costs the page."""
+
+    store: Store
+
+    def page(self, *, after: int) -> Page[ListedProject]:
+        """Returns a page of the projects that are there."""
+        with self.store.for_all("list the projects") as work:
+            rows = work.projects.page(after=after, limit=LISTED_PROJECTS + 1)
+        return page_of(rows, lambda listed: listed.project_id, LISTED_PROJECTS)

@@ -25,9 +25,9 @@ from context_search.core.limits import DailyLimits, ProjectBounds
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Index, Scope, Table, ToolSettings
 from context_search.core.pages import PAGE, page_of
-from context_search.indexing.desired import Preloaded, preload
-from context_search.indexing.enumeration import Limits, compare
-from context_search.indexing.status import ToolStatus, tool_status, write_summaries
+from context_search.indexing.comparing import Document, Limits, compare, preload
+from context_search.indexing.completion import write_summaries
+from context_search.indexing.status import ToolStatus, tool_status
 from context_search.indexing.use_index import note_use
 from context_search.store import Store, UnitOfWork
 
@@ -217,9 +217,9 @@ class ManageTools:
         index = status.index
         with suppress(ContextSearchError):  # the tool is there, and its message waits
             if self._is_small(status):
-                ahead = preload(self.store, index.id)
-                if ahead is None or ahead.few_strings(FEW_STRINGS):
-                    return self._compare(status, ahead)
+                document = preload(self.store, index.id)
+                if document is None or document.few_strings(index.config, FEW_STRINGS):
+                    return self._compare(status, document)
         project_id = status.tool.project_id
         with suppress(ContextSearchError), self.store.for_project(project_id) as work:
             work.send_waiting(project_id)
@@ -229,10 +229,10 @@ class ManageTools:
         with self.store.for_project(status.tool.project_id) as work:
             return work.tables.size(status.tool.scope.table_id) <= INLINE_DOCUMENT_BYTES
 
-    def _compare(self, status: ToolStatus, ahead: Preloaded | None) -> ToolStatus:
+    def _compare(self, status: ToolStatus, document: Document | None) -> ToolStatus:
         table_id = status.tool.scope.table_id
         with self.store.for_project(status.tool.project_id) as work:
-            work.send(*compare(work, status.index, table_id, self.limits, ahead))
+            work.send(*compare(work, status.index, table_id, self.limits, document))
             return tool_status(work, status.tool, silent_s=self.silent_s)
 
     def _take_over_one(self, project_id: int, tool: UnservedTool, config: IndexConfig) -> Scope:

@@ -1,19 +1,26 @@
-"""The versions of a table: list, read, label, erase, restore."""
+"""The versions of a table: recorded, listed, read, labelled, erased, restored, compared, pruned."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import islice
 
 from context_search.access.lookup import live_table
 from context_search.budgets.bounds import check_growth
-from context_search.catalog.record_versions import RecordVersions
-from context_search.catalog.rules.pieces import joined
+from context_search.budgets.shares import managing
+from context_search.catalog.rules.differences import Difference, differences
+from context_search.catalog.rules.pieces import cut, joined, packed
 from context_search.catalog.rules.uploads import NewUpload, Upload
 from context_search.catalog.rules.versions import (
     MAX_LABELS,
     MAX_READ_BYTES,
+    MAX_RECORDED_BYTES,
+    Gap,
     HistoryLimits,
     Origin,
+    Overwritten,
+    Pruned,
     Version,
 )
 from context_search.core.callers import Principal
@@ -21,6 +28,7 @@ from context_search.core.documents import parse_exact
 from context_search.core.errors import (
     ConflictError,
     DocumentTooLargeError,
+    InvalidDocumentError,
     NotFoundError,
     TooManyLabelsError,
     VersionDamagedError,
@@ -33,6 +41,45 @@ from context_search.core.messages import ImportUpload
 from context_search.core.model import Table
 from context_search.core.pages import PAGE, Page, page_of
 from context_search.store import Store, UnitOfWork
+
+NOT_ASKED_FOR = 2
+"""So few pieces are sent, whether they are there or not: that is quicker than to ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordVersions:
+    """Records versions of documents of up to ``max_bytes`` bytes.
+
+    No change is refused for its history: what cannot be recorded is a gap with a reason.
+    """
+
+    max_bytes: int = MAX_RECORDED_BYTES
+
+    def record(self, work: UnitOfWork, changed: Table, before: Overwritten) -> None:
+        """Records the document that ``changed`` has overwritten.
+
+        A change to what was there already has made no new revision: nothing is recorded.
+        """
+        if before.settings.is_off or changed.revision == before.revision:
+            return
+        gap = self.gap_of(before)
+        if gap is not None or before.text is None:
+            work.versions.note_gap(changed, before.revision, gap or "too_large")
+            return
+        text = cut(before.text)
+        missing: Collection[bytes] = text.pieces.keys()
+        if len(missing) > NOT_ASKED_FOR:
+            missing = work.versions.missing(changed, list(missing))
+        new = ((name, packed(piece)) for name, piece in text.pieces.items() if name in missing)
+        work.versions.record(changed, before.revision, text.content, new)
+
+    def gap_of(self, before: Overwritten) -> Gap | None:
+        """Returns why a document would not be recorded, where its text is there."""
+        if before.settings.is_full(before.used_bytes):
+            return "full"
+        is_long = before.text is not None and not fits(before.text, self.max_bytes)
+        return "too_large" if is_long else None
+
 
 PIECES_AT_ONCE = 200
 _NOT_RECORDED = "this revision is not recorded: its gap says why"
@@ -253,3 +300,77 @@ def _live(table: Table) -> Version:
         created_at=table.updated_at,
         overwritten_at=None,
     )
+
+
+DIFFERENCES_A_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two revisions and a page of their differences; ``next_after`` None: the last page."""
+
+    older: int
+    newer: int
+    differences: list[Difference]
+    next_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompareVersions:
+    """Compares versions of the caller's tables."""
+
+    store: Store
+
+    def compare(
+        self, principal: Principal, table_id: int, revision: int, to: int | None, *, after: int
+    ) -> Compared:
+        """Returns what is different in ``to`` (None: the live revision), from number ``after`` on.
+
+        Raises NotFoundError, VersionNotRecordedError for a gap, DocumentTooLargeError when one of
+        both has over 50,000,000 bytes or is too deep, and ManagementBackpressureError.
+        """
+        with managing(self.store, principal.project_id):
+            return self._compared(principal, table_id, revision, to, after)
+
+    def _compared(
+        self, principal: Principal, table_id: int, revision: int, to: int | None, after: int
+    ) -> Compared:
+        with self.store.for_project(principal.project_id) as work:
+            table = live_table(work, principal, table_id)
+            newer = table.revision if to is None else to
+            texts = [
+                text_of(work, table, find_version(work, table, each), max_bytes=MAX_READ_BYTES)
+                for each in (newer, revision)
+            ]
+        end = after + DIFFERENCES_A_PAGE
+        try:
+            before = parse_exact(texts.pop())  # neither text is held for long
+            now = parse_exact(texts.pop())
+            found = list(islice(differences(before, now), after, end + 1))
+        except (InvalidDocumentError, RecursionError):
+            raise DocumentTooLargeError("the documents are too deep to be compared") from None
+        more = end if len(found) > DIFFERENCES_A_PAGE else None
+        return Compared(revision, newer, found[:DIFFERENCES_A_PAGE], more)
+
+
+HISTORIES_PER_STEP = 100
+VERSIONS_PER_STEP = 1_000
+
+
+def prune_versions(store: Store) -> Pruned:
+    """Prunes the histories that are due, each in a transaction of its own, at most 100.
+
+    First the oldest versions of projects that keep too much leave.
+    """
+    with store.for_all("maintenance") as work:
+        over = work.versions.over_limit(limit=HISTORIES_PER_STEP)
+        versions = sum(work.versions.expire_oldest(project_id) for project_id in over)
+        due = work.versions.due(limit=HISTORIES_PER_STEP)
+    pieces, is_done = 0, versions == 0 and len(due) < HISTORIES_PER_STEP
+    for history in due:
+        with store.for_all("maintenance") as work:
+            pruned = work.versions.prune(history, limit=VERSIONS_PER_STEP)
+        versions += pruned.versions
+        pieces += pruned.pieces
+        is_done &= pruned.is_done
+    return Pruned(versions, pieces, is_done)

@@ -9,10 +9,9 @@ from context_search.catalog.uploads import ManageUploads
 from context_search.composition.parts import Parts
 from context_search.indexing.completion import IndexCompletion
 from context_search.maintenance.cleanup import Cleanup, delete_expired_step, keep_uploads_step
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
-from context_search.maintenance.sweep import PAGE, Sweep
-from context_search.maintenance.sweep_round import SweepRounds
+from context_search.maintenance.sweep import PAGE, Sweep, SweepRounds
 from context_search_editing.executing import keep_plans_step
 
 

@@ -8,25 +8,21 @@ from functools import cached_property, partial
 from context_search.access.authenticate import WhoAmI
 from context_search.access.keys import SignIn
 from context_search.access.routes.whoami import Deployment, WhoAmIUseCases
-from context_search.catalog.compare_versions import CompareVersions
 from context_search.catalog.judged_sets import ManageJudgedSets
-from context_search.catalog.list_projects import ListProjects
-from context_search.catalog.list_tables import ListTables
 from context_search.catalog.outline import ReadPieces
 from context_search.catalog.project_settings import ManageSettings, prune_histories
 from context_search.catalog.routes.tools import ToolUseCases
 from context_search.catalog.rules.versions import HistoryLimits
-from context_search.catalog.tables import MAX_CHANGED_BYTES, ManageTables
+from context_search.catalog.tables import MAX_CHANGED_BYTES, ListProjects, ListTables, ManageTables
 from context_search.catalog.tools import ManageTools
 from context_search.catalog.uploads import ManageUploads
-from context_search.catalog.versions import ManageVersions
+from context_search.catalog.versions import CompareVersions, ManageVersions
 from context_search.composition.access import Access
 from context_search.composition.editing import Editing
 from context_search.composition.parts import Parts
-from context_search.indexing.enumeration import Limits
+from context_search.indexing.comparing import Limits
 from context_search.indexing.project_index import ProjectIndexes, project_config
-from context_search.indexing.rebuild_all import RebuildAll
-from context_search.indexing.rebuilds import Rebuilds
+from context_search.indexing.rebuilds import RebuildAll, Rebuilds
 from context_search.indexing.status import ToolStatuses
 from context_search.indexing.strings import ReadStrings
 from context_search.integrations.ports import Embedder
@@ -36,8 +32,7 @@ from context_search.maintenance.project_health import HealthLimits, ReadProjectH
 from context_search.maintenance.readiness import Readiness, ask_database
 from context_search.maintenance.routes.project_index import ProjectIndexUseCases
 from context_search.maintenance.routes.rebuilds import OperationUseCases
-from context_search.maintenance.sweep import PAGE
-from context_search.maintenance.sweep_round import SweepRounds
+from context_search.maintenance.sweep import PAGE, SweepRounds
 from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.settings import Settings
 

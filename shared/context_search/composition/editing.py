@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.uploads import longest_document
+from context_search.catalog.versions import RecordVersions
 from context_search.composition.parts import Parts
 from context_search_editing.executing import ExecutePlans, OneByOne, PlanWorker
 from context_search_editing.integrations.re2_patterns import Re2Patterns

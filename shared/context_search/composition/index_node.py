@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from context_search.budgets.spending import Spending
 from context_search.catalog.imports import ImportDocument
-from context_search.catalog.record_versions import RecordVersions
 from context_search.catalog.rules.uploads import longest_document
+from context_search.catalog.versions import RecordVersions
 from context_search.composition.parts import Parts
 from context_search.indexing.calibrate import Calibrator
-from context_search.indexing.chunk_vectors import ChunkVectors
+from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.enumeration import Comparer, Limits
 from context_search.indexing.indexer import Indexer, IndexLimits
+from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline
 

@@ -145,3 +145,10 @@ def eviction_reason(
         return None
     code, message = _EVICTED[cause or "limit"]
     return {"code": code, "message": message, "retryable": True, "at": evicted_at.isoformat()}
+
+
+def shown_error(error: Mapping[str, object] | None) -> dict[str, object] | None:
+    """Returns an error without what only ``cleanup`` reads in it."""
+    if error is None:
+        return None
+    return {name: error[name] for name in ("code", "message", "retryable", "at") if name in error}

@@ -16,10 +16,9 @@ from context_search.core.errors import EmbeddingDimensionMismatchError, Embeddin
 from context_search.core.ids import scope_key, window_ids
 from context_search.core.messages import CalibrateIndex
 from context_search.core.model import Index, IndexCalibration
-from context_search.indexing.calibration_due import LEAST_CHUNKS, is_due
+from context_search.indexing.completion import LEAST_CHUNKS, is_due
 from context_search.indexing.node_report import RetryLater
-from context_search.indexing.rules.calibrations import SampledRow
-from context_search.indexing.rules.rebuilds import Size
+from context_search.indexing.rules.indexes import SampledRow, Size
 from context_search.integrations.ports import Clock, Deadline, Embedder, VectorQuery, VectorStore
 from context_search.ranking.calibration import (
     LEAST_QUESTIONS,
@@ -102,15 +101,15 @@ class Calibrator:
                 return None
             if not is_due(work, index, self.least_chunks):
                 return None
-            return index, work.calibrations.chunks(index)
+            return index, work.indexes.chunk_count(index)
 
     def calibrate(self, index: Index, chunks: int) -> str:
         """Calibrates an index, due or not. Only one worker at a time may do so."""
         config = index.config
         questions = hash_of_questions(self.embedder_of(config).query_key)
         with self.store.for_all("handle a message") as work:
-            asked = work.calibrations.asked(config.model, config.dimensions, questions)
-            rows = work.calibrations.sample(index, limit=SAMPLE)
+            asked = work.indexes.asked_vectors(config.model, config.dimensions, questions)
+            rows = work.indexes.sample(index, limit=SAMPLE)
         if not asked:
             self._embed_unanswered(index)
             return "questions_embedded"
@@ -128,7 +127,7 @@ class Calibrator:
             at=self.clock.now(),
         )
         with self.store.for_all("handle a message") as work:
-            return "calibrated" if work.calibrations.note(index, found) else "nothing_to_do"
+            return "calibrated" if work.indexes.note_calibration(index, found) else "nothing_to_do"
 
     def _embed_unanswered(self, index: Index) -> None:
         """Keeps their vectors for every index of the model, and has the message come again."""
@@ -138,7 +137,7 @@ class Calibrator:
         if not all(map(any, vectors)):  # kept, they would calibrate every index of the model
             raise EmbeddingDimensionMismatchError("the vector of a question is zero")
         with self.store.for_all("handle a message") as work:
-            work.calibrations.keep_asked(config.model, config.dimensions, questions, vectors)
+            work.indexes.keep_asked_vectors(config.model, config.dimensions, questions, vectors)
             work.send(CalibrateIndex(index.id, index.generation.id))
 
     def _best(self, index: Index, question: Vector) -> Iterator[float]:

@@ -7,38 +7,39 @@ only after a definite yes; the old version answers until the new one is complete
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 
 from context_search.core.errors import (
     AttemptsExhaustedError,
+    CommitUnknownError,
     ContextSearchError,
     LeaseLostError,
 )
-from context_search.core.limits import ProjectLimits
+from context_search.core.limits import ProjectLimits, Usage
 from context_search.core.messages import SMALL_STRING, IndexNodes
 from context_search.core.model import ChunkSet, Claim, PlannedChunk, StoredChunk
-from context_search.indexing.chunk_vectors import ChunkVectors
+from context_search.core.progress import PROJECT_FULL
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.evict import no_room
 from context_search.indexing.node_report import (
+    MAX_BACKOFF_S,
     NodeReport,
-    NodeRun,
+    Outcome,
     RetryLater,
-    error_record,
-    is_passing,
-    pause_s,
+    Stage,
 )
-from context_search.indexing.rules.words_backlog import ChunkTokens
+from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.indexing.vector_rows import (
+    ChunkVectors,
     chunk_tokens,
     plan,
     vector_rows,
 )
 from context_search.integrations.ports import Clock, Deadline, VectorRow, VectorStore
-from context_search.store import Store
+from context_search.store import Store, UnitOfWork
 
 Plans = Mapping[Claim, Sequence[PlannedChunk]]
 Begun = Mapping[Claim, ChunkSet]
@@ -63,6 +64,59 @@ class IndexLimits:
     batch_nodes: int = 500
     attempts_together: int = 4
     project: ProjectLimits = field(default_factory=ProjectLimits)
+
+
+@dataclass(slots=True)
+class NodeRun:
+    """Claimed nodes of one generation under work, and what was done to them so far.
+
+    ``left``: those that must be taken alone afterwards.
+    """
+
+    claims: Sequence[Claim]
+    clock: Clock
+    left: Sequence[Claim] = ()
+    outcome: Outcome = "nothing_to_do"
+    nodes: int = 0
+    chunks: int = 0
+    kept: int = 0
+    embedded: int = 0
+    reused: int = 0
+    seconds: dict[Stage, float] = field(default_factory=dict)
+
+    @property
+    def is_alone(self) -> bool:
+        """Says whether the run has one node, so that a failure is this node's."""
+        return len(self.claims) == 1
+
+    @property
+    def written(self) -> int:
+        """Returns how many chunks turbopuffer was given."""
+        return self.embedded + self.reused
+
+    @contextmanager
+    def stage(self, name: Stage) -> Iterator[None]:
+        """Adds the time that the block takes to a stage, also when it fails."""
+        started = self.clock.monotonic()
+        try:
+            yield
+        finally:
+            spent = self.clock.monotonic() - started
+            self.seconds[name] = self.seconds.get(name, 0.0) + spent
+
+    def report(self, error: ContextSearchError | None = None) -> NodeReport:
+        """Returns what was done up to now."""
+        return NodeReport(
+            outcome=self.outcome,
+            model=self.claims[0].config.model,
+            chunks=self.chunks,
+            kept=self.kept,
+            embedded=self.embedded,
+            reused=self.reused,
+            seconds=dict(self.seconds),
+            error=error,
+            nodes=1 if self.is_alone else self.nodes,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +201,7 @@ class Indexer:
         try:
             run.left = self._index(run, deadline)
         except ContextSearchError as error:
-            if run.is_alone or is_passing(error):
+            if run.is_alone or _is_passing(error):
                 return self._failed(run, error)
             run.left = run.claims
         except Exception:
@@ -199,7 +253,7 @@ class Indexer:
             if not held:
                 return {}
             wanted = {claim: plans[claim] for claim in held}
-            reason = no_room(work, wanted, self.limits.project)
+            reason = _no_room(work, wanted, self.limits.project)
             if reason is None:
                 sets = work.chunks.begin_sets(list(wanted.items()))
                 return dict(zip(held, sets, strict=True))
@@ -271,7 +325,7 @@ class Indexer:
             done = work.chunks.activate(sets, acknowledged)
             if not is_lean:
                 new = [each for claim, each in sets if claim.node_id in done and each.has_own]
-                work.words_backlog.note([each.id for each in new])
+                work.chunks.postpone_words([each.id for each in new])
             return held, done
 
     def _swapped(
@@ -317,12 +371,12 @@ class Indexer:
     ) -> NodeReport:
         """Gives the nodes back, or takes one that fails alone out of work for good."""
         attempt = max(claim.attempt for claim in run.claims)
-        passes = is_passing(error) and attempt < self.limits.max_attempts
+        passes = _is_passing(error) and attempt < self.limits.max_attempts
         is_final = run.is_alone and may_be_final and not passes
-        retry_in_s = pause_s(error, attempt)
+        retry_in_s = _pause_s(error, attempt)
         # Who asks for a longer pause may be asked too early: that is no failure of the strings.
         is_early = (error.retry_after_s or 0.0) > retry_in_s
-        record = error_record(error, self.clock.now(), retryable=not is_final)
+        record = _error_record(error, self.clock.now(), retryable=not is_final)
         if is_final:
             return self._quarantine(run, error, record)
         with self.store.for_all("handle a message") as work:
@@ -386,3 +440,51 @@ def _groups(claims: Sequence[Claim]) -> list[list[Claim]]:
     """Returns the claims by generation, a table's one after the other."""
     ordered = sorted(claims, key=lambda claim: (claim.namespace, claim.table_id))
     return [list(group) for _, group in groupby(ordered, key=lambda claim: claim.namespace)]
+
+
+def _no_room(
+    work: UnitOfWork, planned: Mapping[Claim, Sequence[PlannedChunk]], limits: ProjectLimits
+) -> dict[str, object] | None:
+    """Returns why a generation's new nodes must wait for room, None if they need not.
+
+    The reason records the room that all of them need, for ``Quotas.readmit``.
+    """
+    new = work.quotas.new_among(list(planned))
+    if not new:
+        return None
+    chunks = [chunk for claim in new for chunk in planned[claim]]
+    needed = Usage.of(
+        chunks=len(chunks),
+        rows=sum(chunk.window_count for chunk in chunks),
+        dimensions=new[0].config.dimensions,
+    )
+    if needed.fits(work.quotas.room(new[0].index_id, limits)):
+        return None
+    return {
+        "code": PROJECT_FULL,
+        "message": f"the project may hold {limits.max_chunks} chunks and"
+        f" {limits.max_vector_bytes} bytes of vectors, and what it holds is in use",
+        "retryable": True,
+        "chunks": needed.chunks,
+        "vector_bytes": needed.vector_bytes,
+    }
+
+
+def _is_passing(error: ContextSearchError) -> bool:
+    """Tells whether the same step may succeed later."""
+    return error.retryable or isinstance(error, CommitUnknownError)
+
+
+def _pause_s(error: ContextSearchError, attempt: int) -> float:
+    """Returns after how many seconds to come again: as asked, else 2, 4, 8 …; at most 300."""
+    return min(MAX_BACKOFF_S, error.retry_after_s or 2.0 ** min(attempt, 16))
+
+
+def _error_record(error: ContextSearchError, at: datetime, *, retryable: bool) -> dict[str, object]:
+    """Returns what a node keeps of an error."""
+    return {
+        "code": error.code,
+        "message": error.message,
+        "retryable": retryable,
+        "at": at.isoformat(),
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -15,8 +15,9 @@ from context_search.core.errors import ConflictError, DatabaseUnavailableError, 
 from context_search.core.limits import DailyLimits
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
+from context_search.core.pages import page_of
 from context_search.indexing.calibrate import estimated_cost
-from context_search.indexing.rules.rebuilds import Size
+from context_search.indexing.rules.indexes import Size, UnderWay
 from context_search.store import Store, UnitOfWork
 
 REBUILDS_AT_ONCE = 2
@@ -75,16 +76,16 @@ class Rebuilds:
             index = find(work)
             if not work.indexes.lock(index):
                 raise NotFoundError("the index went away")
-            pending = work.rebuilds.pending(index.id)
+            pending = work.indexes.pending(index.id)
             if pending is not None:
                 return pending
             check_ceiling(work, index.project_id, daily)
             config = current_config(index, self.model)
-            if config != index.config and work.rebuilds.has_index(index.table_id, config):
+            if config != index.config and work.indexes.has_index(index.table_id, config):
                 raise ConflictError("the table has such an index already: create the tool again")
-            work.rebuilds.retire_previous(index.id, older_than_s=0)  # two generations, never three
-            generation = work.rebuilds.start(index, config, at_once=REBUILDS_AT_ONCE)
-            if work.evictions.revive(index.id) or generation.generation.state == "building":
+            work.indexes.retire_previous(index.id, older_than_s=0)  # two generations, never three
+            generation = work.indexes.start_rebuild(index, config, at_once=REBUILDS_AT_ONCE)
+            if work.indexes.revive(index.id) or generation.generation.state == "building":
                 work.send(CompareIndex(index.id, index.table_id))
             return generation
 
@@ -127,13 +128,13 @@ class Rebuilds:
             index = find(work)
             if not work.indexes.lock(index):
                 raise NotFoundError("the index went away")
-            previous = work.rebuilds.previous(index.id)
+            previous = work.indexes.previous(index.id)
             if previous is None:
                 raise ConflictError("there is no earlier generation to go back to")
             differs = previous.config != index.config
-            if differs and work.rebuilds.has_index(index.table_id, previous.config):
+            if differs and work.indexes.has_index(index.table_id, previous.config):
                 raise ConflictError("another index of the table has the earlier configuration")
-            work.rebuilds.switch(previous)
+            work.indexes.switch(previous)
             work.tools.mark_incomplete(index.id)
             work.send(CompareIndex(index.id, index.table_id))
         return replace(previous, generation=replace(previous.generation, state="active"))
@@ -147,7 +148,7 @@ class Rebuilds:
     def estimate_of(self, index: Index) -> Estimate:
         """Counts what an index holds now."""
         with self.store.for_project(index.project_id) as work:
-            size = work.rebuilds.size(index)
+            size = work.indexes.size(index)
         texts = _tokens(size)
         calibration = estimated_cost(size, texts)
         keeps = _has_same_vectors(index.config, current_config(index, self.model))
@@ -201,10 +202,97 @@ def retire_outdated(store: Store, *, older_than_s: float) -> int:
     table is busy for long, the next run tries again.
     """
     with store.for_all("change a generation") as work:
-        outdated = work.rebuilds.outdated(older_than_s=older_than_s, limit=RETIRED_AT_ONCE)
+        outdated = work.indexes.outdated(older_than_s=older_than_s, limit=RETIRED_AT_ONCE)
     retired = 0
     for index in outdated:
         with suppress(DatabaseUnavailableError), store.for_all("change a generation") as work:
             if work.indexes.lock(index):
-                retired += work.rebuilds.retire_previous(index.id, older_than_s=older_than_s)
+                retired += work.indexes.retire_previous(index.id, older_than_s=older_than_s)
     return retired
+
+
+INDEXES_PER_CALL = 50
+"""Number of indexes of all projects that one request looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedRebuilds:
+    """What became of a page of indexes, and the id to go on after when there are more.
+
+    ``generations`` were ordered, now or before, and are not finished. ``up_to_date`` are built as
+    today's settings say, ``evicted`` are built again by the next search: these two stay as they
+    are. ``refused``: ids of indexes whose table has another one with the configuration to come.
+    """
+
+    generations: list[Index]
+    up_to_date: int
+    evicted: int
+    refused: list[int]
+    next_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedRebuilds:
+    """What the rebuilds of a page will take together, and the id to go on after."""
+
+    indexes: int
+    estimate: Estimate
+    next_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildAll:
+    """Indexes of all projects, by id. ``outdated``: only those that would become others."""
+
+    store: Store
+    rebuilds: Rebuilds
+
+    def start(self, *, after: int, outdated: bool) -> OrderedRebuilds:
+        """Orders the rebuilds of a page. A second call orders what is not under way."""
+        page, next_after = self._page(after)
+        to_come = list(self._to_come(page, outdated=outdated))
+        done = OrderedRebuilds([], 0, 0, [], next_after)
+        for index in to_come:
+            try:
+                done.generations.append(self.rebuilds.start_of_index(index.id))
+            except ConflictError:
+                done.refused.append(index.id)
+            except NotFoundError:  # deleted since the page was read
+                continue
+        evicted = sum(index.evicted_at is not None for index in page)
+        up_to_date = len(page) - evicted - len(to_come)
+        return OrderedRebuilds(done.generations, up_to_date, evicted, done.refused, next_after)
+
+    def estimate(self, *, after: int, outdated: bool) -> EstimatedRebuilds:
+        """Returns what ``start`` would order, and what that takes: the dry run."""
+        page, next_after = self._page(after)
+        found = [
+            self.rebuilds.estimate_of(index) for index in self._to_come(page, outdated=outdated)
+        ]
+        costs = [one.cost for one in found if one.cost is not None]
+        total = Estimate(
+            nodes=sum(one.nodes for one in found),
+            chunks=sum(one.chunks for one in found),
+            tokens=sum(one.tokens for one in found),
+            vectors_kept=sum(one.vectors_kept for one in found),
+            cost=None if self.rebuilds.model.price is None else round(sum(costs), 6),
+            seconds=sum(one.seconds for one in found),
+        )
+        return EstimatedRebuilds(len(found), total, next_after)
+
+    def under_way(self) -> UnderWay:
+        """Returns how many generations are being built, and wait for it."""
+        with self.store.for_all("change a generation") as work:
+            return work.indexes.rebuilds_under_way()
+
+    def _page(self, after: int) -> tuple[list[Index], int | None]:
+        with self.store.for_all("change a generation") as work:
+            rows = work.indexes.page(after=after, limit=INDEXES_PER_CALL + 1)
+        page = page_of(rows, lambda index: index.id, INDEXES_PER_CALL)
+        return [*page.rows], page.next_after
+
+    def _to_come(self, page: list[Index], *, outdated: bool) -> Iterator[Index]:
+        for index in page:
+            is_other = current_config(index, self.rebuilds.model) != index.config
+            if index.evicted_at is None and (is_other or not outdated):
+                yield index

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from context_search.access.lookup import index_of, live_table, live_tool, opened_for
 from context_search.budgets.shares import waiting
@@ -37,7 +36,7 @@ class Rebuild:
 
 def rebuild_of(work: UnitOfWork, index: Index, scope: str, *, silent_s: float) -> Rebuild | None:
     """Returns the rebuild of an index that goes on or waits for its turn, in a scope."""
-    pending = work.rebuilds.pending(index.id) if index.is_rebuilding else None
+    pending = work.indexes.pending(index.id) if index.is_rebuilding else None
     if pending is None:
         return None
     return Rebuild(pending, work.node_counts.progress(pending, scope, silent_s=silent_s))
@@ -77,7 +76,7 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     is_settled = progress.status in ("ready", "rebuilding") and not progress.chunks_count
     empty = empty_scope(work, tool.scope, index, measured=True) if is_settled else None
     rebuild = rebuild_of(work, index, scope, silent_s=silent_s)
-    earlier = work.rebuilds.previous(index.id) is not None
+    earlier = work.indexes.previous(index.id) is not None
     return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty, rebuild, earlier)
 
 
@@ -87,49 +86,6 @@ class ListedTool:
 
     tool: SearchTool
     progress: Progress
-
-
-def write_summaries(
-    store: Store, index_id: int, *, silent_s: float, tool_id: int | None = None
-) -> None:
-    """Writes ``metadata.search_index`` of every tool that an index serves, or of one of them."""
-    with store.for_all("handle a message") as work:
-        summarise(work, index_id, silent_s=silent_s, tool_id=tool_id)
-
-
-def summarise(
-    work: UnitOfWork, index_id: int, *, silent_s: float, tool_id: int | None = None
-) -> None:
-    """Does what ``write_summaries`` does, in a transaction that is open."""
-    index = work.indexes.find(index_id)
-    if index is None:
-        return
-    tools = work.tools.of_index(index_id, tool_id=tool_id)
-    scopes = sorted({tool.scope.json_pointer for tool in tools})
-    progress = work.node_counts.progress_of(index, scopes, silent_s=silent_s)
-    for tool in tools:
-        reported = summary(progress[tool.scope.json_pointer], tool.created_at)
-        work.tools.write_summary(tool.id, reported)
-
-
-def summary(progress: Progress, configured_at: datetime | None) -> dict[str, object]:
-    """Returns what ``tool.metadata.search_index`` says: a copy for people and other programs."""
-    return {
-        "status": progress.status,
-        "configured_at": configured_at.isoformat() if configured_at else None,
-        "indexed_at": progress.indexed_at.isoformat() if progress.indexed_at else None,
-        "nodes_count": progress.nodes_count,
-        "chunks_count": progress.chunks_count,
-        "indexed_chunks_count": progress.indexed_chunks_count,
-        "last_error": shown_error(progress.last_error),
-    }
-
-
-def shown_error(error: Mapping[str, object] | None) -> dict[str, object] | None:
-    """Returns an error without what only ``cleanup`` reads in it."""
-    if error is None:
-        return None
-    return {name: error[name] for name in ("code", "message", "retryable", "at") if name in error}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from context_search.core.errors import ContextSearchError
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
-from context_search.indexing.calibration_due import LEAST_CHUNKS, send_if_due
+from context_search.indexing.completion import LEAST_CHUNKS, send_if_due
 from context_search.integrations.ports import Deadline
 from context_search.store import Store, UnitOfWork
 
@@ -16,9 +16,9 @@ from context_search.store import Store, UnitOfWork
 def note_use(work: UnitOfWork, index: Index) -> bool:
     """Keeps an index from getting cold; True when it was evicted and has to be enumerated now."""
     if index.evicted_at is not None:
-        return work.evictions.revive(index.id)
+        return work.indexes.revive(index.id)
     if index.is_idle:
-        work.evictions.note_search(index.id)
+        work.indexes.note_search(index.id)
     return False
 
 

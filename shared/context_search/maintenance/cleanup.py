@@ -10,24 +10,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.access.idempotency import KEPT_S
-from context_search.catalog.prune_versions import prune_versions
 from context_search.catalog.uploads import ManageUploads
+from context_search.catalog.versions import prune_versions
 from context_search.core.errors import ContextSearchError, VectorStoreError
 from context_search.core.ids import window_ids
+from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
-from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.evict import evict_coldest
+from context_search.indexing.completion import IndexCompletion, summarise, write_summaries
 from context_search.indexing.outbox_delivery import OutboxDelivery, node_messages, send_one_by_one
 from context_search.indexing.rebuilds import REBUILDS_AT_ONCE, retire_outdated
-from context_search.indexing.status import write_summaries
 from context_search.indexing.vector_rows import tokens_of
 from context_search.integrations.ports import Deadline, VectorStore
 from context_search.maintenance.cleanup_report import CleanupReport
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.rules.removals import Removal
-from context_search.maintenance.rules.schedule import CleanupLimits
-from context_search.maintenance.sweep import Sweep
-from context_search.maintenance.sweep_round import PAGES_PER_RUN, SweepRounds
-from context_search.maintenance.unknown_namespaces import FindUnknownNamespaces
+from context_search.maintenance.rules.sweeps import PAGES_PER_RUN
+from context_search.maintenance.sweep import FindUnknownNamespaces, Sweep, SweepRounds
 from context_search.searching.admission import UNUSED_S
 from context_search.searching.kept_ranking import RANKING_AGE_S
 from context_search.store import Store
@@ -83,17 +81,17 @@ class Cleanup:
             Step("relay", self._relay, due=("outbox",)),
             Step("revive", self._revive, due=("nodes",)),
             Step("compare", self._compare, due=("comparisons",)),
-            Step("rebuild", self._rebuild, due=("rebuilds",)),
-            Step("evict", self._evict, due=("evictions",)),
+            Step("rebuild", self._rebuild, due=("indexes",)),
+            Step("evict", self._evict, due=("indexes",)),
             Step("readmit", self._readmit, due=("nodes",)),
-            Step("keep_tokens", self._keep_tokens, due=("words_backlog",)),
+            Step("keep_tokens", self._keep_tokens, due=("chunks",)),
             Step("mark_tables", self._mark_tables, due=("removals",)),
-            Step("remove_nodes", self._remove_nodes, due=("removals", "deletions")),
-            Step("delete_documents", self._delete_documents, due=("deletions",)),
-            Step("delete_namespaces", self._delete_namespaces, due=("deletions",)),
+            Step("remove_nodes", self._remove_nodes, due=("removals",)),
+            Step("delete_documents", self._delete_documents, due=("removals",)),
+            Step("delete_namespaces", self._delete_namespaces, due=("removals",)),
             Step("sweep", self._sweep, due=()),
             *self.further,
-            Step("prune_versions", self._prune_versions, due=("histories",)),
+            Step("prune_versions", self._prune_versions, due=("versions",)),
             Step("summarise", self._summarise, due=()),
             Step("compact", self._compact, due=("quotas",)),
             Step("measure", self._measure, due=()),
@@ -144,10 +142,10 @@ class Cleanup:
     def _rebuild(self, report: CleanupReport) -> bool:
         retire_outdated(self.store, older_than_s=self.limits.keep_previous_s)
         with self.store.for_all("maintenance") as work:
-            promoted = work.rebuilds.promote(at_once=REBUILDS_AT_ONCE)
+            promoted = work.indexes.promote(at_once=REBUILDS_AT_ONCE)
             indexes = [work.indexes.find(index_id) for index_id in promoted]
             work.send(*(CompareIndex(index.id, index.table_id) for index in indexes if index))
-            building = work.rebuilds.building(limit=NODES_PER_STEP)
+            building = work.indexes.building(limit=NODES_PER_STEP)
         for index_id in building:
             try:
                 report.generations_switched += self.completion.complete(index_id)
@@ -169,7 +167,7 @@ class Cleanup:
 
     def _keep_tokens(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            waiting = work.words_backlog.take(limit=CHUNKS_PER_STEP)
+            waiting = work.chunks.take_wordless(limit=CHUNKS_PER_STEP)
             keyed = [tokens for one in waiting for tokens in tokens_of(one)]
             work.keywords.put(keyed)
         report.chunks_keyed += len(keyed)
@@ -182,7 +180,7 @@ class Cleanup:
     def _remove_nodes(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
             removed = work.removals.remove_nodes(limit=NODES_PER_STEP)
-            removed += work.deletions.remove_retired_nodes(limit=NODES_PER_STEP)
+            removed += work.removals.remove_retired_nodes(limit=NODES_PER_STEP)
         report.nodes_removed += removed
         return removed > 0
 
@@ -195,7 +193,7 @@ class Cleanup:
     def _delete_documents(self, report: CleanupReport) -> bool:
         grace_s = self.limits.grace_s
         with self.store.for_all("maintenance") as work:
-            found = work.deletions.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
+            found = work.removals.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
         for namespace in sorted({tombstone.namespace for tombstone in found}):
             group = [tombstone for tombstone in found if tombstone.namespace == namespace]
             ids = [name for stone in group for name in window_ids(stone.doc_id, stone.window_count)]
@@ -205,17 +203,17 @@ class Cleanup:
                 report.errors.append(f"delete_documents: {error.code}")
                 continue
             with self.store.for_all("maintenance") as work:
-                work.deletions.note_deleted(group, older_than_s=grace_s)
+                work.removals.note_deleted(group, older_than_s=grace_s)
             report.documents_deleted += len(ids)
         return len(found) == TOMBSTONES_PER_STEP
 
     def _delete_namespaces(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            retired = work.deletions.retired(older_than_s=self.limits.grace_s, limit=1)
+            retired = work.removals.retired(older_than_s=self.limits.grace_s, limit=1)
         for generation in retired:
             self.vectors.delete_namespace(generation.namespace)
             with self.store.for_all("maintenance") as work:
-                work.deletions.purge_generation(generation.generation_id)
+                work.removals.purge_generation(generation.generation_id)
             report.namespaces_deleted += 1
         return bool(retired)
 
@@ -251,7 +249,7 @@ class Cleanup:
 
     def _measure(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            report.readings = work.gauges.read()
+            report.readings = work.health.readings()
         report.sweep_round = self.sweep_rounds.read()
         if report.sweep_round.is_late:
             report.errors.append("sweep: LATE")
@@ -260,6 +258,26 @@ class Cleanup:
     def _find_unknown(self, report: CleanupReport) -> bool:
         FindUnknownNamespaces(self.store, self.vectors, self.limits.deletes_unknown).run(report)
         return False
+
+
+def evict_coldest(store: Store, limits: ProjectLimits, *, silent_s: float) -> bool:
+    """Takes one thing from a project that is over its limit, and returns whether it did.
+
+    A previous generation goes first: it answers nothing. Then the index that was not searched for
+    the longest time is evicted: it stays, empty, until somebody searches it.
+    """
+    with store.for_all("maintenance") as work:
+        going = work.indexes.next_to_go(limits)
+        if going is None or not work.indexes.lock(going):
+            return False
+        # Asked again: the index may have been searched, or switched, before it was locked.
+        still = work.indexes.next_to_go(limits)
+        if still is None or still.generation.id != going.generation.id:
+            return False
+        if not work.indexes.give_up(going, limits):
+            return False
+        summarise(work, going.id, silent_s=silent_s)
+    return True
 
 
 def keep_uploads_step(uploads: ManageUploads, *, silent_s: float) -> Step:

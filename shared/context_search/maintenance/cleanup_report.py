@@ -6,10 +6,8 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from context_search.maintenance.rules.cleanup_runs import CleanupRun
-from context_search.maintenance.rules.gauges import Readings
-from context_search.maintenance.rules.sweeps import SweepCounts
-from context_search.maintenance.sweep_round import SweepRound
+from context_search.maintenance.rules.health import CleanupRun, Readings
+from context_search.maintenance.rules.sweeps import SweepCounts, SweepRound
 
 WORK = (
     "messages_relayed",

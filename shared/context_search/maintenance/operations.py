@@ -16,11 +16,12 @@ from context_search.core.callers import Caller, Principal
 from context_search.core.errors import ConflictError, InvalidInputError, NotFoundError
 from context_search.core.json_pointer import split
 from context_search.core.messages import MESSAGE_ID
+from context_search.indexing.completion import summarise
 from context_search.indexing.outbox_delivery import node_messages
 from context_search.indexing.rules.nodes import NodeSelection
-from context_search.indexing.status import summarise
 from context_search.integrations.ports import DeadLetters, MessageBody
-from context_search.maintenance.sweep_round import SweepRound, SweepRounds
+from context_search.maintenance.rules.sweeps import SweepRound
+from context_search.maintenance.sweep import SweepRounds
 from context_search.store import Store, UnitOfWork
 
 NAMED_TOOLS = 20
@@ -90,8 +91,8 @@ class Operate:
             others = [each for each in tools if each != tool_id]
             if others and not shared:
                 raise ConflictError(_refusal(others))
-            chunks = work.calibrations.chunks(index)
-            if work.evictions.clear(index):
+            chunks = work.indexes.chunk_count(index)
+            if work.indexes.clear(index):
                 summarise(work, index.id, silent_s=self.silent_s)
         return Cleared(index.id, index.generation.namespace, chunks, tools)
 

@@ -20,8 +20,7 @@ from context_search.maintenance.part_checks import (
     PartCheck,
     PartHealth,
 )
-from context_search.maintenance.rules.cleanup_runs import CleanupRun
-from context_search.maintenance.rules.health import ProjectReadings
+from context_search.maintenance.rules.health import CleanupRun, ProjectReadings
 from context_search.store import Store
 
 UNKNOWN_PERIOD_S = 86_400.0
@@ -81,7 +80,7 @@ class ReadProjectHealth:
                 kind: work.quotas.held(principal.project_id, kind) for kind in HELD_KINDS
             }
             spent = work.ledger.days(principal.project_id, limit=SPENT_DAYS)
-            cleanup = work.cleanup_runs.last()
+            cleanup = work.health.last_cleanup()
         outside = [check.result(deadline.ends_at) for check in self.integrations]
         at = self.clock.now()
         parts = [

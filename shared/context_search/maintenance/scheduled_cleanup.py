@@ -49,7 +49,7 @@ class ScheduledCleanup:
     def _note(self, report: CleanupReport, seconds: float) -> None:
         """Keeps what owners of projects may see of it; a run without it is as good."""
         with suppress(ContextSearchError), self.cleanup.store.for_all("maintenance") as work:
-            work.cleanup_runs.note(report.as_run(self.clock.now(), seconds))
+            work.health.note_cleanup(report.as_run(self.clock.now(), seconds))
 
     def _left_s(self) -> float:
         if self.rests_until is None:
@@ -74,4 +74,4 @@ class ScheduledCleanup:
         due = dict.fromkeys(name for step in self.cleanup.steps() for name in step.due)
         with self.cleanup.store.for_all("maintenance") as work:
             repositories = [getattr(work, name) for name in due]
-            return work.schedule.due_in_s(repositories, self.cleanup.limits)
+            return work.health.due_in_s(repositories, self.cleanup.limits)

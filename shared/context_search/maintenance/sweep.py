@@ -1,15 +1,20 @@
-"""Proves that turbopuffer holds what Postgres says, and mends what is not so."""
+"""Proves that turbopuffer holds what Postgres says and nothing else, and mends what is not so."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from context_search.core.errors import NamespaceMissingError, VectorStoreError
+from context_search.core.errors import (
+    NamespaceMissingError,
+    VectorStoreError,
+    VectorStoreRejectedError,
+)
 from context_search.core.ids import first_row_id, window_ids
 from context_search.indexing.outbox_delivery import node_messages
 from context_search.integrations.ports import VectorStore
-from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor
+from context_search.maintenance.cleanup_report import CleanupReport
+from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor, SweepRound
 from context_search.store import Store
 
 PAGE = 1_000
@@ -100,3 +105,86 @@ class Sweep:
             nodes = work.sweeps.requeue_missing(namespace, missing)
             work.send(*node_messages(work, nodes))
         return len(missing)
+
+
+NAMESPACES_PER_PAGE = 1_000
+NAMESPACE_PAGES = 5
+EXAMPLES = 10
+NAMESPACES_PER_STEP = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FindUnknownNamespaces:
+    """Looks for namespaces of this deployment that no generation knows.
+
+    A database that was restored to an earlier state has forgotten some. A copy of the database has
+    the same id as its original, so they are counted, and deleted only where that is allowed.
+    Namespaces of other deployments are never listed. Compares the first ``page`` ×
+    ``NAMESPACE_PAGES`` names.
+    """
+
+    store: Store
+    vectors: VectorStore
+    deletes: bool = False
+    page: int = NAMESPACES_PER_PAGE
+
+    def run(self, report: CleanupReport) -> None:
+        """Writes what was found into the report; a key that may not list finds nothing out."""
+        try:
+            unknown = [name for page in self._pages() for name in self._unknown(page)]
+        except VectorStoreRejectedError:
+            return
+        report.unknown_namespaces = len(unknown)
+        report.unknown_examples = unknown[:EXAMPLES]
+        if not self.deletes:
+            return
+        for name in unknown[:NAMESPACES_PER_STEP]:
+            self.vectors.delete_namespace(name)
+            report.namespaces_deleted += 1
+
+    def _pages(self) -> Iterator[list[str]]:
+        with self.store.for_all("maintenance") as work:
+            prefix = work.sweeps.namespace_prefix()
+        after = ""
+        for _ in range(NAMESPACE_PAGES):
+            names = self.vectors.namespaces_after(prefix, after, self.page)
+            yield names
+            if len(names) < self.page:
+                return
+            after = names[-1]
+
+    def _unknown(self, names: list[str]) -> list[str]:
+        """Returns unknown names.
+
+        Names are listed before rows are read, so a namespace being created is never unknown: its
+        generation is committed before its first document is written.
+        """
+        with self.store.for_all("maintenance") as work:
+            return work.sweeps.unknown(names)
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRounds:
+    """The rounds of a deployment.
+
+    ``every_s``: seconds between two runs of cleanup; 0: not known. ``silent_s``: seconds after
+    which silence is a failure. ``idle_s``: for how many seconds cleanup may rest. ``page``: vector
+    rows of a page.
+    """
+
+    store: Store
+    every_s: float
+    silent_s: float
+    idle_s: float
+    page: int
+
+    @property
+    def swept_after_s(self) -> float:
+        """Seconds after which a namespace is swept again: not more often than cleanup looks."""
+        return max(self.silent_s, self.idle_s)
+
+    def read(self) -> SweepRound:
+        """Returns the round at today's size."""
+        with self.store.for_all("maintenance") as work:
+            extent = work.sweeps.extent(page=self.page)
+        return SweepRound.of(extent, every_s=self.every_s, swept_after_s=self.swept_after_s)

@@ -240,7 +240,7 @@ class FindCandidates:
 
 def _lacks_words(work: UnitOfWork, target: Target) -> bool:
     # Lean storage has its words at once.
-    return target.index.config.storage == "full" and work.words_backlog.is_behind(target.index)
+    return target.index.config.storage == "full" and work.chunks.lacks_words(target.index)
 
 
 def _weightiest(words: Mapping[str, float]) -> dict[str, float]:

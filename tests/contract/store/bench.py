@@ -13,9 +13,9 @@ from context_search.core.config import IndexConfig
 from context_search.core.ids import pointer_sha256
 from context_search.core.json_text import to_json
 from context_search.core.model import ChunkSet, Claim, Index, Project, SearchTool, Table
-from context_search.indexing.enumeration import Limits, enumerate_index
+from context_search.indexing.comparing import Limits, enumerate_index
 from context_search.integrations.ports import MessageBody
-from context_search.maintenance.rules.deletions import Tombstone
+from context_search.maintenance.rules.removals import Tombstone
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from testing.in_memory.clock import ManualClock
@@ -159,7 +159,7 @@ class Bench(Steps, ABC):
     def tombstones(self, *, older_than_s: float = 0.0) -> list[Tombstone]:
         """What waits to leave turbopuffer."""
         with self.store.for_all("test") as work:
-            return work.deletions.tombstones(older_than_s=older_than_s, limit=10_000)
+            return work.removals.tombstones(older_than_s=older_than_s, limit=10_000)
 
     def principal(self, table: Table) -> Principal:
         """The owner of a table as a caller."""

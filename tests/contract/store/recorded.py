@@ -49,7 +49,7 @@ def read(bench: Bench, table: Table, revision: int) -> str:
 def prune(bench: Bench, limit: int = 1_000) -> Pruned:
     """Prunes every history that is due once."""
     with bench.store.for_all("test") as work:
-        pruned = [work.histories.prune(each, limit=limit) for each in work.histories.due(limit=99)]
+        pruned = [work.versions.prune(each, limit=limit) for each in work.versions.due(limit=99)]
     return Pruned(
         sum(each.versions for each in pruned),
         sum(each.pieces for each in pruned),

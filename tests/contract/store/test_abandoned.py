@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_search.core.messages import CompareIndex, IndexNodes
 from context_search.core.model import Claim, Index
-from context_search.indexing.enumeration import Limits, compare
+from context_search.indexing.comparing import Limits, compare
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 
@@ -84,7 +84,7 @@ def test_there_is_an_order_and_a_limit(bench: Bench) -> None:
 def test_nodes_of_generations_that_do_not_follow_are_left(bench: Bench) -> None:
     index, _ = bench.node()
     with bench.store.for_all("test") as work:
-        work.rebuilds.switch(work.rebuilds.start(index, SMALL, at_once=2))
+        work.indexes.switch(work.indexes.start_rebuild(index, SMALL, at_once=2))
     retired, _ = bench.node()
     with bench.store.for_all("test") as work:
         work.indexes.retire(retired.id)

@@ -116,13 +116,13 @@ def test_an_index_that_no_tool_needs_has_to_be_compared(bench: Bench) -> None:
 def test_a_new_generation_has_to_be_compared(bench: Bench) -> None:
     _, index = compared(bench)
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(index, SMALL, at_once=2)
+        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
     assert behind(bench) == []
     bench.pass_time(301)
     assert behind(bench) == [index.id]
     bench.enumerate(index)
     with bench.store.for_all("test") as work:
-        work.rebuilds.switch(building)
+        work.indexes.switch(building)
     bench.pass_time(301)
     assert behind(bench) == []
 
@@ -130,10 +130,10 @@ def test_a_new_generation_has_to_be_compared(bench: Bench) -> None:
 def test_a_generation_that_comes_back_has_to_be_compared(bench: Bench) -> None:
     _, index = compared(bench)
     with bench.store.for_all("test") as work:
-        work.rebuilds.switch(work.rebuilds.start(index, SMALL, at_once=2))
-        previous = work.rebuilds.previous(index.id)
+        work.indexes.switch(work.indexes.start_rebuild(index, SMALL, at_once=2))
+        previous = work.indexes.previous(index.id)
         assert previous is not None
-        work.rebuilds.switch(previous)
+        work.indexes.switch(previous)
     assert not bench.is_compared(index)
     bench.pass_time(301)
     assert behind(bench) == [index.id]

@@ -1,4 +1,4 @@
-"""Contract of ``Calibrations``: what a generation was found to be worth, and on which chunks."""
+"""Contract of ``Indexes``: what a generation was found to be worth, and on which chunks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from context_search.core.messages import CalibrateIndex
 from context_search.core.model import Index, IndexCalibration
-from context_search.indexing.rules.calibrations import SampledRow
+from context_search.indexing.rules.indexes import SampledRow
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
@@ -21,12 +21,12 @@ LIST, OTHER_LIST = b"\x01" * 32, b"\x02" * 32
 
 def note(bench: Bench, index: Index, found: IndexCalibration = FOUND) -> bool:
     with bench.store.for_all("test") as work:
-        return work.calibrations.note(index, found)
+        return work.indexes.note_calibration(index, found)
 
 
 def sample(bench: Bench, index: Index, limit: int = 500) -> list[SampledRow]:
     with bench.store.for_all("test") as work:
-        return work.calibrations.sample(index, limit=limit)
+        return work.indexes.sample(index, limit=limit)
 
 
 @pytest.mark.parametrize("found", [FOUND, NO_WEIGHT])
@@ -54,16 +54,16 @@ def test_only_the_generation_that_answers_has_one(bench: Bench) -> None:
     _, index = bench.indexed({"a": TEXT})
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
-        building = work.rebuilds.start(index, SMALL, at_once=2)
+        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
     assert not note(bench, building)
     assert note(bench, index)
     with bench.store.for_all("test") as work:
-        work.rebuilds.switch(building)
+        work.indexes.switch(building)
     assert bench.index(index.id).generation.calibration is None
     assert not note(bench, index)
     bench_previous = bench.index(index.id)
     with bench.store.for_all("test") as work:
-        kept = work.rebuilds.previous(index.id)
+        kept = work.indexes.previous(index.id)
     assert kept is not None
     assert kept.generation.calibration == FOUND
     assert bench_previous.generation.id == building.generation.id
@@ -74,8 +74,8 @@ def test_chunks_are_counted_by_generation(bench: Bench) -> None:
     _, empty = bench.tool(bench.table({}, project))
     _, index = bench.indexed({"a": TEXT, "b": OTHER})
     with bench.store.for_all("test") as work:
-        assert work.calibrations.chunks(empty) == 0
-        assert work.calibrations.chunks(index) == 5
+        assert work.indexes.chunk_count(empty) == 0
+        assert work.indexes.chunk_count(index) == 5
 
 
 def test_equal_content_has_an_equal_sample(bench: Bench) -> None:
@@ -122,17 +122,17 @@ def test_a_large_index_is_sampled_like_a_small_one(bench: Bench) -> None:
 def test_vectors_of_questions_are_kept_once_a_model(bench: Bench) -> None:
     vectors = [[0.5, -0.25], [1.0, 0.125]]
     with bench.store.for_all("test") as work:
-        assert work.calibrations.asked("m", 2, LIST) == []
-        work.calibrations.keep_asked("m", 2, LIST, vectors)
-        work.calibrations.keep_asked("m", 2, LIST, vectors)
-        work.calibrations.keep_asked("other", 2, LIST, [[2.0, 2.0]])
-        work.calibrations.keep_asked("m", 1, LIST, [[3.0]])
+        assert work.indexes.asked_vectors("m", 2, LIST) == []
+        work.indexes.keep_asked_vectors("m", 2, LIST, vectors)
+        work.indexes.keep_asked_vectors("m", 2, LIST, vectors)
+        work.indexes.keep_asked_vectors("other", 2, LIST, [[2.0, 2.0]])
+        work.indexes.keep_asked_vectors("m", 1, LIST, [[3.0]])
     with bench.store.for_all("test") as work:
-        assert [list(each) for each in work.calibrations.asked("m", 2, LIST)] == vectors
-        assert work.calibrations.asked("m", 2, OTHER_LIST) == []
-        work.calibrations.keep_asked("m", 2, OTHER_LIST, [[4.0, 4.0]])
-        assert work.calibrations.asked("m", 2, LIST) == []
-        assert [list(each) for each in work.calibrations.asked("m", 1, LIST)] == [[3.0]]
+        assert [list(each) for each in work.indexes.asked_vectors("m", 2, LIST)] == vectors
+        assert work.indexes.asked_vectors("m", 2, OTHER_LIST) == []
+        work.indexes.keep_asked_vectors("m", 2, OTHER_LIST, [[4.0, 4.0]])
+        assert work.indexes.asked_vectors("m", 2, LIST) == []
+        assert [list(each) for each in work.indexes.asked_vectors("m", 1, LIST)] == [[3.0]]
 
 
 def test_the_order_to_calibrate_is_of_the_indexs_project(bench: Bench) -> None:

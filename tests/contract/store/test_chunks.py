@@ -221,5 +221,5 @@ def test_tombstones_are_known_until_they_are_forgotten(bench: Bench) -> None:
         work.nodes.remove([node_id])
         assert work.chunks.without_row(index.generation.namespace, [doc_id]) == []
         work.indexes.retire(index.id)
-        work.deletions.purge_generation(index.generation.id)
+        work.removals.purge_generation(index.generation.id)
         assert work.chunks.without_row(index.generation.namespace, [doc_id]) == [doc_id]

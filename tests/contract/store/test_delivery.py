@@ -1,4 +1,4 @@
-"""Contract of ``Deletions``."""
+"""Contract of ``Removals``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def note(bench: Bench, *, grace_s: float) -> int:
     """Deletes what may be deleted; returns how many tombstones are forgotten."""
     stones = bench.tombstones(older_than_s=grace_s)
     with bench.store.for_all("test") as work:
-        return work.deletions.note_deleted(stones, older_than_s=grace_s) if stones else 0
+        return work.removals.note_deleted(stones, older_than_s=grace_s) if stones else 0
 
 
 def test_a_tombstone_says_what_to_delete(bench: Bench) -> None:
@@ -58,12 +58,12 @@ def test_a_document_of_a_retired_generation_is_deleted_once(bench: Bench) -> Non
     to_delete(bench)
     with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
-        stones = work.deletions.tombstones(older_than_s=100, limit=99)
+        stones = work.removals.tombstones(older_than_s=100, limit=99)
         of_retired = [stone for stone in stones if stone.namespace == index.generation.namespace]
         others = [stone for stone in stones if stone not in of_retired]
         assert len(of_retired) == len(others) == 3
-        assert work.deletions.note_deleted(of_retired, older_than_s=100) == 3
-        assert work.deletions.note_deleted(others, older_than_s=100) == 0
+        assert work.removals.note_deleted(of_retired, older_than_s=100) == 3
+        assert work.removals.note_deleted(others, older_than_s=100) == 0
     assert {stone.namespace for stone in bench.tombstones(older_than_s=-1)} == {others[0].namespace}
 
 
@@ -71,9 +71,9 @@ def test_what_was_never_deleted_is_not_held_up_by_what_waits(bench: Bench) -> No
     to_delete(bench)
     with bench.store.for_all("test") as work:
         for _ in range(3):
-            [stone] = work.deletions.tombstones(older_than_s=100, limit=1)
-            assert work.deletions.note_deleted([stone], older_than_s=100) == 0
-        assert work.deletions.tombstones(older_than_s=100, limit=1) == []
+            [stone] = work.removals.tombstones(older_than_s=100, limit=1)
+            assert work.removals.note_deleted([stone], older_than_s=100) == 0
+        assert work.removals.tombstones(older_than_s=100, limit=1) == []
 
 
 def test_old_tombstones_come_first_and_not_too_many(bench: Bench) -> None:
@@ -81,13 +81,13 @@ def test_old_tombstones_come_first_and_not_too_many(bench: Bench) -> None:
     bench.pass_time(10)
     to_delete(bench)
     with bench.store.for_all("test") as work:
-        stones = work.deletions.tombstones(older_than_s=0, limit=3)
+        stones = work.removals.tombstones(older_than_s=0, limit=3)
     assert [stone.namespace for stone in stones] == [old.generation.namespace] * 3
 
 
 def retired(bench: Bench, *, older_than_s: float, limit: int = 9) -> list[int]:
     with bench.store.for_all("test") as work:
-        found = work.deletions.retired(older_than_s=older_than_s, limit=limit)
+        found = work.removals.retired(older_than_s=older_than_s, limit=limit)
     return [each.generation_id for each in found]
 
 
@@ -98,8 +98,8 @@ def test_a_retired_generation_waits_for_its_nodes_and_its_time(bench: Bench) -> 
     bench.pass_time(100)
     assert retired(bench, older_than_s=50) == []
     with bench.store.for_all("test") as work:
-        assert work.deletions.remove_retired_nodes(limit=9) == 1
-        assert work.deletions.remove_retired_nodes(limit=9) == 0
+        assert work.removals.remove_retired_nodes(limit=9) == 1
+        assert work.removals.remove_retired_nodes(limit=9) == 0
     assert retired(bench, older_than_s=150) == []
     assert retired(bench, older_than_s=50) == [index.generation.id]
     assert retired(bench, older_than_s=50, limit=0) == []
@@ -110,8 +110,8 @@ def test_a_forgotten_generation_takes_its_tombstones_along(bench: Bench) -> None
     to_delete(bench)
     with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
-        work.deletions.purge_generation(index.generation.id)
-        work.deletions.purge_generation(index.generation.id)
+        work.removals.purge_generation(index.generation.id)
+        work.removals.purge_generation(index.generation.id)
     assert len(bench.tombstones()) == 3
     assert index.generation.namespace not in {stone.namespace for stone in bench.tombstones()}
     assert retired(bench, older_than_s=-1) == []

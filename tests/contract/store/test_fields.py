@@ -232,7 +232,7 @@ def test_the_fields_of_each_table_of_a_project(bench: Bench) -> None:
 def test_a_rebuilt_index_keeps_the_same_fields(bench: Bench) -> None:
     table, index = indexed(bench, [{"status": "public", "text": TEXT}], "status")
     with bench.store.for_all("test") as work:
-        work.rebuilds.start(index, replace(index.config, chunk_size=200), at_once=2)
+        work.indexes.start_rebuild(index, replace(index.config, chunk_size=200), at_once=2)
     bench.compare(index, table)
     with bench.store.for_all("test") as work:
         live = work.indexes.live(index.id)

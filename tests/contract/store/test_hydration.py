@@ -145,7 +145,7 @@ def test_a_deleted_table_shows_nothing(bench: Bench) -> None:
 def test_generations_do_not_show_each_others_chunks(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT})
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(index, SMALL, at_once=2)
+        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
     [node_id] = bench.enumerate(index)
     bench.finish(node_id)
     own, foreign = bench.ids(index), bench.ids(building)

@@ -58,7 +58,7 @@ def test_an_index_being_rebuilt_to_a_configuration_is_the_one(bench: Bench) -> N
     table = bench.table({})
     _, index = bench.tool(table)
     with bench.store.for_all("test") as work:
-        work.rebuilds.start(index, LARGER, at_once=2)
+        work.indexes.start_rebuild(index, LARGER, at_once=2)
     _, found = bench.tool(table, config=LARGER)
     assert found.id == index.id
 
@@ -92,7 +92,7 @@ def test_a_scope_that_no_tool_needs_is_gone(bench: Bench) -> None:
 def test_the_compared_revision_is_that_of_a_generation(bench: Bench) -> None:
     _, index = bench.tool(bench.table({}))
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(index, SMALL, at_once=2)
+        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
         work.comparisons.note_compared(building, table_of(index), 1, [""])
         assert [each.generation.number for each in work.indexes.live(index.id)] == [1, 2]
         assert work.comparisons.is_compared(building)
@@ -105,12 +105,12 @@ def test_the_compared_revision_is_that_of_a_generation(bench: Bench) -> None:
 def test_live_generations_are_the_active_and_the_building_one(bench: Bench) -> None:
     _, index = bench.tool(bench.table({}))
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(index, SMALL, at_once=1)
+        building = work.indexes.start_rebuild(index, SMALL, at_once=1)
         assert [each.generation.state for each in work.indexes.live(index.id)] == [
             "active",
             "building",
         ]
-        work.rebuilds.switch(building)
+        work.indexes.switch(building)
         [only] = work.indexes.live(index.id)
     assert (only.generation.id, only.generation.state) == (building.generation.id, "active")
 
@@ -122,8 +122,8 @@ def test_a_retired_index_is_gone_and_its_documents_follow(bench: Bench) -> None:
         work.indexes.retire(index.id)
         assert work.indexes.find(index.id) is None
         assert work.indexes.live(index.id) == []
-        assert work.deletions.remove_retired_nodes(limit=1) > 0
-        while work.deletions.remove_retired_nodes(limit=1):
+        assert work.removals.remove_retired_nodes(limit=1) > 0
+        while work.removals.remove_retired_nodes(limit=1):
             pass
     assert sorted(stone.doc_id for stone in bench.tombstones()) == sorted(stored)
 
@@ -135,5 +135,5 @@ def test_retiring_twice_changes_nothing(bench: Bench) -> None:
             work.indexes.retire(index.id)
         bench.pass_time(10)
     with bench.store.for_all("test") as work:
-        [cursor] = work.deletions.retired(older_than_s=15, limit=9)
+        [cursor] = work.removals.retired(older_than_s=15, limit=9)
     assert cursor.namespace == index.generation.namespace

@@ -14,7 +14,7 @@ from context_search.core.model import (
     Table,
     kept_chunks,
 )
-from context_search.indexing.rules.words_backlog import ChunkTokens
+from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.indexing.vector_rows import plan
 from context_search.searching.retrieve import read_sources
 from context_search.searching.rules.retrieval import RetrievalSettings
@@ -230,7 +230,7 @@ def test_lost_words_of_what_moved_are_not_forgotten(bench: Bench) -> None:
     edited(bench, table, index, *LINES, english(60, seed=77))
     new = bench.finish(node_id)
     with bench.store.for_all("test") as work:
-        taken = work.words_backlog.take(limit=1_000)
+        taken = work.chunks.take_wordless(limit=1_000)
     unkeyed = {chunk.id for one in taken for chunk in one.chunks}
     assert {one.id for one in new.kept} <= unkeyed
 

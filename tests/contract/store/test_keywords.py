@@ -6,7 +6,7 @@ import pytest
 
 from context_search.core.errors import KeywordTimeoutError
 from context_search.core.model import ChunkSet, Index, Reach
-from context_search.indexing.rules.words_backlog import ChunkTokens
+from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.ranking.bm25 import idf, term_weight
 from context_search.text.analysis import query_tokens, query_weights, tokens
 from tests.builders import chinese, english
@@ -182,7 +182,7 @@ def test_only_the_active_version_is_found(bench: Bench) -> None:
 def test_a_generation_that_is_being_built_has_words_of_its_own(bench: Bench) -> None:
     index = searchable(bench, {"a": TEXT})
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(index, index.config, at_once=1)
+        building = work.indexes.start_rebuild(index, index.config, at_once=1)
     for node_id in bench.enumerate(building):
         put(bench, bench.finish(node_id))
     both = [found(bench, each, TEXT) for each in (index, building)]
@@ -218,7 +218,7 @@ def test_the_longest_tokens_and_the_largest_chunks_are_kept(bench: Bench) -> Non
 def test_nothing_waits_for_words_in_a_new_store(bench: Bench) -> None:
     bench.finish(bench.node()[1])
     with bench.store.for_all("test") as work:
-        assert work.words_backlog.take(limit=9) == []
+        assert work.chunks.take_wordless(limit=9) == []
 
 
 @pytest.mark.parametrize("limit", [1, 2, 9])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from context_search.core.model import Index, SearchTool
-from context_search.indexing.enumeration import Limits, compare
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.indexing.comparing import Limits, compare
+from context_search.maintenance.rules.health import CleanupLimits
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 
@@ -55,7 +55,7 @@ def test_an_index_whose_last_tool_somebody_marked_deleted_goes(bench: Bench) -> 
     execute(bench)
     with bench.store.for_all("test") as work:
         assert work.indexes.find(index.id) is None
-        assert work.deletions.remove_retired_nodes(limit=9) == 2
+        assert work.removals.remove_retired_nodes(limit=9) == 2
 
 
 def test_a_tool_inside_another_one_comes_and_goes_without_a_comparison(bench: Bench) -> None:
@@ -79,7 +79,7 @@ def test_the_short_strings_of_a_new_scope_are_counted_later(bench: Bench) -> Non
     with bench.store.for_all("test") as work:
         assert not work.comparisons.follows(index.id)
         assert work.comparisons.behind(silent_s=60, limit=9) == [(index.id, table.id)]
-        assert work.schedule.due_in_s([work.comparisons], CleanupLimits()) is not None
+        assert work.health.due_in_s([work.comparisons], CleanupLimits()) is not None
     assert bench.enumerate(index) == []
     assert not_searched(bench, index) == {"": 2, "/a": 1}
     with bench.store.for_all("test") as work:

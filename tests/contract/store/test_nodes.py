@@ -135,7 +135,7 @@ def test_a_node_that_nobody_will_see_is_not_claimed(bench: Bench, make: str) -> 
         elif make == "retired":
             work.indexes.retire(index.id)
         else:
-            work.rebuilds.switch(work.rebuilds.start(index, SMALL, at_once=2))
+            work.indexes.switch(work.indexes.start_rebuild(index, SMALL, at_once=2))
     assert bench.try_claim(node_id) is None
 
 

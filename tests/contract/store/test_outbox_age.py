@@ -1,4 +1,4 @@
-"""Contract of ``Gauges``: for how long a message that has a place has not been in the queue."""
+"""Contract of ``Health``: for how long a message that has a place has not been in the queue."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sent(bench: Bench, project: Project, window: int = 1) -> list[int]:
 def age(bench: Bench) -> int:
     """The gauge, to half a minute below."""
     with bench.store.for_all("test") as work:
-        return int(work.gauges.read().outbox_age_s // SLACK_S * SLACK_S)
+        return int(work.health.readings().outbox_age_s // SLACK_S * SLACK_S)
 
 
 def test_an_order_that_is_in_the_queue_or_in_no_book_has_no_age(bench: Bench) -> None:

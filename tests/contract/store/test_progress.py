@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from context_search.core.progress import IndexState, IndexStatus, Progress
-from context_search.indexing.enumeration import Limits
+from context_search.indexing.comparing import Limits
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 
@@ -94,7 +94,7 @@ def test_an_index_beside_which_another_is_built_is_rebuilding(bench: Bench) -> N
     index, node_id = bench.node()
     bench.finish(node_id)
     with bench.store.for_all("test") as work:
-        work.rebuilds.start(index, SMALL, at_once=2)
+        work.indexes.start_rebuild(index, SMALL, at_once=2)
     assert status(bench, index.id) == "rebuilding"
 
 
@@ -249,7 +249,7 @@ def test_generations_are_counted_apart(bench: Bench, config: object) -> None:
     index, node_id = bench.node()
     bench.finish(node_id)
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(index, config, at_once=2)  # type: ignore[arg-type]
+        building = work.indexes.start_rebuild(index, config, at_once=2)  # type: ignore[arg-type]
     [other] = bench.enumerate(index)
     with bench.store.for_all("test") as work:
         states = [work.node_counts.progress(g, "", silent_s=300).states for g in (index, building)]

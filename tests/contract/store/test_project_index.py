@@ -141,8 +141,8 @@ def test_a_changed_table_is_read_anew_and_others_are_not_stale(bench: Bench) -> 
 def test_a_new_generation_follows_every_table(bench: Bench) -> None:
     index, tables = switched_on(bench, {"a": TEXT}, {"a": TEXT})
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(index, SMALL, at_once=2)
-        assert not work.rebuilds.has_index(None, SMALL)
+        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
+        assert not work.indexes.has_index(None, SMALL)
     assert building.generation.namespace.endswith(
         f"_project_{index.project_id}_search_i{index.id}_g2"
     )
@@ -152,10 +152,10 @@ def test_a_new_generation_follows_every_table(bench: Bench) -> None:
         bench.compare(index, table)
     assert bench.is_compared(building)
     with bench.store.for_all("test") as work:
-        work.rebuilds.switch(building)
-        previous = work.rebuilds.previous(index.id)
+        work.indexes.switch(building)
+        previous = work.indexes.previous(index.id)
         assert previous is not None
-        work.rebuilds.switch(previous)
+        work.indexes.switch(previous)
     assert uncompared(bench, index) == [table.id for table in tables]
 
 
@@ -164,9 +164,9 @@ def test_one_over_the_limit_gives_way_and_comes_back_empty(bench: Bench) -> None
     bench.pass_time(100)
     tight = ProjectLimits(max_chunks=1, idle_s=10)
     with bench.store.for_all("test") as work:
-        going = work.evictions.next_to_go(tight)
+        going = work.indexes.next_to_go(tight)
         assert going is not None
-        assert work.evictions.give_up(going, tight)
+        assert work.indexes.give_up(going, tight)
     evicted = bench.index(index.id)
     assert evicted.generation.namespace.endswith(
         f"_project_{index.project_id}_search_i{index.id}_g2"
@@ -174,7 +174,7 @@ def test_one_over_the_limit_gives_way_and_comes_back_empty(bench: Bench) -> None
     with bench.store.for_all("test") as work:
         assert work.node_counts.state(evicted, "", silent_s=1e9).status == "evicted"
         assert work.comparisons.behind(silent_s=0, limit=9) == []
-        assert work.evictions.revive(index.id)
+        assert work.indexes.revive(index.id)
     assert uncompared(bench, index) == [table.id for table in tables]
 
 
@@ -202,7 +202,7 @@ def test_switched_off_it_is_gone_with_all_that_it_held(bench: Bench) -> None:
         assert work.indexes.of_project(index.project_id) is None
         assert not work.indexes.lock(index)
         assert work.comparisons.uncompared(index.id) == []
-        assert work.deletions.remove_retired_nodes(limit=9) == 1
+        assert work.removals.remove_retired_nodes(limit=9) == 1
     bench.change(table, {"a": OTHER})
     assert bench.messages() == []
     assert bench.project_index(index.project_id).id != index.id

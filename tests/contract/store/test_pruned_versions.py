@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from context_search.catalog.rules.histories import TableHistory
-from context_search.catalog.rules.versions import MAX_LABELS, Pruned
+from context_search.catalog.rules.versions import MAX_LABELS, Pruned, TableHistory
 from context_search.core.model import Table
 from context_search_editing.rules.plans import Plan, PlannedTable
 from tests.contract.store.bench import Bench
@@ -92,11 +91,11 @@ def test_the_oldest_leave_while_a_project_keeps_too_much(bench: Bench) -> None:
     used = pieces_of(bench, one)
     keep(bench, one.project_id, max_bytes=used - 1)
     with bench.store.for_all("test") as work:
-        assert work.histories.over_limit(limit=9) == [one.project_id]
-        assert work.histories.expire_oldest(one.project_id) == 1
+        assert work.versions.over_limit(limit=9) == [one.project_id]
+        assert work.versions.expire_oldest(one.project_id) == 1
     prune(bench)
     with bench.store.for_all("test") as work:
-        assert work.histories.over_limit(limit=9) == []
+        assert work.versions.over_limit(limit=9) == []
     assert [v.revision for v in versions(bench, one)] == [2]
     assert [v.revision for v in versions(bench, other)] == [2, 1]
 
@@ -113,8 +112,8 @@ def test_the_project_that_keeps_most_too_much_is_first_and_none_stands_in_its_wa
     with bench.store.for_all("test") as work:
         work.versions.label(labelled, 1, "mine")
         expected = [tables[at].project_id for at in (2, 0, 3)]
-        assert work.histories.over_limit(limit=9) == expected
-        assert work.histories.over_limit(limit=1) == expected[:1]
+        assert work.versions.over_limit(limit=9) == expected
+        assert work.versions.over_limit(limit=1) == expected[:1]
 
 
 def test_what_was_written_meanwhile_is_erased_with_the_rest(bench: Bench) -> None:
@@ -136,7 +135,7 @@ def test_a_labelled_version_stays_whatever_it_takes(bench: Bench) -> None:
         work.versions.label(table, 1, "mine")
     keep(bench, table.project_id, max_bytes=1)
     with bench.store.for_all("test") as work:
-        assert work.histories.expire_oldest(table.project_id) == 0
+        assert work.versions.expire_oldest(table.project_id) == 0
     prune(bench)
     assert read(bench, table, 1)
 
@@ -160,18 +159,18 @@ def test_what_a_plan_replaced_that_can_be_undone_is_never_too_much(bench: Bench)
     assert prune(bench).versions == 2
     assert [v.revision for v in versions(bench, table)] == [5, 4, 2]
     with bench.store.for_all("test") as work:
-        assert work.histories.over_limit(limit=9) == [table.project_id]
-        assert work.histories.expire_oldest(table.project_id) == 1
-        assert work.histories.over_limit(limit=9) == []
-        assert work.histories.expire_oldest(table.project_id) == 0
+        assert work.versions.over_limit(limit=9) == [table.project_id]
+        assert work.versions.expire_oldest(table.project_id) == 1
+        assert work.versions.over_limit(limit=9) == []
+        assert work.versions.expire_oldest(table.project_id) == 0
     assert [v.revision for v in versions(bench, table)] == [5, 2]
     undo = undo_of(bench, plan)
     assert undo is not None
     with bench.store.for_all("test") as work:
         # It may fail, and the plan can be undone again.
-        assert work.histories.expire_oldest(table.project_id) == 0
+        assert work.versions.expire_oldest(table.project_id) == 0
         work.plans.save(replace(undo, state="done"))
-        assert work.histories.expire_oldest(table.project_id) == 1
+        assert work.versions.expire_oldest(table.project_id) == 1
     assert [v.revision for v in versions(bench, table)] == [5]
 
 
@@ -183,7 +182,7 @@ def test_what_a_plan_has_replaced_so_far_is_never_too_much(bench: Bench) -> None
     keep(bench, table.project_id, keep_count=1, max_bytes=1)
     prune(bench)
     with bench.store.for_all("test") as work:
-        assert work.histories.expire_oldest(table.project_id) == 1
+        assert work.versions.expire_oldest(table.project_id) == 1
     assert [v.revision for v in versions(bench, table)] == [3, 1]
 
 
@@ -234,9 +233,9 @@ def test_a_deleted_table_loses_its_history_before_its_row(bench: Bench) -> None:
     bench.delete(table)
     with bench.store.for_all("test") as work:
         assert work.removals.due(limit=9) == []
-        assert work.histories.due(limit=9) == [TableHistory(table.id, table.project_id)]
+        assert work.versions.due(limit=9) == [TableHistory(table.id, table.project_id)]
     prune(bench)
     with bench.store.for_all("test") as work:
         [removal] = work.removals.due(limit=9)
         assert work.removals.remove(removal) == "removed"
-        assert work.histories.due(limit=9) == []
+        assert work.versions.due(limit=9) == []

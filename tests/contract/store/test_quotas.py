@@ -1,4 +1,4 @@
-"""Contract of ``Quotas`` and ``Evictions``: who has room, who waits, who goes, who comes back."""
+"""Contract of ``Quotas`` and ``Indexes``: who has room, who waits, who goes, who comes back."""
 
 from __future__ import annotations
 
@@ -62,29 +62,29 @@ def readmitted(bench: Bench, allowed: ProjectLimits, *, limit: int = 100) -> lis
 
 def next_to_go(bench: Bench, allowed: ProjectLimits = NOTHING) -> Index | None:
     with bench.store.for_all("test") as work:
-        return work.evictions.next_to_go(allowed)
+        return work.indexes.next_to_go(allowed)
 
 
 def given_up(bench: Bench, index: Index) -> bool:
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
-        return work.evictions.give_up(index, NOTHING)
+        return work.indexes.give_up(index, NOTHING)
 
 
 def searched(bench: Bench, index: Index) -> None:
     with bench.store.for_all("test") as work:
-        work.evictions.note_search(index.id)
+        work.indexes.note_search(index.id)
 
 
 def rebuilt(bench: Bench, index: Index) -> Index:
     """Builds an index anew and switches; returns the generation that answers now."""
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
-        new = work.rebuilds.start(index, SMALL, at_once=2)
+        new = work.indexes.start_rebuild(index, SMALL, at_once=2)
     for node_id in bench.enumerate(index):
         bench.finish(node_id)
     with bench.store.for_all("test") as work:
-        work.rebuilds.switch(new)
+        work.indexes.switch(new)
     return new
 
 
@@ -155,7 +155,7 @@ def test_a_node_of_a_rebuild_is_not_new(bench: Bench) -> None:
     index = indexed(bench, bench.project())
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
-        work.rebuilds.start(index, SMALL, at_once=2)
+        work.indexes.start_rebuild(index, SMALL, at_once=2)
     claim = bench.claim(bench.enumerate(index)[0])
     with bench.store.for_all("test") as work:
         assert not work.quotas.new_among([claim])
@@ -302,15 +302,15 @@ def test_an_operator_clears_an_index_however_hot_it_is(bench: Bench) -> None:
     searched(bench, index)
     with bench.store.for_all("test") as work:
         work.indexes.lock(index)
-        assert work.evictions.clear(index)
-        assert not work.evictions.clear(index)
+        assert work.indexes.clear(index)
+        assert not work.indexes.clear(index)
     now = bench.index(index.id)
     with bench.store.for_all("test") as work:
         progress = work.node_counts.progress(now, "", silent_s=180)
     assert progress.last_error is not None
     assert (progress.status, progress.last_error["code"]) == ("evicted", "INDEX_DELETED")
     with bench.store.for_all("test") as work:
-        assert work.evictions.revive(index.id)
+        assert work.indexes.revive(index.id)
     assert (bench.index(index.id).evicted_at, bench.index(index.id).evicted_by) == (None, None)
 
 
@@ -321,12 +321,12 @@ def test_the_rows_of_an_evicted_index_are_deleted_and_its_namespace_forgotten(
     bench.pass_time(HOUR + 1)
     given_up(bench, index)
     with bench.store.for_all("test") as work:
-        assert work.deletions.remove_retired_nodes(limit=10) == 1
+        assert work.removals.remove_retired_nodes(limit=10) == 1
     assert {stone.namespace for stone in bench.tombstones()} == {index.generation.namespace}
     bench.pass_time(60)
     with bench.store.for_all("test") as work:
-        [gone] = work.deletions.retired(older_than_s=30, limit=10)
-        work.deletions.purge_generation(gone.generation_id)
+        [gone] = work.removals.retired(older_than_s=30, limit=10)
+        work.removals.purge_generation(gone.generation_id)
     assert gone.namespace == index.generation.namespace
     assert bench.index(index.id).evicted_at is not None
 
@@ -352,7 +352,7 @@ def test_an_index_that_was_rolled_back_goes_by_its_last_use(bench: Bench) -> Non
     index = indexed(bench, project)
     rebuilt(bench, index)
     with bench.store.for_all("test") as work:
-        work.rebuilds.switch(index)
+        work.indexes.switch(index)
     bench.pass_time(HOUR)
     other = indexed(bench, project)
     bench.pass_time(90)
@@ -370,11 +370,11 @@ def test_all_generations_of_an_evicted_index_are_given_up(bench: Bench) -> None:
     new = rebuilt(bench, index)
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
-        work.rebuilds.start(new, SMALL, at_once=2)
+        work.indexes.start_rebuild(new, SMALL, at_once=2)
     bench.pass_time(HOUR + 1)
     assert given_up(bench, bench.index(index.id))
     with bench.store.for_all("test") as work:
-        assert work.rebuilds.previous(index.id) is work.rebuilds.pending(index.id) is None
+        assert work.indexes.previous(index.id) is work.indexes.pending(index.id) is None
         [live] = work.indexes.live(index.id)
     assert (live.generation.number, live.is_rebuilding) == (4, False)
 
@@ -384,7 +384,7 @@ def test_a_rebuild_that_does_not_end_is_given_up_with_its_index(bench: Bench) ->
     _, index = bench.tool(bench.table({"a": TEXT}, project))
     with bench.store.for_all("test") as work:
         work.tables.lock(table_of(index))
-        new = work.rebuilds.start(index, SMALL, at_once=2)
+        new = work.indexes.start_rebuild(index, SMALL, at_once=2)
     bench.enumerate(index)
     bench.finish(bench.node_at(new, "/a"))
     assert next_to_go(bench) is None
@@ -401,8 +401,8 @@ def test_an_evicted_index_comes_back_once_and_is_in_use(bench: Bench) -> None:
     bench.pass_time(HOUR + 1)
     given_up(bench, index)
     with bench.store.for_all("test") as work:
-        assert [work.evictions.revive(index.id) for _ in range(2)] == [True, False]
-        assert not work.evictions.revive(2**40)
+        assert [work.indexes.revive(index.id) for _ in range(2)] == [True, False]
+        assert not work.indexes.revive(2**40)
     now = bench.index(index.id)
     assert (now.evicted_at, now.is_idle, now.generation.number) == (None, False, 2)
     for node_id in bench.enumerate(now):
@@ -440,7 +440,7 @@ def test_readings_are_those_of_all_projects(bench: Bench) -> None:
     bench.pass_time(90)
     with bench.store.for_all("test") as work:
         work.quotas.compact()
-        readings = work.gauges.read()
+        readings = work.health.readings()
     assert (readings.active_chunks, readings.quarantined_nodes) == (IN_TEXT, 1)
     assert readings.evicted_indexes == 1
     assert 90 <= readings.outbox_age_s < 120

@@ -1,4 +1,4 @@
-"""Contract of ``Rebuilds``."""
+"""Contract of ``Indexes``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from context_search.core.config import IndexConfig
 from context_search.core.model import Index, Project
-from context_search.indexing.rules.rebuilds import Size, UnderWay
+from context_search.indexing.rules.indexes import Size, UnderWay
 from tests.contract.store.bench import OTHER, TEXT, Bench, only_postgres
 from tests.steps import SMALL
 
@@ -16,13 +16,13 @@ LARGER = replace(SMALL, chunk_size=200)
 def start(bench: Bench, index: Index, config: IndexConfig = SMALL, *, at_once: int = 2) -> Index:
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
-        return work.rebuilds.start(index, config, at_once=at_once)
+        return work.indexes.start_rebuild(index, config, at_once=at_once)
 
 
 def switch(bench: Bench, to: Index) -> None:
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(to)
-        work.rebuilds.switch(to)
+        work.indexes.switch(to)
 
 
 def indexes(bench: Bench, count: int, project: Project | None = None) -> list[Index]:
@@ -55,13 +55,13 @@ def test_a_project_builds_so_many_at_once(bench: Bench) -> None:
 def test_what_is_pending_is_what_is_built_or_waits(bench: Bench) -> None:
     one, other = indexes(bench, 2, bench.project())
     with bench.store.for_all("test") as work:
-        assert work.rebuilds.pending(one.id) is None
+        assert work.indexes.pending(one.id) is None
     building, queued = start(bench, one, at_once=1), start(bench, other, at_once=1)
     with bench.store.for_all("test") as work:
-        assert work.rebuilds.pending(one.id) == building
-        assert work.rebuilds.pending(other.id) == queued
-        assert work.rebuilds.pending(10**9) is None
-        assert work.rebuilds.building(limit=9) == [one.id]
+        assert work.indexes.pending(one.id) == building
+        assert work.indexes.pending(other.id) == queued
+        assert work.indexes.pending(10**9) is None
+        assert work.indexes.building(limit=9) == [one.id]
         assert [each.generation.state for each in work.indexes.live(other.id)] == ["active"]
 
 
@@ -69,14 +69,14 @@ def test_a_queued_generation_begins_when_there_is_room(bench: Bench) -> None:
     found = indexes(bench, 3, bench.project())
     first, *_ = [start(bench, index, at_once=1) for index in found]
     with bench.store.for_all("test") as work:
-        assert work.rebuilds.promote(at_once=1) == []
+        assert work.indexes.promote(at_once=1) == []
     switch(bench, first)
     with bench.store.for_all("test") as work:
-        assert work.rebuilds.promote(at_once=1) == [found[1].id]
-        assert work.rebuilds.promote(at_once=1) == []
-        assert work.rebuilds.promote(at_once=2) == [found[2].id]
-        assert work.rebuilds.building(limit=9) == [found[1].id, found[2].id]
-        assert work.rebuilds.building(limit=1) == [found[1].id]
+        assert work.indexes.promote(at_once=1) == [found[1].id]
+        assert work.indexes.promote(at_once=1) == []
+        assert work.indexes.promote(at_once=2) == [found[2].id]
+        assert work.indexes.building(limit=9) == [found[1].id, found[2].id]
+        assert work.indexes.building(limit=1) == [found[1].id]
 
 
 def test_a_switch_keeps_the_generation_before(bench: Bench) -> None:
@@ -87,8 +87,8 @@ def test_a_switch_keeps_the_generation_before(bench: Bench) -> None:
     assert (now.generation.id, now.generation.state) == (building.generation.id, "active")
     assert (now.config, now.is_rebuilding) == (LARGER, False)
     with bench.store.for_all("test") as work:
-        previous = work.rebuilds.previous(index.id)
-        assert work.rebuilds.pending(index.id) is None
+        previous = work.indexes.previous(index.id)
+        assert work.indexes.pending(index.id) is None
     assert previous is not None
     assert (previous.generation.id, previous.generation.state) == (index.generation.id, "previous")
     assert previous.config == SMALL
@@ -101,8 +101,8 @@ def test_only_one_generation_before_is_kept(bench: Bench) -> None:
         generations.append(start(bench, index))
         switch(bench, generations[-1])
     with bench.store.for_all("test") as work:
-        previous = work.rebuilds.previous(index.id)
-        retired = work.deletions.retired(older_than_s=-1, limit=9)
+        previous = work.indexes.previous(index.id)
+        retired = work.removals.retired(older_than_s=-1, limit=9)
     assert previous is not None
     assert previous.generation.id == generations[1].generation.id
     assert [each.namespace for each in retired] == [index.generation.namespace]
@@ -113,14 +113,14 @@ def test_going_back_exchanges_the_two(bench: Bench) -> None:
     building = start(bench, index, LARGER)
     switch(bench, building)
     with bench.store.for_all("test") as work:
-        previous = work.rebuilds.previous(index.id)
+        previous = work.indexes.previous(index.id)
         assert previous is not None
-        work.rebuilds.switch(previous)
+        work.indexes.switch(previous)
     assert bench.index(index.id).generation.id == index.generation.id
     assert bench.index(index.id).config == SMALL
     with bench.store.for_all("test") as work:
-        previous = work.rebuilds.previous(index.id)
-        assert work.deletions.retired(older_than_s=-1, limit=9) == []
+        previous = work.indexes.previous(index.id)
+        assert work.removals.retired(older_than_s=-1, limit=9) == []
     assert previous is not None
     assert previous.generation.id == building.generation.id
 
@@ -130,19 +130,19 @@ def test_the_generation_before_is_retired_when_it_is_old(bench: Bench) -> None:
     switch(bench, start(bench, index))
     bench.pass_time(100)
     with bench.store.for_all("test") as work:
-        assert not work.rebuilds.retire_previous(index.id, older_than_s=150)
-        assert not work.rebuilds.retire_previous(10**9, older_than_s=50)
-        assert work.rebuilds.retire_previous(index.id, older_than_s=50)
-        assert not work.rebuilds.retire_previous(index.id, older_than_s=50)
-        assert work.rebuilds.previous(index.id) is None
+        assert not work.indexes.retire_previous(index.id, older_than_s=150)
+        assert not work.indexes.retire_previous(10**9, older_than_s=50)
+        assert work.indexes.retire_previous(index.id, older_than_s=50)
+        assert not work.indexes.retire_previous(index.id, older_than_s=50)
+        assert work.indexes.previous(index.id) is None
 
 
 def test_the_generation_before_may_be_retired_at_once(bench: Bench) -> None:
     [index] = indexes(bench, 1)
     switch(bench, start(bench, index))
     with bench.store.for_all("test") as work:
-        assert work.rebuilds.retire_previous(index.id, older_than_s=0)
-        assert work.rebuilds.previous(index.id) is None
+        assert work.indexes.retire_previous(index.id, older_than_s=0)
+        assert work.indexes.previous(index.id) is None
 
 
 def test_outdated_generations_are_found_the_oldest_first(bench: Bench) -> None:
@@ -151,9 +151,9 @@ def test_outdated_generations_are_found_the_oldest_first(bench: Bench) -> None:
         switch(bench, start(bench, index))
         bench.pass_time(100)
     with bench.store.for_all("test") as work:
-        assert work.rebuilds.outdated(older_than_s=350, limit=9) == []
-        outdated = work.rebuilds.outdated(older_than_s=150, limit=9)
-        assert work.rebuilds.outdated(older_than_s=0, limit=1) == outdated[:1]
+        assert work.indexes.outdated(older_than_s=350, limit=9) == []
+        outdated = work.indexes.outdated(older_than_s=150, limit=9)
+        assert work.indexes.outdated(older_than_s=0, limit=1) == outdated[:1]
     assert [(each.id, each.generation.state, each.generation.namespace) for each in outdated] == [
         (index.id, "previous", index.generation.namespace) for index in found[:2]
     ]
@@ -163,12 +163,12 @@ def test_a_table_has_the_index_of_its_active_configuration(bench: Bench) -> None
     [index] = indexes(bench, 1)
     building = start(bench, index, LARGER)
     with bench.store.for_all("test") as work:
-        assert work.rebuilds.has_index(index.table_id, SMALL)
-        assert not work.rebuilds.has_index(index.table_id, LARGER)
-        assert not work.rebuilds.has_index(10**9, SMALL)
-        work.rebuilds.switch(building)
-        assert work.rebuilds.has_index(index.table_id, LARGER)
-        assert not work.rebuilds.has_index(index.table_id, SMALL)
+        assert work.indexes.has_index(index.table_id, SMALL)
+        assert not work.indexes.has_index(index.table_id, LARGER)
+        assert not work.indexes.has_index(10**9, SMALL)
+        work.indexes.switch(building)
+        assert work.indexes.has_index(index.table_id, LARGER)
+        assert not work.indexes.has_index(index.table_id, SMALL)
 
 
 def test_a_generation_is_finished_when_no_node_waits_or_has_failed(bench: Bench) -> None:
@@ -176,7 +176,7 @@ def test_a_generation_is_finished_when_no_node_waits_or_has_failed(bench: Bench)
 
     def unfinished() -> bool:
         with bench.store.for_all("test") as work:
-            return work.rebuilds.is_unfinished(index)
+            return work.indexes.is_unfinished(index)
 
     assert not unfinished()
     [node_id] = bench.enumerate(index)
@@ -200,7 +200,7 @@ def test_a_generation_holds_its_active_chunks(bench: Bench) -> None:
     bench.begin(bench.claim(bench.node_at(index, "/b")))
     bench.finish(bench.node_at(index, "/a"))
     with bench.store.for_all("test") as work:
-        size = work.rebuilds.size(index)
+        size = work.indexes.size(index)
     assert size == Size(nodes=2, chunks=2, characters=150, bytes=450)
 
 
@@ -228,9 +228,9 @@ def test_what_is_under_way_is_counted_over_all_projects(bench: Bench) -> None:
         start(bench, index, LARGER)
     building = start(bench, indexes(bench, 1)[0], LARGER)
     with bench.store.for_all("test") as work:
-        assert work.rebuilds.under_way() == UnderWay(building=3, queued=1)
+        assert work.indexes.rebuilds_under_way() == UnderWay(building=3, queued=1)
         listed = {one.project_id: one.building for one in work.projects.page(after=0, limit=9)}
     assert listed == {project.id: 3, building.project_id: 1}
     switch(bench, building)
     with bench.store.for_all("test") as work:
-        assert work.rebuilds.under_way() == UnderWay(building=2, queued=1)
+        assert work.indexes.rebuilds_under_way() == UnderWay(building=2, queued=1)

@@ -100,7 +100,7 @@ def test_generations_that_follow_the_document_are_refused_together(
 ) -> None:
     one, *_ = shelf.tables
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(shelf.index, replace(SMALL, chunk_size=50), at_once=2)
+        building = work.indexes.start_rebuild(shelf.index, replace(SMALL, chunk_size=50), at_once=2)
     for table in shelf.tables:
         shelf.mark(table, building)
     shelf.refuse(one, {**LARGE})

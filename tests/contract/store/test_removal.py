@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from context_search.core.model import Index, Reach, SearchTool, Table
-from context_search.indexing.enumeration import Limits, compare
+from context_search.indexing.comparing import Limits, compare
 from context_search.maintenance.cleanup import RemoveDeleted
 from context_search.maintenance.rules.removals import Removal
 from tests.contract.store.bench import OTHER, TEXT, Bench
@@ -49,7 +49,7 @@ def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Bench) -> None
         assert not work.indexes.lock(index)
         assert work.indexes.find(index.id) is None
         assert work.tools.find(tool.id, project_id=None) is None
-        [retired] = work.deletions.retired(older_than_s=-1, limit=9)
+        [retired] = work.removals.retired(older_than_s=-1, limit=9)
     assert (retired.generation_id, retired.namespace) == (
         index.generation.id,
         index.generation.namespace,
@@ -244,7 +244,7 @@ def test_a_deleted_project_goes_after_its_tables(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         assert work.removals.remove(Removal("project", table.project_id)) == "left"
         assert work.indexes.find(of_project.id) is None
-        retired = work.deletions.retired(older_than_s=-1, limit=9)
+        retired = work.removals.retired(older_than_s=-1, limit=9)
         assert work.outbox.waiting(limit=9) == []
     namespaces = {index.generation.namespace, of_project.generation.namespace}
     assert {generation.namespace for generation in retired} == namespaces

@@ -1,4 +1,4 @@
-"""Contract of ``Schedule``: when cleanup has something to do next."""
+"""Contract of ``Health``: when cleanup has something to do next."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
-from context_search.indexing.rules.words_backlog import ChunkTokens
+from context_search.indexing.rules.chunks import ChunkTokens
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.rules.removals import Removal
-from context_search.maintenance.rules.schedule import CleanupLimits
 from context_search_editing.rules.plans import (
     PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,
@@ -34,7 +34,7 @@ def due(bench: Bench, project: ProjectLimits | None = None) -> float | None:
     """In how many seconds something is due, rounded to ten; less than none is 0."""
     limits = CleanupLimits(SILENT_S, GRACE_S, KEEP_S, project or ProjectLimits())
     with bench.store.for_all("test") as work:
-        found = work.schedule.due_in_s([getattr(work, name) for name in SCHEDULED], limits)
+        found = work.health.due_in_s([getattr(work, name) for name in SCHEDULED], limits)
     return found if found is None else max(0.0, round(found, -1))
 
 
@@ -95,7 +95,7 @@ def rebuilding(bench: Bench) -> None:
     _, index = bench.indexed({"a": TEXT})
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
-        work.rebuilds.start(index, replace(SMALL, chunk_size=200), at_once=2)
+        work.indexes.start_rebuild(index, replace(SMALL, chunk_size=200), at_once=2)
 
 
 def never_compared(bench: Bench) -> None:
@@ -165,7 +165,7 @@ def test_a_vector_row_is_due_for_its_first_delete_and_after_the_grace(bench: Ben
     assert due(bench) == 0
     stones = bench.tombstones(older_than_s=GRACE_S)
     with bench.store.for_all("test") as work:
-        work.deletions.note_deleted(stones, older_than_s=GRACE_S)
+        work.removals.note_deleted(stones, older_than_s=GRACE_S)
     assert due(bench) == GRACE_S
     bench.pass_time(GRACE_S + 10)
     assert due(bench) == 0
@@ -175,13 +175,13 @@ def test_generations_are_due_when_their_time_is_over(bench: Bench) -> None:
     _, index = bench.indexed({})
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
-        building = work.rebuilds.start(index, SMALL, at_once=2)
+        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
         work.comparisons.note_compared(building, index.table_id or 0, 1, [""], [0])
-        work.rebuilds.switch(building)
+        work.indexes.switch(building)
     assert due(bench) == KEEP_S
     bench.pass_time(KEEP_S + 10)
     with bench.store.for_all("test") as work:
-        assert work.rebuilds.retire_previous(index.id, older_than_s=KEEP_S)
+        assert work.indexes.retire_previous(index.id, older_than_s=KEEP_S)
     assert due(bench) == GRACE_S
 
 
@@ -201,11 +201,11 @@ def test_a_history_is_due_when_something_of_it_may_have_to_leave(bench: Bench) -
         work.versions.erase(table)
     assert due(bench) == 0
     with bench.store.for_all("test") as work:
-        for history in work.histories.due(limit=9):
-            assert work.histories.prune(history, limit=9).is_done
+        for history in work.versions.due(limit=9):
+            assert work.versions.prune(history, limit=9).is_done
     assert due(bench) is None
     with bench.store.for_all("test") as work:
-        work.histories.look_at_all(table.project_id)
+        work.versions.look_at_all(table.project_id)
     assert due(bench) == 0
 
 

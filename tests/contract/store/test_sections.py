@@ -18,22 +18,17 @@ from context_search.core.config import IndexConfig
 from context_search.core.documents import content_hash, parse_stored, string_nodes
 from context_search.core.ids import pointer_sha256
 from context_search.core.model import Index, SearchTool, Table
-from context_search.indexing.desired import (
-    ChangedSections,
-    ComparedTable,
-    Preloaded,
-    WholeDocument,
-    preload,
-)
-from context_search.indexing.enumeration import (
+from context_search.indexing.comparing import (
+    Document,
     Limits,
     enumerate_index,
     give_up,
     locked_revision,
+    preload,
 )
 from tests.contract.store.bench import Bench
 from tests.profile import examples
-from tests.steps import SMALL, table_of
+from tests.steps import table_of
 
 ROWS = 400
 Edit = Callable[["Desk", Random], None]
@@ -73,7 +68,7 @@ class Desk:
         tool, index = bench.tool(table)
         return cls(bench, table, index, tools=[tool])
 
-    def ahead(self) -> Preloaded:
+    def ahead(self) -> Document:
         found = preload(self.bench.store, self.index.id)
         assert found is not None
         return found
@@ -81,50 +76,50 @@ class Desk:
     def save(self) -> None:
         self.bench.change(self.table, self.document)
 
-    def compare(self, ahead: Preloaded | None = None) -> list[int]:
+    def compare(self, ahead: Document | None = None) -> list[int]:
         with self.bench.store.for_all("test") as work:
             assert work.tables.lock(self.table.id) is not None
             return enumerate_index(work, self.index, self.table.id, Limits(), ahead)
 
     def compared_count(self) -> int:
         """How many strings are parsed and hashed for the next comparison."""
-        source = self.ahead().source
-        assert isinstance(source, ChangedSections)
-        return max(len(source.strings(of, each).strings) for of, each in self._each())
+        sections = self.ahead().sections
+        assert sections is not None
+        return max(len(desired.strings) for desired in sections.values())
 
-    def _each(self) -> list[tuple[ComparedTable, Index]]:
+    def _each(self) -> list[tuple[list[str], Index]]:
         with self.bench.store.for_all("test") as work:
-            of = ComparedTable(self.index.id, self.table.id, work.comparisons.scopes(self.index.id))
-            return [(of, each) for each in work.indexes.live(self.index.id)]
+            scopes = work.comparisons.scopes(self.index.id)
+            return [(scopes, each) for each in work.indexes.live(self.index.id)]
 
     def check(self) -> None:
         """Every generation has the strings of the document, and no others."""
         with self.bench.store.for_all("test") as work:
             value = parse_stored(work.tables.read(self.table.id)[1])
-        for of, each in self._each():
+        for scopes, each in self._each():
             wanted = {
                 pointer_sha256(node.json_pointer): content_hash(node.text)
-                for scope in of.scopes
+                for scope in scopes
                 for node in string_nodes(value, scope=scope, threshold=each.config.threshold)
             }
             with self.bench.store.for_all("test") as work:
                 known = work.nodes.known(each.generation.id, self.table.id)
             assert {node.pointer_sha256: node.content_hash for node in known} == wanted
-            self._check_short(value, of, each)
+            self._check_short(value, scopes, each)
 
-    def _check_short(self, value: object, of: ComparedTable, generation: Index) -> None:
+    def _check_short(self, value: object, scopes: list[str], generation: Index) -> None:
         """How many strings are too short is known of each scope."""
         with self.bench.store.for_all("test") as work:
             counted = {
                 scope: work.node_counts.state(generation, scope, silent_s=60).not_searched
-                for scope in of.scopes
+                for scope in scopes
             }
         assert counted == {
             scope: sum(
                 len(node.text) < generation.config.threshold
                 for node in string_nodes(value, scope=scope, threshold=1)
             )
-            for scope in of.scopes
+            for scope in scopes
         }
 
 
@@ -233,7 +228,7 @@ def rebuild(desk: Desk, random: Random) -> None:
     config = IndexConfig("in-memory/words", 16, threshold=60, chunk_size=120, chunk_overlap=10)
     with desk.bench.store.for_all("test") as work:
         if len(work.indexes.live(desk.index.id)) == 1:
-            work.rebuilds.start(desk.index, config, at_once=9)
+            work.indexes.start_rebuild(desk.index, config, at_once=9)
 
 
 def compare_whole(desk: Desk, random: Random) -> None:
@@ -241,9 +236,8 @@ def compare_whole(desk: Desk, random: Random) -> None:
     desk.save()
     with desk.bench.store.for_all("test") as work:
         revision, stored = work.tables.read(desk.table.id)
-        of = ComparedTable(desk.index.id, desk.table.id, work.comparisons.scopes(desk.index.id))
-    source = WholeDocument.parsed(revision, stored, with_fields=False)
-    desk.compare(Preloaded(source, of, SMALL))
+        scopes = work.comparisons.scopes(desk.index.id)
+    desk.compare(Document.whole(revision, stored, scopes, with_fields=False))
 
 
 def refuse(desk: Desk, random: Random) -> None:
@@ -351,7 +345,7 @@ def test_a_document_that_was_refused_is_compared_anew(bench: Bench) -> None:
 def test_each_section_says_where_its_strings_are(bench: Bench) -> None:
     desk = Desk.of(bench)
     with bench.store.for_all("test") as work:
-        changes = work.sections.changes(desk.index, desk.table.id, [""])
+        changes = work.comparisons.changed_sections(desk.index, desk.table.id, [""])
     assert changes is not None
     assert changes.basis is None
     assert len({section.digest for section in changes.new}) == len(changes.new) > 5
@@ -363,7 +357,7 @@ def test_each_section_says_where_its_strings_are(bench: Bench) -> None:
 def test_a_small_document_is_read_as_it_is(bench: Bench) -> None:
     table, large = bench.table({"a": text("small")}), bench.table(document())
     with bench.store.for_all("test") as work:
-        found = work.sections.small(table.id)
+        found = work.comparisons.small_document(table.id)
         assert found is not None
         assert parse_stored(found[1]) == {"a": text("small")}
-        assert work.sections.small(large.id) is None
+        assert work.comparisons.small_document(large.id) is None

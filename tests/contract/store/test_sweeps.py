@@ -103,15 +103,15 @@ def test_only_live_generations_are_swept(bench: Bench) -> None:
     project = bench.project()
     one, waiting = (bench.tool(bench.table({}, project))[1] for _ in range(2))
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(one, SMALL, at_once=1)
-        assert work.rebuilds.start(waiting, SMALL, at_once=1).generation.state == "queued"
+        building = work.indexes.start_rebuild(one, SMALL, at_once=1)
+        assert work.indexes.start_rebuild(waiting, SMALL, at_once=1).generation.state == "queued"
         work.indexes.retire(waiting.id)
     assert {cursor.namespace for cursor in due(bench)} == {
         one.generation.namespace,
         building.generation.namespace,
     }
     with bench.store.for_all("test") as work:
-        work.rebuilds.switch(building)
+        work.indexes.switch(building)
     assert [cursor.namespace for cursor in due(bench)] == [building.generation.namespace]
     with bench.store.for_all("test") as work:
         work.indexes.retire(one.id)
@@ -144,7 +144,7 @@ def test_a_namespace_is_known_while_its_generation_has_a_row(bench: Bench) -> No
         ]
         assert work.sweeps.unknown(listed) == ["project_9_table_10", "project_9_table_9"]
         assert work.sweeps.unknown([]) == []
-        work.deletions.purge_generation(retired.generation.id)
+        work.removals.purge_generation(retired.generation.id)
         assert work.sweeps.unknown([retired.generation.namespace, one.generation.namespace]) == [
             retired.generation.namespace
         ]

@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from context_search.core.progress import IndexStatus, Progress
-from context_search.indexing.enumeration import Limits
+from context_search.indexing.comparing import Limits
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at": "2026-01-01"}

@@ -1,11 +1,11 @@
-"""Contract of ``WordsBacklog``."""
+"""Contract of ``Chunks``."""
 
 from __future__ import annotations
 
 import pytest
 
 from context_search.core.model import ChunkSet, Index, Project
-from context_search.indexing.rules.words_backlog import (
+from context_search.indexing.rules.chunks import (
     TEXTS_ABOVE,
     WORDS_WAIT_S,
     ChunkTokens,
@@ -24,18 +24,18 @@ def noted(bench: Bench, text: str = TEXT, project: Project | None = None) -> tup
     [node_id] = bench.enumerate(index)
     made = bench.finish(node_id)
     with bench.store.for_all("test") as work:
-        work.words_backlog.note([made.id])
+        work.chunks.postpone_words([made.id])
     return bench.index(index.id), made
 
 
 def take(bench: Bench, limit: int = 500, wait_s: float = WORDS_WAIT_S) -> list[Unkeyed]:
     with bench.store.for_all("test") as work:
-        return work.words_backlog.take(limit=limit, wait_s=wait_s)
+        return work.chunks.take_wordless(limit=limit, wait_s=wait_s)
 
 
 def is_behind(bench: Bench, index: Index) -> bool:
     with bench.store.for_all("test") as work:
-        return work.words_backlog.is_behind(index)
+        return work.chunks.lacks_words(index)
 
 
 def test_an_index_is_behind_until_its_words_are_written(bench: Bench) -> None:
@@ -52,7 +52,7 @@ def test_an_index_is_behind_until_its_words_are_written(bench: Bench) -> None:
 def test_what_is_noted_twice_or_gone_is_taken_once_or_not(bench: Bench) -> None:
     index, made = noted(bench)
     with bench.store.for_all("test") as work:
-        work.words_backlog.note([made.id, made.id + 999])
+        work.chunks.postpone_words([made.id, made.id + 999])
     assert write_words(bench.store) == len(made.chunks)
     again, _ = noted(bench)
     bench.delete_by_hand(bench.node_at(again, "/a"))
@@ -99,7 +99,7 @@ def test_chunks_far_apart_are_not_taken_together(bench: Bench) -> None:
         work.keywords.put([ChunkTokens(one.id, ["here"]) for one in rest])
     for chunk in (first, last):
         with bench.store.for_all("test") as work:
-            [found] = work.words_backlog.take(limit=500)
+            [found] = work.chunks.take_wordless(limit=500)
             work.keywords.put(tokens_of(found))
         assert [one.id for one in found.chunks] == [chunk.id]
     assert take(bench) == []
@@ -125,17 +125,17 @@ def test_words_wait_until_their_generation_answers(bench: Bench) -> None:
     index, made = noted(bench)
     assert write_words(bench.store) == len(made.chunks)
     with bench.store.for_all("test") as work:
-        building = work.rebuilds.start(index, index.config, at_once=1)
+        building = work.indexes.start_rebuild(index, index.config, at_once=1)
     [node_id] = bench.enumerate(building)
     built = bench.finish(node_id)
     with bench.store.for_all("test") as work:
-        work.words_backlog.note([built.id])
+        work.chunks.postpone_words([built.id])
     assert take(bench) == []
     assert not is_behind(bench, index)
     with bench.store.for_all("test") as work:
-        pending = work.rebuilds.pending(index.id)
+        pending = work.indexes.pending(index.id)
         assert pending is not None
-        work.rebuilds.switch(pending)
+        work.indexes.switch(pending)
     assert is_behind(bench, bench.index(index.id))
     assert write_words(bench.store) == len(built.chunks)
 

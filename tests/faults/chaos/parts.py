@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from context_search.catalog.prune_versions import prune_versions
 from context_search.catalog.tools import NewSearchTool
+from context_search.catalog.versions import prune_versions
 from context_search.composition.parts import Parts
 from context_search.core.callers import Internal, ProjectKey
 from context_search.core.config import IndexConfig, SearchConfig

@@ -7,7 +7,6 @@ from dataclasses import replace
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Index
 from context_search.integrations.ports import Clock
-from tests.faults.simulation.model.evictions import MemoryEvictions
 from tests.faults.simulation.model.indexes import MemoryIndexes
 from tests.faults.simulation.model.quotas import MemoryQuotas
 from tests.faults.simulation.model.rows import Rows
@@ -17,7 +16,6 @@ from tests.faults.simulation.model.store import MemoryUnitOfWork
 def limited_by(
     *,
     quotas: type[MemoryQuotas] = MemoryQuotas,
-    evictions: type[MemoryEvictions] = MemoryEvictions,
     indexes: type[MemoryIndexes] = MemoryIndexes,
 ) -> type[MemoryUnitOfWork]:
     """Returns a unit of work with other repositories."""
@@ -26,13 +24,12 @@ def limited_by(
         def __init__(self, rows: Rows, clock: Clock) -> None:
             super().__init__(rows, clock)
             self.quotas = quotas(rows, clock)
-            self.evictions = evictions(rows, clock)
             self.indexes = indexes(rows, clock)
 
     return Mutated
 
 
-class EvictsWhatIsInUse(MemoryEvictions):
+class EvictsWhatIsInUse(MemoryIndexes):
     """Nobody looks when an index was searched."""
 
     def next_to_go(self, limits: ProjectLimits) -> Index | None:
@@ -42,14 +39,14 @@ class EvictsWhatIsInUse(MemoryEvictions):
         return super().give_up(going, replace(limits, idle_s=-1.0))
 
 
-class EvictsWithoutNeed(MemoryEvictions):
+class EvictsWithoutNeed(MemoryIndexes):
     """What is cold goes, full or not."""
 
     def next_to_go(self, limits: ProjectLimits) -> Index | None:
         return super().next_to_go(replace(limits, max_chunks=0))
 
 
-class RevivesUnordered(MemoryEvictions):
+class RevivesUnordered(MemoryIndexes):
     """An index comes back, and nobody is told to fill it."""
 
     def revive(self, index_id: int) -> bool:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from typing import Any
 
-from context_search.catalog.record_versions import RecordVersions
-from context_search.catalog.rules.histories import TableHistory
-from context_search.catalog.rules.versions import Overwritten, Pruned
+from context_search.catalog.rules.versions import Overwritten, Pruned, TableHistory
+from context_search.catalog.versions import RecordVersions
 from context_search.core.callers import Principal, ProjectKey
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock, Deadline
@@ -43,7 +42,7 @@ from context_search_editing.write_documents import (
 from tests.faults.simulation.model.plans import MemoryPlans
 from tests.faults.simulation.model.rows import Rows
 from tests.faults.simulation.model.store import MemoryUnitOfWork
-from tests.faults.simulation.model.versions import MemoryHistories
+from tests.faults.simulation.model.versions import MemoryVersions
 
 
 def planned_by(plans: type[MemoryPlans]) -> type[MemoryUnitOfWork]:
@@ -251,14 +250,14 @@ class ManyAtOnce(MemoryPlans):
         return begun
 
 
-class PrunesWhatUndosNeed(MemoryHistories):
+class PrunesWhatUndosNeed(MemoryVersions):
     """Versions leave by their number, whoever may still need them."""
 
     def prune(self, history: TableHistory, *, limit: int) -> Pruned:
         hidden = dict(self.rows.planned_tables)
         for key in hidden:
             del self.rows.planned_tables[key]
-        pruned = MemoryHistories.prune(self, history, limit=limit)
+        pruned = MemoryVersions.prune(self, history, limit=limit)
         for key, row in hidden.items():
             self.rows.planned_tables[key] = row
         return pruned

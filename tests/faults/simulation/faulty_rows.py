@@ -18,21 +18,18 @@ from context_search.core.model import (
     Reach,
     kept_chunks,
 )
-from context_search.indexing.rules.words_backlog import WORDS_WAIT_S, Unkeyed
+from context_search.indexing.rules.chunks import WORDS_WAIT_S, Unkeyed
 from context_search.integrations.ports import Clock, MessageBody
-from context_search.maintenance.rules.deletions import Tombstone
+from context_search.maintenance.rules.removals import Tombstone
 from tests.faults.simulation.model.chunks import MemoryChunks
 from tests.faults.simulation.model.comparisons import MemoryComparisons
-from tests.faults.simulation.model.deletions import MemoryDeletions
 from tests.faults.simulation.model.indexes import MemoryIndexes
 from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
 from tests.faults.simulation.model.nodes import MemoryNodes
 from tests.faults.simulation.model.outbox import MemoryOutbox
-from tests.faults.simulation.model.removals import remove_sets
+from tests.faults.simulation.model.removals import MemoryRemovals, remove_sets
 from tests.faults.simulation.model.rows import GenerationRow, NodeRow, Rows, TableRow, TombstoneRow
-from tests.faults.simulation.model.sections import MemorySections
 from tests.faults.simulation.model.store import MemoryUnitOfWork
-from tests.faults.simulation.model.words_backlog import MemoryWordsBacklog
 
 
 def work_with(
@@ -43,9 +40,7 @@ def work_with(
     outbox: type[MemoryOutbox] = MemoryOutbox,
     indexes: type[MemoryIndexes] = MemoryIndexes,
     comparisons: type[MemoryComparisons] = MemoryComparisons,
-    deletions: type[MemoryDeletions] = MemoryDeletions,
-    sections: type[MemorySections] = MemorySections,
-    words_backlog: type[MemoryWordsBacklog] = MemoryWordsBacklog,
+    removals: type[MemoryRemovals] = MemoryRemovals,
 ) -> type[MemoryUnitOfWork]:
     """Returns a unit of work with other repositories."""
 
@@ -58,14 +53,12 @@ def work_with(
             self.outbox = outbox(rows, clock)
             self.indexes = indexes(rows, clock)
             self.comparisons = comparisons(rows, clock)
-            self.deletions = deletions(rows, clock)
-            self.sections = sections(rows, clock)
-            self.words_backlog = words_backlog(rows, clock)
+            self.removals = removals(rows, clock)
 
     return Mutated
 
 
-class SectionsOfOtherScopes(MemorySections):
+class SectionsOfOtherScopes(MemoryComparisons):
     """Sections are believed, whatever the nodes were compared for since."""
 
     def basis(self, index: Index, table_id: int, scopes: Sequence[str]) -> bytes | None:
@@ -181,11 +174,11 @@ class TakenForWhole(MemoryChunks):
         return replace(begun, chunks=own, kept=())
 
 
-class WordsForgottenInSteps(MemoryWordsBacklog):
+class WordsForgottenInSteps(MemoryChunks):
     """What a step has no room for is forgotten with what it takes."""
 
-    def take(self, *, limit: int, wait_s: float = WORDS_WAIT_S) -> list[Unkeyed]:
-        taken = super().take(limit=min(limit, 1), wait_s=wait_s)
+    def take_wordless(self, *, limit: int, wait_s: float = WORDS_WAIT_S) -> list[Unkeyed]:
+        taken = super().take_wordless(limit=min(limit, 1), wait_s=wait_s)
         for set_id in list(self.rows.words_backlog):
             del self.rows.words_backlog[set_id]
         return taken
@@ -235,7 +228,7 @@ class OrphansWhileBuilt(MemoryChunks):
         return [name for name in doc_ids if first_row_id(name) not in present]
 
 
-class ForgetsWindows(MemoryDeletions):
+class ForgetsWindows(MemoryRemovals):
     """Only the first document of a chunk is deleted."""
 
     def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:

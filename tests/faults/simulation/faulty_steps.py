@@ -11,9 +11,8 @@ from context_search.core.errors import VectorStoreUnavailableError
 from context_search.core.ids import vector_row_id, window_ids
 from context_search.core.model import Claim, Index, StoredChunk
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.indexer import Batch, Begun, Indexer, Plans
-from context_search.indexing.node_report import NodeRun
-from context_search.indexing.rules.words_backlog import ChunkTokens
+from context_search.indexing.indexer import Batch, Begun, Indexer, NodeRun, Plans
+from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.maintenance.cleanup import TOMBSTONES_PER_STEP, Cleanup
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.rules.sweeps import SweepCursor
@@ -58,11 +57,11 @@ class TombstonesForgottenFirst(Cleanup):
 
     def _delete_documents(self, report: CleanupReport) -> bool:
         with self.store.for_all("test") as work:
-            found = work.deletions.tombstones(
+            found = work.removals.tombstones(
                 older_than_s=self.limits.grace_s, limit=TOMBSTONES_PER_STEP
             )
             for stone in found:
-                work.deletions.note_deleted([stone], older_than_s=self.limits.grace_s)
+                work.removals.note_deleted([stone], older_than_s=self.limits.grace_s)
         for stone in found:
             self.vectors.delete(stone.namespace, window_ids(stone.doc_id, stone.window_count))
         return False
@@ -73,9 +72,9 @@ class NamespaceForgottenFirst(Cleanup):
 
     def _delete_namespaces(self, report: CleanupReport) -> bool:
         with self.store.for_all("test") as work:
-            retired = work.deletions.retired(older_than_s=self.limits.grace_s, limit=1)
+            retired = work.removals.retired(older_than_s=self.limits.grace_s, limit=1)
             for generation in retired:
-                work.deletions.purge_generation(generation.generation_id)
+                work.removals.purge_generation(generation.generation_id)
         for generation in retired:
             self.vectors.delete_namespace(generation.namespace)
         return bool(retired)
@@ -202,12 +201,12 @@ class SwitchesUnseen(IndexCompletion):
     """The switch does not ask which revision the new generation was compared with."""
 
     def _switch(self, work: UnitOfWork, index: Index) -> bool:
-        pending = work.rebuilds.pending(index.id)
+        pending = work.indexes.pending(index.id)
         if (
             pending is None
             or pending.generation.state != "building"
-            or work.rebuilds.is_unfinished(pending)
+            or work.indexes.is_unfinished(pending)
         ):
             return False
-        work.rebuilds.switch(pending)
+        work.indexes.switch(pending)
         return True

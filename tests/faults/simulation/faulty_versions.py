@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from context_search.catalog.rules.histories import TableHistory
-from context_search.catalog.rules.versions import BY_SQL, Content, Origin, Overwritten, Pruned
+from context_search.catalog.rules.versions import (
+    BY_SQL,
+    Content,
+    Origin,
+    Overwritten,
+    Pruned,
+    TableHistory,
+)
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock
 from tests.faults.simulation.model.catalog import MemoryTables
 from tests.faults.simulation.model.rows import Rows
 from tests.faults.simulation.model.store import MemoryUnitOfWork
-from tests.faults.simulation.model.versions import MemoryHistories, MemoryVersions
+from tests.faults.simulation.model.versions import MemoryVersions
 
 Pieces = Iterable[tuple[bytes, bytes]]
 
@@ -20,7 +26,6 @@ Pieces = Iterable[tuple[bytes, bytes]]
 def kept_by(
     *,
     versions: type[MemoryVersions] = MemoryVersions,
-    histories: type[MemoryHistories] = MemoryHistories,
     tables: type[MemoryTables] = MemoryTables,
 ) -> type[MemoryUnitOfWork]:
     """Returns a unit of work with other repositories of versions."""
@@ -29,7 +34,6 @@ def kept_by(
         def __init__(self, rows: Rows, clock: Clock) -> None:
             super().__init__(rows, clock)
             self.versions = versions(rows, clock)
-            self.histories = histories(rows, clock)
             self.tables = tables(rows, clock)
 
     return Mutated
@@ -87,12 +91,12 @@ class BorrowsOurOrigin(MemoryTables):
         )
 
 
-class CollectsWhatIsNamed(MemoryHistories):
+class CollectsWhatIsNamed(MemoryVersions):
     """Collects without a look at the other versions."""
 
     def prune(self, history: TableHistory, *, limit: int) -> Pruned:
         """Keeps the pieces of the newest recorded version only."""
-        pruned = MemoryHistories.prune(self, history, limit=limit)
+        pruned = MemoryVersions.prune(self, history, limit=limit)
         of = (history.table_id, history.project_id)
         recorded = [row for key, row in self.rows.versions.items() if key[:2] == of and row.content]
         newest = max(recorded, key=lambda row: row.revision, default=None)
@@ -102,13 +106,13 @@ class CollectsWhatIsNamed(MemoryHistories):
         return pruned
 
 
-class CollectsNothing(MemoryHistories):
+class CollectsNothing(MemoryVersions):
     """Forgets versions and keeps their pieces."""
 
     def prune(self, history: TableHistory, *, limit: int) -> Pruned:
         """Puts back what was collected."""
         before = dict(self.rows.pieces)
-        pruned = MemoryHistories.prune(self, history, limit=limit)
+        pruned = MemoryVersions.prune(self, history, limit=limit)
         for key, content in before.items():
             self.rows.pieces.setdefault(key, content)
         return pruned

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from context_search.core.documents import content_hash, text_of_chunks
 from context_search.core.ids import window_ids
-from context_search.indexing.chunk_vectors import BLANK
-from context_search.indexing.desired import keys_of
+from context_search.indexing.comparing import keys_of
+from context_search.indexing.vector_rows import BLANK
 from context_search.text.chunking import chunk_spans, window_texts
 from context_search.text.keywords import keyword_tokens, trails
 from testing.in_memory.embedder import WordEmbedder
@@ -52,7 +52,7 @@ def _sections_are_of_the_nodes(world: World, rows: Rows) -> None:
                 continue
             index = work.indexes.find(generation.index_id)
             scopes = work.comparisons.scopes(generation.index_id)
-            if index is None or work.sections.basis(index, table_id, scopes) is None:
+            if index is None or work.comparisons.basis(index, table_id, scopes) is None:
                 continue
             _, kept = rows.sections[generation_id, table_id]
             found = {node.pointer_sha256[:16] for node in work.nodes.known(generation_id, table_id)}

@@ -33,7 +33,7 @@ MUTANTS = [
     Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, within=3_000, seed=912),
     Mutation(
         "sections of other scopes",
-        unit_of_work=work_with(sections=rows.SectionsOfOtherScopes),
+        unit_of_work=work_with(comparisons=rows.SectionsOfOtherScopes),
         within=1_000,
         seed=2,
     ),
@@ -86,7 +86,7 @@ MUTANTS = [
     ),
     Mutation(
         "words forgotten in steps",
-        unit_of_work=work_with(words_backlog=rows.WordsForgottenInSteps),
+        unit_of_work=work_with(chunks=rows.WordsForgottenInSteps),
         seed=4,
     ),
     Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst), seed=8),
@@ -128,21 +128,21 @@ MUTANTS = [
     Mutation("switch without a look", completion=steps.SwitchesUnseen, seed=6),
     Mutation(
         "evicts what is in use",
-        unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse),
+        unit_of_work=limited_by(indexes=limits.EvictsWhatIsInUse),
         within=1_000,
         seed=282,
     ),
     Mutation(
-        "evicts without need", unit_of_work=limited_by(evictions=limits.EvictsWithoutNeed), seed=6
+        "evicts without need", unit_of_work=limited_by(indexes=limits.EvictsWithoutNeed), seed=6
     ),
     Mutation(
         "revived unordered, no comparison",
-        unit_of_work=limited_by(evictions=limits.RevivesUnordered),
+        unit_of_work=limited_by(indexes=limits.RevivesUnordered),
         cleanup=steps.NoComparison,
         seed=33,
     ),
     Mutation("no comparison", cleanup=steps.NoComparison, within=3_000, seed=69),
-    Mutation("windows forgotten", unit_of_work=work_with(deletions=rows.ForgetsWindows), seed=5),
+    Mutation("windows forgotten", unit_of_work=work_with(removals=rows.ForgetsWindows), seed=5),
     Mutation(
         "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=181
     ),
@@ -204,13 +204,13 @@ MUTANTS = [
     ),
     Mutation(
         "named pieces are collected",
-        unit_of_work=kept_by(histories=versions.CollectsWhatIsNamed),
+        unit_of_work=kept_by(versions=versions.CollectsWhatIsNamed),
         edits=True,
         seed=3,
     ),
     Mutation(
         "unused pieces are kept",
-        unit_of_work=kept_by(histories=versions.CollectsNothing),
+        unit_of_work=kept_by(versions=versions.CollectsNothing),
         edits=True,
         seed=6,
     ),
@@ -247,7 +247,7 @@ MUTANTS = [
     ),
     Mutation(
         "what an undo needs is pruned",
-        unit_of_work=kept_by(histories=plans.PrunesWhatUndosNeed),
+        unit_of_work=kept_by(versions=plans.PrunesWhatUndosNeed),
         edits=True,
         replaces=True,
         seed=41,

@@ -26,19 +26,19 @@ from context_search.core.messages import (
     message_from_json,
 )
 from context_search.core.model import Table
-from context_search.indexing.chunk_vectors import ChunkVectors
-from context_search.indexing.enumeration import Comparer, Limits
+from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.indexer import IndexLimits
 from context_search.indexing.node_report import NodeReport, RetryLater
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.project_index import ProjectIndexes
 from context_search.indexing.rebuilds import Rebuilds
+from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import BegunMessage, Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline, MessageBody
 from context_search.maintenance.operations import Redrive
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
-from context_search.maintenance.sweep_round import SweepRounds
+from context_search.maintenance.sweep import SweepRounds
 from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.rules.searched import SearchedTool
 from context_search_editing.executing import keep_plans_step

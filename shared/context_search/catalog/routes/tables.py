@@ -9,12 +9,12 @@ from fastapi.responses import JSONResponse
 from pydantic import RootModel
 
 from context_search.access.routes.idempotency import OPERATORS, Idempotent
-from context_search.catalog.list_tables import (
+from context_search.catalog.tables import (
     LISTED_TABLES,
     MOST_LISTED_TABLES,
     ListTables,
+    ManageTables,
 )
-from context_search.catalog.tables import ManageTables
 from context_search.core.callers import Operator, Principal
 from context_search.core.documents import parse_json
 from context_search.core.model import Table

@@ -8,12 +8,11 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from context_search.catalog.compare_versions import Compared, CompareVersions
 from context_search.catalog.routes.tables import DocumentAnswer, TableAnswer
 from context_search.catalog.routes.uploads import UploadAnswer, going_on
 from context_search.catalog.rules.differences import Kind
 from context_search.catalog.rules.versions import Cause, Gap
-from context_search.catalog.versions import ManageVersions
+from context_search.catalog.versions import Compared, CompareVersions, ManageVersions
 from context_search.core.model import Table
 from context_search.web.callers import MayManage, TableId, part
 from context_search.web.fields import (

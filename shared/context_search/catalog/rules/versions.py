@@ -129,3 +129,11 @@ class Pruned:
     versions: int = 0
     pieces: int = 0
     is_done: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TableHistory:
+    """The history of one table in one project. A table that changes its owner begins a new one."""
+
+    table_id: int
+    project_id: int

@@ -10,11 +10,7 @@ from context_search.core.callers import Internal
 from context_search.core.config import WeightsFrom
 from context_search.core.model import GenerationState
 from context_search.core.progress import IndexStatus, NodeState
-from context_search.indexing.status import (
-    Rebuild,
-    ToolStatus,
-    ToolStatuses,
-)
+from context_search.indexing.status import Rebuild, ToolStatus, ToolStatuses
 from context_search.ranking.relevance import weights_of
 from context_search.ranking.search import EmptyHint
 from context_search.web.callers import InternalOnly, MayRead, ToolId, part

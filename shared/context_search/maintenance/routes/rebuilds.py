@@ -14,11 +14,10 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from context_search.access.routes.idempotency import Idempotent
-from context_search.catalog.list_projects import ListProjects
+from context_search.catalog.tables import ListProjects
 from context_search.core.callers import Caller, Internal
 from context_search.core.model import GenerationState
-from context_search.indexing.rebuild_all import RebuildAll
-from context_search.indexing.rebuilds import Rebuilds
+from context_search.indexing.rebuilds import RebuildAll, Rebuilds
 from context_search.indexing.routes.search_index import IntegrityAnswer
 from context_search.maintenance.operations import Operate, Redrive
 from context_search.web.callers import InternalOnly, MayManage, Owner, ToolId, part

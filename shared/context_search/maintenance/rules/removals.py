@@ -1,4 +1,4 @@
-"""Projects that are removed for good."""
+"""What is on its way out: rows, and what turbopuffer has of them."""
 
 from __future__ import annotations
 
@@ -18,3 +18,12 @@ RemovalEnd = Literal["removed", "left", "kept"]
 """``left``: it is not there, has no mark, or somebody has it locked at this moment.
 ``kept``: a trigger of the database's owner keeps it.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A vector row that must leave turbopuffer."""
+
+    namespace: str
+    doc_id: str
+    window_count: int

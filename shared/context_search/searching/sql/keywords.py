@@ -19,7 +19,7 @@ from typing import Any
 from context_search.core.errors import KeywordTimeoutError
 from context_search.core.ids import ancestor_keys, scope_key
 from context_search.core.model import Index, Reach
-from context_search.indexing.rules.words_backlog import ChunkTokens
+from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.integrations.ports import Ranked
 from context_search.postgres.errors import PostgresUnavailableError
 from context_search.postgres.pool import Transaction, bulk

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from context_search.core.config import IndexConfig
 from context_search.core.ids import table_namespace
-from context_search.core.model import Generation, Index
+from context_search.core.limits import ProjectLimits, Usage
+from context_search.core.model import Generation, GenerationState, Index, IndexCalibration
+from context_search.core.progress import EvictionCause
+from context_search.indexing.rules.indexes import SampledRow, Size, UnderWay
 from context_search.indexing.sql.indexes import Indexes
 from context_search.integrations.ports import Clock
+from context_search.maintenance.rules.health import CleanupLimits
+from tests.faults.simulation.model.comparisons import MemoryComparisons
 from tests.faults.simulation.model.generations import add, retire
-from tests.faults.simulation.model.model import Model
-from tests.faults.simulation.model.rows import DEPLOYMENT, GenerationRow, IndexRow, Rows
+from tests.faults.simulation.model.model import Model, Times
+from tests.faults.simulation.model.quotas import counted, is_cold, total, usage_of
+from tests.faults.simulation.model.rows import DEPLOYMENT, ChunkRow, GenerationRow, IndexRow, Rows
 
 
 class MemoryIndexes(Model, Indexes):
@@ -109,6 +116,234 @@ class MemoryIndexes(Model, Indexes):
         ]:
             del self.rows.coverage[tool_id]
         self.rows.indexes.pop(index_id, None)
+
+    def due_at(self, limits: CleanupLimits) -> Times:
+        """At once while a generation waits or builds, or a project holds more than it may.
+
+        A previous generation when its time is over.
+        """
+        for row in self.rows.generations.values():
+            if row.state in ("queued", "building"):
+                yield self.clock.now()
+            if row.state == "previous" and row.switched_at:
+                yield row.switched_at + timedelta(seconds=limits.keep_previous_s)
+        yield from self._evictions_due_at(limits)
+
+    def _of(self, index_id: int, states: Collection[str]) -> list[GenerationRow]:
+        return [
+            row
+            for _, row in sorted(self.rows.generations.items())
+            if row.index_id == index_id and row.state in states
+        ]
+
+    def _has_room(self, project_id: int, at_once: int) -> bool:
+        building = [
+            row
+            for row in self.rows.generations.values()
+            if row.state == "building"
+            and row.index_id is not None
+            and self.rows.indexes[row.index_id].project_id == project_id
+        ]
+        return len(building) < at_once
+
+    def start_rebuild(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
+        has_room = self._has_room(index.project_id, at_once)
+        state: GenerationState = "building" if has_room else "queued"
+        of = self.rows.indexes[index.id]
+        return view(self.rows, self.clock, add(self.rows, self.clock, of, config, state))
+
+    def pending(self, index_id: int) -> Index | None:
+        found = self._of(index_id, ("queued", "building"))
+        return view(self.rows, self.clock, found[-1]) if found else None
+
+    def previous(self, index_id: int) -> Index | None:
+        found = self._of(index_id, ("previous",))
+        return view(self.rows, self.clock, found[-1]) if found else None
+
+    def has_index(self, table_id: int | None, config: IndexConfig) -> bool:
+        indexes = self.rows.indexes.values()
+        return table_id is not None and any(
+            (row.table_id, row.config) == (table_id, config) for row in indexes
+        )
+
+    def is_unfinished(self, index: Index) -> bool:
+        return any(
+            node.generation_id == index.generation.id
+            and node.state in ("queued", "claimed", "quarantined")
+            for node in self.rows.nodes.values()
+        )
+
+    def switch(self, to: Index) -> None:
+        now = self.clock.now()
+        generations = self.rows.generations
+        retire(
+            self.rows,
+            self.clock,
+            lambda row: (
+                (row.index_id, row.state) == (to.id, "previous") and row.id != to.generation.id
+            ),
+        )
+        for row in self._of(to.id, ("active",)):
+            self.rows.change(generations, row.id, state="previous", switched_at=now)
+        if generations[to.generation.id].state != "building":
+            MemoryComparisons(self.rows, self.clock).order_comparisons(to.generation.id)
+        self.rows.change(generations, to.generation.id, state="active")
+        self.rows.change(self.rows.indexes, to.id, generation_id=to.generation.id, config=to.config)
+
+    def promote(self, *, at_once: int) -> list[int]:
+        promoted = []
+        for _, row in sorted(self.rows.generations.items()):
+            if row.state != "queued" or row.index_id is None:
+                continue
+            if self._has_room(self.rows.indexes[row.index_id].project_id, at_once):
+                self.rows.change(self.rows.generations, row.id, state="building")
+                promoted.append(row.index_id)
+        return promoted
+
+    def rebuilds_under_way(self) -> UnderWay:
+        states = [row.state for row in self.rows.generations.values() if row.index_id is not None]
+        return UnderWay(states.count("building"), states.count("queued"))
+
+    def building(self, *, limit: int) -> list[int]:
+        rows = self.rows.generations.values()
+        found = {row.index_id for row in rows if row.state == "building" and row.index_id}
+        return sorted(found)[:limit]
+
+    def _outdated(self, older_than_s: float) -> list[GenerationRow]:
+        before = self.clock.now() - timedelta(seconds=older_than_s)
+        old = [
+            (row.switched_at, row.id, row)
+            for row in self.rows.generations.values()
+            if row.state == "previous" and row.index_id
+            if row.switched_at and row.switched_at <= before
+        ]
+        return [row for _, _, row in sorted(old, key=lambda each: each[:2])]
+
+    def outdated(self, *, older_than_s: float, limit: int) -> list[Index]:
+        found = self._outdated(older_than_s)[:limit]
+        return [view(self.rows, self.clock, row) for row in found]
+
+    def retire_previous(self, index_id: int, *, older_than_s: float) -> bool:
+        old = {row.id for row in self._outdated(older_than_s) if row.index_id == index_id}
+        return retire(self.rows, self.clock, lambda row: row.id in old)
+
+    def size(self, index: Index) -> Size:
+        nodes = [
+            node for node in self.rows.nodes.values() if node.generation_id == index.generation.id
+        ]
+        sets = {node.active_set_id for node in nodes}
+        texts = [chunk.text for chunk in self.rows.chunks.values() if chunk.set_id in sets]
+        return Size(
+            nodes=len(nodes),
+            chunks=len(texts),
+            characters=sum(len(text) for text in texts),
+            bytes=sum(len(text.encode()) for text in texts),
+        )
+
+    def _evictions_due_at(self, limits: CleanupLimits) -> Times:
+        allowed = Usage(limits.project.max_chunks, limits.project.max_vector_bytes)
+        for project_id in self.rows.projects:
+            used = total(usage_of(self.rows, row) for row in counted(self.rows, project_id))
+            if not used.fits(allowed):
+                yield self.clock.now()
+
+    def next_to_go(self, limits: ProjectLimits) -> Index | None:
+        allowed = Usage(limits.max_chunks, limits.max_vector_bytes)
+        candidates: list[GenerationRow] = []
+        for project_id in self.rows.projects:
+            generations = counted(self.rows, project_id)
+            if not total(usage_of(self.rows, row) for row in generations).fits(allowed):
+                candidates += [row for row in generations if self._may_go(row, limits)]
+        chosen = min(candidates, key=self._order, default=None)
+        return view(self.rows, self.clock, chosen) if chosen else None
+
+    def _may_go(self, generation: GenerationRow, limits: ProjectLimits) -> bool:
+        if not usage_of(self.rows, generation).chunks:
+            return False
+        index = self.rows.indexes[generation.index_id or 0]
+        return generation.state == "previous" or is_cold(self.clock, index, limits)
+
+    def _order(self, generation: GenerationRow) -> tuple[bool, datetime | None, int, int]:
+        index = self.rows.indexes[generation.index_id or 0]
+        is_previous = generation.state == "previous"
+        since = generation.switched_at if is_previous else index.used_at
+        return not is_previous, since, index.id, generation.id
+
+    def give_up(self, going: Index, limits: ProjectLimits) -> bool:
+        index = self.rows.indexes[going.id]
+        if going.generation.state == "previous":
+            retire(self.rows, self.clock, lambda row: row.id == going.generation.id)
+            return True
+        return is_cold(self.clock, index, limits) and self._evict_index(index, "limit")
+
+    def clear(self, index: Index) -> bool:
+        return self._evict_index(self.rows.indexes[index.id], "operator")
+
+    def _evict_index(self, index: IndexRow, cause: EvictionCause) -> bool:
+        if index.evicted_at is not None:
+            return False
+        retire(self.rows, self.clock, lambda row: row.index_id == index.id)
+        fresh = add(self.rows, self.clock, index, index.config, "active").id
+        now = self.clock.now()
+        self.rows.change(
+            self.rows.indexes, index.id, generation_id=fresh, evicted_at=now, evicted_by=cause
+        )
+        return True
+
+    def revive(self, index_id: int) -> bool:
+        index = self.rows.indexes.get(index_id)
+        if index is None or index.evicted_at is None:
+            return False
+        now = self.clock.now()
+        self.rows.change(
+            self.rows.indexes, index_id, evicted_at=None, evicted_by=None, last_searched_at=now
+        )
+        return True
+
+    def note_search(self, index_id: int) -> None:
+        index, now = self.rows.indexes.get(index_id), self.clock.now()
+        if index and index.used_at < now - timedelta(minutes=1):
+            self.rows.change(self.rows.indexes, index_id, last_searched_at=now)
+
+    def chunk_count(self, index: Index) -> int:
+        namespace = index.generation.namespace
+        return sum(row.namespace == namespace for row in self.rows.chunks.values())
+
+    def sample(self, index: Index, *, limit: int) -> list[SampledRow]:
+        active = {
+            node.active_set_id
+            for node in self.rows.nodes.values()
+            if node.generation_id == index.generation.id
+        }
+        rows = [row for row in self.rows.chunks.values() if row.set_id in active and row.present]
+        first: dict[bytes, ChunkRow] = {}
+        for row in sorted(rows, key=lambda row: (row.json_pointer, row.index, row.id)):
+            first.setdefault(row.input_hash, row)
+        return [
+            SampledRow(
+                row.text, row.table_id, row.json_pointer, row.index, row.doc_id, row.window_count
+            )
+            for _, row in sorted(first.items())[:limit]
+        ]
+
+    def note_calibration(self, index: Index, found: IndexCalibration) -> bool:
+        row = self.rows.generations.get(index.generation.id)
+        if row is None or row.state != "active":
+            return False
+        self.rows.change(self.rows.generations, row.id, calibration=found)
+        return True
+
+    def asked_vectors(self, model: str, dimensions: int, questions: bytes) -> list[Sequence[float]]:
+        return list(self.rows.asked.get((model, dimensions, questions), ()))
+
+    def keep_asked_vectors(
+        self, model: str, dimensions: int, questions: bytes, vectors: Sequence[Sequence[float]]
+    ) -> None:
+        for key in [key for key in self.rows.asked if key[:2] == (model, dimensions)]:
+            del self.rows.asked[key]
+        form = struct.Struct(f"<{dimensions}f")
+        kept = [form.unpack(form.pack(*vector)) for vector in vectors]
+        self.rows.asked[model, dimensions, questions] = kept
 
 
 def view(rows: Rows, clock: Clock, generation: GenerationRow) -> Index:

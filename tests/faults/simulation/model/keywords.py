@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from context_search.core.model import Index, Reach
-from context_search.indexing.rules.words_backlog import ChunkTokens
+from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.integrations.ports import Ranked
 from context_search.ranking.bm25 import idf, term_weight
 from context_search.searching.sql.keywords import Keywords

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
+
 from context_search.integrations.ports import Clock
 from tests.faults.simulation.model.rows import Rows
+
+Times = Iterator[datetime]
+"""When a repository has work."""
 
 
 class Model:

@@ -16,12 +16,11 @@ from context_search.core.progress import PROJECT_FULL, NodeState
 from context_search.indexing.rules.nodes import FRESH, NodeSelection, NodeUpsert, until_due
 from context_search.indexing.sql.nodes import Nodes
 from context_search.integrations.ports import Clock
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from tests.faults.simulation.model.comparisons import needed_scopes
-from tests.faults.simulation.model.model import Model
+from tests.faults.simulation.model.model import Model, Times
 from tests.faults.simulation.model.removals import remove_nodes, remove_sets, remove_sets_of
 from tests.faults.simulation.model.rows import IndexRow, NodeRow, Rows
-from tests.faults.simulation.model.schedule import Times
 
 _FOLLOWING = ("active", "building")
 

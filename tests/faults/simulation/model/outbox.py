@@ -22,10 +22,9 @@ from context_search.core.messages import (
 )
 from context_search.indexing.sql.outbox import Outbox
 from context_search.integrations.ports import MessageBody
-from context_search.maintenance.rules.schedule import CleanupLimits
-from tests.faults.simulation.model.model import Model
+from context_search.maintenance.rules.health import CleanupLimits
+from tests.faults.simulation.model.model import Model, Times
 from tests.faults.simulation.model.rows import OutboxRow
-from tests.faults.simulation.model.schedule import Times
 
 
 class MemoryOutbox(Model, Outbox):

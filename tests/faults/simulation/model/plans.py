@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from context_search.integrations.ports import Clock
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
 from context_search_editing.rules.plans import (
     PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,
@@ -19,9 +19,8 @@ from context_search_editing.rules.plans import (
     PlannedTableState,
 )
 from context_search_editing.sql.plans import Plans
-from tests.faults.simulation.model.model import Model
+from tests.faults.simulation.model.model import Model, Times
 from tests.faults.simulation.model.rows import PlanRow, Rows
-from tests.faults.simulation.model.schedule import Times
 
 _OPEN = ("previewing", "ready")
 _WORKED_ON = ("previewing", "executing")

@@ -10,11 +10,10 @@ from context_search.core.model import Claim
 from context_search.core.progress import PROJECT_FULL
 from context_search.indexing.sql.quotas import Quotas
 from context_search.integrations.ports import Clock
-from context_search.maintenance.rules.schedule import CleanupLimits
-from tests.faults.simulation.model.model import Model
+from context_search.maintenance.rules.health import CleanupLimits
+from tests.faults.simulation.model.model import Model, Times
 from tests.faults.simulation.model.nodes import queue
 from tests.faults.simulation.model.rows import GenerationRow, IndexRow, NodeRow, Rows
-from tests.faults.simulation.model.schedule import Times
 
 
 class MemoryQuotas(Model, Quotas):

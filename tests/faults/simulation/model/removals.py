@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from datetime import timedelta
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from context_search.core.limits import project_pools
 from context_search.integrations.ports import Clock
-from context_search.maintenance.rules.removals import Removal, RemovalEnd
-from context_search.maintenance.rules.schedule import CleanupLimits
+from context_search.maintenance.rules.health import CleanupLimits
+from context_search.maintenance.rules.removals import Removal, RemovalEnd, Tombstone
+from context_search.maintenance.rules.sweeps import SweepCursor
 from context_search.maintenance.sql.removals import Removals
 from tests.faults.simulation.model.generations import retire
 from tests.faults.simulation.model.journal import Journaled
-from tests.faults.simulation.model.model import Model
+from tests.faults.simulation.model.model import Model, Times
 from tests.faults.simulation.model.plans import remove_plans
 from tests.faults.simulation.model.rows import NodeRow, Rows, TombstoneRow
-from tests.faults.simulation.model.schedule import Times
 
 
 def remove_nodes(rows: Rows, clock: Clock, node_ids: Iterable[int]) -> None:
@@ -132,7 +132,7 @@ def mark_incomplete(rows: Rows, index_id: int) -> None:
 class MemoryRemovals(Model, Removals):
     """``Removals`` over rows in memory."""
 
-    def due_at(self, _: CleanupLimits) -> Times:
+    def due_at(self, limits: CleanupLimits) -> Times:
         """At the times of deletes; at once where something is left of a table that is gone."""
         deleted = [*self.rows.tools.values(), *self.rows.tables.values()]
         yield from (row.remove_at for row in deleted if row.remove_at)
@@ -144,6 +144,17 @@ class MemoryRemovals(Model, Removals):
         for row in self.rows.generations.values():
             if row.state != "retired" and row.index_id is None:
                 yield self.clock.now()
+        yield from self._tombstones_due_at(limits)
+
+    def _tombstones_due_at(self, limits: CleanupLimits) -> Times:
+        """After the grace; at once where a first delete or nodes are left."""
+        now = self.clock.now()
+        for stone in self.rows.tombstones.values():
+            yield stone.created_at + timedelta(seconds=limits.grace_s) if stone.deleted_at else now
+        used = {node.generation_id for node in self.rows.nodes.values()}
+        for row in self.rows.generations.values():
+            if row.retired_at:
+                yield now if row.id in used else row.retired_at + timedelta(seconds=limits.grace_s)
 
     def remove_nodes(self, *, limit: int) -> int:
         tables = self.rows.tables
@@ -227,3 +238,54 @@ class MemoryRemovals(Model, Removals):
 
     def _rows_of(self, removal: Removal) -> Any:
         return self.rows.tools if removal.kind == "tool" else self.rows.tables
+
+    def _before(self, seconds: float) -> datetime:
+        return self.clock.now() - timedelta(seconds=seconds)
+
+    def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
+        before = self._before(older_than_s)
+        return [
+            Tombstone(row.namespace, row.doc_id, row.window_count)
+            for row in sorted(self.rows.tombstones.values(), key=lambda row: row.created_at)
+            if row.deleted_at is None or row.created_at < before
+        ][:limit]
+
+    def note_deleted(self, tombstones: Sequence[Tombstone], *, older_than_s: float) -> int:
+        before, forgotten = self._before(older_than_s), 0
+        retired = {row.namespace for row in self.rows.generations.values() if row.retired_at}
+        for stone in tombstones:
+            key = (stone.namespace, stone.doc_id)
+            row = self.rows.tombstones.get(key)
+            if row and (
+                stone.namespace in retired
+                or (row.deleted_at is not None and row.created_at < before)
+            ):
+                del self.rows.tombstones[key]
+                forgotten += 1
+            elif row:
+                now = self.clock.now()
+                self.rows.change(self.rows.tombstones, key, deleted_at=now)
+        return forgotten
+
+    def remove_retired_nodes(self, *, limit: int) -> int:
+        retired = {row.id for row in self.rows.generations.values() if row.retired_at}
+        return remove_some(self.rows, self.clock, lambda node: node.generation_id in retired, limit)
+
+    def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        before = self._before(older_than_s)
+        used = {node.generation_id for node in self.rows.nodes.values()}
+        return [
+            SweepCursor(row.id, row.namespace, "")
+            for _, row in sorted(self.rows.generations.items())
+            if row.retired_at and row.retired_at < before and row.id not in used
+        ][:limit]
+
+    def purge_generation(self, generation_id: int) -> None:
+        row = self.rows.generations.pop(generation_id, None)
+        rows = self.rows
+        for noted in rows.of_comparisons:
+            for of_generation in [key for key in noted if key[0] == generation_id]:
+                noted.pop(of_generation)
+        for key in list(self.rows.tombstones):
+            if row and key[0] == row.namespace:
+                del self.rows.tombstones[key]

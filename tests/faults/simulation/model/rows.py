@@ -14,9 +14,9 @@ from context_search.core.filters import Fields
 from context_search.core.limits import Spent
 from context_search.core.model import GenerationState, IndexCalibration, Scope
 from context_search.core.progress import EvictionCause, NodeState
-from context_search.indexing.rules.sections import ComparedSection
+from context_search.indexing.rules.comparisons import ComparedSection
 from context_search.integrations.ports import MessageBody
-from context_search.maintenance.rules.cleanup_runs import CleanupRun
+from context_search.maintenance.rules.health import CleanupRun
 from context_search.maintenance.rules.sweeps import SweepCounts
 from context_search_editing.rules.plans import Plan, PlannedString, PlannedTable
 from tests.faults.simulation.model.journal import Journal, Journaled

@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING
 from context_search.core.errors import DatabaseUnavailableError
 from context_search.integrations.ports import Clock, Deadline
 from context_search.store import UnitOfWork
-from tests.faults.simulation.model.calibrations import MemoryCalibrations
 from tests.faults.simulation.model.catalog import MemoryProjects, MemoryTables
 from tests.faults.simulation.model.chunks import MemoryChunks
-from tests.faults.simulation.model.cleanup_runs import MemoryCleanupRuns
 from tests.faults.simulation.model.comparisons import MemoryComparisons
-from tests.faults.simulation.model.deletions import MemoryDeletions
-from tests.faults.simulation.model.evictions import MemoryEvictions
-from tests.faults.simulation.model.gauges import MemoryGauges
+from tests.faults.simulation.model.health import MemoryHealth
 from tests.faults.simulation.model.indexes import MemoryIndexes
 from tests.faults.simulation.model.keywords import MemoryKeywords
 from tests.faults.simulation.model.ledger import MemoryLedger
@@ -28,15 +24,11 @@ from tests.faults.simulation.model.permits import MemoryPermits
 from tests.faults.simulation.model.plans import MemoryPlans
 from tests.faults.simulation.model.project_settings import MemoryProjectSettings
 from tests.faults.simulation.model.quotas import MemoryQuotas
-from tests.faults.simulation.model.rebuilds import MemoryRebuilds
 from tests.faults.simulation.model.removals import MemoryRemovals
 from tests.faults.simulation.model.rows import Rows
-from tests.faults.simulation.model.schedule import MemorySchedule
-from tests.faults.simulation.model.sections import MemorySections
 from tests.faults.simulation.model.sweeps import MemorySweeps
 from tests.faults.simulation.model.tools import MemoryTools
-from tests.faults.simulation.model.versions import MemoryHistories, MemoryVersions
-from tests.faults.simulation.model.words_backlog import MemoryWordsBacklog
+from tests.faults.simulation.model.versions import MemoryVersions
 
 
 class MemoryUnitOfWork(UnitOfWork):
@@ -47,29 +39,20 @@ class MemoryUnitOfWork(UnitOfWork):
         self.tables = MemoryTables(rows, clock)
         self.tools = MemoryTools(rows, clock)
         self.indexes = MemoryIndexes(rows, clock)
-        self.calibrations = MemoryCalibrations(rows, clock)
         self.comparisons = MemoryComparisons(rows, clock)
-        self.sections = MemorySections(rows, clock)
-        self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.node_counts = MemoryNodeCounts(rows, clock)
         self.chunks = MemoryChunks(rows, clock)
         self.live_chunks = MemoryLiveChunks(rows, clock)
         self.keywords = MemoryKeywords(rows, clock)
-        self.words_backlog = MemoryWordsBacklog(rows, clock)
         self.outbox = MemoryOutbox(rows, clock)
-        self.deletions = MemoryDeletions(rows, clock)
         self.removals = MemoryRemovals(rows, clock)
         self.sweeps = MemorySweeps(rows, clock)
         self.quotas = MemoryQuotas(rows, clock)
-        self.evictions = MemoryEvictions(rows, clock)
         self.permits = MemoryPermits(rows, clock)
         self.project_settings = MemoryProjectSettings(rows, clock)
-        self.gauges = MemoryGauges(rows, clock)
-        self.cleanup_runs = MemoryCleanupRuns(rows, clock)
-        self.schedule = MemorySchedule(rows, clock)
+        self.health = MemoryHealth(rows, clock)
         self.versions = MemoryVersions(rows, clock)
-        self.histories = MemoryHistories(rows, clock)
         self.plans = MemoryPlans(rows, clock)
         self.ledger = MemoryLedger(rows, clock)
         self._to_deliver: set[int] = set()

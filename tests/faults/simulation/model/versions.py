@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from context_search.catalog.rules.histories import TableHistory
 from context_search.catalog.rules.versions import (
     MAX_LABELS,
     Content,
@@ -14,19 +13,18 @@ from context_search.catalog.rules.versions import (
     Origin,
     Overwritten,
     Pruned,
+    TableHistory,
     Version,
 )
-from context_search.catalog.sql.histories import Histories
 from context_search.catalog.sql.versions import Versions
 from context_search.core.errors import NotFoundError
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock
-from context_search.maintenance.rules.schedule import CleanupLimits
-from tests.faults.simulation.model.model import Model
+from context_search.maintenance.rules.health import CleanupLimits
+from tests.faults.simulation.model.model import Model, Times
 from tests.faults.simulation.model.plans import is_needed
 from tests.faults.simulation.model.project_settings import stored_settings
 from tests.faults.simulation.model.rows import Rows, TableRow, VersionRow
-from tests.faults.simulation.model.schedule import Times
 
 NEVER = datetime.max.replace(tzinfo=UTC)
 """Where nothing of a history has to leave."""
@@ -118,32 +116,6 @@ class MemoryVersions(Model, Versions):
         key = (*_of(table), revision)
         self.rows.versions.setdefault(key, VersionRow(revision))
         self.rows.change(self.rows.versions, key, **values)
-
-
-def _of(table: Table) -> tuple[int, int]:
-    return table.id, table.project_id
-
-
-def _version(row: VersionRow, table: Table) -> Version:
-    origin, content = row.origin or Origin(), row.content
-    return Version(
-        revision=row.revision,
-        is_live=row.revision == table.revision,
-        cause=row.origin.cause if row.origin else None,
-        actor=origin.actor,
-        request_id=origin.request_id,
-        plan_id=origin.plan_id,
-        label=row.label,
-        size=content.size if content else None,
-        sha256=content.sha256 if content else None,
-        noted_gap=row.gap,
-        created_at=row.created_at,
-        overwritten_at=row.overwritten_at,
-    )
-
-
-class MemoryHistories(Model, Histories):
-    """``Histories`` over rows in memory."""
 
     def due_at(self, _: CleanupLimits) -> Times:
         """At once where a time has come."""
@@ -240,6 +212,28 @@ class MemoryHistories(Model, Histories):
                 or _since(row) < before
             ]
         return leaving
+
+
+def _of(table: Table) -> tuple[int, int]:
+    return table.id, table.project_id
+
+
+def _version(row: VersionRow, table: Table) -> Version:
+    origin, content = row.origin or Origin(), row.content
+    return Version(
+        revision=row.revision,
+        is_live=row.revision == table.revision,
+        cause=row.origin.cause if row.origin else None,
+        actor=origin.actor,
+        request_id=origin.request_id,
+        plan_id=origin.plan_id,
+        label=row.label,
+        size=content.size if content else None,
+        sha256=content.sha256 if content else None,
+        noted_gap=row.gap,
+        created_at=row.created_at,
+        overwritten_at=row.overwritten_at,
+    )
 
 
 def _since(row: VersionRow) -> datetime:

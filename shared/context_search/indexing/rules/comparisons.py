@@ -40,7 +40,7 @@ class ComparedSection:
 class SectionChanges:
     """What a document is made of that a generation was not compared with, and what is gone.
 
-    ``basis``: which comparison this follows, see ``Sections.basis``; None: all sections are new.
+    ``basis``: which comparison this follows, see ``Comparisons.basis``; None: all sections are new.
     ``kept_pointer_chars`` and ``kept_short_strings``: the sums of the sections that stay.
     """
 

@@ -1,20 +1,21 @@
-"""Readings of the whole store."""
+"""How the deployment is, and cleanup's runs, in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
-from context_search.maintenance.rules.gauges import Readings
-from context_search.maintenance.sql.gauges import Gauges
+from context_search.maintenance.rules.health import CleanupLimits, CleanupRun, Readings
+from context_search.maintenance.sql.health import Health
 from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.outbox import is_due
 
 
-class MemoryGauges(Model, Gauges):
-    """``Gauges`` over rows in memory."""
+class MemoryHealth(Model, Health):
+    """``Health`` over rows in memory."""
 
-    def read(self) -> Readings:
+    def readings(self) -> Readings:
         active = {
             row.namespace
             for row in self.rows.generations.values()
@@ -38,3 +39,10 @@ class MemoryGauges(Model, Gauges):
             if not taken and not any(row.sent_at and is_due(row, now) for row in own):
                 untaken = [row for row in own if is_due(row, now)][:1]
                 yield from (max(row.created_at, row.due_at or row.created_at) for row in untaken)
+
+    def note_cleanup(self, run: CleanupRun) -> None:
+        self.rows.cleanup_runs[0] = run
+
+    def due_in_s(self, repositories: Iterable[Any], limits: CleanupLimits) -> float | None:
+        times = [at for each in repositories for at in each.due_at(limits)]
+        return (min(times) - self.clock.now()).total_seconds() if times else None

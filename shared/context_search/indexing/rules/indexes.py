@@ -1,4 +1,4 @@
-"""Generations of an index that are built, switched and given up."""
+"""How much indexes hold, and how many are built."""
 
 from __future__ import annotations
 
@@ -24,3 +24,15 @@ class UnderWay:
 
     building: int
     queued: int
+
+
+@dataclass(frozen=True, slots=True)
+class SampledRow:
+    """A searchable chunk: its text, its place, and what turbopuffer calls its vectors."""
+
+    text: str
+    table_id: int
+    json_pointer: str
+    index: int
+    doc_id: str
+    window_count: int
