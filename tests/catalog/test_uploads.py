@@ -233,14 +233,6 @@ def test_a_document_over_the_limit_is_not_imported(system: UploadSystem) -> None
     assert system.states() == ["pending"]
 
 
-def test_a_size_over_the_limit_gets_no_url(system: UploadSystem) -> None:
-    table = system.table(1)
-    new = NewUpload(system.principal.project_id, table.id, "json", size=100_001)
-    with pytest.raises(DocumentTooLargeError):
-        system.uploads.create(system.principal, new)
-    assert system.states() == []
-
-
 def test_a_project_has_only_so_many_uploads_that_nobody_completes(system: UploadSystem) -> None:
     table, other = system.table(1), system.table(1)
     made = [begun(system, each) for each in [table, other] * (MAX_PENDING // 2)]
@@ -318,19 +310,6 @@ def test_a_table_that_goes_away_takes_its_upload_along(system: UploadSystem) -> 
     assert (system.objects.contents, system.states()) == ({}, [])
 
 
-def test_an_upload_of_others_is_not_there(system: UploadSystem) -> None:
-    table, other = system.table(1), system.table(2)
-    upload = system.upload(table, b"2")
-    stranger = ProjectKey(system.principal.project_id + 1)
-    for who, table_id in ((stranger, table.id), (system.principal, other.id)):
-        with pytest.raises(NotFoundError):
-            system.uploads.read(who, table_id, upload.id)
-        with pytest.raises(NotFoundError):
-            system.uploads.complete(who, table_id, upload.id)
-    with pytest.raises(NotFoundError):
-        system.uploads.create(stranger, NewUpload(stranger.project_id, table.id, "json", size=1))
-
-
 def test_cleanup_orders_again_what_fell_silent(system: UploadSystem) -> None:
     table = system.table(1)
     upload = system.upload(table, b"2")
@@ -386,3 +365,69 @@ def test_a_larger_document_that_takes_the_place_of_the_completed_one_is_refused_
     system.work()
     assert system.error(refused) == "DOCUMENT_TOO_LARGE"
     assert system.document(table) == "{}"
+
+
+# ---------------------------------------------------------------- rows
+
+
+def new(bench: PostgresBench, table: Table, **more: object) -> Upload:
+    with bench.store.for_all("test") as work:
+        said = {"size": 5, **more}
+        wanted = NewUpload(table.project_id, table.id, "json", **said)  # type: ignore[arg-type]
+        return work.uploads.add(wanted)
+
+
+def read(bench: PostgresBench, upload: Upload) -> Upload | None:
+    with bench.store.for_all("test") as work:
+        return work.uploads.lock(upload.id)
+
+
+def save(bench: PostgresBench, upload: Upload) -> None:
+    with bench.store.for_all("test") as work:
+        work.uploads.save(upload)
+
+
+def test_an_upload_begins_pending_and_remembers_what_was_said(bench: PostgresBench) -> None:
+    table = bench.table({})
+    upload = new(bench, table, size=7, sha256="ab", if_revision=3)
+    assert (upload.state, upload.runs, upload.bytes, upload.revision) == ("pending", 0, None, None)
+    assert (upload.size, upload.sha256, upload.if_revision) == (7, "ab", 3)
+    assert upload.key == f"uploads/{upload.project_id}/{upload.id}"
+    assert read(bench, upload) == upload
+
+
+def test_what_may_change_is_saved(bench: PostgresBench) -> None:
+    upload = new(bench, bench.table({}))
+    error = {"code": "X", "message": "中", "retryable": False}
+    changed = replace(upload, state="failed", bytes=9, revision=2, runs=1, last_error=error)
+    save(bench, changed)
+    assert read(bench, upload) == changed
+    save(bench, replace(changed, state="done", last_error=None))
+    assert read(bench, upload) == replace(changed, state="done", last_error=None)
+
+
+def test_an_import_that_fell_silent_is_told_once_in_that_time(bench: PostgresBench) -> None:
+    table = bench.table({})
+    importing = [new(bench, table) for _ in range(3)]
+    new(bench, table)
+    for upload in importing:
+        save(bench, replace(upload, state="importing"))
+    save(bench, replace(new(bench, table), state="done"))
+    bench.pass_time(100)
+    save(bench, replace(importing[2], state="importing"))
+    with bench.store.for_all("test") as work:
+        first = work.uploads.silent(silent_s=60, limit=1)
+        rest = work.uploads.silent(silent_s=60, limit=10)
+        assert work.uploads.silent(silent_s=60, limit=10) == []
+    assert first + rest == [importing[0].id, importing[1].id]
+
+
+def test_cleanup_is_due_at_once_while_a_document_is_imported(bench: PostgresBench) -> None:
+    def due() -> float | None:
+        with bench.store.for_all("test") as work:
+            return work.health.due_in_s([work.uploads], CleanupLimits())
+
+    upload = new(bench, bench.table({}))
+    assert due() is None
+    save(bench, replace(upload, state="importing"))
+    assert due() == 0

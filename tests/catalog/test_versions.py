@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from context_search.catalog.rules.uploads import NewUpload
-from context_search.core.callers import ProjectKey
 from context_search.core.errors import (
     ConflictError,
     NotFoundError,
     VersionDamagedError,
-    VersionNotRecordedError,
 )
 from context_search.core.model import Table
 from tests.catalog.history import Editing, reported
@@ -63,27 +61,6 @@ def test_a_change_that_is_refused_leaves_no_trace() -> None:
     assert system.memory.rows.version == before
 
 
-def test_what_another_program_overwrites_is_a_gap_with_a_name() -> None:
-    system = Editing()
-    table = system.put(system.make("one"), "two")
-    system.by_sql(table, '"three"')
-    system.put(table, "four")
-    assert reported(system.list(table)) == [
-        (4, "put", None, "key:7"),
-        (3, "sql", None, None),
-        (2, "put", "overwritten_by_sql", "key:7"),
-        (1, "create", None, "key:7"),
-    ]
-    assert system.document(table, 3) == "three"
-    for refused in (system.document, system.restore):
-        with pytest.raises(VersionNotRecordedError):
-            refused(table, 2)
-    with pytest.raises(VersionNotRecordedError):
-        system.versions.label(system.principal, table.id, 2, "x")
-    with pytest.raises(VersionNotRecordedError):
-        system.compare(system.principal, table.id, 2, None, after=0)
-
-
 def test_no_write_is_refused_because_its_past_is_too_large() -> None:
     system = Editing(recorded_bytes=50)
     table = system.put(system.make("x" * 60), "short")
@@ -124,15 +101,6 @@ def test_numbers_of_a_version_keep_their_digits() -> None:
     system.put(table, 2)
     text = system.versions.read_document(system.principal, table.id, 2, "/a")
     assert text == "1.10"
-
-
-def test_a_strangers_table_has_no_versions() -> None:
-    system = Editing()
-    table = system.put(system.make("one"), "two")
-    system.principal = ProjectKey(system.new_project())
-    for refused in (system.list, lambda t: system.document(t, 1), lambda t: system.restore(t, 1)):
-        with pytest.raises(NotFoundError):
-            refused(table)
 
 
 def test_pages_of_versions_go_on() -> None:

@@ -47,10 +47,6 @@ def indexed(bench: Workbench, characters: int, seed: int = 0) -> tuple[Index, in
     return index, sum(len(chunk_set.chunks) for chunk_set in bench.indexed(index))
 
 
-def test_nothing_is_used_by_a_project_without_chunks(bench: Workbench) -> None:
-    assert used(bench) == Usage(0, 0)
-
-
 def test_chunks_count_when_they_are_written_and_no_more_when_they_are_gone(
     bench: Workbench,
 ) -> None:

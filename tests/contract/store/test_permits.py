@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
+from context_search.budgets.sql.permits import Permits
+from context_search.postgres.pool import Database, Transaction
 from tests.contract.store.bench import Bench, only_postgres
 
 
@@ -121,3 +124,30 @@ def test_permits_that_nobody_takes_are_forgotten(bench: Bench) -> None:
     bench.pass_time(20)
     assert forget(bench, limit=1) == 1
     assert take(bench, 2) is not None
+
+
+class Repeated(Transaction):
+    """Commits each statement twice, as when a line breaks before its answer."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def run_and_commit(self, sql: str, /, **parameters: object) -> list[list[Any]]:
+        for _ in range(2):
+            with self._database.transaction() as tx:
+                rows = tx.run_and_commit(sql, **parameters)
+        return rows
+
+
+def test_who_takes_the_last_permits_twice_has_them(database: Database) -> None:
+    with database.transaction() as tx:
+        Permits(tx).take("a", size=2, count=0, lease_s=60)  # makes the rows
+    holder = Permits(Repeated(database)).take("a", size=2, count=2, lease_s=60)
+    assert holder is not None
+    with database.transaction() as tx:
+        assert Permits(tx).take("a", size=2, count=1, lease_s=60) is None
+    for _ in range(2):
+        with database.transaction() as tx:
+            Permits(tx).give_back("a", holder)
+    with database.transaction() as tx:
+        assert Permits(tx).take("a", size=2, count=2, lease_s=60) is not None

@@ -7,7 +7,6 @@ import hashlib
 import pytest
 
 from context_search.catalog.rules.pieces import cut, joined
-from context_search.catalog.rules.settings import StoredSettings
 from context_search.catalog.rules.versions import (
     HistoryLimits,
     Origin,
@@ -156,21 +155,6 @@ def test_another_project_sees_no_version_of_a_table_that_moves_to_it(bench: Benc
     again = write(bench, moved, '"after"')
     assert [(v.revision, v.cause) for v in versions(bench, again)] == [(3, "put"), (2, None)]
     assert read(bench, again, 2) == "1"
-
-
-def test_settings_count_their_versions(bench: Bench) -> None:
-    project = bench.project()
-    with bench.store.for_all("test") as work:
-        assert work.project_settings.read(HistoryLimits, project.id) == StoredSettings(
-            0, HistoryLimits()
-        )
-        assert work.project_settings.lock(HistoryLimits, project.id) == StoredSettings(
-            0, HistoryLimits()
-        )
-        written = work.project_settings.write(project.id, HistoryLimits(keep_days=3))
-    assert written == StoredSettings(1, HistoryLimits(keep_days=3))
-    with bench.store.for_all("test") as work:
-        assert work.project_settings.read(HistoryLimits, project.id) == written
 
 
 def test_an_origin_ends_with_its_transaction(bench: Bench) -> None:

@@ -14,7 +14,7 @@ from tests.profile import THOROUGH
 from tests.web.access.things import Tenant, things_of
 from tests.web.api import Api, LocalParts
 
-EVERY = 10
+EVERY = 4
 """Of so many routes one."""
 
 
@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_left_out(item: pytest.Item, seen: Counter[str]) -> bool:
-    """Each test keeps the first of its own routes, and every tenth behind it."""
+    """Each test keeps the first of its own routes, and every fourth behind it."""
     if not item.get_closest_marker("sampled"):
         return False
     test = item.nodeid.partition("[")[0]

@@ -22,10 +22,9 @@ TABLES = """
 
 def state_without(parts: LocalParts, project_id: int) -> State:
     """Every row of every table but those of one project, every message and every object."""
-    held: State = {}
+    every_row = _every_row(parts)
     with parts.postgres.database.transaction() as tx:
-        for name, rows in tx.run(_every_row(parts), project=project_id):
-            held[name] = {*rows}
+        held: State = {name: {*rows} for name, rows in tx.run(every_row, project=project_id)}
     # A permit has no column of its project, its pool names it, or is one for all projects.
     own = re.compile(rf"project[ _]{project_id}(?![0-9])|{MANAGEMENT_POOL},")
     held["permit"] = {row for row in held["permit"] if not own.search(row)}
