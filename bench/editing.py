@@ -16,7 +16,7 @@ from random import Random
 
 from context_search.core.documents import parse_exact
 from context_search_editing.integrations.re2_patterns import Re2Patterns
-from context_search_editing.ports.patterns import CompiledPattern
+from context_search_editing.ports import CompiledPattern
 from context_search_editing.rules.edits import StringEdits, apply_edits, string_hash
 from context_search_editing.rules.replacing import (
     Allowance,

@@ -35,7 +35,7 @@ from context_search.integrations.ports import Clock, Deadline
 from context_search.maintenance.cleanup import Step
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.store import Store, UnitOfWork
-from context_search_editing.ports.patterns import Patterns
+from context_search_editing.ports import Patterns
 from context_search_editing.previewing import (
     REQUEST_TEXT_S,
     WORKER_TEXT_S,

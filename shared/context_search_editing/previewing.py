@@ -44,7 +44,7 @@ from context_search.core.messages import ExecutePlan
 from context_search.core.pages import PAGE, Page, page_of
 from context_search.integrations.ports import Clock, Deadline
 from context_search.store import Store, UnitOfWork
-from context_search_editing.ports.patterns import CompiledPattern, Patterns
+from context_search_editing.ports import CompiledPattern, Patterns
 from context_search_editing.rules.batches import BATCH_CHARS
 from context_search_editing.rules.edits import (
     ShownEdit,

@@ -25,7 +25,7 @@ from context_search.core.model import Table
 from context_search.integrations.ports import Clock, Deadline
 from context_search.store import Store, UnitOfWork
 from context_search_editing.executing import ExecutedPlan, ExecutePlans, OneByOne, PlanWorker
-from context_search_editing.ports.patterns import Patterns
+from context_search_editing.ports import Patterns
 from context_search_editing.previewing import (
     AskedReplacement,
     PreviewLimits,

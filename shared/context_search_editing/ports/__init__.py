@@ -1,1 +1,0 @@
-"""The past of tables, and what is to be replaced in them."""
