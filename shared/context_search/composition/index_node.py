@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from context_search.indexing.calibrate import Calibrator
 from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.indexer import Indexer, IndexLimits
+from context_search.indexing.node_report import NodeReport
 from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline
@@ -33,15 +35,18 @@ class IndexNodeFunction:
 
     @cached_property
     def worker(self) -> Worker:
-        """What begins, handles and ends messages."""
+        """What begins, handles and ends messages.
+
+        Each use case is made for its first message, where the worker handles what fails.
+        """
         store = self.parts.store
         return Worker(
             WorkerOutbox(store),
-            self.indexer.index,
+            self._index_nodes,
             self.comparer.compare,
             self._import_upload,
             self._execute_plan,
-            self.calibrator.run,
+            self._calibrate_index,
             store.on_failure,
         )
 
@@ -85,6 +90,12 @@ class IndexNodeFunction:
             settings.memory_bytes,
             settings.project_bounds,
         )
+
+    def _index_nodes(self, node_ids: Sequence[int], deadline: Deadline) -> Iterable[NodeReport]:
+        return self.indexer.index(node_ids, deadline)
+
+    def _calibrate_index(self, index_id: int, generation_id: int, deadline: Deadline) -> str:
+        return self.calibrator.run(index_id, generation_id, deadline)
 
     def _import_upload(self, upload_id: int) -> str:
         return self.import_document.run(upload_id)
