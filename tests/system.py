@@ -37,7 +37,9 @@ from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.search import Searcher, searcher
 from context_search.searching.targets import Searches
 from context_search.store import Store
-from context_search_editing.executing import ExecutePlans, OneByOne, PlanWorker, keep_plans_step
+from context_search_editing.executing import ExecutePlans
+from context_search_editing.executing_in_worker import OneByOne, PlanWorker
+from context_search_editing.keeping import keep_plans_step
 from context_search_editing.previewing import PreviewReplacements
 from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import WriteDocuments

@@ -1,28 +1,20 @@
 """Previews: which strings a request would change, as a plan that can be executed.
 
-``PreviewReplacements`` makes a plan, ``ScanTables`` goes through its documents, and ``ShowMatches``
-shows pages of what was found, computed again: plans hold no text of documents.
+``PreviewReplacements`` makes a plan, and ``ScanTables`` goes through its documents.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, count, groupby
-from typing import Literal, Protocol
+from typing import Literal
 
 from context_search.access.lookup import live_tool
 from context_search.budgets.shares import managing
 from context_search.catalog.rules.tables import Part
-from context_search.core.callers import McpKey, Principal
-from context_search.core.documents import (
-    FoundString,
-    parse_fielded,
-    parse_stored,
-    strings_at,
-)
+from context_search.core.callers import Principal
+from context_search.core.documents import FoundString, parse_fielded, parse_stored, strings_at
 from context_search.core.errors import (
     AttemptsExhaustedError,
     CommitUnknownError,
@@ -32,10 +24,7 @@ from context_search.core.errors import (
     InvalidInputError,
     NotFoundError,
     PatternTooSlowError,
-    PlanExpiredError,
-    PlanNotReadyError,
     ReplaceBusyError,
-    ReplaceStaleError,
     ReplaceTooLargeError,
     TooManyMatchesError,
 )
@@ -44,16 +33,18 @@ from context_search.core.messages import ExecutePlan
 from context_search.core.pages import PAGE, Page, page_of
 from context_search.integrations.ports import Clock, Deadline
 from context_search.store import Store, UnitOfWork
-from context_search_editing.ports import CompiledPattern, Patterns
-from context_search_editing.rules.batches import BATCH_CHARS
-from context_search_editing.rules.edits import (
-    ShownEdit,
-    StringEdits,
-    apply_edits,
-    shown_edits,
-    string_at,
-    string_hash,
+from context_search_editing.finding import find_plan, is_visible, locked_chain, visible_strings
+from context_search_editing.matching import (
+    REQUEST_TEXT_S,
+    WORKER_TEXT_S,
+    EditedString,
+    Replacer,
+    edits_of_document,
+    json_pieces,
+    replacer_of,
 )
+from context_search_editing.ports import Patterns
+from context_search_editing.rules.edits import StringEdits, apply_edits, shown_edits, string_hash
 from context_search_editing.rules.plans import (
     DEFAULT_LIFETIME_S,
     MAX_LIFETIME_S,
@@ -76,17 +67,13 @@ from context_search_editing.rules.plans import (
 from context_search_editing.rules.replacing import (
     MAX_GROWTH_CHARS,
     MAX_MATCHES,
-    NOTHING,
     Allowance,
-    LiteralReplacer,
-    PatternReplacer,
     ReplaceRequest,
     check_request,
 )
-from context_search_editing.rules.template import Template
-from context_search_editing.rules.visible_strings import VisibleInDocument, VisibleStrings
+from context_search_editing.rules.visible_strings import VisibleStrings
 from context_search_editing.rules.warnings import Warnings
-from context_search_editing.write_documents import ChangedString, stale_message, visible_strings
+from context_search_editing.showing import PAGE_CHARS, ShownMatch, fitting
 
 MAX_SAMPLES = 200
 MAX_MCP_MATCHES = 1_000
@@ -99,16 +86,6 @@ MAX_POINTER_CHARS = 20_000
 MAX_DOCUMENT_BYTES = 300_000_000
 """No document that comes in is longer; of one that is, this is not the place to die of it."""
 _NOT_NOW = Part(0, 0, None, is_string=False)
-_BATCH_STRINGS = 1 << 14
-"""Maximum number of strings that are looked through together; each takes 0.1 kB meanwhile."""
-REQUEST_TEXT_S = 5.0
-"""For how long a request looks through one string for a pattern, in seconds."""
-WORKER_TEXT_S = 30.0
-"""For how long a worker does."""
-MAX_MATCHES_SHOWN = 200
-_PAGE_CHARS = 500_000
-"""Of pointers and texts: an answer has 6 MB, and a character takes up to six bytes as JSON."""
-_PAGE_S = 12.0
 _STRINGS_AT_ONCE = 1_000
 
 
@@ -413,7 +390,7 @@ def _fitting(page: Page[Plan]) -> Page[Plan]:
     for number, plan in enumerate(page.rows):
         if plan.request is not None:
             chars += len(plan.request.find) + len(plan.request.replace_with)
-        if number and chars > _PAGE_CHARS:
+        if number and chars > PAGE_CHARS:
             return Page(page.rows[:number], page.rows[number - 1].id)
     return page
 
@@ -422,16 +399,6 @@ def _replaced(work: UnitOfWork, plans: Sequence[Plan]) -> Mapping[int, int]:
     """Returns how many matches were replaced, by plan: of those that somebody executed."""
     executed = [plan.id for plan in plans if plan.executed_by is not None]
     return work.plans.replaced(executed) if executed else {}
-
-
-@dataclass(frozen=True, slots=True)
-class ShownMatch:
-    """A match as it is shown: its number in the plan, where it stands, what stands around it."""
-
-    number: int
-    table_id: int
-    json_pointer: str
-    edit: ShownEdit
 
 
 class OvertakenError(Exception):
@@ -708,334 +675,6 @@ def _check_strings(strings: int, last: PlannedString) -> None:
         raise ReplaceTooLargeError(
             f"a string with matches has a pointer of over {MAX_POINTER_CHARS} characters"
         )
-
-
-class Replacer(Protocol):
-    """Handles one request, string by string."""
-
-    def edits_in(self, texts: Sequence[str], allowance: Allowance) -> Iterator[StringEdits]:
-        """Yields what the request changes in each text, in their order.
-
-        Raises TooManyMatchesError and ReplaceTooLargeError when ``allowance`` is not enough, and
-        what ``CompiledPattern.matches`` raises.
-        """
-        ...
-
-
-@contextmanager
-def replacer_of(
-    request: ReplaceRequest, patterns: Patterns, *, text_timeout_s: float
-) -> Iterator[Replacer]:
-    """Returns what carries out a request, inside of a ``with`` and in one thread.
-
-    A pattern has ``text_timeout_s`` to be compiled, and for each text. Raises what
-    ``Patterns.compiled`` raises, and ReplacementInvalidError.
-    """
-    if not request.regex:
-        yield LiteralReplacer(request)
-        return
-    with patterns.compiled(
-        request.find, case_sensitive=request.case_sensitive, timeout_s=text_timeout_s
-    ) as pattern:
-        template = Template.read(request.replace_with, groups=pattern.groups, names=pattern.names)
-        replacer = PatternReplacer(request, template)
-        yield _SearchedPattern(pattern, replacer, template.groups, text_timeout_s)
-
-
-@dataclass(frozen=True, slots=True)
-class _SearchedPattern:
-    pattern: CompiledPattern
-    replacer: PatternReplacer
-    groups: Sequence[int]
-    text_timeout_s: float
-
-    def edits_in(self, texts: Sequence[str], allowance: Allowance) -> Iterator[StringEdits]:
-        matches = self.pattern.matches(
-            texts, groups=self.groups, text_timeout_s=self.text_timeout_s
-        )
-        return self.replacer.edits_in(texts, matches, allowance)
-
-
-@dataclass(frozen=True, slots=True)
-class EditedString:
-    """A string of a document that has edits, or places that were left out.
-
-    ``position`` counts the strings of the document that were looked through, from 0.
-    """
-
-    position: int
-    json_pointer: str
-    text: str
-    edits: StringEdits
-
-
-def edits_of_document(
-    strings: Iterator[FoundString], replacer: Replacer, allowance: Allowance
-) -> Iterator[EditedString]:
-    """Yields those of a document's strings of which there is anything to say, in their order.
-
-    Raises as ``Replacer`` does.
-    """
-    positions = count()
-    for batch in _batches(strings):
-        found = replacer.edits_in([string.text for string in batch], allowance)
-        for edits, string, position in zip(found, batch, positions, strict=False):
-            if edits is NOTHING or edits == NOTHING:
-                continue
-            allowance = allowance.less(edits)
-            yield EditedString(position, string.json_pointer, string.text, edits)
-
-
-def _batches(strings: Iterator[FoundString]) -> Iterator[list[FoundString]]:
-    """Yields neighbours, so that not each string of a document is held for itself."""
-    batch: list[FoundString] = []
-    chars = 0
-    for string in strings:
-        batch.append(string)
-        chars += len(string.text)
-        if chars >= BATCH_CHARS or len(batch) == _BATCH_STRINGS:
-            yield batch
-            batch, chars = [], 0
-    if batch:
-        yield batch
-
-
-def json_pieces(request: ReplaceRequest) -> tuple[str, ...]:
-    """Returns pieces of JSON text, of which every document with a match has one.
-
-    As Postgres writes JSON: it and ``json.dumps`` escape the same characters in the same way, each
-    by itself. Empty: the text of a document does not tell.
-    """
-    if request.regex or not request.case_sensitive:
-        return ()
-    forms = LiteralReplacer(request).literal.forms
-    return tuple(sorted(json.dumps(form, ensure_ascii=False)[1:-1] for form in forms))
-
-
-@dataclass(frozen=True, slots=True)
-class ShowMatches:
-    """The matches of the caller's plans, with what stands around them.
-
-    Of documents over ``document_bytes`` each string is read by itself, up to as many bytes and
-    while the time lasts.
-    """
-
-    store: Store
-    patterns: Patterns
-    clock: Clock
-    document_bytes: int = MAX_PREVIEWED_BYTES
-
-    def page(
-        self,
-        principal: Principal,
-        plan_id: int,
-        *,
-        after: int = 0,
-        table_id: int | None = None,
-        limit: int = MAX_MATCHES_SHOWN,
-    ) -> Page[ShownMatch]:
-        """Returns matches with higher numbers, at most ``limit``; ``table_id``: of one document.
-
-        A page is shorter where texts are long, or documents take their time. Raises NotFoundError,
-        PlanNotReadyError, PlanExpiredError when the texts of the plan are forgotten,
-        ReplaceStaleError with the strings that are not as they were shown, and
-        ManagementBackpressureError. To an agent strings are shown that its tools can return now;
-        otherwise they are ``OUT_OF_REACH``. It is shown none of documents over ``document_bytes``.
-        """
-        with managing(self.store, principal.project_id):
-            return self._page(principal, plan_id, after, table_id, limit)
-
-    def _page(
-        self, principal: Principal, plan_id: int, after: int, table_id: int | None, limit: int
-    ) -> Page[ShownMatch]:
-        agent = principal.mcp_id if isinstance(principal, McpKey) else None
-        with self.store.for_project(principal.project_id) as work:
-            plan = find_plan(work, principal, plan_id)
-            if plan.state == "previewing":
-                raise PlanNotReadyError("the preview is still going on", retry_after_s=1)
-            if plan.request is None:
-                raise PlanExpiredError("the texts of the plan are forgotten")
-            strings = work.plans.strings_of_matches(
-                plan.id, after=after, limit=limit + 1, table_id=table_id
-            )
-        last = strings[-1].last_match if strings else 0
-        with replacer_of(plan.request, self.patterns, text_timeout_s=REQUEST_TEXT_S) as replacer:
-            shown_strings = _with_first(strings, after, limit)
-            matches = self._matches(plan, agent, shown_strings, replacer)
-            shown = fitting((match for match in matches if match.number > after), limit)
-        has_more = bool(shown) and shown[-1].number < last
-        return Page(shown, shown[-1].number if has_more else None)
-
-    def _matches(
-        self,
-        plan: Plan,
-        agent: int | None,
-        strings: Sequence[PlannedString],
-        replacer: Replacer,
-    ) -> Iterator[ShownMatch]:
-        """Yields the matches of strings, as far as the time goes, of one string at least."""
-        deadline = Deadline(self.clock, self.clock.monotonic() + _PAGE_S)
-        for _, group in groupby(strings, key=lambda string: string.table_id):
-            for of_string in self._of_table(plan, agent, list(group), replacer):
-                yield from of_string
-                if not deadline.left_s():
-                    return
-
-    def _of_table(
-        self,
-        plan: Plan,
-        agent: int | None,
-        strings: Sequence[PlannedString],
-        replacer: Replacer,
-    ) -> Iterator[Iterator[ShownMatch]]:
-        table_id = strings[0].table_id
-        with self.store.for_project(plan.project_id) as work:
-            table = work.tables.find(table_id, project_id=plan.project_id)
-            whole = work.tables.part(table_id, [], max_bytes=self.document_bytes) if table else None
-            visible = None if agent is None else visible_strings(work, plan.project_id, agent)
-        revision = whole.revision if whole else None
-        if whole is not None and whole.text is None:
-            if agent is not None:  # without the document nobody knows its fields
-                return
-            for string in strings:  # together they may be as long as the document
-                yield from _shown([string], [self._text_of(plan, string)], replacer, revision)
-            return
-        document = parse_fielded(whole.text) if whole and whole.text is not None else None
-        texts = [string_at(document, string.json_pointer) for string in strings]
-        if visible is not None:
-            _check_reach(visible.in_document(table_id, document), strings, texts)
-        yield from _shown(strings, texts, replacer, revision)
-
-    def _text_of(self, plan: Plan, string: PlannedString) -> str | None:
-        """Reads one string of a document; None: there is none."""
-        path, most = split(string.json_pointer), self.document_bytes
-        with self.store.for_project(plan.project_id) as work:
-            part = work.tables.part(string.table_id, path, max_bytes=most)
-        if part is None or not part.is_string:
-            return None
-        if part.text is None:
-            raise DocumentTooLargeError(f"the string has over {most} bytes")
-        return str(json.loads(part.text))
-
-
-def _check_reach(
-    visible: VisibleInDocument, strings: Sequence[PlannedString], texts: Sequence[str | None]
-) -> None:
-    for string, text in zip(strings, texts, strict=True):
-        if text is not None and not visible.may_change(string.json_pointer, text):
-            raise _stale([ChangedString(string.table_id, "", "OUT_OF_REACH")])
-
-
-def _shown(
-    strings: Sequence[PlannedString],
-    texts: Sequence[str | None],
-    replacer: Replacer,
-    revision: int | None,
-) -> Iterator[Iterator[ShownMatch]]:
-    """Yields the matches of each string. Raises ReplaceStaleError with those that changed."""
-    changed = [
-        ChangedString(
-            string.table_id, string.json_pointer, "GONE" if text is None else "CHANGED", revision
-        )
-        for string, text in zip(strings, texts, strict=True)
-        if text is None or string_hash(text) != string.before_hash
-    ]
-    if changed:
-        raise _stale(changed)
-    for string, text in zip(strings, texts, strict=True):
-        if text is not None:
-            yield _of_string(string, text, replacer, revision)
-
-
-def _with_first(
-    strings: Sequence[PlannedString], after: int, limit: int
-) -> Sequence[PlannedString]:
-    """Returns as many strings as it takes for the next ``limit`` matches."""
-    count = 0
-    for number, string in enumerate(strings):
-        if count >= limit:
-            return strings[:number]
-        count += string.last_match - max(after, string.first_match - 1)
-    return strings
-
-
-def fitting(matches: Iterable[ShownMatch], limit: int) -> list[ShownMatch]:
-    """Returns what fits into an answer, one at least."""
-    shown: list[ShownMatch] = []
-    chars = 0
-    for match in matches:
-        edit = match.edit
-        chars += sum(map(len, (match.json_pointer, edit.before, edit.found, edit.becomes)))
-        if shown and chars > _PAGE_CHARS:
-            break
-        shown.append(match)
-        if len(shown) == limit:
-            break
-    return shown
-
-
-def _of_string(
-    string: PlannedString, text: str, replacer: Replacer, revision: int | None
-) -> Iterator[ShownMatch]:
-    [found] = replacer.edits_in([text], Allowance())
-    if string_hash(apply_edits(text, found.edits)) != string.after_hash:
-        differs = ChangedString(string.table_id, string.json_pointer, "MATCHES_DIFFER", revision)
-        raise _stale([differs])
-    for number, edit in enumerate(shown_edits(text, found.edits), start=string.first_match):
-        yield ShownMatch(number, string.table_id, string.json_pointer, edit)
-
-
-def _stale(changed: Sequence[ChangedString]) -> ReplaceStaleError:
-    chars = accumulate(len(each.json_pointer) for each in changed)
-    named = [
-        {
-            "table_id": each.table_id,
-            "json_pointer": each.json_pointer,
-            "reason": each.reason,
-            "revision": each.revision,
-        }
-        for each, upto in zip(changed, chars, strict=True)
-        if upto <= _PAGE_CHARS
-    ]
-    return ReplaceStaleError(
-        stale_message("replace", changed),
-        members={"changed_count": len(changed), "changed": named},
-    )
-
-
-def is_visible(principal: Principal, plan: Plan) -> bool:
-    """Says whether a plan of the caller's project is his: an agent has those of its instance."""
-    return not isinstance(principal, McpKey) or plan.mcp_id == principal.mcp_id
-
-
-def find_plan(work: UnitOfWork, principal: Principal, plan_id: int) -> Plan:
-    """Returns a plan of the caller's. Raises NotFoundError; a foreign one looks like no plan."""
-    plan = work.plans.find(plan_id, project_id=principal.project_id)
-    if plan is None or not is_visible(principal, plan):
-        raise NotFoundError("there is no such plan")
-    return plan
-
-
-def locked_chain(work: UnitOfWork, plan: Plan) -> list[Plan]:
-    """Returns the plan that was executed first, its undo, and so on; ``plan`` is one of them.
-
-    Nobody else changes them, or undoes the last, until the transaction ends.
-    """
-    first: Plan | None = plan
-    while first is not None and first.undoes is not None:
-        plan, first = first, work.plans.find(first.undoes, project_id=plan.project_id)
-    at = (first or plan).id
-    chain: list[Plan] = []
-    while work.plans.lock(at) is not None:
-        # Read after the lock: who had it may have undone the plan.
-        locked = work.plans.find(at, project_id=plan.project_id)
-        if locked is None:
-            break
-        chain.append(locked)
-        if locked.undone_by is None:
-            break
-        at = locked.undone_by
-    return chain
 
 
 def strings_of(work: UnitOfWork, plan_id: int) -> Iterator[PlannedString]:

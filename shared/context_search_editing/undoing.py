@@ -20,7 +20,7 @@ from context_search.core.messages import ExecutePlan
 from context_search.integrations.ports import Clock
 from context_search.store import Store, UnitOfWork
 from context_search_editing.executing import BUSY_S, ExecutedPlan, busy, finish, preload
-from context_search_editing.previewing import find_plan
+from context_search_editing.finding import find_plan
 from context_search_editing.rules.edits import Edit, string_at
 from context_search_editing.rules.plans import (
     DEFAULT_LIFETIME_S,
@@ -76,7 +76,7 @@ class UndoPlans:
         dry_run: bool,
         request_id: str | None,
     ) -> ExecutedPlan:
-        """Undoes an executed plan, or orders that; an undo, too, which does it again.
+        """Undoes an executed plan, or sends it to a worker; an undo, too, which does it again.
 
         ``dry_run``: counts, writes nothing, and returns the plan itself. Raises NotFoundError,
         PlanNotReadyError while it is executed, ConflictError before, UndoExpiredError,
@@ -105,7 +105,7 @@ class UndoPlans:
             ahead = preload(self.store, plan, task, tables, self.writer)
             if not any(_is_too_large(each) for each in ahead):
                 return self._write(plan, asked, task, ahead)
-        return self._committed(plan, asked, _order)
+        return self._committed(plan, asked, _send)
 
     @contextmanager
     def rewriting(self, plan: Plan) -> Iterator[Rewriting]:
@@ -213,7 +213,7 @@ class UndoPlans:
             return work.plans.find(undo.id, project_id=undo.project_id) is not None
 
 
-def _order(work: UnitOfWork, begun: Plan) -> ExecutedPlan:
+def _send(work: UnitOfWork, begun: Plan) -> ExecutedPlan:
     work.plans.save(begun)
     work.send(ExecutePlan(begun.id))
     return ExecutedPlan(begun)

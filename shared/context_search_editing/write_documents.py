@@ -11,19 +11,14 @@ from typing import Literal, Protocol
 from context_search.budgets.bounds import check_growth
 from context_search.catalog.rules.versions import HistoryLimits, Origin, Overwritten
 from context_search.catalog.versions import RecordVersions
-from context_search.core.callers import McpKey
 from context_search.core.documents import parse_exact, strings_at
-from context_search.core.errors import (
-    InvalidDocumentError,
-    NotFoundError,
-    ReplaceStaleError,
-)
+from context_search.core.errors import InvalidDocumentError, NotFoundError, ReplaceStaleError
 from context_search.core.json_pointer import replace_value, resolve, split
 from context_search.core.json_text import fits, to_json
 from context_search.core.limits import MAX_UPLOAD_BYTES, ProjectBounds
-from context_search.core.model import SearchTool, Table
-from context_search.core.pages import PAGE
-from context_search.store import Store, UnitOfWork
+from context_search.core.model import Table
+from context_search.store import UnitOfWork
+from context_search_editing.finding import visible_strings
 from context_search_editing.rules.edits import Edit, apply_edits, string_hash
 from context_search_editing.rules.plans import (
     KeptReason,
@@ -424,25 +419,3 @@ def stale_message(cause: PlanCause, conflicts: Sequence[ChangedString]) -> str:
         "undo": (f"the plan left {it}", f"undo with on_conflict skip leaves {it} alone"),
     }[cause]
     return f"{what} not as {how} ({first}): {then}"
-
-
-def visible_to(store: Store, agent: McpKey) -> VisibleStrings:
-    """Returns what searches with the tools of an agent can return now."""
-    with store.for_project(agent.project_id) as work:
-        return visible_strings(work, agent.project_id, agent.mcp_id)
-
-
-def visible_strings(
-    work: UnitOfWork, project_id: int, mcp_id: int, *, only: int | None = None
-) -> VisibleStrings:
-    """Returns what searches with the enabled tools of an MCP instance can return now.
-
-    ``only``: narrowed to what the tool with that id can return.
-    """
-    tools: list[SearchTool] = []
-    while True:
-        after = tools[-1].id if tools else 0
-        page = work.tools.page(project_id, mcp_id=mcp_id, after=after, limit=PAGE)
-        tools += page
-        if len(page) < PAGE:
-            return VisibleStrings(tools, only)

@@ -24,25 +24,21 @@ from context_search.core.limits import ProjectBounds
 from context_search.core.model import Table
 from context_search.integrations.ports import Clock, Deadline
 from context_search.store import Store, UnitOfWork
-from context_search_editing.executing import ExecutedPlan, ExecutePlans, OneByOne, PlanWorker
+from context_search_editing.executing import ExecutedPlan, ExecutePlans
+from context_search_editing.executing_in_worker import OneByOne, PlanWorker
+from context_search_editing.finding import visible_to
 from context_search_editing.ports import Patterns
 from context_search_editing.previewing import (
     AskedReplacement,
     PreviewLimits,
     PreviewReplacements,
-    ShowMatches,
     ShownPlan,
 )
-from context_search_editing.rules.plans import (
-    Choice,
-    OnConflict,
-    Plan,
-    PlannedString,
-    PlannedTable,
-)
+from context_search_editing.rules.plans import Choice, OnConflict, Plan, PlannedString, PlannedTable
 from context_search_editing.rules.replacing import ReplaceRequest
+from context_search_editing.showing import ShowMatches
 from context_search_editing.undoing import UndoPlans
-from context_search_editing.write_documents import MAX_HELD_CHARS, WriteDocuments, visible_to
+from context_search_editing.write_documents import MAX_HELD_CHARS, WriteDocuments
 from testing.in_memory.patterns import RePatterns
 from tests.editing.novel import asked_for, hashed
 from tests.steps import SMALL, Steps

@@ -11,7 +11,7 @@ import pytest
 
 from context_search.catalog.rules.versions import HistoryLimits
 from context_search.core.errors import ReplaceStaleError
-from context_search_editing.executing import keep_plans
+from context_search_editing.keeping import keep_plans
 from context_search_editing.rules.plans import Choice
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.patterns import RePattern, RePatterns

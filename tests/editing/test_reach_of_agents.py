@@ -13,9 +13,10 @@ from context_search.core.callers import McpKey
 from context_search.core.errors import ReplaceStaleError
 from context_search.core.filters import parse_filter
 from context_search.core.model import Table
-from context_search_editing.previewing import PreviewLimits, ShowMatches
+from context_search_editing.previewing import PreviewLimits
 from context_search_editing.rules.plans import Plan
 from context_search_editing.rules.replacing import ReplaceRequest
+from context_search_editing.showing import ShowMatches
 from tests.contract.store.bench import PostgresBench
 from tests.editing.replacing import Desk, changed_in
 

@@ -12,7 +12,7 @@ from context_search.maintenance.cleanup import Cleanup, delete_expired_step, kee
 from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep import PAGE, Sweep, SweepRounds
-from context_search_editing.executing import keep_plans_step
+from context_search_editing.keeping import keep_plans_step
 
 
 @dataclass

@@ -22,7 +22,7 @@ from context_search.indexing.worker import Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline
 
 if TYPE_CHECKING:
-    from context_search_editing.executing import PlanWorker
+    from context_search_editing.executing_in_worker import PlanWorker
 
 EMBED_TIMEOUT_S = 30.0
 

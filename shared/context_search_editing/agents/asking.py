@@ -18,8 +18,8 @@ from context_search.mcp.contract import (
 from context_search.text.plain_text import with_hidden_characters_named
 from context_search_editing.agents.confirmations import Confirmations, PlanOperation
 from context_search_editing.agents.replace_answers import Refusal
-from context_search_editing.previewing import ShownMatch
 from context_search_editing.rules.plans import Plan
+from context_search_editing.showing import ShownMatch
 
 _ASKED = "confirm"
 _SHOWN_CHARS = 1_000

@@ -11,7 +11,7 @@ from context_search.agents.tools.search_tools import given_arguments
 from context_search.core.errors import InvalidInputError
 from context_search.web.fields import Absent, AnswerModel, Body, Count, KnownId, Time
 from context_search_editing.executing import ExecutedPlan
-from context_search_editing.previewing import ShownMatch, ShownPlan
+from context_search_editing.previewing import ShownPlan
 from context_search_editing.routes.executing import KeptAnswer
 from context_search_editing.routes.replacing import (
     LeftOutAnswer,
@@ -31,6 +31,7 @@ from context_search_editing.rules.replacing import (
     MAX_REPLACE_WITH_CHARS,
     ReplaceRequest,
 )
+from context_search_editing.showing import ShownMatch
 
 _SHOWN_NAME_CHARS = 64
 B = TypeVar("B", bound=Body)

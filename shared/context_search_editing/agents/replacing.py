@@ -46,17 +46,12 @@ from context_search_editing.agents.replace_answers import (
 )
 from context_search_editing.agents.replace_tools import tools_of
 from context_search_editing.executing import ExecutedPlan, ExecutePlans
-from context_search_editing.previewing import (
-    AskedReplacement,
-    PreviewReplacements,
-    ShowMatches,
-    ShownMatch,
-    ShownPlan,
-)
+from context_search_editing.finding import visible_to
+from context_search_editing.previewing import AskedReplacement, PreviewReplacements, ShownPlan
 from context_search_editing.rules.plans import Choice, Plan
 from context_search_editing.rules.redacted_edits import redacted
+from context_search_editing.showing import ShowMatches, ShownMatch
 from context_search_editing.undoing import UndoPlans
-from context_search_editing.write_documents import visible_to
 
 _log = Logger(service="search", child=True)
 

@@ -11,8 +11,8 @@ from context_search.web.fields import AnswerModel, Cursor, NextCursor, OfTable, 
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
 from context_search.web.request_body import StrictJsonRoute
-from context_search_editing.previewing import MAX_MATCHES_SHOWN, ShowMatches
 from context_search_editing.routes.replacing import MatchAnswer, PlanId
+from context_search_editing.showing import MAX_MATCHES_SHOWN, ShowMatches
 
 router = APIRouter(
     prefix="/api/v1/projects/{project_id}/replace/{plan_id}/matches",

@@ -37,7 +37,6 @@ from context_search_editing.previewing import (
     AskedReplacement,
     PlanPage,
     PreviewReplacements,
-    ShownMatch,
     ShownPlan,
 )
 from context_search_editing.rules.plans import (
@@ -57,6 +56,7 @@ from context_search_editing.rules.replacing import (
     MAX_REPLACE_WITH_CHARS,
     ReplaceRequest,
 )
+from context_search_editing.showing import ShownMatch
 
 router = APIRouter(
     prefix="/api/v1/projects/{project_id}/replace",

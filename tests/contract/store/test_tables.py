@@ -16,7 +16,7 @@ from context_search.core.errors import NotFoundError
 from context_search.core.json_text import to_json
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Project, Table
-from context_search_editing.previewing import json_pieces
+from context_search_editing.matching import json_pieces
 from context_search_editing.rules.replacing import LiteralReplacer, ReplaceRequest
 from tests.contract.store.bench import Bench, only_postgres
 from tests.profile import examples

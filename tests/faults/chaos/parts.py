@@ -21,7 +21,7 @@ from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
 from context_search.settings import Settings
 from context_search.store import PostgresStore
-from context_search_editing.executing import keep_plans
+from context_search_editing.keeping import keep_plans
 from context_search_editing.previewing import AskedReplacement, PreviewLimits
 from context_search_editing.rules.plans import Choice
 from context_search_editing.rules.replacing import ReplaceRequest

@@ -17,15 +17,8 @@ from context_search.integrations.ports import Clock, Deadline
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.store import UnitOfWork
-from context_search_editing.executing import (
-    ExecutedPlan,
-    ExecutePlans,
-    OneByOne,
-    Replace,
-    Turn,
-    finish,
-    preload,
-)
+from context_search_editing.executing import ExecutedPlan, ExecutePlans, Replace, finish, preload
+from context_search_editing.executing_in_worker import OneByOne, Turn
 from context_search_editing.rules.edits import Edit, apply_edits, string_at, string_hash
 from context_search_editing.rules.plans import Choice, Plan, PlannedString
 from context_search_editing.rules.replacing import Allowance

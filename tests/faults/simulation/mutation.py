@@ -11,7 +11,8 @@ from context_search.indexing.worker import WorkerOutbox
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep import Sweep
-from context_search_editing.executing import ExecutePlans, OneByOne
+from context_search_editing.executing import ExecutePlans
+from context_search_editing.executing_in_worker import OneByOne
 from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import WriteDocuments
 from tests.faults.simulation.conditions import GRACE_S

@@ -41,7 +41,7 @@ from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep import SweepRounds
 from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.rules.searched import SearchedTool
-from context_search_editing.executing import keep_plans_step
+from context_search_editing.keeping import keep_plans_step
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.vectors import DictVectors
 from tests.faults.simulation import conditions

@@ -9,7 +9,7 @@ import pytest
 
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.rules.health import CleanupLimits
-from context_search_editing.executing import PLANS_EMPTIED_PER_STEP, PLANS_PER_STEP, keep_plans
+from context_search_editing.keeping import PLANS_EMPTIED_PER_STEP, PLANS_PER_STEP, keep_plans
 from context_search_editing.rules.edits import Edit
 from context_search_editing.rules.plans import (
     PLAN_KEPT_S,

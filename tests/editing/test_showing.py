@@ -18,8 +18,8 @@ from context_search.core.errors import (
     ReplaceStaleError,
 )
 from context_search.core.json_text import to_json
-from context_search_editing import previewing
-from context_search_editing.previewing import PreviewLimits, ShowMatches, ShownMatch
+from context_search_editing.previewing import PreviewLimits
+from context_search_editing.showing import PAGE_CHARS, ShowMatches, ShownMatch
 from testing.in_memory.patterns import RePattern, RePatterns
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE, TickingClock
 from tests.editing.replacing import Desk
@@ -179,7 +179,7 @@ def test_pages_end_where_an_answer_does(desk: Desk) -> None:
     key = "k" * 19_000
     desk.make({key: ["x"] * 30})
     shown = desk.start("x", samples=200)
-    most = previewing._PAGE_CHARS // 19_000
+    most = PAGE_CHARS // 19_000
     assert [len(page) for page in pages(desk, shown.plan.id)] == [most, 30 - most]
     assert len(shown.matches) == most
     desk.make({key: "changed"})

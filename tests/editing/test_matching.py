@@ -20,8 +20,8 @@ from context_search.core.errors import (
     TooManyMatchesError,
 )
 from context_search.core.json_pointer import contains, resolve, split
-from context_search_editing import previewing
-from context_search_editing.previewing import (
+from context_search_editing import matching
+from context_search_editing.matching import (
     EditedString,
     edits_of_document,
     json_pieces,
@@ -89,7 +89,7 @@ def test_edits_are_those_of_each_string_by_itself(document: Any, find: str, igno
 
 
 def test_positions_count_over_batches() -> None:
-    many = previewing._BATCH_STRINGS
+    many = matching._BATCH_STRINGS
     document = ["-"] * (many - 1) + ["a", "a"] + ["-" * (1 << 18), "", "a"]
     found = edited(document, ReplaceRequest("a", "b"))
     assert [string.position for string in found] == [many - 1, many, many + 3]

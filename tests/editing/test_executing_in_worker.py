@@ -24,20 +24,12 @@ from context_search.core.limits import ProjectBounds
 from context_search.core.model import Table
 from context_search.indexing.node_report import RetryLater
 from context_search.store import UnitOfWork
-from context_search_editing.executing import BUSY_WORKER_S, LEASE_S
+from context_search_editing.executing_in_worker import BUSY_WORKER_S, LEASE_S
 from context_search_editing.rules.plans import MAX_RUNS, Choice, Plan
 from context_search_editing.rules.replacing import ReplaceRequest
 from context_search_editing.write_documents import MAX_STRING_CHARS
 from testing.in_memory.clock import ManualClock
-from tests.editing.replacing import (
-    ALL,
-    SKIP,
-    STORY,
-    BusyStore,
-    Desk,
-    FaultyStore,
-    StoppedError,
-)
+from tests.editing.replacing import ALL, SKIP, STORY, BusyStore, Desk, FaultyStore, StoppedError
 from tests.faults.simulation.model.store import MemoryStore
 from tests.stores import StoreInFront
 
