@@ -25,6 +25,8 @@ DEPTH = 20
 """How many passages of an answer are measured."""
 MOST_QUESTIONS = 1_000
 """How many are measured in one run."""
+MOST_RANGES = 20_000
+"""How many judged ranges they may have in all."""
 Place = dict[str, Any]
 """Where something stands, as requests have it: ``json_pointer``, ``char_start``, ``char_end``."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -143,6 +145,10 @@ def questions_of(session: Session, source: str) -> list[Question]:
     if len(questions) > MOST_QUESTIONS:
         most = f"{number(MOST_QUESTIONS)} are measured in one run"
         raise UsageError(f"{source} has {number(len(questions))} questions: at most {most}")
+    ranges = sum(len(each.gold) + len(each.others) for each in questions)
+    if ranges > MOST_RANGES:
+        most = f"{number(MOST_RANGES)} are measured in one run"
+        raise UsageError(f"{source} has {number(ranges)} judged ranges: at most {most}")
     if len(questions) < len(read):
         left = counted(len(read) - len(questions), "question")
         session.out.note(f"{left} without a range that answers: left out")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from context_search.composition.index_node import IndexNodeFunction
 from context_search.core.messages import IndexNodes, read_message
 from tests.architecture.project import (
     ROOT,
@@ -16,6 +17,7 @@ from tests.architecture.project import (
     template_routes,
     triggers,
 )
+from tests.web.api import LocalParts
 
 HTTP_FUNCTIONS = ["create_tool", "search"]
 API_DOCUMENT = ROOT / "docs" / "api.md"
@@ -62,6 +64,12 @@ def test_a_recorded_request_takes_a_route_of_its_function(name: str, function: s
 def test_the_recorded_message_is_an_order_to_index_a_node() -> None:
     (record,) = event("index_node")["Records"]
     assert read_message(record["body"]) == (IndexNodes((1,)), 1)
+
+
+def test_a_worker_makes_no_client_of_s3_before_it_imports_an_upload() -> None:
+    parts = LocalParts()
+    assert IndexNodeFunction(parts).worker
+    assert "objects" not in vars(parts)
 
 
 def test_the_recorded_schedule_has_the_fields_that_the_template_sends() -> None:

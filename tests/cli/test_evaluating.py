@@ -11,10 +11,11 @@ from typing import Any, get_args
 import httpx2
 import pytest
 
+from context_search.catalog.routes.measures import MAX_RANGES
 from context_search.ranking.measures import MEASURES
 from context_search_cli.concurrent import concurrently
 from context_search_cli.evaluating import Measure
-from context_search_cli.judged import MOST_QUESTIONS
+from context_search_cli.judged import MOST_QUESTIONS, MOST_RANGES
 from evaluation.compare import read_judged
 from tests.builders import english
 from tests.cli.running import CommandLine
@@ -73,6 +74,16 @@ def test_more_questions_than_the_server_takes_are_not_asked(cli: CommandLine, to
     many = cli.file("many.jsonl", lines(line("keeper", LIGHT)) * (MOST_QUESTIONS + 1))
     refused = cli("eval", "run", many, "--tool", tool)
     assert (refused.code, "at most 1,000 are measured in one run" in refused.err) == (2, True)
+    assert not [path for path in cli.paths("POST") if path.endswith(f"/{tool}/search")]
+
+
+def test_more_ranges_than_the_server_takes_are_not_asked(cli: CommandLine, tool: int) -> None:
+    assert MOST_RANGES == MAX_RANGES
+    question = line("keeper", LIGHT)
+    question["relevant"] *= MOST_RANGES + 1
+    many = cli.file("many.jsonl", lines(question))
+    refused = cli("eval", "run", many, "--tool", tool)
+    assert (refused.code, "at most 20,000 are measured in one run" in refused.err) == (2, True)
     assert not [path for path in cli.paths("POST") if path.endswith(f"/{tool}/search")]
 
 

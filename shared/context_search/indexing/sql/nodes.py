@@ -389,7 +389,7 @@ class Nodes:
         # The tables first, as whoever deletes one by SQL has it. The foreign key would ask for it
         # at the second change of a node in a transaction, and the two would wait for each other.
         # Of several tables, one that is being deleted is left out: who deletes many has them in
-        # a message of its own.
+        # an order of its own.
         tables = sorted({claim.table_id for claim in claims})
         rows = self.tx.run(
             f"""

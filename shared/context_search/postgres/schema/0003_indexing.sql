@@ -295,7 +295,7 @@ CREATE TABLE chunks (
     char_end int NOT NULL,
     content_hash text NOT NULL,
     turbopuffer_namespace text NOT NULL,
-    turbopuffer_doc_id text COLLATE "C" NOT NULL,  -- turbopuffer's own message, which sweeps follow
+    turbopuffer_doc_id text COLLATE "C" NOT NULL,  -- turbopuffer's own order, which sweeps follow
     input_hash bytea NOT NULL,
     window_count int NOT NULL DEFAULT 1,
     present boolean NOT NULL DEFAULT true,
