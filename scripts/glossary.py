@@ -45,7 +45,7 @@ def _has_nouns(place: str) -> bool:
     """Say whether a module holds rules or ports, but not errors."""
     *folders, name = place.removesuffix(".py").split("/")
     is_rule = not RULES.isdisjoint(folders) and name != "errors"
-    return is_rule or "ports" in {*folders, name} or place == "store.py"
+    return is_rule or name == "ports" or place == "store.py"
 
 
 def _escaped(said: str) -> str:

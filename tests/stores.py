@@ -12,7 +12,7 @@ from context_search.store import Store, UnitOfWork
 
 @dataclass
 class StoreInFront(ABC):
-    """The port ``Store`` over ``inner``: each of its transactions goes through ``around``."""
+    """Implements ``Store`` over ``inner``: each of its transactions goes through ``around``."""
 
     inner: Store
 

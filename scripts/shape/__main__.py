@@ -3,8 +3,9 @@
 Deployed are the Python and SQL files below ``shared`` and ``functions``; modules are the Python
 files below ``shared`` of more than one line. Lines to read before a first change in searching are
 those of the Python modules below ``shared`` that lie in no folder of another feature. Port methods
-are those of protocols. ``requests.py`` says how files and passes are counted, ``states.py``
-which modules write a state.
+are those of protocols, methods of repositories those of the classes in ``REPOSITORIES``; called
+once are those with one call in use cases and web. ``requests.py`` says how files and passes are
+counted, ``states.py`` which modules write a state.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import statistics
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from context_search.store import REPOSITORIES
 from scripts.shape.modules import (
     FEATURES,
     WEB,
@@ -65,13 +67,13 @@ def of_text(root: Path) -> dict[str, str]:
     near = sum(_parent(module.name) in map(_parent, imported_by[module.name]) for module in single)
     lines = [module.lines for module in with_code]
     functions = [size for module in shared for size in _function_lengths(module.tree)]
-    methods, called_once = _port_methods(shared)
     plan, generation = (len(writers(noun, modules, root)) for noun in (PLAN, GENERATION))
     deployed = sum(module.lines for module in modules) + _lines(root / "shared", "*.sql")
     return {
         "deployed lines with SQL / modules": f"{deployed:,} / {len(with_code)}",
         "lines to read before a first change in searching": f"{_lines_to_read(shared):,}",
-        "port methods / called once": f"{methods} / {called_once}",
+        "port methods / called once": _called_once(shared, _is_port),
+        "methods of repositories / called once": _called_once(shared, _is_repository),
         "modules that write a plan's state / a generation's": f"{plan} / {generation}",
         "lines of tests": f"{_lines(root / 'tests', '*.py'):,}",
         "import cycles": str(len(cycles(imports(modules)))),
@@ -128,8 +130,16 @@ def _callable_classes(modules: list[Module]) -> int:
     )
 
 
-def _port_methods(modules: list[Module]) -> tuple[int, int]:
-    """Return how many methods protocols have, and how many have one caller in use cases or web."""
+def _is_port(_: Module, node: ast.ClassDef) -> bool:
+    return "Protocol" in map(ast.unparse, node.bases)
+
+
+def _is_repository(module: Module, node: ast.ClassDef) -> bool:
+    return f"{module.name}:{node.name}" in REPOSITORIES.values()
+
+
+def _called_once(modules: list[Module], is_one: Callable[[Module, ast.ClassDef], bool]) -> str:
+    """Return how many methods such classes have, and how many are called once."""
     callers = "\n".join(
         module.text
         for module in modules
@@ -139,12 +149,12 @@ def _port_methods(modules: list[Module]) -> tuple[int, int]:
         member.name
         for module in modules
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases)
+        if isinstance(node, ast.ClassDef) and is_one(module, node)
         for member in node.body
         if isinstance(member, ast.FunctionDef) and not member.name.startswith("_")
     ]
     once = sum(len(re.findall(rf"\.{name}\(", callers)) == 1 for name in methods)
-    return len(methods), once
+    return f"{len(methods)} / {once}"
 
 
 def _against_the_direction() -> int:

@@ -1,7 +1,4 @@
-"""The Python modules that are deployed, and what their names say about them.
-
-The names hold for both layouts of the code: a folder for each layer, and a folder for each feature.
-"""
+"""The Python modules that are deployed, and what their names say about them."""
 
 from __future__ import annotations
 
@@ -18,28 +15,22 @@ FEATURES = frozenset(
         "budgets",
         "catalog",
         "context_search_editing",
-        "editing",
         "indexing",
         "maintenance",
         "searching",
-        "upkeep",
     }
 )
-WEB = frozenset({"agents", "mcp", "routes", "tools", "web"})
+WEB = frozenset({"agents", "mcp", "routes", "web"})
 # Rules without I/O, adapters and composition.
 NO_USE_CASES = WEB | {
-    "adapters",
-    "bootstrap",
     "composition",
     "core",
-    "domain",
     "functions",
     "integrations",
     "ports",
     "postgres",
     "ranking",
     "rules",
-    "schema",
     "sql",
     "text",
 }

@@ -158,7 +158,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PostgresStore:
-    """The port ``Store``."""
+    """Implements ``Store``."""
 
     database: Database
 

@@ -41,7 +41,7 @@ class BusyStore:
     def for_project(
         self, project_id: int, deadline: Deadline | None = None
     ) -> AbstractContextManager[UnitOfWork]:
-        """The port ``Store``."""
+        """Implements ``Store``."""
         del deadline
         self.asked.append(project_id)
         raise DatabaseUnavailableError("busy")
@@ -49,7 +49,7 @@ class BusyStore:
     def for_all(
         self, reason: str, deadline: Deadline | None = None
     ) -> AbstractContextManager[UnitOfWork]:
-        """The port ``Store``."""
+        """Implements ``Store``."""
         return self.inner.for_all(reason, deadline)
 
 

@@ -88,9 +88,11 @@ def indexed(strings: int = STRINGS) -> tuple[System, int]:
 
 def index_of(system: System, tool_id: int) -> Index:
     with system.store.for_all("test") as work:
-        found = work.tools.find_with_index(tool_id, project_id=None)
-    assert found is not None
-    return found[1]
+        tool = work.tools.find(tool_id, project_id=None)
+        assert tool is not None
+        index = work.indexes.find(tool.index_id)
+    assert index is not None
+    return index
 
 
 def found_in(system: System, tool_id: int) -> IndexCalibration | None:

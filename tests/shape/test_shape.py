@@ -14,18 +14,26 @@ from scripts.shape.record import append
 from scripts.shape.requests import Profiler
 from scripts.shape.states import GENERATION, PLAN, writers
 
-STORE = """
+PORT = """
 from typing import Protocol
 
 class Plans(Protocol):
     def find(self): ...
     def save(self, plan): ...
 """
+KEYS = """
+class Keys:
+    def add(self): ...
+    def _read(self): ...
+
+class Key:
+    def name(self): ...
+"""
 UNDO = """
 from dataclasses import replace
 
-from context_search.ports.plans import Plans
-from context_search.services.editing.execute import execute
+from context_search_editing.executing import execute
+from context_search_editing.ports import Plans
 
 def undo(plans: Plans, plan: Plan):
     execute(plans, plan)
@@ -33,11 +41,11 @@ def undo(plans: Plans, plan: Plan):
 """
 EXECUTE = """
 def execute(plans, plan: Plan):
-    from context_search.services.editing.undo import undo
+    from context_search_editing.undoing import undo
     plans.save(plan)
     return plans.find(plan.id, state="executing")
 """
-SEARCH = "def search():\n    return rank()\n\ndef rank():\n    return ()\n"
+SEARCH = "def search():\n    keys.add()\n    return rank()\n\ndef rank():\n    return ()\n"
 SQL = """
 UPDATE index_generation SET retired_at = now(), state = 'retired' WHERE id = 1;
 """
@@ -50,14 +58,15 @@ UPDATE node SET state = 'queued';
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A tree with a cycle, one writer of each state, and one port."""
-    package = "shared/context_search"
+    package, editing = "shared/context_search", "shared/context_search_editing"
     for path, text in {
-        f"{package}/ports/plans.py": STORE,
-        f"{package}/services/editing/undo.py": UNDO,
-        f"{package}/services/editing/execute.py": EXECUTE,
-        f"{package}/services/searching/search.py": SEARCH,
-        f"{package}/adapters/retire.sql": SQL,
-        f"{package}/adapters/calibrate.sql": READING_SQL,
+        f"{editing}/ports.py": PORT,
+        f"{editing}/undoing.py": UNDO,
+        f"{editing}/executing.py": EXECUTE,
+        f"{package}/access/sql/keys.py": KEYS,
+        f"{package}/searching/search.py": SEARCH,
+        f"{package}/postgres/retire.sql": SQL,
+        f"{package}/postgres/calibrate.sql": READING_SQL,
         "tests/test_undo.py": "def test_undo():\n    pass\n",
     }.items():
         file = tmp_path / path
@@ -68,38 +77,34 @@ def tree(tmp_path: Path) -> Path:
 
 def test_the_figures_of_a_small_tree(tree: Path) -> None:
     figures = of_text(tree)
-    python = sum(len(text.splitlines()) for text in (STORE, UNDO, EXECUTE, SEARCH))
+    python = sum(len(text.splitlines()) for text in (PORT, UNDO, EXECUTE, KEYS, SEARCH))
     sql = sum(len(text.splitlines()) for text in (SQL, READING_SQL))
-    to_read = len(STORE.splitlines()) + len(SEARCH.splitlines())
-    assert figures["deployed lines with SQL / modules"] == f"{python + sql} / 4"
+    to_read = len(SEARCH.splitlines())
+    assert figures["deployed lines with SQL / modules"] == f"{python + sql} / 5"
     assert figures["lines to read before a first change in searching"] == str(to_read)
     assert figures["port methods / called once"] == "2 / 1"
+    assert figures["methods of repositories / called once"] == "1 / 1"
     assert figures["modules that write a plan's state / a generation's"] == "1 / 1"
     assert figures["lines of tests"] == "2"
     assert figures["import cycles"] == "1"
 
 
 def test_an_import_in_a_function_closes_a_cycle(tree: Path) -> None:
-    editing = "context_search.services.editing"
-    assert cycles(imports(read_modules(tree))) == [{f"{editing}.execute", f"{editing}.undo"}]
+    editing = "context_search_editing"
+    assert cycles(imports(read_modules(tree))) == [{f"{editing}.executing", f"{editing}.undoing"}]
 
 
 def test_only_who_names_a_state_writes_it(tree: Path) -> None:
     modules = read_modules(tree)
-    assert writers(PLAN, modules, tree) == {"context_search.services.editing.undo"}
-    retiring = tree / "shared" / "context_search" / "adapters" / "retire.sql"
+    assert writers(PLAN, modules, tree) == {"context_search_editing.undoing"}
+    retiring = tree / "shared" / "context_search" / "postgres" / "retire.sql"
     assert writers(GENERATION, modules, tree) == {str(retiring)}
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "context_search.services.searching.search",
-        "context_search.searching.search",
-        "context_search_editing.undoing",
-    ],
+    "name", ["context_search.searching.search", "context_search_editing.undoing"]
 )
-def test_use_cases_of_both_layouts(name: str) -> None:
+def test_use_cases(name: str) -> None:
     assert is_use_case(name)
 
 
@@ -107,21 +112,22 @@ def test_use_cases_of_both_layouts(name: str) -> None:
     "name",
     [
         "context_search.settings",
-        "context_search.domain.ids",
-        "context_search.adapters.postgres.searching.keywords",
+        "context_search.core.ids",
         "context_search.searching.rules",
-        "context_search.searching.sql",
+        "context_search.searching.sql.keywords",
+        "context_search_editing.ports",
         "context_search_editing.routes",
         "functions.search.app",
     ],
 )
-def test_what_holds_no_use_case_in_either_layout(name: str) -> None:
+def test_what_holds_no_use_case(name: str) -> None:
     assert not is_use_case(name)
 
 
 def test_a_pass_leads_from_a_use_case_to_another_one(tree: Path) -> None:
-    package = tree / "shared" / "context_search" / "services"
-    search, execute = package / "searching" / "search.py", package / "editing" / "execute.py"
+    shared = tree / "shared"
+    search = shared / "context_search" / "searching" / "search.py"
+    execute = shared / "context_search_editing" / "executing.py"
     execute.write_text("def execute(search):\n    return list(map(search, range(3)))\n")
     search.write_text("def search(_):\n    return rank()\n\ndef rank():\n    return ()\n")
     profiler = Profiler(tree)

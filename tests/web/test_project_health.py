@@ -99,10 +99,9 @@ def test_errors_are_counted_by_their_code(api: Api) -> None:
     assert (error["code"], error["count"]) == ("EMBEDDING_REJECTED", 2)
     assert error["latest_at"] <= reported["at"]
     with api.parts.store.for_all("test") as work:
-        found = work.tools.find_with_index(tool["tool_id"], project_id=api.project_id)
-        assert found is not None
-        made, index = found
-        work.comparisons.note_refused(index.id, made.scope.table_id, NOTHING)
+        made = work.tools.find(tool["tool_id"], project_id=api.project_id)
+        assert made is not None
+        work.comparisons.note_refused(made.index_id, made.scope.table_id, NOTHING)
     assert [(each["code"], each["count"]) for each in health(api)["errors"]] == [
         ("EMBEDDING_REJECTED", 2),
         ("DOCUMENT_TOO_LARGE", 1),

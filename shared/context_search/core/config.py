@@ -210,11 +210,6 @@ class SearchConfig:
         """The names of all fields that the tool's index has to keep."""
         return names_of(self.where).union(self.filterable)
 
-    @property
-    def has_weights(self) -> bool:
-        """Whether the weights are fixed."""
-        return self.vector_weight is not None
-
     def to_json(self) -> str:
         """Returns the canonical JSON text."""
         return to_text({**asdict(self), "where": self.where and to_mapping(self.where)})

@@ -83,7 +83,7 @@ def send_one_by_one(store: Store, messages: Iterable[Message]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class OutboxDelivery:
-    """The port ``Store`` over ``inner``: what a transaction sends leaves after its commit.
+    """Implements ``Store`` over ``inner``: what a transaction sends leaves after its commit.
 
     A project has at most ``window`` messages in the queue before those of others, whatever it does.
     The others wait in the outbox, and a worker that is done with a message sends the next one

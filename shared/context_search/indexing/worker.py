@@ -30,35 +30,35 @@ class BegunMessage:
 class WorkerOutbox:
     """Begins, finishes and delays messages, and sends the next ones when the window has room."""
 
-    store: OutboxDelivery
+    delivery: OutboxDelivery
 
     def begin(self, message_id: int) -> BegunMessage | None:
         """Call it before anything is read: what is written from now on is a new message.
 
         Returns None for a message that is done: the queue delivered it once more.
         """
-        with self.store.for_all("deliver messages") as work:
+        with self.delivery.for_all("deliver messages") as work:
             project_id = work.outbox.begin(message_id)
         return None if project_id is None else BegunMessage(message_id, project_id)
 
     def finish(self, begun: BegunMessage) -> None:
         """Deletes the message from the outbox. Raises DatabaseUnavailableError: it has to come
         again."""
-        with self.store.for_all("deliver messages") as work:
+        with self.delivery.for_all("deliver messages") as work:
             work.outbox.finish(begun.id)
-            taken = work.outbox.take(begun.project_id, window=self.store.window)
-        self.store.deliver(taken)
+            taken = work.outbox.take(begun.project_id, window=self.delivery.window)
+        self.delivery.deliver(taken)
 
     def delay(self, begun: BegunMessage, after_s: float) -> bool:
         """Delays the message. False: the queue may delete it, the outbox sends it again.
 
         Raises DatabaseUnavailableError.
         """
-        window = self.store.window
-        with self.store.for_all("deliver messages") as work:
+        window = self.delivery.window
+        with self.delivery.for_all("deliver messages") as work:
             stays = work.outbox.delay(begun.id, after_s=after_s, window=window)
             taken = work.outbox.take(begun.project_id, window=window)
-        self.store.deliver(taken)
+        self.delivery.deliver(taken)
         return stays
 
 

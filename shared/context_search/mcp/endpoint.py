@@ -56,7 +56,7 @@ def handle(
     """Answer one request to the MCP endpoint; never raises (unless ``on_error`` does).
 
     The checks run in this order: method (405), Host (421), Origin (403), credentials (401),
-    body size (413), Content-Type (415), Accept (406), JSON, JSON-RPC, then the era's own rules.
+    body size (413), Content-Type (415), Accept (406), JSON, JSON-RPC, then the revision's rules.
     ``authenticate`` is called once the request may connect at all; it returns the caller's tools
     or raises ToolFailure, which is answered 401, 403 or 404 as it says, and 503 otherwise.
     ``on_error`` gets every exception that nobody planned for, failures with status 500 too; the

@@ -1,4 +1,4 @@
-"""Which era of the protocol a request belongs to, and how each era answers.
+"""Which revision of the protocol a request belongs to, modern or legacy, and how each answers.
 
 *Modern* revisions (2026-07-28) carry version and capabilities in every request and mirror its
 envelope into headers; *legacy* ones (2024-11-05 to 2025-11-25) begin with an ``initialize``
@@ -61,7 +61,7 @@ def declared_version(call: Call) -> object:
 def is_modern(call: Call, headers: Mapping[str, str]) -> bool:
     """True as soon as header or ``_meta`` names a version that is not a legacy one.
 
-    An unknown version is modern too, because only that era has an answer for it (-32022).
+    An unknown version is modern too, because only those have an answer for it (-32022).
     """
     named = (header(headers, VERSION_HEADER), declared_version(call))
     return any(version is not None and version not in LEGACY for version in named)

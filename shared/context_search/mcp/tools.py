@@ -1,4 +1,4 @@
-"""tools/list and tools/call, the same for both eras."""
+"""tools/list and tools/call, the same for all revisions."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def admit(
         request.method == "OPTIONS" and "access-control-request-method" in request.headers
     )
     if request.method != "POST" and not is_preflight:
-        # Neither era needs another method: there are no streams to open and no sessions to end.
+        # No revision needs another method: there are no streams to open and no sessions to end.
         raise RefusedError(McpResponse(405, {"allow": "POST"}))
     if allowed_hosts is not None and not is_listed(request.headers.get("host", ""), allowed_hosts):
         raise refused(421, RpcError(INVALID_REQUEST, "this Host is not served here"))

@@ -63,7 +63,7 @@ MAX_OPEN = 10
 
 @dataclass(frozen=True, slots=True)
 class ReplaceUseCases:
-    """The port ``FurtherTools``: what agents replace with."""
+    """Implements ``FurtherTools``: what agents replace with."""
 
     preview: PreviewReplacements
     matches: ShowMatches

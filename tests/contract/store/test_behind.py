@@ -1,4 +1,4 @@
-"""Contract of ``Indexes.behind``: messages to compare that were sent and never handled."""
+"""Contract of ``Comparisons.behind``: messages to compare that were sent and never handled."""
 
 from __future__ import annotations
 

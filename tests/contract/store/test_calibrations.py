@@ -10,6 +10,7 @@ import pytest
 from context_search.core.messages import CalibrateIndex
 from context_search.core.model import Index, IndexCalibration
 from context_search.indexing.rules.indexes import SampledRow
+from context_search.searching.rules.searched import SearchedTool
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
@@ -38,9 +39,9 @@ def test_what_was_found_is_read_with_the_index_and_with_its_tools(
     assert note(bench, index, found)
     assert bench.index(index.id).generation.calibration == found
     with bench.store.for_all("test") as work:
-        searched = work.tools.find_with_index(tool.id, project_id=None)
-    assert searched is not None
-    assert searched[1].generation.calibration == found
+        target = work.live_chunks.read_target(SearchedTool(tool.id, None), silent_s=60)
+    assert target is not None
+    assert target.index.generation.calibration == found
 
 
 def test_a_later_calibration_takes_the_place_of_the_one_before(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""Contract of ``Chunks.hydrate``: what a search may show."""
+"""Contract of ``LiveChunks.hydrate``: what a search may show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contract of ``Indexes.note_refused``: each table of an index says why it cannot be indexed."""
+"""Contract of ``Comparisons.note_refused``: why a table cannot be indexed."""
 
 from __future__ import annotations
 

@@ -7,11 +7,18 @@ from dataclasses import replace
 from context_search.catalog.rules.tools import Unowned
 from context_search.core.callers import ProjectKey
 from context_search.core.config import SearchConfig
-from context_search.core.model import Scope
+from context_search.core.model import Index, Scope
+from context_search.searching.rules.searched import SearchedTool
+from context_search.store import UnitOfWork
 from tests.contract.store.bench import Bench, only_postgres
 from tests.steps import SMALL
 
 READY = {"status": "ready", "nodes_count": 1}
+
+
+def searched_index(work: UnitOfWork, tool_id: int, project_id: int | None) -> Index | None:
+    target = work.live_chunks.read_target(SearchedTool(tool_id, project_id), silent_s=60)
+    return None if target is None else target.index
 
 
 def test_a_tool_is_found_as_it_was_added(bench: Bench) -> None:
@@ -48,9 +55,9 @@ def test_a_project_finds_its_own_tools_only(bench: Bench) -> None:
         assert work.tools.find(tool.id, project_id=None) == tool
         assert work.tools.find(tool.id, project_id=stranger.id) is None
         index = work.indexes.find(tool.index_id)
-        assert work.tools.find_with_index(tool.id, project_id=table.project_id) == (tool, index)
-        assert work.tools.find_with_index(tool.id, project_id=None) == (tool, index)
-        assert work.tools.find_with_index(tool.id, project_id=stranger.id) is None
+        assert searched_index(work, tool.id, table.project_id) == index
+        assert searched_index(work, tool.id, None) == index
+        assert searched_index(work, tool.id, stranger.id) is None
 
 
 def test_a_deleted_tool_is_invisible_at_once(bench: Bench) -> None:
@@ -60,7 +67,7 @@ def test_a_deleted_tool_is_invisible_at_once(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         work.tools.mark_deleted(tool.id)
         assert work.tools.find(tool.id, project_id=None) is None
-        assert work.tools.find_with_index(tool.id, project_id=None) is None
+        assert searched_index(work, tool.id, None) is None
         assert work.tools.of_index(index.id) == [kept]
         assert work.tools.page(table.project_id, after=0, limit=9) == [kept]
         assert work.tools.first_of_names(bench.principal(table).project_id, ["search"]) == {
@@ -77,7 +84,7 @@ def test_a_tool_without_its_table_or_its_index_in_its_project_is_invisible(bench
         with bench.store.for_all("test") as work:
             return {
                 work.tools.find(tool.id, project_id=project_id) is not None,
-                work.tools.find_with_index(tool.id, project_id=project_id) is not None,
+                searched_index(work, tool.id, project_id) is not None,
                 bool(work.tools.page(caller.project_id, after=0, limit=9)),
                 bool(work.tools.first_of_names(caller.project_id, ["search"])),
             }
@@ -90,7 +97,7 @@ def test_a_tool_without_its_table_or_its_index_in_its_project_is_invisible(bench
     bench.move(tool, other.id)  # both, but the index is not there
     with bench.store.for_all("test") as work:
         assert work.tools.find(tool.id, project_id=None) is None
-        assert work.tools.find_with_index(tool.id, project_id=other.id) is None
+        assert searched_index(work, tool.id, other.id) is None
         assert work.tools.page(ProjectKey(other.id).project_id, after=0, limit=9) == []
     bench.move(table, table.project_id)
     bench.move(tool, table.project_id)

@@ -62,7 +62,7 @@ class Deployment:
         return self.parts.use_cases.tables.create(owner, "table", None, document)
 
     def tool(self, table: Table, scope: str = "", config: IndexConfig = CONFIG) -> SearchTool:
-        """A new tool over it; the orders to index it wait."""
+        """A new tool over it; the messages to index it wait."""
         wanted = wanted_tool(table.project_id, table.id, scope, config)
         return self.parts.use_cases.tools.tools.create(wanted).tool
 

@@ -104,7 +104,7 @@ class _Noted:
 
 @dataclass
 class GatedStore(StoreInFront):
-    """The port ``Store``. A transaction is one call, named by what was done in it."""
+    """Implements ``Store``. A transaction is one call, named by what was done in it."""
 
     gate: Gate
 

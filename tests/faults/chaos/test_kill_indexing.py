@@ -1,4 +1,4 @@
-"""SIGKILL between all outside calls of the orders of the queue."""
+"""SIGKILL between all outside calls that handle a message."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def owner(deployment: Deployment) -> Principal:
 
 
 def take(deployment: Deployment) -> MessageBody:
-    """The only order that waits."""
+    """The only message that waits."""
     [message] = deployment.orders()
     return message
 

@@ -31,7 +31,7 @@ def writers(deployment: Deployment) -> Writers:
 
 
 def message_of(deployment: Deployment) -> MessageBody:
-    """The order of the plan that was just left to a worker."""
+    """The message of the plan that was just left to a worker."""
     [message] = [each for each in deployment.orders() if each["kind"] == "plan"]
     return message
 
@@ -136,7 +136,7 @@ def test_an_execution_by_a_worker_may_die_anywhere(
 def test_a_plan_goes_on_within_seconds_when_its_worker_is_killed(
     deployment: Deployment, workers: WorkerProcesses, writers: Writers
 ) -> None:
-    """Its second order does it: ``cleanup`` does not run, and the first message is not back."""
+    """Its second message does it: ``cleanup`` does not run, and the first message is not back."""
 
     def ordered() -> tuple[Case, MessageBody]:
         case = writers.previewed(as_large=True)

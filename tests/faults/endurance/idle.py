@@ -35,25 +35,25 @@ class Proof:
 
 def prove(served: ServedStack, edits: Edits, draw: random.Random) -> Proof:
     """Waits until nothing is under way, then compares everything with everything."""
-    rest = _Rest(served, draw)
-    until(rest.is_quiet, RESTS_WITHIN_S, every_s=1.0)
-    reports = rest.fresh_reports()
+    idle = _Idle(served, draw)
+    until(idle.is_quiet, RESTS_WITHIN_S, every_s=1.0)
+    reports = idle.fresh_reports()
     proof = Proof(0, 0, 0, 0, 0, reports, [])
     for report in reports:
         if report["orphans"] or report["missing"]:
             proof.wrong.append(f"integrity: {report}")
-    proof.wrong += [f"the tally of {of}" for of in wrong_tallies(rest.stack.sql)]
-    for namespace in rest.namespaces():
+    proof.wrong += [f"the tally of {of}" for of in wrong_tallies(idle.stack.sql)]
+    for namespace in idle.namespaces():
         proof.documents += len(found := served.tenant.stack.documents(namespace))
         if found != served.tenant.stack.rows(namespace):
             proof.wrong.append(f"{namespace} does not hold what the chunk rows say")
-    for table_id in rest.tables():
+    for table_id in idle.tables():
         proof.tables += 1
-        rest.check_table(proof, table_id, edits)
+        idle.check_table(proof, table_id, edits)
     return proof
 
 
-class _Rest:
+class _Idle:
     """Looks at a stack that nobody changes any more."""
 
     def __init__(self, served: ServedStack, draw: random.Random) -> None:

@@ -53,7 +53,7 @@ class BeginsLate(WorkerOutbox):
     """
 
     def begin(self, message_id: int) -> BegunMessage | None:
-        with self.store.for_all("test") as work:
+        with self.delivery.for_all("test") as work:
             row = work.outbox.rows.outbox.get(message_id)  # type: ignore[attr-defined]
         return row and BegunMessage(message_id, row.project_id)
 

@@ -1,6 +1,6 @@
 """What must hold: after every step and after every search. docs/consistency.md
 
-What must hold at rest is in ``rest.py``.
+What must hold at rest is in ``idle.py``.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from tests.faults.simulation.scheduler import Scheduler
 
 @dataclass
 class SimStore:
-    """The port ``Store``: a transaction is one step; a lost COMMIT reply is possible."""
+    """Implements ``Store``: a transaction is one step; a lost COMMIT reply is possible."""
 
     inner: MemoryStore
     scheduler: Scheduler

@@ -57,7 +57,7 @@ def as_mcp_errors(call: Callable[P, T]) -> Callable[P, T]:
 
 @dataclass(frozen=True, slots=True)
 class SearchToolbox:
-    """The port ``Toolbox`` for one authenticated caller."""
+    """Implements ``Toolbox`` for one authenticated caller."""
 
     principal: Principal
     tools: ListTools
@@ -121,7 +121,7 @@ class FurtherTools(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AgentToolbox:
-    """The port ``Toolbox`` for an agent with a key of an MCP instance.
+    """Implements ``Toolbox`` for an agent with a key of an MCP instance.
 
     The instance's row decides at each list, and at each call of a tool that replaces. What
     replaces is loaded when an instance has it: most never do.

@@ -52,7 +52,7 @@ _WITH_INDEX = f"""
 
 
 def tool_statement(tool_id: int, project_id: int | None) -> Statement:
-    """Returns the statement of ``find_with_index``."""
+    """Return the statement for a live Search Tool and the index that serves it."""
     return _WITH_INDEX, {"tool": tool_id, "project": project_id}
 
 
@@ -128,13 +128,6 @@ class Tools:
             project=project_id,
         )
         return tool_of(rows[0]) if rows else None
-
-    def find_with_index(
-        self, tool_id: int, *, project_id: int | None
-    ) -> tuple[SearchTool, Index] | None:
-        """Returns a live Search Tool and the index that serves it. Every search calls it."""
-        sql, parameters = tool_statement(tool_id, project_id)
-        return tool_with_index(self.tx.run(sql, **parameters))
 
     def page(
         self,

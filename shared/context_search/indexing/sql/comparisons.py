@@ -359,7 +359,7 @@ class Comparisons:
         """Returns pairs of index and table that nobody compared for ``silent_s``.
 
         Those as well where somebody has yet to count the short strings of a scope.
-        The time counts from the last change, order or take. Each pair is taken once in that time.
+        The time counts from the last change, message or take. Each pair is taken once in that time.
         Left out are evicted indexes, deleted tables, and pairs that the outbox has a message
         for.
         """
@@ -369,7 +369,7 @@ class Comparisons:
                 SELECT generation.id, index_table.index_id, index_table.table_id {_LAGGING}
                   AND GREATEST(index_table.updated_at, generation.created_at, ordered_at)
                       < statement_timestamp() - make_interval(secs => :silent)
-                  AND NOT EXISTS (  -- an order that is in the book is not lost
+                  AND NOT EXISTS (  -- a message that is in the outbox is not lost
                       SELECT FROM outbox WHERE key = format(
                           'enumerate:%s:%s', index_table.index_id, index_table.table_id))
                 ORDER BY generation.id, index_table.table_id LIMIT :limit),

@@ -108,7 +108,7 @@ class Outbox:
         return sorted({project_id for [project_id] in found})
 
     def withdraw(self, message: Message) -> None:
-        """Forgets a message that nobody has begun: the caller carries it out."""
+        """Deletes a message that nobody has begun: the caller carries it out."""
         self.tx.run(
             "DELETE FROM outbox WHERE key = :key AND begun_at IS NULL",
             key=message_key(message.to_json()),
@@ -245,7 +245,7 @@ class Outbox:
         return rows[0][0] if rows else None
 
     def finish(self, message_id: int) -> None:
-        """Forgets a message that is done."""
+        """Deletes a message that is done."""
         self.tx.run("DELETE FROM outbox WHERE id = :id", id=message_id)
 
     def delay(self, message_id: int, *, after_s: float, window: int) -> bool:

@@ -35,18 +35,18 @@ class MemoryLiveChunks(Model, LiveChunks):
     """``LiveChunks`` over rows in memory."""
 
     def read_target(self, searched: Searched, *, silent_s: float) -> Target | None:
+        indexes = MemoryIndexes(self.rows, self.clock)
         if isinstance(searched, SearchedTool):
             tools = MemoryTools(self.rows, self.clock)
-            found = tools.find_with_index(searched.tool_id, project_id=searched.project_id)
-            if found is None:
+            tool = tools.find(searched.tool_id, project_id=searched.project_id)
+            index = indexes.find(tool.index_id) if tool else None
+            if tool is None or index is None:
                 return None
-            tool, index = found
             reach, search = searched.seen(tool)
         else:
-            of_project = MemoryIndexes(self.rows, self.clock).of_project(searched.project_id)
-            if of_project is None:
+            index = indexes.of_project(searched.project_id)
+            if index is None:
                 return None
-            index = of_project
             reach, search = searched.seen(index)
         counts = MemoryNodeCounts(self.rows, self.clock)
         state = counts.state(index, reach.json_pointer, silent_s=silent_s)

@@ -68,7 +68,7 @@ class MemoryUnitOfWork(UnitOfWork):
 
 
 class MemoryStore:
-    """The port ``Store``: one transaction at a time. Between two, ``rows`` is what is committed."""
+    """Implements ``Store``: one transaction at a time; between two, ``rows`` is committed."""
 
     def __init__(
         self, clock: Clock, unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork

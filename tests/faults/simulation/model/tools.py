@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from context_search.catalog.sql.tools import Tools
 from context_search.core.config import SearchConfig
-from context_search.core.model import Index, Scope, SearchTool, ToolSettings
-from tests.faults.simulation.model.indexes import MemoryIndexes
+from context_search.core.model import Scope, SearchTool, ToolSettings
 from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.removals import mark_incomplete
 from tests.faults.simulation.model.rows import Rows, ToolRow
@@ -43,13 +42,6 @@ class MemoryTools(Model, Tools):
 
     def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
         return next((tool for tool in self._live(project_id) if tool.id == tool_id), None)
-
-    def find_with_index(
-        self, tool_id: int, *, project_id: int | None
-    ) -> tuple[SearchTool, Index] | None:
-        tool = self.find(tool_id, project_id=project_id)
-        index = MemoryIndexes(self.rows, self.clock).find(tool.index_id) if tool else None
-        return (tool, index) if tool and index else None
 
     def page(
         self,
