@@ -12,7 +12,7 @@ from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import DOCUMENT, EDITED, LONG, Kills, Order, Place, indexed
 from tests.faults.chaos.worker_processes import WorkerProcesses
 
-SWAP = "nodes.hold+chunks.activate+words_backlog.note"
+SWAP = "nodes.hold+chunks.activate+chunks.postpone_words"
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_the_switch_to_a_new_generation_may_die_anywhere(
         return table, tool
 
     calls = kills.everywhere(prepare, lambda _: ("handle", take(deployment)))
-    assert any("rebuilds.switch" in call for call in calls)
+    assert any("indexes.switch" in call for call in calls)
     kills.check()
 
 

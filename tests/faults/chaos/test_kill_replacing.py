@@ -253,7 +253,7 @@ def test_forgetting_may_die_anywhere(
         return case
 
     calls = everywhere(kills, writers, prepare, lambda _: ("forget",))
-    for name in ("plans.purge_texts", "histories.prune"):
+    for name in ("plans.purge_texts", "versions.prune"):
         assert any(name in call for call in calls)
     parts.forget()
     for case, forgotten in zip(writers.cases, in_vain, strict=True):
