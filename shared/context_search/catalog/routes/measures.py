@@ -122,12 +122,12 @@ class MeasureAnswer(AnswerModel):
 
     @classmethod
     def of_one(cls, found: Interval) -> MeasureAnswer:
-        """Returns what is told of one configuration."""
+        """Returns the measure of one configuration."""
         return cls(base=_short(found.mean), interval=IntervalAnswer.of(found))
 
     @classmethod
     def of_two(cls, found: Comparison) -> MeasureAnswer:
-        """Returns what is told of two."""
+        """Returns the measure of two configurations, and their difference."""
         return cls(
             base=_short(found.base),
             candidate=_short(found.candidate),
@@ -137,9 +137,9 @@ class MeasureAnswer(AnswerModel):
 
 
 class MeasuredHitsAnswer(AnswerModel):
-    """What the hits of one answer are worth; no measures where no range answers the question.
+    """The measures of the hits of one answer. A question without a relevant range has none.
 
-    ``not_judged`` are the ranks of hits that nobody has judged. They count as wrong.
+    ``not_judged`` lists the ranks of hits without a judgment. They count as wrong.
     """
 
     measures: Absent[dict[Measure, Share]] = None
