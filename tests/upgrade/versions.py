@@ -24,7 +24,7 @@ MIGRATIONS = Path("shared/context_search/postgres/schema")
 _PINS = ("requirements/dev.txt", "requirements/conformance.txt")
 
 
-RELEASED: dict[str, str] = {"v0.2.0": "023204ab059dcd8944e77bae06bd66ef86f0f997"}
+RELEASED: dict[str, str] = {"v0.2.0": "b70a905cc5d874090e55bbcc1d42e60345c99a1e"}
 """The commit of each release: a clone finds it with a tag or without."""
 
 
