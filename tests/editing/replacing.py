@@ -39,7 +39,7 @@ from context_search_editing.rules.replacing import ReplaceRequest
 from context_search_editing.showing import ShowMatches
 from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import MAX_HELD_CHARS, WriteDocuments
-from testing.in_memory.patterns import RePatterns
+from testing.in_memory.patterns import RePattern, RePatterns
 from tests.editing.novel import asked_for, hashed
 from tests.steps import SMALL, Steps
 from tests.stores import StoreInFront
@@ -185,6 +185,13 @@ class Desk(Steps):
         """Returns a plan as its owner sees it."""
         return self.previews.read(self.principal, plan_id).plan
 
+    def failure(self, plan: Plan) -> Mapping[str, object]:
+        """Returns the error of a plan that has failed."""
+        failed = self.read(plan.id)
+        assert failed.state == "failed"
+        assert failed.last_error is not None
+        return failed.last_error
+
     def strings(self, plan_id: int) -> list[PlannedString]:
         """Returns all strings of a plan, in their order."""
         with self.store.for_all("test") as work:
@@ -307,6 +314,23 @@ class BusyStore(StoreInFront):
         if self.begun == self.at:
             self.act()
         return opened
+
+
+@dataclass
+class OtherEngine(RePatterns):
+    """Another release of the engine of patterns, to which each one means ``meaning``."""
+
+    meaning: str
+
+    @contextmanager
+    def compiled(
+        self, pattern: str, *, case_sensitive: bool, timeout_s: float
+    ) -> Iterator[RePattern]:
+        assert pattern != self.meaning
+        with super().compiled(
+            self.meaning, case_sensitive=case_sensitive, timeout_s=timeout_s
+        ) as compiled:
+            yield compiled
 
 
 class StoppedError(BaseException):

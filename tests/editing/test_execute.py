@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.catalog.rules.versions import HistoryLimits
 from context_search.core.callers import McpKey
 from context_search.core.errors import (
     ContextSearchError,
@@ -50,42 +49,29 @@ def test_seven_places_in_three_documents_are_shown_and_done(desk: Desk) -> None:
         assert desk.version(table, past.revision) == text
 
 
-def test_a_name_is_replaced_and_another_name_that_holds_it_is_not(desk: Desk) -> None:
-    [table] = desk.make({"text": "林小雨来了。林小雨说：雨停了。", "林小雨": "林小雨林"})
-    desk.execute(desk.preview(ReplaceRequest("林小雨", "林小溪")))
-    assert json.loads(desk.text(table)) == {
-        "text": "林小溪来了。林小溪说：雨停了。",
-        "林小雨": "林小溪林",
-    }
-
-
 def test_the_chosen_matches_are_replaced_and_no_other(desk: Desk) -> None:
     tables = desk.make(*STORY)
     plan = desk.preview()
     executed = desk.execute(
         plan, Choice(leave=frozenset({1, 7}), leave_tables=frozenset({tables[1].id}))
     )
-    assert [row.replaced for row in executed.tables] == [1, 0, 2]
+    assert [(row.replaced, row.revision_after) for row in executed.tables] == [
+        (1, 2),
+        (0, None),
+        (2, 2),
+    ]
     first, second, third = (json.loads(desk.text(table)) for table in tables)
     assert first["text"] == "林小雨站在废弃仓库前。荒废工厂的门开着。"
     assert second == STORY[1]
     assert third["text"] == "她离开荒废工厂，又回到荒废工厂，最后还是废弃仓库。"
 
 
-def test_only_some_matches_are_replaced(desk: Desk) -> None:
+def test_the_same_again_is_answered_with_the_first_result(desk: Desk, clock: ManualClock) -> None:
     tables = desk.make(*STORY)
-    executed = desk.execute(desk.preview(), Choice(only=frozenset({2, 3})))
-    assert executed.done_count == 2
-    assert json.loads(desk.text(tables[0]))["text"] == "林小雨站在废弃仓库前。荒废工厂的门开着。"
-    assert desk.text(tables[2]).count("废弃仓库") == 3
-    assert [table.revision_after for table in executed.tables] == [2, 2, None]
-
-
-def test_the_same_again_is_answered_with_the_first_result(desk: Desk) -> None:
-    tables = desk.make(*STORY)
-    plan = desk.preview()
+    plan = desk.preview(lifetime_s=60)
     first = desk.execute(plan)
     before = desk.state(tables)
+    clock.advance(600)
     again = desk.execute(plan)
     assert again.replayed
     assert (again.plan, list(again.tables)) == (desk.plan(plan), list(first.tables))
@@ -97,29 +83,22 @@ def test_the_same_again_is_answered_with_the_first_result(desk: Desk) -> None:
     assert desk.state(tables) == before
 
 
-def test_a_plan_ends(desk: Desk, clock: ManualClock) -> None:
-    desk.make(*STORY)
-    plan, cancelled = desk.preview(lifetime_s=60), desk.preview()
-    desk.previews.cancel(desk.principal, cancelled.id)
-    with pytest.raises(PlanExpiredError):
-        desk.execute(cancelled)
-    clock.advance(60)
-    with pytest.raises(PlanExpiredError):
-        desk.execute(plan)
-
-
-def test_a_plan_is_expired_from_its_last_second_on_whoever_reads_it(
+def test_a_plan_ends_with_its_last_second_or_when_it_is_cancelled(
     desk: Desk, clock: ManualClock
 ) -> None:
     desk.make(*STORY)
-    plan, done = desk.preview(lifetime_s=60), desk.preview(lifetime_s=60)
+    plan, done, cancelled = (desk.preview(lifetime_s=60) for _ in range(3))
     desk.execute(done)
+    desk.previews.cancel(desk.principal, cancelled.id)
     clock.advance(59)
-    assert desk.previews.read(desk.principal, plan.id).plan.state == "ready"
+    assert desk.read(plan.id).state == "ready"
     clock.advance(1)
-    assert desk.previews.read(desk.principal, plan.id).plan.state == "expired"
+    assert desk.read(plan.id).state == "expired"
     page = desk.previews.page(desk.principal, below=None).rows
-    assert [each.state for each in page] == ["done", "expired"]
+    assert [each.state for each in page] == ["cancelled", "done", "expired"]
+    for over in (plan, cancelled):
+        with pytest.raises(PlanExpiredError):
+            desk.execute(over)
 
 
 def test_a_plan_of_which_nothing_is_chosen_is_not_used_up(desk: Desk) -> None:
@@ -135,16 +114,6 @@ def test_a_plan_of_which_nothing_is_chosen_is_not_used_up(desk: Desk) -> None:
         with pytest.raises(InvalidInputError, match="no match is chosen"):
             desk.execute(plan, choice)
     assert desk.execute(plan).done_count == 7
-
-
-def test_a_plan_that_is_executed_may_be_asked_for_when_it_has_expired(
-    desk: Desk, clock: ManualClock
-) -> None:
-    desk.make(*STORY)
-    plan = desk.preview(lifetime_s=60)
-    desk.execute(plan)
-    clock.advance(600)
-    assert desk.execute(plan).replayed
 
 
 def refusals() -> list[tuple[type[ContextSearchError], Callable[[Desk, Plan], object]]]:
@@ -195,18 +164,6 @@ def test_one_plan_of_a_project_is_executed_at_a_time(desk: Desk) -> None:
     other = Desk(desk.store, desk.clock)
     other.make(*STORY)
     assert other.execute(other.preview()).done_count == 7
-
-
-def test_without_history_nothing_is_recorded_and_nothing_refused(desk: Desk) -> None:
-    tables = desk.make(*STORY)
-    desk.keep(HistoryLimits(keep_count=0))
-    plan = desk.preview()
-    assert desk.execute(plan).done_count == 7
-    undone = desk.undo(desk.plan(plan))
-    assert undone.done_count == 7
-    assert [json.loads(desk.text(table)) for table in tables] == [
-        json.loads(json.dumps(each)) for each in STORY
-    ]
 
 
 def test_the_digest_of_a_plan_that_differs_in_anything_is_refused(desk: Desk) -> None:

@@ -96,20 +96,6 @@ def test_a_plan_that_nobody_executes_expires_and_then_loses_its_texts(system: Pl
     assert (now.state, now.request, now.request_hmac) == ("expired", None, b"hmac")
 
 
-def test_what_was_executed_keeps_its_texts_while_it_can_be_undone(system: PlanSystem) -> None:
-    plan = system.done()
-    system.clock.advance(30 * DAY_S - 1)
-    assert system.clean().plan_texts_forgotten == 0
-    undo = system.done(undoes=plan.id)
-    system.clock.advance(1)
-    assert system.clean().plan_texts_forgotten == 1
-    assert not system.has_texts(plan)
-    assert system.has_texts(undo)
-    system.clock.advance(30 * DAY_S)
-    assert system.clean().plan_texts_forgotten == 1
-    assert not system.has_texts(undo)
-
-
 def test_an_undo_that_begins_in_the_last_moment_has_the_texts(system: PlanSystem) -> None:
     plan = system.done()
     system.clock.advance(30 * DAY_S + 1)

@@ -44,28 +44,6 @@ def test_folding_leaves_edges_where_they_are(every: list[str]) -> None:
             assert is_edge(pairs[0][::-1], 1) == is_edge(pairs[1][::-1], 1)
 
 
-@pytest.mark.parametrize(
-    ("text", "edges"),
-    [
-        ("林小雨", {0, 1, 2, 3}),
-        ("iPhone手机", {0, 6, 7, 8}),
-        ("サーバー", {0, 4}),
-        ("한국은", {0, 3}),
-        ("C++11", {0, 1, 2, 3, 5}),
-        ("a\u0301b", {0, 3}),
-        (" \u0301b", {0, 3}),
-        ("ab_1-x", {0, 4, 5, 6}),
-        ("が", {0, 1}),
-        ("か\u3099は", {0, 2, 3}),
-        ("नमस्ते", {0, 6}),
-        ("می\u200cخواهم", {0, 8}),
-        ("", {0}),
-    ],
-)
-def test_edges_of_words(text: str, edges: set[int]) -> None:
-    assert {at for at in range(len(text) + 1) if is_edge(text, at)} == edges
-
-
 def test_a_literal_occurs_where_it_could_be_replaced_or_not() -> None:
     joined = "\0".join(["nothing", "CAFE\u0301", "e"])
     assert Literal("caf\u00e9", case_sensitive=False).occurs_in(joined)

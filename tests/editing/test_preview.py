@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from context_search.core.errors import InvalidInputError, NotFoundError
+from context_search.core.errors import NotFoundError
 from context_search.core.json_pointer import contains
 from context_search_editing.rules.replacing import ReplaceRequest
 from tests.editing.brute_force import TEXTS, brute_force
@@ -100,31 +100,6 @@ def test_counts_are_those_of_every_string_by_itself(desk: Desk, seed: int) -> No
             (table, at, len(found.edits)) for table, at, found in edited
         ]
         desk.previews.cancel(desk.principal, plan.id)
-
-
-def test_nothing_that_a_preview_does_changes_a_document(desk: Desk) -> None:
-    desk.make(*NOVEL)
-    before = desk.documents()
-    plan = desk.start(WAREHOUSE, FACTORY).plan
-    desk.matches.page(desk.principal, plan.id)
-    for refused in (("", "x", {}), ("(", "x", {"regex": True}), ("废", "$1", {"regex": True})):
-        with pytest.raises(InvalidInputError):
-            desk.start(refused[0], refused[1], **refused[2])
-    desk.previews.cancel(desk.principal, plan.id)
-    assert desk.documents() == before
-
-
-def test_a_scope_narrows_to_tables_and_a_pointer(desk: Desk) -> None:
-    tables = desk.make(*NOVEL)
-    both = (tables[1].id, tables[2].id)
-    assert counts(desk.start(WAREHOUSE, tables=both).plan) == (2, 3, 5)
-    assert counts(desk.start(WAREHOUSE, tables=both, json_pointer="/scenes").plan) == (1, 2, 3)
-    assert counts(desk.start(WAREHOUSE, json_pointer="/text").plan) == (1, 1, 2)
-
-
-def test_a_scope_never_reaches_a_longer_name(desk: Desk) -> None:
-    desk.make({"a": "x", "ab": "x", "a/b": "x"})
-    assert counts(desk.start("x", json_pointer="/a").plan) == (1, 1, 1)
 
 
 def test_a_tool_is_a_scope(desk: Desk) -> None:

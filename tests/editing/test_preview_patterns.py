@@ -34,36 +34,7 @@ def test_a_pattern_that_is_too_slow_everywhere_ends_the_plan(memory: Desk) -> No
     with pytest.raises(PatternTooSlowError):
         desk.start(QUADRATIC, "x", regex=True)
     [failed] = desk.previews.page(desk.principal, below=None).rows
-    assert failed.last_error is not None
-    assert (failed.state, failed.last_error["code"]) == ("failed", "PATTERN_TOO_SLOW")
+    assert desk.failure(failed)["code"] == "PATTERN_TOO_SLOW"
     queued = desk.having(limits=PreviewLimits(bytes=0)).start(QUADRATIC, "x", regex=True)
     assert desk.previews.run(queued.plan.id) == "failed"
-    error = desk.read(queued.plan.id).last_error
-    assert error is not None
-    assert error["code"] == "PATTERN_TOO_SLOW"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("find", "replace_with", "options", "texts", "matches"),
-    [
-        ("[cbh]at", "dog", {"regex": True, "whole_word": True}, ["cat bat hat scatter"], 3),
-        ("$3.50", "$4", {}, ["it is $3.50", "3x50"], 1),
-        ("warehouse", "depot", {}, ["warehouse hero warehouse", "old warehouse in the rain"], 3),
-        ("林小雨", "林小溪", {"whole_word": True}, ["林小雨走了，林小雨。"], 2),
-        ("林", "李", {"whole_word": True}, ["林小雨"], 1),
-        (r"^第(.)章", "第 $1 章", {"regex": True}, ["第一章\n第二章", "见第三章"], 2),
-    ],
-)
-def test_what_users_ask_for(
-    memory: Desk,
-    find: str,
-    replace_with: str,
-    options: dict[str, bool],
-    texts: list[str],
-    matches: int,
-) -> None:
-    desk = memory.having(patterns=Re2Patterns())
-    desk.make(*texts)
-    plan = desk.start(find, replace_with, **options).plan
-    assert plan.counts.matches == matches
+    assert desk.failure(queued.plan)["code"] == "PATTERN_TOO_SLOW"

@@ -66,9 +66,3 @@ def test_a_plan_that_is_executed_cannot_be_cancelled(desk: Desk) -> None:
         assert work.plans.begin(replace(plan, state="executing"))
     with pytest.raises(ConflictError):
         desk.previews.cancel(desk.principal, plan.id)
-
-
-def test_plans_come_in_pages(desk: Desk) -> None:
-    made = [desk.start("x").plan.id for _ in range(3)]
-    page = desk.previews.page(desk.principal, below=made[2])
-    assert [plan.id for plan in page.rows] == [made[1], made[0]]

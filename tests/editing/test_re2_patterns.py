@@ -263,13 +263,6 @@ def test_a_pattern_with_too_large_a_program_is_refused(pattern: str) -> None:
         pass
 
 
-def test_a_pattern_may_have_as_many_groups_as_it_may() -> None:
-    with compiled("(a)" * MAX_GROUPS) as search:
-        groups = range(1, MAX_GROUPS + 1)
-        (matches,) = search.matches(["a" * 99], groups=groups, text_timeout_s=TIMEOUT_S)
-        assert list(matches) == [(0, 99, *(at // 2 for at in range(1, 199)))]
-
-
 @pytest.mark.parametrize(("pattern", "text"), [(r"\C", "é"), (r"a(\C)", "aé"), (r"(\C)b?", "x林")])
 def test_a_pattern_that_cuts_characters_is_refused_by_what_it_does(pattern: str, text: str) -> None:
     with compiled(pattern) as search:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from context_search.core.errors import ReplaceTooLargeError, TooManyMatchesError
 from context_search_editing.rules import replacing
@@ -22,7 +19,7 @@ from context_search_editing.rules.replacing import (
     ReplaceRequest,
 )
 from context_search_editing.rules.template import Template
-from tests.editing.brute_force import TEXTS, brute_force, random_case
+from tests.editing.brute_force import brute_force, random_case
 from tests.profile import THOROUGH
 
 ALLOWANCE = Allowance()
@@ -33,44 +30,16 @@ def replaced(text: str, find: str, replace_with: str = "×", **options: bool) ->
     return apply_edits(text, LiteralReplacer(request).edits_of(text, ALLOWANCE).edits)
 
 
-def compare(cases: int, seed: int) -> Iterator[int]:
-    """Compares random cases with brute force, and yields how many edits each has."""
-    random = Random(seed)
-    for _ in range(cases):
+@pytest.mark.sampled
+@pytest.mark.parametrize("seed", range(30 if THOROUGH else 6))
+def test_a_literal_is_found_where_brute_force_finds_it(seed: int) -> None:
+    random, found = Random(seed), 0
+    for _ in range(4_000):
         text, request = random_case(random)
         edits = LiteralReplacer(request).edits_of(text, ALLOWANCE)
         assert edits == brute_force(text, request), (text, request)
-        yield len(edits.edits)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_literal_is_found_where_brute_force_finds_it(seed: int) -> None:
-    found = list(compare(1_000, seed))
-    assert sum(map(bool, found)) > 300
-
-
-@pytest.mark.slow
-@pytest.mark.sampled
-@pytest.mark.parametrize("seed", range(10, 20 if THOROUGH else 13))
-def test_a_literal_is_found_where_brute_force_finds_it_in_many_cases(seed: int) -> None:
-    found = list(compare(10_000, seed))
-    assert sum(map(bool, found)) > 3_000
-
-
-@given(
-    st.lists(st.sampled_from(TEXTS), max_size=20).map("".join),
-    st.builds(
-        ReplaceRequest,
-        find=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=3).map("".join),
-        replace_with=st.sampled_from(["", "y", "$0"]),
-        case_sensitive=st.booleans(),
-        whole_word=st.booleans(),
-    ),
-)
-def test_a_literal_is_found_where_brute_force_finds_it_whatever_it_is(
-    text: str, request: ReplaceRequest
-) -> None:
-    assert LiteralReplacer(request).edits_of(text, ALLOWANCE) == brute_force(text, request)
+        found += bool(edits.edits)
+    assert found > 1_200
 
 
 @pytest.mark.parametrize(
@@ -140,6 +109,8 @@ def test_a_literal_without_case(text: str, find: str, expected: str) -> None:
         ("e\u0301a", "a", "e\u0301a"),
         ("naïve nai\u0308ve", "na", "naïve nai\u0308ve"),
         ("ab ab ab ab a", "ab ab a", "ab ab ×"),
+        ("می\u200cخواهم", "می", "می\u200cخواهم"),
+        ("नमस्ते", "नम", "नमस्ते"),
     ],
 )
 def test_a_whole_word(text: str, find: str, expected: str) -> None:
@@ -151,23 +122,6 @@ def test_lone_marks_go_when_characters_need_not_be_whole() -> None:
     assert replaced("cafe\u0301", "\u0301", "") == "cafe\u0301"
 
 
-def test_places_that_stay_are_counted() -> None:
-    request = ReplaceRequest("e", "E")
-    edits = LiteralReplacer(request).edits_of("e e\u0301 e", ALLOWANCE)
-    assert edits == StringEdits((Edit(0, "e", "E"), Edit(5, "e", "E")), LeftOut(inside_character=1))
-    same = LiteralReplacer(ReplaceRequest("É", "é", case_sensitive=False)).edits_of(
-        "éÉé", ALLOWANCE
-    )
-    assert same == StringEdits((Edit(1, "É", "é"),), LeftOut(already_equal=2))
-
-
-def test_what_was_replaced_by_something_else_is_not_found_again() -> None:
-    text = "one two one"
-    once = replaced(text, "one", "1")
-    again = LiteralReplacer(ReplaceRequest("one", "1")).edits_of(once, ALLOWANCE)
-    assert again == StringEdits()
-
-
 def test_strings_are_searched_together_as_each_by_itself() -> None:
     random = Random(5)
     for _ in range(300):
@@ -177,20 +131,6 @@ def test_strings_are_searched_together_as_each_by_itself() -> None:
         replacer = LiteralReplacer(request)
         together = list(replacer.edits_in(texts, ALLOWANCE))
         assert together == [replacer.edits_of(each, ALLOWANCE) for each in texts]
-
-
-def test_the_seeds_own_story_has_three_documents_and_seven_places() -> None:
-    documents = [
-        ["他走进了废弃仓库，满地灰尘。", "废弃仓库的门开着，废弃仓库里没有人。"],
-        ["第二章", "从废弃仓库到废弃仓库。"],
-        ["废弃仓库", "他想起废弃仓库。", "仓库"],
-    ]
-    replacer = LiteralReplacer(ReplaceRequest("废弃仓库", "荒废工厂"))
-    counts = [
-        [len(edits.edits) for edits in replacer.edits_in(strings, ALLOWANCE)]
-        for strings in documents
-    ]
-    assert counts == [[1, 2], [0, 2], [1, 1, 0]]
 
 
 def test_strings_share_what_a_plan_may_hold() -> None:

@@ -15,7 +15,7 @@ from context_search.store import PostgresStore
 from context_search_editing.rules.plans import Choice, Plan
 from context_search_editing.rules.replacing import ReplaceRequest
 from tests.editing.replacing import Desk
-from tests.editing.trees import TEXTS, WORDS, spliced
+from tests.editing.trees import TEXTS, spliced
 from tests.profile import examples
 
 FINDS = ["a", "ab", "b", "X", "林小雨", "😀", "$1", "\\", '"', " "]
@@ -117,31 +117,3 @@ def executed(desk: Desk, plan: Plan, choice: Choice, *, is_large: bool) -> Plan:
     done = desk.plan(plan)
     assert done.state == "done"
     return done
-
-
-@pytest.mark.stack
-@many
-@given(
-    words=st.lists(st.sampled_from([*WORDS, "The garden of the harbour. "]), max_size=30),
-    cut=st.tuples(st.integers(0, 60), st.integers(0, 8), st.sampled_from(["", "mine", "ab"])),
-    is_inserted=st.booleans(),
-)
-def test_no_word_that_somebody_wrote_meanwhile_is_lost(
-    store: PostgresStore, words: list[str], cut: tuple[int, int, str], *, is_inserted: bool
-) -> None:
-    """Whatever an undo does, the text without what the plan found and made is the same."""
-    desk = Desk(store, SystemClock())
-    text = "".join(words)
-    [table] = desk.make([text, "other ab"])
-    done = executed(desk, desk.preview(ReplaceRequest("ab", "Q")), Choice(), is_large=False)
-    after = text.replace("ab", "Q")
-    at, length, mine = cut
-    edited = after[:at] + mine + after[at + length :]
-    desk.put(table, ["new", edited, "mine"] if is_inserted else [edited, "mine"])
-    undone = desk.undo(done, "skip")
-    now = desk.text(table)
-    others = spliced(now, lambda value, _: value.replace("ab", "Q"))
-    written = ["new", edited, "mine"] if is_inserted else [edited, "mine"]
-    [again] = desk.make([value.replace("ab", "Q") for value in written])
-    assert others == desk.text(again)
-    assert undone.done_count + undone.kept_count == done.counts.matches

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import chain
 from random import Random
 from typing import Any
@@ -20,9 +18,8 @@ from context_search.core.errors import (
 from context_search.core.json_text import to_json
 from context_search_editing.previewing import PreviewLimits
 from context_search_editing.showing import PAGE_CHARS, ShowMatches, ShownMatch
-from testing.in_memory.patterns import RePattern, RePatterns
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE, TickingClock
-from tests.editing.replacing import Desk
+from tests.editing.replacing import Desk, OtherEngine
 
 
 def pages(
@@ -122,22 +119,10 @@ def test_a_deleted_table_has_no_matches(desk: Desk) -> None:
     ]
 
 
-class LaterRelease(RePatterns):
-    """An engine that finds more than it did."""
-
-    @contextmanager
-    def compiled(
-        self, pattern: str, *, case_sensitive: bool, timeout_s: float
-    ) -> Iterator[RePattern]:
-        more = f"{pattern}|y"
-        with super().compiled(more, case_sensitive=case_sensitive, timeout_s=timeout_s) as found:
-            yield found
-
-
 def test_rules_that_find_something_else_are_none_of_the_plan(desk: Desk) -> None:
     [table] = desk.make("xyz")
     plan = desk.start("x", "w", regex=True).plan
-    later = ShowMatches(desk.store, LaterRelease(), desk.clock)
+    later = ShowMatches(desk.store, OtherEngine("x|y"), desk.clock)
     with pytest.raises(ReplaceStaleError) as stale:
         pages(desk, plan.id, later)
     assert stale.value.members["changed"] == [
