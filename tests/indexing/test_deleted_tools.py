@@ -3,46 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import pytest
 
-from context_search.catalog.tools import NewSearchTool
-from context_search.core.config import SearchConfig
-from context_search.core.model import Scope, Table
-from context_search.indexing.status import ToolStatus
 from tests.system import MoodyEmbedder, System, prose
-
-TOOLS = 40
 
 
 @pytest.fixture
 def system() -> System:
     return System()
-
-
-def tool_of_size(system: System, table: Table, chunk_size: int) -> ToolStatus:
-    """A tool whose chunks are so long that it has an index of its own."""
-    config = replace(system.config, chunk_size=chunk_size)
-    project_id = system.principal.project_id
-    scope = Scope(table.id, "")
-    return system.create_tool(
-        NewSearchTool(project_id, "search", None, scope, config, SearchConfig())
-    )
-
-
-def test_strings_of_forty_deleted_tools_are_never_embedded(system: System) -> None:
-    table = system.table({str(number): prose(2_000, number) for number in range(8)})
-    tools = [tool_of_size(system, table, 100 + number) for number in range(TOOLS)]
-    for each in tools:
-        system.delete_tool(system.principal, each.tool.id)
-    stays = system.tool(system.table({"a": prose(2_000, 99)}))
-    system.work()
-    assert system.read_status(stays.tool.id, system.principal).progress.status == "ready"
-    own = [row for row in system.memory.rows.chunks.values() if row.table_id != table.id]
-    assert sum(system.embedder.calls) == len(own) > 20
-    retired = [row for row in system.memory.rows.generations.values() if row.state == "retired"]
-    assert len(retired) == TOOLS
 
 
 class Interrupted(MoodyEmbedder):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from context_search.core.callers import Internal
-from context_search.core.errors import DatabaseUnavailableError
 from context_search.indexing.comparing import Comparer, Limits
 from tests.system import System, prose
 
@@ -13,19 +12,9 @@ from tests.system import System, prose
 class Breaking(Limits):
     """Breaks in the middle of a comparison."""
 
-    error: Exception = MemoryError("canary-text")
-
     @property
     def max_node_chars(self) -> int:
-        raise self.error
-
-
-class Away(Breaking):
-    error = DatabaseUnavailableError("away")
-
-
-def broken(system: System, limits: type[Breaking]) -> Comparer:
-    return Comparer(system.store, system.completion, object.__new__(limits))
+        raise MemoryError("canary-text")
 
 
 def test_an_order_that_fails_is_shown_without_what_it_quotes() -> None:
@@ -34,23 +23,12 @@ def test_an_order_that_fails_is_shown_without_what_it_quotes() -> None:
     tool = system.tool(table).tool
     system.work()
     system.replace(system.principal, table.id, {"a": prose(400)})
+    broken = Comparer(system.store, system.completion, object.__new__(Breaking))
     with pytest.raises(MemoryError):
-        broken(system, Breaking).compare(tool.index_id)
+        broken.compare(tool.index_id)
     error = system.read_status(tool.id, Internal()).progress.last_error
     assert error is not None
     assert (error["code"], error["retryable"], "at" in error) == ("INTERNAL", True, True)
     assert "canary" not in str(error)
     system.work()
     assert system.read_status(tool.id, Internal()).progress.last_error is None
-
-
-def test_an_order_that_fails_for_a_known_reason_names_it() -> None:
-    system = System()
-    table = system.table({"a": prose(300)})
-    tool = system.tool(table).tool
-    system.replace(system.principal, table.id, {"a": prose(400)})
-    with pytest.raises(DatabaseUnavailableError):
-        broken(system, Away).compare(tool.index_id)
-    error = system.read_status(tool.id, Internal()).progress.last_error
-    assert error is not None
-    assert (error["code"], error["message"]) == ("DATABASE_UNAVAILABLE", "away")

@@ -9,8 +9,7 @@ import pytest
 from context_search.core.callers import Internal, ProjectKey
 from context_search.core.errors import QueueUnavailableError
 from context_search.core.messages import IndexNodes
-from context_search.indexing.indexer import Indexer
-from context_search.indexing.outbox_delivery import LOST_AFTER_S, WINDOW
+from context_search.indexing.outbox_delivery import WINDOW
 from context_search.integrations.ports import MessageBody
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.operations import Redrive
@@ -42,60 +41,6 @@ def next_door(system: System, document: object) -> None:
     own, system.principal = system.principal, NEIGHBOUR
     system.tool(system.table(document))
     system.principal = own
-
-
-def receive(system: System, worker: Indexer | None = None) -> MessageBody:
-    """Handles the first message of the queue."""
-    message = system.queue.messages.pop(0)
-    assert system.execute(message, worker).error is None
-    return message
-
-
-def test_a_neighbour_waits_behind_one_window_however_much_there_is_to_do() -> None:
-    system = System()
-    tables = [system.table([prose(60, seed) for seed in range(STRINGS)]) for _ in range(3)]
-    for table in tables:
-        system.tool(table)
-    for round_ in range(10):
-        for table in tables:
-            document = [prose(60, 100 * round_ + seed) for seed in range(STRINGS)]
-            system.replace(system.principal, table.id, document)
-    assert len(system.queue.messages) == WINDOW
-    keys = {row.key for row in system.memory.rows.outbox.values()}
-    assert len(system.memory.rows.outbox) == len(keys) == 3 * STRINGS + len(tables)
-    next_door(system, {"a": prose(60)})
-    [lone] = system.queue.messages[WINDOW:]
-    handed = [receive(system) for _ in range(WINDOW + 1)]
-    assert handed[-1] == lone
-    system.work()
-    assert system.memory.rows.outbox == {}
-
-
-def test_the_queue_is_kept_full_by_those_who_are_done() -> None:
-    system = System()
-    system.tool(system.table([prose(60, seed) for seed in range(STRINGS)]))
-    for left in range(STRINGS - 1, -1, -1):
-        receive(system)
-        assert len(system.queue.messages) == min(WINDOW, left or 1)  # at last it is calibrated
-
-
-def test_what_is_in_the_queue_is_not_sent_again_and_what_is_lost_is() -> None:
-    system = System()
-    system.tool(system.table({"a": prose(300), "b": prose(300, 2)}))
-    sent = list(system.queue.messages)
-    system.clock.advance(SILENT_S + 1)
-    assert (cleaned(system).messages_relayed, system.queue.messages) == (0, sent)
-    del system.queue.messages[0]  # and the other one is still there
-    system.clock.advance(LOST_AFTER_S - SILENT_S - 2)
-    assert cleaned(system).messages_relayed == 0
-    system.clock.advance(2)
-    assert cleaned(system).messages_relayed == 2
-    system.queue.messages.clear()  # as after a restart of an emulator
-    system.clock.advance(SILENT_S + 1)
-    report = cleaned(system)
-    assert (report.messages_relayed, report.nodes_revived) == (2, 0)
-    system.work()
-    assert system.documents() == system.rows()
 
 
 def died(system: System, receives: int, apart_s: float) -> int:
@@ -149,16 +94,6 @@ def test_a_refused_queue_fails_no_caller_and_is_an_error_of_cleanup(room: int) -
     system.clock.advance(SILENT_S + 1)
     report = cleaned(system)
     assert (report.errors, report.readings and report.readings.outbox_age_s) == ([], 0)
-
-
-def test_an_order_that_waits_for_its_turn_is_no_failure_of_the_queue() -> None:
-    system = System()
-    system.tool(system.table([prose(60, seed) for seed in range(STRINGS)]))
-    assert len(system.memory.rows.outbox) > WINDOW
-    system.clock.advance(10_000)
-    report = cleaned(system)
-    assert report.readings is not None
-    assert report.readings.outbox_age_s == 0
 
 
 class Slow(System):

@@ -23,62 +23,17 @@ def test_a_string_becomes_chunks_that_are_its_exact_slices() -> None:
     assert system.documents() == system.rows()
 
 
-def test_a_message_that_comes_twice_changes_nothing() -> None:
-    system = System()
-    system.tool(system.table({"a": prose(1_000)}))
-    messages = list(system.queue.messages)
-    system.work()
-    before, embedded = system.rows(), system.embedder.embedded
-    system.queue.messages.extend(messages * 2)
-    system.work()
-    assert (system.rows(), system.embedder.embedded) == (before, embedded)
-
-
-def test_the_same_tool_again_indexes_nothing_again() -> None:
-    system = System()
-    table = system.table({"a": prose(1_000)})
-    system.tool(table)
-    system.work()
-    embedded = system.embedder.embedded
-    second = system.tool(table, scope="/a")
-    assert second.progress.status == "ready"
-    system.work()  # counts the short strings of the scope
-    assert system.embedder.embedded == embedded
-
-
-def test_white_space_has_no_chunks_and_is_indexed() -> None:
-    system = System()
-    status = system.tool(system.table({"a": " \n" * 50}))
-    system.work()
-    progress = system.read_status(status.tool.id, system.principal).progress
-    assert (progress.status, progress.chunks_count) == ("ready", 0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("position", [0, 500_000, 999_000])
-def test_a_new_paragraph_in_a_long_text_embeds_at_most_five_chunks(position: int) -> None:
+def test_a_new_paragraph_in_a_long_text_embeds_at_most_five_chunks() -> None:
     system = System(chunk_size=1_000, chunk_overlap=100)
-    text = prose(1_000_000)
+    text = prose(60_000)
     table = system.table({"a": text})
     system.tool(table)
     system.work()
     before = system.embedder.embedded
-    edge = text.index("\n\n", position) + 2 if position else 0
+    edge = text.index("\n\n", 30_000) + 2
     system.replace(system.principal, table.id, {"a": text[:edge] + prose(300, 2) + text[edge:]})
     system.work()
     assert 0 < system.embedder.embedded - before <= 5
-
-
-def test_a_text_that_only_moved_is_not_embedded_again() -> None:
-    system, text = System(), prose(1_000)
-    table = system.table({"a": text})
-    system.tool(table)
-    system.work()
-    embedded = system.embedder.embedded
-    system.replace(system.principal, table.id, {"b": {"c": text}, "a": text})
-    system.work()
-    assert system.embedder.embedded == embedded
-    assert system.documents() == system.rows()
 
 
 def test_several_windows_are_several_documents_of_one_chunk() -> None:
@@ -196,31 +151,3 @@ def test_a_node_that_kills_its_workers_ends_in_quarantine() -> None:
     error = system.read_status(status.tool.id, system.principal).progress.last_error
     assert error is not None
     assert error["code"] == "ATTEMPTS_EXHAUSTED"
-
-
-def test_progress_is_no_failed_attempt() -> None:
-    system = System()
-    system.tool(system.table({"a": prose(2_000)}))
-    worker = system.worker(max_attempts=2, batch_chunks=1, batch_reserve_s=60)
-    message = system.queue.messages.pop()
-    node_id = int(str(message["node_id"]))
-    for _ in range(5):  # killed after its first batch each time
-        with pytest.raises(KeyboardInterrupt):
-            worker.index_one(node_id, _KillingDeadline())  # type: ignore[arg-type]
-        system.clock.advance(10_000)
-    system.queue.send([message])
-    system.work(worker)
-    assert system.documents() == system.rows()
-
-
-class _KillingDeadline:
-    """Lets one batch pass, then the process is gone."""
-
-    def __init__(self) -> None:
-        self._batches = 0
-
-    def left_s(self) -> float:
-        self._batches += 1
-        if self._batches > 1:
-            raise KeyboardInterrupt
-        return 900.0

@@ -7,10 +7,8 @@ import pytest
 from context_search.core.callers import ProjectKey
 from context_search.core.config import Model
 from context_search.core.errors import NotFoundError, ProjectIndexOffError
-from context_search.core.ids import scope_key
 from context_search.core.model import Index
 from context_search.indexing.project_index import ProjectIndexes, ProjectIndexStatus
-from context_search.integrations.ports import VectorQuery
 from tests.system import SILENT_S, System, prose
 
 
@@ -83,17 +81,6 @@ def test_tables_that_come_change_and_go_are_followed() -> None:
     assert system.read(system.principal).progress.status == "ready"
 
 
-def test_strings_of_other_projects_are_left_alone() -> None:
-    system = ProjectSystem()
-    stranger = system.project()
-    foreign = system.create_table(stranger, "t", None, {"a": "foreign"})
-    index = system.on().index
-    system.enumerate(index.id, foreign.id)
-    system.work()
-    assert system.read(system.principal).progress.nodes_count == 0
-    assert system.read(system.principal).progress.status == "ready"
-
-
 def test_the_old_generation_answers_while_the_new_one_is_built() -> None:
     system = ProjectSystem()
     tables = [system.table({"a": f"text number {number}"}) for number in range(3)]
@@ -111,17 +98,6 @@ def test_the_old_generation_answers_while_the_new_one_is_built() -> None:
     )
     system.work()
     assert system.read(system.principal).progress.status == "ready"
-
-
-def test_a_table_that_comes_while_it_is_rebuilt_is_in_both_generations() -> None:
-    system = ProjectSystem()
-    system.table({"a": "before"})
-    system.on()
-    new = system.rebuilds.start_of_project(system.principal)
-    table = system.table({"a": "meanwhile"})
-    system.work()
-    assert system.index().generation.namespace == new.generation.namespace
-    assert (table.id, "/a") in system.texts()
 
 
 def test_a_rebuild_of_the_project_rebuilds_this_index_too() -> None:
@@ -161,15 +137,3 @@ def test_switched_off_it_answers_nothing_and_everything_goes() -> None:
 def test_a_project_that_is_gone_cannot_be_switched_on() -> None:
     with pytest.raises(NotFoundError):
         ProjectSystem().switch_on(ProjectKey(10**9))
-
-
-def test_a_search_reaches_one_table_of_many() -> None:
-    system = ProjectSystem()
-    one, _ = system.table({"a": "harbour"}), system.table({"a": "harbour"})
-    system.on()
-    query = VectorQuery(
-        scope_key(""), vector=None, tokens={"harbour": 1.0}, limit=9, table_ids=(one.id,)
-    )
-    legs = system.vectors.query(system.index().generation.namespace, query, timeout_s=1)
-    assert legs.keyword is not None
-    assert len(legs.keyword) == 1
