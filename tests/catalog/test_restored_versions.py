@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from context_search.catalog.rules.uploads import Upload
-from context_search.core.errors import ConflictError, DocumentTooLargeError
+from context_search.core.errors import DocumentTooLargeError
 from context_search.core.json_text import to_json
 from context_search.core.limits import MAX_INLINE_BYTES
 from context_search.core.model import Table
 from tests.catalog.history import Editing, reported
 from tests.contract.store.bench import PostgresBench
-from tests.profile import examples
 from tests.system import prose
 
 LARGE = {"a": [f"{number}. {prose(9_000)}" for number in range(800)]}
@@ -39,14 +36,6 @@ def test_restoring_what_is_live_changes_nothing() -> None:
     restored = system.restore(table, 2)
     assert isinstance(restored, Table)
     assert restored.revision == 2
-
-
-def test_a_restore_is_of_the_revision_that_was_seen() -> None:
-    system = Editing()
-    table = system.put(system.make(1), 2)
-    with pytest.raises(ConflictError):
-        system.restore(table, 1, if_revision=1)
-    assert isinstance(system.restore(table, 1, if_revision=2), Table)
 
 
 def test_what_does_not_fit_into_an_answer_is_read_in_parts_and_restored_by_a_worker(
@@ -93,42 +82,3 @@ def test_a_worker_that_finds_the_version_erased_says_so(bench: PostgresBench) ->
     assert failed.state == "failed"
     assert (failed.last_error or {})["code"] == "VERSION_NOT_RECORDED"
     assert system.now(table) == "x" * 2_000
-
-
-CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
-VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(10**20), 10**20)
-    | st.text(CHARACTERS, max_size=40)
-    | st.integers(1, 3).map(lambda seed: prose(60_000, seed)),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=8,
-)
-
-
-@given(st.lists(VALUES, min_size=2, max_size=6))
-@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
-def test_every_recorded_version_comes_back_whatever_was_written(documents: list[object]) -> None:
-    system = Editing()
-    table = system.make(documents[0])
-    texts = {1: to_json(documents[0])}
-    for document in documents[1:]:
-        table = system.put(table, document)
-        texts.setdefault(table.revision, to_json(document))
-    for version in system.list(table):
-        if not version.is_live:
-            text = system.versions.read_document(system.principal, table.id, version.revision, "")
-            assert text == texts[version.revision]
-    for revision, text in texts.items():
-        restored = system.restore(table, revision)
-        assert isinstance(restored, Table)
-        with system.store.for_all("test") as work:
-            assert work.tables.read(table.id)[1] == text

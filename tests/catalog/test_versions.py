@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from context_search.catalog.rules.uploads import NewUpload
+from context_search.catalog.rules.versions import HistoryLimits
 from context_search.core.errors import (
     ConflictError,
     NotFoundError,
@@ -13,6 +14,7 @@ from context_search.core.errors import (
 from context_search.core.model import Table
 from tests.catalog.history import Editing, reported
 from tests.contract.store.bench import PostgresBench
+from tests.system import prose
 
 
 def test_each_way_of_changing_records_what_it_overwrites(bench: PostgresBench) -> None:
@@ -71,6 +73,21 @@ def test_no_write_is_refused_because_its_past_is_too_large() -> None:
     assert [v.gap for v in system.list(table)][:2] == [None, "too_large"]
 
 
+def test_no_write_is_refused_because_its_history_is_full() -> None:
+    system = Editing()
+    table = system.put(system.make(prose(200_000)), "now")
+    system.limits.change(system.principal, lambda _: HistoryLimits(max_bytes=1_000))
+    system.put(table, "and now")
+    assert [v.gap for v in system.list(table)] == [None, "full", None]
+    system.clean_up()
+    system.put(table, "again")
+    assert [(v.revision, v.gap) for v in system.list(table)] == [
+        (4, None),
+        (3, None),
+        (2, "full"),
+    ]
+
+
 def test_a_version_of_a_table_that_was_there_before_has_no_cause() -> None:
     system = Editing()
     table = system.make("old")
@@ -81,26 +98,6 @@ def test_a_version_of_a_table_that_was_there_before_has_no_cause() -> None:
     system.put(table, "new")
     assert reported(system.list(table)) == [(2, "put", None, "key:7"), (1, None, None, None)]
     assert system.document(table, 1) == "old"
-
-
-def test_a_value_of_a_version_is_read_by_its_pointer() -> None:
-    system = Editing()
-    table = system.put(system.make({"a": [{"b/c": "deep"}], "n": 1}), 1)
-    assert system.document(table, 1, "/a/0/b~1c") == "deep"
-    assert system.document(table, 2) == 1
-    with pytest.raises(NotFoundError):
-        system.document(table, 1, "/a/7")
-    with pytest.raises(NotFoundError):
-        system.document(table, 9)
-
-
-def test_numbers_of_a_version_keep_their_digits() -> None:
-    system = Editing()
-    table = system.make(1)
-    system.by_sql(table, '{"a": 1.10, "b": 12345678901234567890.5}')
-    system.put(table, 2)
-    text = system.versions.read_document(system.principal, table.id, 2, "/a")
-    assert text == "1.10"
 
 
 def test_pages_of_versions_go_on() -> None:

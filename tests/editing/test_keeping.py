@@ -12,7 +12,6 @@ from context_search.maintenance.rules.health import CleanupLimits
 from context_search_editing.keeping import PLANS_EMPTIED_PER_STEP, PLANS_PER_STEP, keep_plans
 from context_search_editing.rules.edits import Edit
 from context_search_editing.rules.plans import (
-    PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,
     NewPlan,
     Plan,
@@ -109,18 +108,6 @@ def test_an_undo_that_begins_in_the_last_moment_has_the_texts(system: PlanSystem
     assert system.has_texts(plan)
 
 
-def test_a_plan_is_removed_after_a_year_and_after_what_undid_it(system: PlanSystem) -> None:
-    plan = system.done()
-    system.clock.advance(20 * DAY_S)
-    undo = system.done(undoes=plan.id)
-    system.clock.advance(PLAN_KEPT_S - 1)
-    assert system.clean().plans_removed == 0
-    assert system.now(plan)
-    system.clock.advance(1)
-    assert system.clean().plans_removed == 2
-    assert system.now(plan) is system.now(undo) is None
-
-
 def test_a_silent_plan_is_ordered_again_once_in_that_time(system: PlanSystem) -> None:
     previewing, executing = system.plan(), system.plan(state="executing")
     system.clock.advance(SILENT_S)
@@ -144,13 +131,3 @@ def test_more_plans_than_a_step_takes_are_done_in_one_run(system: PlanSystem) ->
     assert (report.plans_expired, report.plan_texts_forgotten) == (many, many)
     assert report.is_complete
     assert not any(map(system.has_texts, plans))
-
-
-def test_a_deleted_project_goes_with_its_plans(system: PlanSystem) -> None:
-    plan = system.done()
-    system.done(undoes=plan.id)
-    with system.store.for_all("test") as work:
-        assert work.projects.mark_deleted(system.principal.project_id)
-    report = system.clean()
-    assert (report.plans_removed, report.rows_removed) == (2, 1)
-    assert system.now(plan) is None

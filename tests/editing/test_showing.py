@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import chain
-from random import Random
 from typing import Any
 
 import pytest
@@ -61,16 +60,6 @@ def test_matches_of_one_table(desk: Desk) -> None:
     assert pages(desk, plan.id, table_id=tables[3].id) == [[]]
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_numbers_run_through_the_plan_without_a_gap(desk: Desk, seed: int) -> None:
-    random = Random(seed)
-    desk.make(*([("ab" * random.randrange(4)) for _ in range(9)] for _ in range(4)))
-    plan = desk.start("a").plan
-    limit = random.randrange(1, 9)
-    numbers = [match.number for match in chain(*pages(desk, plan.id, limit=limit))]
-    assert numbers == [*range(1, plan.counts.matches + 1)]
-
-
 def test_a_pattern_shows_what_its_groups_become(desk: Desk) -> None:
     desk.make({"t": "2024-05 and 2025-06"})
     plan = desk.start(r"(\d+)-(\d+)", "$2/$1", regex=True).plan
@@ -99,13 +88,6 @@ def test_a_changed_string_is_named_and_not_shown(desk: Desk) -> None:
         f" (the first: CHANGED, in table {tables[1].id}): preview again"
     )
     assert [len(page) for page in pages(desk, plan.id, table_id=tables[2].id)] == [2]
-
-
-def test_another_string_may_change(desk: Desk) -> None:
-    tables = desk.make(*NOVEL)
-    shown = desk.start(WAREHOUSE, FACTORY)
-    desk.write(tables[0], to_json({**NOVEL[0], "title": "序"}))
-    assert pages(desk, shown.plan.id) == [[*shown.matches]]
 
 
 def test_a_deleted_table_has_no_matches(desk: Desk) -> None:

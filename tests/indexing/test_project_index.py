@@ -6,7 +6,7 @@ import pytest
 
 from context_search.core.callers import ProjectKey
 from context_search.core.config import Model
-from context_search.core.errors import NotFoundError, ProjectIndexOffError
+from context_search.core.errors import ProjectIndexOffError
 from context_search.core.model import Index
 from context_search.indexing.project_index import ProjectIndexes, ProjectIndexStatus
 from tests.system import SILENT_S, System, prose
@@ -44,16 +44,6 @@ class ProjectSystem(System):
         return {(each.table_id, each.json_pointer) for each in documents.values()}
 
 
-def test_every_string_of_every_table_is_indexed_however_short() -> None:
-    system = ProjectSystem()
-    one = system.table({"title": "x", "long": prose(3_000), "number": 5})
-    other = system.table(["", "林远"])
-    status = system.on()
-    assert status.progress.status == "ready"
-    assert status.progress.nodes_count == 3
-    assert system.texts() == {(one.id, "/title"), (one.id, "/long"), (other.id, "/1")}
-
-
 def test_a_project_without_tables_is_ready_at_once() -> None:
     assert ProjectSystem().on().progress.status == "ready"
 
@@ -65,39 +55,6 @@ def test_switching_on_twice_changes_nothing() -> None:
     again = system.switch_on(system.principal)
     assert again.index == first.index
     assert system.queue.messages == []
-
-
-def test_tables_that_come_change_and_go_are_followed() -> None:
-    system = ProjectSystem()
-    system.on()
-    table = system.table({"a": "first", "b": "second"})
-    assert system.read(system.principal).progress.status == "indexing"
-    system.work()
-    assert system.texts() == {(table.id, "/a"), (table.id, "/b")}
-    system.replace(system.principal, table.id, {"b": "other", "c": "third"})
-    system.work()
-    assert system.read(system.principal).progress.nodes_count == 2
-    system.delete_table(system.principal, table.id)
-    assert system.read(system.principal).progress.status == "ready"
-
-
-def test_the_old_generation_answers_while_the_new_one_is_built() -> None:
-    system = ProjectSystem()
-    tables = [system.table({"a": f"text number {number}"}) for number in range(3)]
-    old = system.on().index
-    new = system.rebuilds.start_of_project(system.principal)
-    assert system.rebuilds.start_of_project(system.principal) == new
-    assert system.read(system.principal).progress.status == "rebuilding"
-    assert system.index().generation.namespace == old.generation.namespace
-    system.work()
-    assert system.index().generation.namespace == new.generation.namespace
-    assert system.texts() == {(table.id, "/a") for table in tables}
-    assert (
-        system.rebuilds.roll_back_of_project(system.principal).generation.namespace
-        == old.generation.namespace
-    )
-    system.work()
-    assert system.read(system.principal).progress.status == "ready"
 
 
 def test_a_rebuild_of_the_project_rebuilds_this_index_too() -> None:
@@ -132,8 +89,3 @@ def test_switched_off_it_answers_nothing_and_everything_goes() -> None:
     system.enumerate(index.id)
     assert system.queue.messages == []
     assert system.on().index.generation.namespace != index.generation.namespace
-
-
-def test_a_project_that_is_gone_cannot_be_switched_on() -> None:
-    with pytest.raises(NotFoundError):
-        ProjectSystem().switch_on(ProjectKey(10**9))

@@ -27,29 +27,6 @@ def test_a_document_that_nobody_knows_is_deleted() -> None:
     assert "1.stranger.x.1.0" not in documents
 
 
-def test_a_lost_namespace_is_written_again() -> None:
-    system = System()
-    namespace = built(system)
-    before = system.documents()
-    del system.vectors.namespaces[namespace]
-    found = system.sweep.run(older_than_s=0)
-    assert found is not None
-    assert found.missing == found.repaired == len(before)
-    system.work()
-    assert system.documents() == before
-
-
-def test_one_lost_document_is_embedded_again_and_no_other() -> None:
-    system = System()
-    namespace = built(system)
-    before, embedded = system.documents(), system.embedder.embedded
-    del system.vectors.namespaces[namespace][sorted(before)[0]]
-    system.sweep.run(older_than_s=0)
-    system.work()
-    assert system.documents() == before
-    assert system.embedder.embedded == embedded + 1
-
-
 def test_a_chunk_of_more_windows_than_a_page_holds_does_not_stop_a_sweep() -> None:
     system = System(window_tokens=3)
     namespace = built(system)

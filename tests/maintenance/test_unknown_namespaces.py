@@ -44,16 +44,6 @@ def cleanup(system: System, *, deletes: bool = False) -> CleanupReport:
     return system.scheduled(limits).run(system.deadline())
 
 
-def test_forgotten_namespaces_are_counted_and_named_and_not_deleted_by_default(
-    system: System,
-) -> None:
-    before = set(system.vectors.namespaces)
-    report = cleanup(system)
-    assert (report.unknown_namespaces, report.unknown_examples) == (3, FORGOTTEN)
-    assert (report.errors, report.namespaces_deleted) == ([], 0)
-    assert set(system.vectors.namespaces) == before
-
-
 def test_where_it_is_allowed_forgotten_namespaces_are_deleted_and_no_others(system: System) -> None:
     before = set(system.vectors.namespaces)
     report = cleanup(system, deletes=True)
