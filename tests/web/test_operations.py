@@ -51,20 +51,6 @@ def test_a_project_is_rebuilt_two_at_a_time(api: Api) -> None:
     problem(api.stranger()("POST", path), 404, "NOT_FOUND")
 
 
-def test_an_emptied_index_finds_nothing_says_why_and_comes_back_with_a_search(api: Api) -> None:
-    tool = api.tool(api.table(DOCUMENT))
-    chunks = status(api, tool)["chunks_count"]
-    gone = answer(api.internally("DELETE", of(tool, "")), 200)
-    assert (gone["chunks"], gone["tools"]) == (chunks, [tool["tool_id"]])
-    reported = status(api, tool)
-    assert (reported["status"], reported["last_error"]["code"]) == ("evicted", "INDEX_DELETED")
-    found = api.search(tool, "harbour winter ledger")
-    assert (found["results"], found["retrieval"]["degraded"]) == ([], ["index_evicted"])
-    api.parts.work()
-    assert api.search(tool, "harbour winter ledger")["results"]
-    assert status(api, tool)["chunks_count"] == chunks
-
-
 def test_chunks_that_others_need_are_not_deleted_silently(api: Api) -> None:
     table = api.table(DOCUMENT)
     one, other = api.tool(table), api.tool(table)
@@ -74,26 +60,6 @@ def test_chunks_that_others_need_are_not_deleted_silently(api: Api) -> None:
     gone = answer(api.internally("DELETE", of(one, "?shared=true")), 200)
     assert gone["tools"] == [one["tool_id"], other["tool_id"]]
     assert status(api, other)["status"] == "evicted"
-
-
-def test_a_string_that_waits_is_listed_with_what_comes_next(api: Api) -> None:
-    body = {
-        "project_id": api.project_id,
-        "table_id": api.table(DOCUMENT)["id"],
-        "name": "search",
-        "search_config": {"chunk_threshold": 250, "chunk_size": 100, "chunk_overlap": 10},
-    }
-    tool = answer(api("POST", "/api/v1/tools/search", json=body), 201)
-    reported = status(api, tool)
-    [waiting] = reported["not_indexed"]
-    assert (reported["not_indexed_count"], waiting["json_pointer"]) == (1, "/a")
-    assert (waiting["state"], waiting["attempts"], waiting["last_error"]) == ("queued", 0, None)
-    assert reported["next_attempt_at"] == waiting["next_attempt_at"] is not None
-    assert answer(api.internally("GET", of(tool, "/stats")), 200) == reported
-    api.parts.work()
-    reported = status(api, tool)
-    assert (reported["not_indexed_count"], reported["not_indexed"]) == (0, [])
-    assert reported["next_attempt_at"] is None
 
 
 @pytest.mark.parametrize("limit", ["0", "1001", "x"])

@@ -123,17 +123,6 @@ def test_one_string_one_table_or_all_are_tried_again(api: Api, tables: list[int]
     assert answer(api("GET", path(api, "")), 200)["nodes"] == {"indexed": 6}
 
 
-def test_a_retry_that_comes_again_with_its_key_is_answered_as_before(
-    api: Api, tables: list[int]
-) -> None:
-    quarantine(api, tables[0], "/a")
-    headers = {"idempotency-key": "retry-1"}
-    first = api("POST", path(api, "/retry"), headers=headers)
-    again = api("POST", path(api, "/retry"), headers=headers)
-    assert (answer(again, 200), again.headers["idempotency-replayed"]) == (first.json(), "true")
-    assert first.json() == {"nodes": 1, "left": 0}
-
-
 @pytest.mark.parametrize("cursor", ["x", "1.1", "0.1.", "1.0.", "1.1.****", "9" * 19 + ".1.", "."])
 def test_a_broken_cursor_is_refused(reader: Api, cursor: str) -> None:
     api = reader.stranger()
@@ -176,19 +165,3 @@ def test_a_broken_request_to_try_again_is_refused(
 def test_without_an_index_there_are_no_strings(api: Api) -> None:
     problem(api("GET", path(api, "/nodes")), 409, "PROJECT_INDEX_OFF")
     problem(api("POST", path(api, "/retry")), 409, "PROJECT_INDEX_OFF")
-
-
-def test_strangers_and_keys_that_search_have_nothing_to_do_with_it(
-    api: Api, tables: list[int]
-) -> None:
-    quarantine(api, tables[0], "/a")
-    stranger, key = api.stranger(), api.new_key(scopes=["search"])["api_key"]
-    answer(stranger("POST", path(stranger, "")), 202)
-    for method, end in (("GET", "/nodes"), ("POST", "/retry")):
-        problem(stranger(method, path(api, end)), 404, "NOT_FOUND")
-        problem(api(method, path(api, end), key=key), 403, "PERMISSION_DENIED")
-    theirs = {"table_id": tables[0]}
-    problem(stranger("POST", path(stranger, "/retry"), json=theirs), 404, "NOT_FOUND")
-    problem(stranger("GET", path(stranger, "/nodes"), params=theirs), 404, "NOT_FOUND")
-    assert nodes(stranger, cursor="1.1.")["nodes"] == []
-    assert places(nodes(api, state="quarantined")) == [(tables[0], "/a")]

@@ -9,7 +9,7 @@ import pytest
 
 from context_search.postgres.pool import Database
 from tests.integrations.rerank_server import NO_SCORES, RerankServer, by_words, opinions, set_answer
-from tests.web.api import CANARY, SMALL, Api, LocalParts, answer, exposed, problem
+from tests.web.api import CANARY, SMALL, Api, LocalParts, answer, problem
 
 MODEL, OTHER = "cohere/rerank-v3.5", "cohere/rerank-multilingual-v3.0"
 ASKED = "comets of the harbour"
@@ -149,39 +149,3 @@ def test_the_order_stays_when_the_answer_is_no_opinion(
 ) -> None:
     asks_in_vain(api, "rerank_unavailable", lambda: set_answer(server, said))
     assert len(server.requests) == 2
-
-
-@pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503])
-def test_the_order_stays_when_the_provider_refuses(
-    api: Api, server: RerankServer, status: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    asks_in_vain(api, "rerank_unavailable", lambda: setattr(server, "status", status))
-    assert len(server.requests) == 2
-    assert "comets" not in exposed(caplog.records)
-
-
-def test_a_model_that_the_deployment_has_no_more_gives_no_opinion(
-    api: Api, server: RerankServer, parts: RerankingParts
-) -> None:
-    tool = tool_of(api, {"model": OTHER})
-    had = parts.settings
-    parts.settings = had.model_copy(update={"rerank_models": (MODEL,)})
-    try:
-        found = api.search(tool, ASKED)
-    finally:
-        parts.settings = had
-    assert found["retrieval"]["degraded"] == ["rerank_unavailable"]
-    assert (len(found["results"]), server.requests) == (2, [])
-
-
-@pytest.mark.usefixtures("server")
-def test_a_second_opinion_may_be_tried_and_its_parts_sum_exactly(api: Api) -> None:
-    tool = api.tool(api.table(DOCUMENT))
-    path = f"/api/v1/tools/{tool['tool_id']}/search/explain"
-    body = {"query": ASKED, "config": {"rerank": {"model": MODEL, "blend": 0.3}}}
-    reported = answer(api("POST", path, json=body), 200)
-    assert reported["explain"]["fusion"]["weights"]["reranker"] == 0.3
-    assert any("reranker" in each["parts"] for each in reported["explain"]["candidates"])
-    for each in reported["explain"]["candidates"]:
-        parts = [round(part * 1_000_000) for part in each["parts"].values()]
-        assert sum(parts) == round(each["score"] * 1_000_000)

@@ -69,12 +69,6 @@ def test_a_passage_has_its_place_its_tokens_and_its_redactions(
     assert found["query"] == "who counted comets at the lighthouse?"
 
 
-def test_trusted_services_retrieve_the_same(reader: Api, tool: dict[str, Any]) -> None:
-    path = f"/internal/tools/{tool['tool_id']}/retrieve"
-    trusted = answer(reader.internally("POST", path, json={"query": "nine comets"}), 200)
-    assert trusted == retrieve(reader, tool, "nine comets")
-
-
 def test_nothing_relevant_is_an_empty_answer(reader: Api, tool: dict[str, Any]) -> None:
     found = retrieve(reader, tool, "zebra xylophone")
     assert found["results"] == []
@@ -199,23 +193,6 @@ def test_a_change_of_another_version_is_a_conflict(api: Api) -> None:
 )
 def test_settings_out_of_their_limits_are_refused(reader: Api, body: object) -> None:
     problem(change(reader, body), 422, "INVALID_INPUT")
-
-
-def test_retrieval_follows_the_settings_of_its_project(api: Api) -> None:
-    tool = api.tool(api.table({"a": TEXT}))
-    body = {
-        "topK": 2,
-        "minScore": 0,
-        "maxTokens": 99,
-        "neighbours": 0,
-        "redaction": {"enabled": False},
-    }
-    answer(change(api, body), 200)
-    found = retrieve(api, tool, "call or write to the lighthouse")
-    assert found["settings"] == {"topK": 2, "minScore": 0, "maxTokens": 99, "neighbours": 0}
-    assert sum(len(hit["chunks"]) for hit in found["results"]) == 2
-    assert found["redaction"] == {"enabled": False, "counts": {}}
-    assert "+86 138-1234-5678" in "".join(hit["text"] for hit in found["results"])
 
 
 def switched_on(api: Api) -> None:

@@ -88,15 +88,6 @@ def test_each_state_has_its_page_and_who_mends_it(api: Api) -> None:
     assert nodes(api, tool, "?state=claimed")["nodes"] == []
 
 
-def test_pointers_that_begin_alike_are_neither_lost_nor_shown_twice(api: Api) -> None:
-    key = "章" * 250
-    table = api.table({f"{key}{number}": TEXT for number in range(7)})
-    tool = api.tool(table)
-    pages = walked(api, tool, "limit=2")
-    assert [len(page) for page in pages] == [2, 2, 2, 1]
-    assert sorted(each for page in pages for each in page) == [f"/{key}{n}" for n in range(7)]
-
-
 def test_a_request_for_indexed_strings_looks_at_so_many(api: Api) -> None:
     numbers = range(10_000, 10_000 + strings.LOOKED_AT + 9)
     table = api.table({str(number): TEXT for number in numbers})
@@ -209,11 +200,3 @@ def test_a_broken_request_for_chunks_is_refused(
     tool = reader.tool(table, json_path="/in")
     path = f"/api/v1/tools/{tool['tool_id']}/chunks"
     problem(reader("POST", path, json={"json_pointer": "/in/a", **body}), status, code)
-
-
-def test_a_strangers_tool_is_unknown(api: Api) -> None:
-    tool = api.tool(api.table({"a": TEXT}))
-    stranger = api.stranger()
-    problem(chunks(stranger, tool, "/a"), 404, "NOT_FOUND")
-    path = f"/api/v1/tools/{tool['tool_id']}/search-index/nodes"
-    problem(stranger("GET", path), 404, "NOT_FOUND")

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from context_search.core.pages import NAMES_LOOKED_AT
 from tests.builders import english
 from tests.web.api import SMALL, Api, answer, problem
 
@@ -69,19 +68,6 @@ def test_without_a_tool_there_is_no_status(api: Api) -> None:
     assert (row["tools_count"], row["status"], row["chunks_count"]) == (0, None, 0)
 
 
-def test_a_list_goes_on_where_its_page_ended_without_what_was_deleted(api: Api) -> None:
-    made = [api.table(number)["id"] for number in range(23)]
-    first = listed(api)
-    then = listed(api, f"?cursor={first['cursor']}")
-    assert (len(first["tables"]), then["cursor"]) == (20, None)
-    assert [row["id"] for row in first["tables"] + then["tables"]] == made
-    assert api("DELETE", f"{TABLES}/{made[1]}").status_code == 204
-    assert [row["id"] for row in listed(api, "?limit=2")["tables"]] == [made[0], made[2]]
-    exact = listed(api, f"?limit=2&cursor={made[-3]}")
-    assert ([row["id"] for row in exact["tables"]], exact["cursor"]) == (made[-2:], None)
-    assert listed(api.stranger())["tables"] == []
-
-
 def test_a_name_is_found_by_a_part_of_it(api: Api) -> None:
     names = ["Harbour law", "第三章 林小雨", "100% _harbour_", "other"]
     made = {name: api.table(0, name=name)["id"] for name in names}
@@ -95,24 +81,6 @@ def test_a_name_is_found_by_a_part_of_it(api: Api) -> None:
     assert found("林小") == [made["第三章 林小雨"]]
     assert found("%") == [made["100% _harbour_"]]
     assert found("r_l") == []
-
-
-def test_a_request_looks_at_so_many_names_and_says_where_to_go_on(api: Api) -> None:
-    with api.parts.postgres.database.transaction() as tx:
-        tx.run(
-            "INSERT INTO context_table (project_id, name, data)"
-            " SELECT :project, 'hay', '0' FROM generate_series(1, :hay)",
-            project=api.project_id,
-            hay=NAMES_LOOKED_AT,
-        )
-    wanted = [api.table(0, name=name)["id"] for name in ("needle", "hay", "needle")]
-    pages, cursor = [], "0"
-    while cursor is not None:
-        page = listed(api, f"?q=needle&limit=1&cursor={cursor}")
-        pages.append([row["id"] for row in page["tables"]])
-        cursor = page["cursor"]
-    assert [row for page in pages for row in page] == [wanted[0], wanted[2]]
-    assert [] in pages
 
 
 @pytest.mark.parametrize(

@@ -36,18 +36,6 @@ def test_a_window_is_counted_in_code_points(api: Api) -> None:
     assert read.headers["etag"] == '"1"'
 
 
-def test_windows_one_behind_the_other_are_the_string(api: Api) -> None:
-    text = "".join(chr(0x4E00 + n % 5_000) for n in range(2 * WINDOW + 7))
-    table = api.table([text])
-    pieces = [answer(window(api, table, "/0", start=at), 200) for at in (0, WINDOW, 2 * WINDOW)]
-    assert [(each["start"], each["end"]) for each in pieces] == [
-        (0, WINDOW),
-        (WINDOW, 2 * WINDOW),
-        (2 * WINDOW, 2 * WINDOW + 7),
-    ]
-    assert "".join(each["text"] for each in pieces) == text
-
-
 def test_a_string_that_fits_into_no_answer_is_read(api: Api) -> None:
     table = api.table(["x"])
     with api.parts.postgres.database.transaction() as tx:
@@ -60,23 +48,6 @@ def test_a_string_that_fits_into_no_answer_is_read(api: Api) -> None:
     last = 4 * MAX_INLINE_BYTES
     read = answer(window(api, table, "", start=last - 6, end=last + 60_000), 200)
     assert (read["text"], read["end"], read["total"]) == ("nenine", last, last)
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "shown"), [(3, 3, (3, 3, "")), (900, 950, (34, 34, "")), (0, 2, (0, 2, "🐡 "))]
-)
-def test_a_window_ends_with_its_string(
-    reader: Api, start: int, end: int, shown: tuple[int, int, str]
-) -> None:
-    table = reader.table([TEXT])
-    read = answer(window(reader, table, "/0", start=start, end=end), 200)
-    assert len(TEXT) == 34
-    assert (read["start"], read["end"], read["text"]) == shown
-
-
-def test_a_blank_string_has_a_window(reader: Api) -> None:
-    read = answer(window(reader, reader.table([""]), "/0"), 200)
-    assert (read["total"], read["text"]) == (0, "")
 
 
 @pytest.mark.parametrize("value", [None, 1, True, [], {}, ["text"], {"a": "text"}])
