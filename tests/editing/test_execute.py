@@ -17,7 +17,6 @@ from context_search.core.errors import (
     PlanExpiredError,
     PlanNotReadyError,
     PlanUsedError,
-    ReplaceBusyError,
 )
 from context_search_editing.previewing import AskedReplacement
 from context_search_editing.rules.plans import Choice, Plan
@@ -155,17 +154,6 @@ def test_a_preview_that_goes_on_is_not_executed(desk: Desk) -> None:
         desk.execute(plan)
 
 
-def test_one_plan_of_a_project_is_executed_at_a_time(desk: Desk) -> None:
-    desk.make(*STORY)
-    first, second = desk.as_large(desk.preview()), desk.preview()
-    assert desk.execute(first).plan.state == "executing"
-    with pytest.raises(ReplaceBusyError):
-        desk.execute(second)
-    other = Desk(desk.store, desk.clock)
-    other.make(*STORY)
-    assert other.execute(other.preview()).done_count == 7
-
-
 def test_the_digest_of_a_plan_that_differs_in_anything_is_refused(desk: Desk) -> None:
     tables = desk.make(["x y"], ["x"])
     asked = ReplaceRequest("x", "z")
@@ -187,19 +175,6 @@ def test_the_digest_of_a_plan_that_differs_in_anything_is_refused(desk: Desk) ->
     for other in others:
         with pytest.raises(DigestMismatchError):
             desk.execute(replace(plan, digest=other.digest))
-
-
-def test_agents_reach_the_plans_of_their_instance(stored: Desk) -> None:
-    [table] = stored.make({"a": "x", "ab": "x"})
-    agent, other = stored.agent(table, scope="/a"), stored.agent(table, scope="/a")
-    plan = stored.preview_by(agent, ReplaceRequest("x", "y")).plan
-    assert plan.counts.matches == 1
-    with pytest.raises(NotFoundError):
-        stored.execute(plan, principal=other)
-    assert json.loads(stored.text(table)) == {"a": "x", "ab": "x"}
-    assert stored.execute(plan, principal=agent).done_count == 1
-    assert json.loads(stored.text(table)) == {"a": "y", "ab": "x"}
-    assert stored.versions(table)[0].actor == f"mcp:{agent.mcp_id}"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from context_search.catalog.versions import RecordVersions
 from context_search.core.errors import (
     CommitUnknownError,
     ConflictError,
+    ContextSearchError,
     DatabaseUnavailableError,
     ReplaceBusyError,
 )
@@ -384,6 +385,37 @@ def test_a_database_that_is_away_is_no_silent_end(desk: Desk) -> None:
     assert desk.rows(plan)[0].runs == 0
     desk.run_plan(plan)
     assert texts(desk, tables) == [["yy"]]
+
+
+@pytest.mark.parametrize("fault", ["before", "after", "away", "lost"])
+@pytest.mark.parametrize("choice", [ALL, SKIP], ids=["abort", "skip"])
+def test_a_fault_anywhere_leaves_each_document_old_or_new(fault: str, choice: Choice) -> None:
+    """And the next worker ends what the one before began: nothing is done twice."""
+    transactions = 0
+    for at in range(1, 40):
+        clock = ManualClock()
+        desk = Desk(MemoryStore(clock), clock)
+        tables = desk.make(["a x"], ["b x", "x"], ["c x x"])
+        before = [desk.text(table) for table in tables]
+        plan = ordered(desk, choice)
+        faulty = desk.with_fault(fault, at)
+        with suppress(StoppedError, ContextSearchError):
+            faulty.run_plan(plan)
+        for table, text, row in zip(tables, before, desk.rows(plan), strict=True):
+            now = desk.text(table)
+            assert now in (text, text.replace("x", "yy"))
+            assert (row.state == "done") == (now != text)
+        clock.advance(900)  # by then nobody is taken for its worker
+        desk.run_plan(plan)
+        assert [desk.text(table) for table in tables] == [t.replace("x", "yy") for t in before]
+        assert desk.plan(plan).state == "done"
+        assert [row.revision_after for row in desk.rows(plan)] == [2, 2, 2]
+        assert all(len(desk.versions(table)) == 2 for table in tables)
+        assert isinstance(faulty.store, FaultyStore)
+        transactions = max(transactions, faulty.store.begun)
+        if at > faulty.store.begun:
+            break
+    assert transactions > 10
 
 
 @pytest.mark.parametrize("fault", ["before", "after", "away", "lost"])

@@ -9,6 +9,7 @@ import pytest
 from context_search.core.callers import Internal, ProjectKey
 from context_search.core.errors import QueueUnavailableError
 from context_search.core.messages import IndexNodes
+from context_search.indexing.indexer import Indexer
 from context_search.indexing.outbox_delivery import WINDOW
 from context_search.integrations.ports import MessageBody
 from context_search.maintenance.cleanup_report import CleanupReport
@@ -41,6 +42,21 @@ def next_door(system: System, document: object) -> None:
     own, system.principal = system.principal, NEIGHBOUR
     system.tool(system.table(document))
     system.principal = own
+
+
+def receive(system: System, worker: Indexer | None = None) -> MessageBody:
+    """Handles the first message of the queue."""
+    message = system.queue.messages.pop(0)
+    assert system.execute(message, worker).error is None
+    return message
+
+
+def test_the_queue_is_kept_full_by_those_who_are_done() -> None:
+    system = System()
+    system.tool(system.table([prose(60, seed) for seed in range(STRINGS)]))
+    for left in range(STRINGS - 1, -1, -1):
+        receive(system)
+        assert len(system.queue.messages) == min(WINDOW, left or 1)  # at last it is calibrated
 
 
 def died(system: System, receives: int, apart_s: float) -> int:

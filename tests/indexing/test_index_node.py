@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pytest
 
+from context_search.core.callers import Internal
 from context_search.core.errors import (
     EmbeddingDimensionMismatchError,
     EmbeddingUnavailableError,
 )
+from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.indexer import IndexLimits
 from context_search.indexing.node_report import MAX_BACKOFF_S, RetryLater
-from tests.system import System, prose
+from tests.system import MoodyEmbedder, System, prose
 
 
 def test_a_string_becomes_chunks_that_are_its_exact_slices() -> None:
@@ -151,3 +155,78 @@ def test_a_node_that_kills_its_workers_ends_in_quarantine() -> None:
     error = system.read_status(status.tool.id, system.principal).progress.last_error
     assert error is not None
     assert error["code"] == "ATTEMPTS_EXHAUSTED"
+
+
+@pytest.fixture
+def system() -> System:
+    return System()
+
+
+class Interrupted(MoodyEmbedder):
+    """Does something after its first call."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        super().__init__()
+        self.then = then
+
+    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        vectors = super().embed_passages(texts, timeout_s=timeout_s)
+        if len(self.calls) == 1:
+            self.then()
+        return vectors
+
+
+def test_a_long_string_ends_with_the_batch_in_which_its_tool_is_deleted(system: System) -> None:
+    tool = system.tool(system.table({"a": prose(20_000)}))
+    system.embedder = Interrupted(lambda: system.delete_tool(system.principal, tool.tool.id))
+    system.work(system.worker(batch_chunks=20))
+    assert system.embedder.calls == [20]
+    [generation] = system.memory.rows.generations.values()
+    assert generation.state == "retired"
+
+
+def test_a_tool_that_is_made_again_at_once_is_indexed(system: System) -> None:
+    table = system.table({"a": prose(2_000)})
+    first = system.tool(table)
+    system.delete_tool(system.principal, first.tool.id)
+    taken = system.queue.messages.pop(0)  # the string's message comes before the comparison
+    second = system.tool(table)
+    system.queue.messages.insert(0, taken)
+    system.work()
+    assert system.read_status(second.tool.id, system.principal).progress.status == "ready"
+
+
+class Breaking(Limits):
+    """Breaks in the middle of a comparison."""
+
+    @property
+    def max_node_chars(self) -> int:
+        raise MemoryError("canary-text")
+
+
+def test_an_order_that_fails_is_shown_without_what_it_quotes() -> None:
+    system = System()
+    table = system.table({"a": prose(300)})
+    tool = system.tool(table).tool
+    system.work()
+    system.replace(system.principal, table.id, {"a": prose(400)})
+    broken = Comparer(system.store, system.completion, object.__new__(Breaking))
+    with pytest.raises(MemoryError):
+        broken.compare(tool.index_id)
+    error = system.read_status(tool.id, Internal()).progress.last_error
+    assert error is not None
+    assert (error["code"], error["retryable"], "at" in error) == ("INTERNAL", True, True)
+    assert "canary" not in str(error)
+    system.work()
+    assert system.read_status(tool.id, Internal()).progress.last_error is None
+
+
+def test_a_message_that_comes_twice_changes_nothing() -> None:
+    system = System()
+    system.tool(system.table({"a": prose(1_000)}))
+    messages = list(system.queue.messages)
+    system.work()
+    before, embedded = system.rows(), system.embedder.embedded
+    system.queue.messages.extend(messages * 2)
+    system.work()
+    assert (system.rows(), system.embedder.embedded) == (before, embedded)

@@ -195,6 +195,23 @@ def test_settings_out_of_their_limits_are_refused(reader: Api, body: object) -> 
     problem(change(reader, body), 422, "INVALID_INPUT")
 
 
+def test_retrieval_follows_the_settings_of_its_project(api: Api) -> None:
+    tool = api.tool(api.table({"a": TEXT}))
+    body = {
+        "topK": 2,
+        "minScore": 0,
+        "maxTokens": 99,
+        "neighbours": 0,
+        "redaction": {"enabled": False},
+    }
+    answer(change(api, body), 200)
+    found = retrieve(api, tool, "call or write to the lighthouse")
+    assert found["settings"] == {"topK": 2, "minScore": 0, "maxTokens": 99, "neighbours": 0}
+    assert sum(len(hit["chunks"]) for hit in found["results"]) == 2
+    assert found["redaction"] == {"enabled": False, "counts": {}}
+    assert "+86 138-1234-5678" in "".join(hit["text"] for hit in found["results"])
+
+
 def switched_on(api: Api) -> None:
     answer(api("POST", f"/api/v1/projects/{api.project_id}/search-index"), 202)
     api.parts.work()

@@ -25,6 +25,10 @@ def tool(reader: Api) -> dict[str, Any]:
     return reader.tool(reader.table(DOCUMENT))
 
 
+def hits(found: dict[str, Any]) -> list[str]:
+    return [hit["json_path"] for hit in found["results"]]
+
+
 def test_a_hit_is_the_exact_place_of_its_text(reader: Api, tool: dict[str, Any]) -> None:
     found = reader.search(tool, "who counted comets at the lighthouse?")
     best = found["results"][0]
@@ -124,6 +128,37 @@ def test_every_answer_of_a_tool_says_how_many_strings_it_does_not_search(api: Ap
     api("PUT", f"/api/v1/tables/{table['id']}/data", params={"pointer": "/a/1"}, json=english(400))
     api.parts.work()
     assert reported() == {1}
+
+
+@pytest.mark.parametrize(
+    ("scope", "inside"), [("/a", {"/t"}), ("/a/t", {""}), ("/ab", {""}), ("/list", {"/1"})]
+)
+def test_a_tool_finds_nothing_outside_of_its_scope(api: Api, scope: str, inside: set[str]) -> None:
+    table = api.table(DOCUMENT)
+    api.tool(table)  # another tool keeps everything indexed
+    scoped = api.tool(table, json_path=scope)
+    found = api.search(scoped, f"harbour comets 彗星 {CHINESE}", top_k=20)
+    assert set(hits(found)) == inside
+
+
+def test_a_text_that_changed_is_stale_until_the_new_one_answers(api: Api) -> None:
+    table = api.table(DOCUMENT)
+    tool = api.tool(table)
+    path = f"/api/v1/tables/{table['id']}/data"
+    api("PUT", path, params={"pointer": "/a/t"}, json=english(400, seed=8))
+    [best, *_] = api.search(tool, "lighthouse keeper comets")["results"]
+    assert (best["stale"], best["chunk"]["json_pointer"]) == (True, "/a/t")
+    api.parts.work()
+    found = api.search(tool, "lighthouse keeper comets", top_k=20)
+    assert not any("lighthouse" in hit["chunk"]["chunk_text"] for hit in found["results"])
+    assert not any("stale" in hit for hit in found["results"])
+
+
+def test_a_string_that_was_removed_is_gone_at_once(api: Api) -> None:
+    table = api.table(DOCUMENT)
+    tool = api.tool(table)
+    api("PUT", f"/api/v1/tables/{table['id']}/data", json={"ab": DOCUMENT["ab"]})
+    assert set(hits(api.search(tool, "lighthouse keeper comets", top_k=20))) <= {"/ab"}
 
 
 @pytest.mark.parametrize("query", [" ", "\u200b", "。！？", "…", "\t\n", "🙂", "\u0301"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.builders import english
 from tests.web.api import CANARY, Api, answer, problem
 
 DOCUMENT = {"a": {"t": f"{CANARY} text", "list": [1, 2]}, "m~n/o": None, "": {"": True}}
@@ -83,6 +84,28 @@ def test_a_pointer_that_leads_nowhere_is_404(api: Api, pointer: str) -> None:
     problem(api("GET", data(table), params={"pointer": pointer}), 404, "NOT_FOUND")
     written = api("PUT", data(table), params={"pointer": f"{pointer}/x"}, json=1)
     problem(written, 404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("pointer", ["a", "#/a", "/~2", "/a~"])
+def test_what_is_no_pointer_is_422(api: Api, pointer: str) -> None:
+    table = api.table(DOCUMENT)
+    for method in ("GET", "PUT"):
+        response = api(method, data(table), params={"pointer": pointer}, json=1)
+        problem(response, 422, "INVALID_POINTER")
+
+
+def test_a_change_is_compared_at_once(api: Api) -> None:
+    table = api.table({"a": english(200)})
+    tool = api.tool(table)
+    before = api.search(tool, "harbour ferry")["results"]
+    sentence = f"{CANARY} a lighthouse keeper counted the comets"
+    assert api("PUT", data(table), json={"a": english(200) + sentence}).status_code == 200
+    api.parts.work()
+    after = api.search(tool, "lighthouse keeper comets")["results"]
+    assert sentence[-20:] in after[0]["chunk"]["chunk_text"]
+    assert "stale" not in after[0]
+    old = {hit["chunk"]["content_hash"] for hit in before}
+    assert old.isdisjoint(hit["chunk"]["content_hash"] for hit in after)
 
 
 def test_a_document_or_a_part_of_it_is_replaced(api: Api) -> None:

@@ -47,6 +47,24 @@ def test_creating_answers_at_once_with_what_was_found(api: Api) -> None:
     }
 
 
+def test_with_nothing_to_index_a_tool_is_ready_and_finds_nothing(api: Api) -> None:
+    made = answer(create(api, wanted(api, api.table(DOCUMENT))), 201)  # 10,000 is the default
+    assert (made["status"], made["chunks_created"]) == ("ready", 0)
+    assert made["large_nodes_detected"] == []
+    found = api.search(made, "anything at all")
+    assert (found["results"], found["index"]) == ([], {"status": "ready", "not_searched": 3})
+    assert found["retrieval"]["degraded"] == []
+
+
+def test_the_same_again_is_a_second_tool_that_is_ready_at_once(api: Api) -> None:
+    table = api.table(DOCUMENT)
+    first = api.tool(table)
+    again = api.tool(table)
+    assert again["tool_id"] != first["tool_id"]
+    assert (again["status"], again["namespace"]) == ("ready", first["namespace"])
+    assert again["chunks_created"] > 0
+
+
 def test_a_tool_is_read_with_the_summary_of_its_index(api: Api) -> None:
     table = api.table(DOCUMENT)
     made = api.tool(table, description="Finds words.", json_path="/a")
@@ -141,18 +159,6 @@ def test_the_tools_of_a_project_are_listed_with_the_status_that_each_has(api: Ap
         {"indexed": 1},
         {"queued": 1},
     ]
-
-
-def test_the_tools_of_one_table_are_listed(api: Api) -> None:
-    mine, other = api.table(DOCUMENT), api.table(DOCUMENT)
-    made = [api.unindexed_tool(mine)["tool_id"] for _ in range(3)]
-    api.unindexed_tool(other)
-    where = f"/api/v1/tools?table_id={mine['id']}"
-    first = answer(api("GET", f"{where}&limit=2"), 200)
-    then = answer(api("GET", f"{where}&cursor={first['cursor']}"), 200)
-    assert [tool["id"] for tool in first["tools"]] == made[:2]
-    assert ([tool["id"] for tool in then["tools"]], then["cursor"]) == (made[2:], None)
-    problem(api.stranger()("GET", where), 404, "NOT_FOUND")
 
 
 def test_tools_are_found_by_a_part_of_their_name(api: Api) -> None:
@@ -292,7 +298,7 @@ def test_a_configuration_says_what_it_was_not_told(api: Api) -> None:
     assert read["search_config"] == {
         "top_k": 5,
         "strategy": "semantic",
-        "fusion": "linear",
+        "fusion": "convex",
         "vector_weight": None,
         "bm25_weight": None,
         "recency_weight": 0.1,

@@ -123,3 +123,12 @@ def test_another_strategy_holds_at_once(warm: Processes, owner: Database) -> Non
     for client in warm.clients:
         reported: dict[str, Any] = answer(warm.ask(client), 200)["retrieval"]
         assert (reported["mode_requested"], reported["mode_used"]) == ("keyword", "keyword")
+
+
+def test_an_index_that_was_switched_elsewhere_is_the_new_one_in_all(warm: Processes) -> None:
+    path = f"/internal/tools/{warm.tool['tool_id']}/chunks/rebuild"
+    assert warm.api.internally("POST", path, json={}).status_code == 202
+    warm.api.parts.work()
+    for client in warm.clients:
+        hits = answer(warm.ask(client), 200)["results"]
+        assert {hit["chunk"]["turbopuffer_namespace"][-3:] for hit in hits} == {"_g2"}
