@@ -94,12 +94,7 @@ def test_a_key_that_comes_twice_is_named_with_its_line() -> None:
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 @pytest.mark.parametrize(
     ("content", "size"),
-    [
-        ('["abc"]', 11),
-        ('[["abc"], 1.5, null]', 33),
-        ('{"a": "中"}', 16),
-        ("[[], {}, true]", 24),
-    ],
+    [('["abc"]', 11), ('[["abc"], 1.5, null]', 33), ('{"a": "中"}', 16), ("[[], {}, true]", 24)],
 )
 def test_what_postgres_would_refuse_for_its_size_is_refused_before(
     content: str, size: int, form: UploadFormat

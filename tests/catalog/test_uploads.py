@@ -10,11 +10,7 @@ import pytest
 
 from context_search.catalog.imports import MAX_RUNS, ImportDocument
 from context_search.catalog.rules.uploads import NewUpload, Upload, UploadFormat, import_memory
-from context_search.catalog.uploads import (
-    MAX_PENDING,
-    PENDING_COUNTS_S,
-    ManageUploads,
-)
+from context_search.catalog.uploads import MAX_PENDING, PENDING_COUNTS_S, ManageUploads
 from context_search.core.callers import ProjectKey
 from context_search.core.errors import (
     ConflictError,

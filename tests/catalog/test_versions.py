@@ -92,11 +92,7 @@ def test_no_write_is_refused_because_its_history_is_full() -> None:
     assert [v.gap for v in system.list(table)] == [None, "full", None]
     system.clean_up()
     system.put(table, "again")
-    assert [(v.revision, v.gap) for v in system.list(table)] == [
-        (4, None),
-        (3, None),
-        (2, "full"),
-    ]
+    assert [(v.revision, v.gap) for v in system.list(table)] == [(4, None), (3, None), (2, "full")]
 
 
 def test_a_version_of_a_table_that_was_there_before_has_no_cause() -> None:

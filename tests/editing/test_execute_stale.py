@@ -30,12 +30,7 @@ def test_a_string_that_was_saved_meanwhile_is_told_by_name(desk: Desk) -> None:
     assert reported.value.members == {
         "changed_count": 1,
         "changed": [
-            {
-                "table_id": tables[0].id,
-                "json_pointer": "/text",
-                "reason": "CHANGED",
-                "revision": 2,
-            }
+            {"table_id": tables[0].id, "json_pointer": "/text", "reason": "CHANGED", "revision": 2}
         ],
     }
     assert reported.value.message == (

@@ -13,9 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_search.core.documents import strings_at
-from context_search.core.errors import (
-    TooManyMatchesError,
-)
+from context_search.core.errors import TooManyMatchesError
 from context_search.core.json_pointer import contains, resolve, split
 from context_search_editing import matching
 from context_search_editing.matching import (

@@ -95,10 +95,7 @@ UNDO = {
     "the first of many that are alike": ("once.discard(sha256)", "pass"),
     "one string for two": ("if times == 1", "if times"),
     "the last of many that are alike": ("if sha256 in found:", "if sha256 in found and False:"),
-    "strings at home are looked for": (
-        "if home and string.json_pointer in home:",
-        "if False:",
-    ),
+    "strings at home are looked for": ("if home and string.json_pointer in home:", "if False:"),
     "any text at its place is as it was left": (
         "if text is not None and string_hash(text) == string.final_hash:",
         "if text is not None:",

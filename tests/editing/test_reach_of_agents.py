@@ -72,10 +72,7 @@ def test_a_preview_looks_through_what_a_search_can_return(
 def test_nothing_is_told_of_what_is_out_of_reach(desk: Desk) -> None:
     [table] = desk.make({"a": {"s": "public", "t": "only ascii here"}, "b": {"t": "雨停了 1,234"}})
     agent = desk.agent(table, where={"s": {"eq": "public"}})
-    for request in (
-        ReplaceRequest(r"\d|雨", "", regex=True),
-        ReplaceRequest("雨", ""),
-    ):
+    for request in (ReplaceRequest(r"\d|雨", "", regex=True), ReplaceRequest("雨", "")):
         plan = desk.preview_by(agent, request).plan
         assert (plan.counts.matches, plan.counts.warnings) == (0, ())
 

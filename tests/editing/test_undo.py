@@ -154,12 +154,7 @@ def test_what_somebody_wrote_stays_and_is_told(desk: Desk) -> None:
     with pytest.raises(ReplaceStaleError) as reported:
         desk.undo(plan)
     assert reported.value.members["changed"] == [
-        {
-            "table_id": table.id,
-            "json_pointer": "/a",
-            "reason": "EDITED_SINCE",
-            "revision": 3,
-        }
+        {"table_id": table.id, "json_pointer": "/a", "reason": "EDITED_SINCE", "revision": 3}
     ]
     assert desk.state([table, other]) == before
     assert desk.plan(plan).undone_by is None

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from context_search.catalog.rules.versions import HistoryLimits
 from context_search_editing.rules.edits import Edit, apply_edits, string_hash
 from context_search_editing.rules.replacing import ReplaceRequest
-from context_search_editing.rules.undo import (
-    exact_undo,
-)
+from context_search_editing.rules.undo import exact_undo
 from testing.in_memory.clock import ManualClock
 from tests.editing.brute_force import random_executed
 from tests.editing.replacing import WAREHOUSE, Desk

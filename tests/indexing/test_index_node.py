@@ -7,10 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from context_search.core.callers import Internal
-from context_search.core.errors import (
-    EmbeddingDimensionMismatchError,
-    EmbeddingUnavailableError,
-)
+from context_search.core.errors import EmbeddingDimensionMismatchError, EmbeddingUnavailableError
 from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.indexer import IndexLimits
 from context_search.indexing.node_report import MAX_BACKOFF_S, RetryLater

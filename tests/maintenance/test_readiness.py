@@ -11,12 +11,7 @@ import pytest
 
 from context_search.core.errors import DatabaseUnavailableError, QueueUnavailableError
 from context_search.integrations.system_clock import SystemClock
-from context_search.maintenance.part_checks import (
-    KNOWN_FOR_S,
-    PartCheck,
-    PartHealth,
-    PartName,
-)
+from context_search.maintenance.part_checks import KNOWN_FOR_S, PartCheck, PartHealth, PartName
 from context_search.maintenance.readiness import Readiness
 from testing.in_memory.clock import ManualClock
 

@@ -7,10 +7,7 @@ import pytest
 from context_search.core.errors import VectorStoreRejectedError
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.rules.health import CleanupLimits
-from context_search.maintenance.sweep import (
-    NAMESPACES_PER_STEP,
-    FindUnknownNamespaces,
-)
+from context_search.maintenance.sweep import NAMESPACES_PER_STEP, FindUnknownNamespaces
 from testing.in_memory.vectors import DictVectors
 from tests.faults.simulation.model.rows import DEPLOYMENT
 from tests.system import SILENT_S, System, prose

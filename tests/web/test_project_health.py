@@ -169,9 +169,7 @@ def test_all_is_well_only_if_every_part_is(api: Api, parts: LocalParts) -> None:
     assert reported["verdict"] == "ok"
 
 
-def test_a_vector_store_and_a_model_that_fail_are_told(
-    application_database: Database,
-) -> None:
+def test_a_vector_store_and_a_model_that_fail_are_told(application_database: Database) -> None:
     broken = LocalParts(application_database, "http://127.0.0.1:9")
     broken._embedder = AwayEmbedder
     with api_over(broken) as api:

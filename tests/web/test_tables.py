@@ -52,13 +52,7 @@ def test_a_document_without_data_is_incomplete(api: Api) -> None:
 
 @pytest.mark.parametrize(
     ("pointer", "value"),
-    [
-        ("", DOCUMENT),
-        ("/a/list/1", 2),
-        ("/m~0n~1o", None),
-        ("/", {"": True}),
-        ("//", True),
-    ],
+    [("", DOCUMENT), ("/a/list/1", 2), ("/m~0n~1o", None), ("/", {"": True}), ("//", True)],
 )
 def test_a_part_of_a_document_is_read_by_its_pointer(api: Api, pointer: str, value: object) -> None:
     table = api.table(DOCUMENT)

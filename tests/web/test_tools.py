@@ -15,10 +15,7 @@ from tests.web.api import CANARY, SMALL, Api, answer, problem
 from tests.web.in_process import client_of
 
 AT = "2026-11-22T12:00:00+00:00"
-DOCUMENT = {
-    "a": {"t": f"{CANARY} {english(240)}", "short": "no node"},
-    "ab": chinese(350),
-}
+DOCUMENT = {"a": {"t": f"{CANARY} {english(240)}", "short": "no node"}, "ab": chinese(350)}
 
 
 def wanted(api: Api, table: dict[str, Any], **more: Any) -> dict[str, Any]:
