@@ -342,8 +342,7 @@ def new(bench: PostgresBench, table: Table, **more: object) -> Upload:
 
 
 def save(bench: PostgresBench, upload: Upload) -> None:
-    with bench.store.for_all("test") as work:
-        work.uploads.save(upload)
+    bench.work.uploads.save(upload)
 
 
 def test_an_import_that_fell_silent_is_told_once_in_that_time(bench: PostgresBench) -> None:

@@ -77,8 +77,7 @@ class Desk(Steps):
     @cached_property
     def principal(self) -> ProjectKey:
         """The caller, in a project of its own."""
-        with self.store.for_all("test") as work:
-            return ProjectKey(work.projects.add("p").id, key_id=7)
+        return ProjectKey(self.work.projects.add("p").id, key_id=7)
 
     @property
     def tables(self) -> ManageTables:
@@ -133,8 +132,7 @@ class Desk(Steps):
 
     def write(self, table: Table, text: str) -> Table:
         """What another program writes: JSON text."""
-        with self.store.for_all("test") as work:
-            changed = work.tables.replace(table.id, text, expected_revision=None)
+        changed = self.work.tables.replace(table.id, text, expected_revision=None)
         assert changed is not None
         return changed
 
@@ -176,8 +174,7 @@ class Desk(Steps):
 
     def plan(self, plan: Plan) -> Plan:
         """Returns a plan as it is now."""
-        with self.store.for_all("test") as work:
-            found = work.plans.find(plan.id, project_id=plan.project_id)
+        found = self.work.plans.find(plan.id, project_id=plan.project_id)
         assert found is not None
         return found
 
@@ -194,23 +191,19 @@ class Desk(Steps):
 
     def strings(self, plan_id: int) -> list[PlannedString]:
         """Returns all strings of a plan, in their order."""
-        with self.store.for_all("test") as work:
-            return work.plans.strings_of_matches(plan_id, after=0, limit=100_000)
+        return self.work.plans.strings_of_matches(plan_id, after=0, limit=100_000)
 
     def rows(self, plan: Plan) -> list[PlannedTable]:
         """Returns the documents of a plan."""
-        with self.store.for_all("test") as work:
-            return work.plans.tables(plan.id, limit=10_000)
+        return self.work.plans.tables(plan.id, limit=10_000)
 
     def text(self, table: Table) -> str:
         """Returns the text of a document as the store writes it."""
-        with self.store.for_all("test") as work:
-            return work.tables.read(table.id)[1]
+        return self.work.tables.read(table.id)[1]
 
     def state(self, tables: Sequence[Table]) -> Mapping[int, tuple[int, str]]:
         """Returns revisions and texts of documents."""
-        with self.store.for_all("test") as work:
-            return {table.id: work.tables.read(table.id) for table in tables}
+        return {table.id: self.work.tables.read(table.id) for table in tables}
 
     def documents(self) -> dict[int, tuple[int, str]]:
         """Every document of the project, with its revision."""

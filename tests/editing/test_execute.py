@@ -148,8 +148,7 @@ def test_what_is_refused_changes_nothing(
 def test_a_preview_that_goes_on_is_not_executed(desk: Desk) -> None:
     desk.make(*STORY)
     plan = desk.preview()
-    with desk.store.for_all("test") as work:
-        work.plans.save(replace(plan, state="previewing"))
+    desk.work.plans.save(replace(plan, state="previewing"))
     with pytest.raises(PlanNotReadyError):
         desk.execute(plan)
 

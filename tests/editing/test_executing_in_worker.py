@@ -183,8 +183,7 @@ def take_turn(desk: Desk, plan: Plan, tables: Sequence[Table], found: list[objec
     """Another worker takes the plan whose worker is silent, and does nothing yet."""
     assert isinstance(desk.clock, ManualClock)
     desk.clock.advance(LEASE_S + 1)
-    with desk.store.for_all("test") as work:
-        assert work.permits.take(POOL.format(plan.id), size=1, count=1, lease_s=100)
+    assert desk.work.permits.take(POOL.format(plan.id), size=1, count=1, lease_s=100)
     found.append(written(desk, plan, tables))
 
 
@@ -307,8 +306,7 @@ def test_a_plan_has_one_worker_at_a_time(desk: Desk, clock: ManualClock) -> None
     """A second one would take documents for fatal in which the first one is alive."""
     tables = desk.make(["x"])
     plan = ordered(desk, SKIP)
-    with desk.store.for_all("test") as work:
-        assert work.permits.take(POOL.format(plan.id), size=1, count=1, lease_s=100)
+    assert desk.work.permits.take(POOL.format(plan.id), size=1, count=1, lease_s=100)
     for _ in range(2 * MAX_RUNS):
         with pytest.raises(RetryLater) as later:
             desk.run_plan(plan)
@@ -366,8 +364,7 @@ def test_a_plan_that_cannot_go_on_ends_in_few_transactions(desk: Desk) -> None:
     """However many documents it has."""
     desk.make(*[["x"]] * 250)
     plan = ordered(desk, SKIP)
-    with desk.store.for_all("test") as work:
-        work.plans.purge_texts(plan.id)
+    desk.work.plans.purge_texts(plan.id)
     counted = desk.with_fault("none", 0)
     assert counted.run_plan(plan) == "failed"
     assert desk.plan(plan).state == "failed"

@@ -213,7 +213,6 @@ def test_a_preview_that_is_cancelled_ends(desk: Desk) -> None:
 
 def test_a_plan_that_is_executed_cannot_be_cancelled(desk: Desk) -> None:
     plan = desk.start("x").plan
-    with desk.store.for_all("test") as work:
-        assert work.plans.begin(replace(plan, state="executing"))
+    assert desk.work.plans.begin(replace(plan, state="executing"))
     with pytest.raises(ConflictError):
         desk.previews.cancel(desk.principal, plan.id)

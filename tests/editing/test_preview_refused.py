@@ -135,7 +135,6 @@ def test_no_error_says_what_was_sought_or_found(desk: Desk) -> None:
 def test_a_document_that_is_deeper_than_python_reads(memory: Desk) -> None:
     deep = "[" * 50_000 + "1" + "]" * 50_000
     owner = memory.principal
-    with memory.store.for_all("test") as work:
-        work.tables.add(owner.project_id, "t", None, deep)
+    memory.work.tables.add(owner.project_id, "t", None, deep)
     with pytest.raises((InvalidDocumentError, DocumentTooLargeError)):
         memory.start("x", case_sensitive=False)

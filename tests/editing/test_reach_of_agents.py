@@ -81,8 +81,7 @@ def where(desk: Desk, agent: McpKey, wanted: object) -> None:
     """The owner gives the tool another ``where``."""
     [named], _ = ListTools(desk.store).page(agent)
     search = replace(named.tool.search, where=parse_filter(wanted))
-    with desk.store.for_all("test") as work:
-        work.tools.change(named.tool.id, replace(named.tool.settings, search=search))
+    desk.work.tools.change(named.tool.id, replace(named.tool.settings, search=search))
 
 
 def other_where(desk: Desk, table: Table, agent: McpKey) -> None:
@@ -98,8 +97,7 @@ def where_of_the_text(desk: Desk, table: Table, agent: McpKey) -> None:
 def unbound(desk: Desk, table: Table, agent: McpKey) -> None:
     del table
     [named], _ = ListTools(desk.store).page(agent)
-    with desk.store.for_all("test") as work:
-        work.mcp_instances.set_status(agent.mcp_id, named.tool.id, status=False)
+    desk.work.mcp_instances.set_status(agent.mcp_id, named.tool.id, status=False)
 
 
 def draft(desk: Desk, table: Table, agent: McpKey) -> None:

@@ -151,8 +151,7 @@ def test_pages_end_where_an_answer_does(desk: Desk) -> None:
     assert len(shown.matches) == most
     desk.make({key: "changed"})
     table = desk.strings(shown.plan.id)[0].table_id
-    with desk.store.for_all("test") as work:
-        work.tables.replace(table, "{}", expected_revision=None)
+    desk.work.tables.replace(table, "{}", expected_revision=None)
     with pytest.raises(ReplaceStaleError) as stale:
         pages(desk, shown.plan.id)
     assert stale.value.members["changed_count"] == 30

@@ -91,8 +91,7 @@ def test_a_forgotten_plan_is_forgotten_with_its_undo_and_redo(desk: Desk, cancel
     plans = [first, undone, desk.undo(undone).plan]
     desk.previews.cancel(desk.principal, plans[cancelled].id)
     for plan in plans:
-        with desk.store.for_all("test") as work:
-            assert not any(work.plans.strings(plan.id, table.id) for table in tables)
+        assert not any(desk.work.plans.strings(plan.id, table.id) for table in tables)
         with pytest.raises(UndoExpiredError):
             desk.undo(plan)
 
