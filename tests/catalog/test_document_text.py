@@ -38,21 +38,7 @@ def test_a_file_without_a_value_is_refused(content: bytes, form: UploadFormat) -
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 @pytest.mark.parametrize(
     "content",
-    [
-        b'"\\u0000"',
-        b'"\\ud800"',
-        b'{"\\udfff": 1}',
-        b"NaN",
-        b"-Infinity",
-        b"1e400",
-        b"1" * 1_001,
-        b'"\xff"',
-        b'"\x00"',
-        b"{",
-        b"1 2",
-        b"[" * 300 + b"]" * 300,
-        b"[" * 200_000,
-    ],
+    [b'"\\u0000"', b'{"\\udfff": 1}', b"NaN", b"1" * 1_001, b'"\xff"', b"1 2", b"[" * 200_000],
     ids=lambda content: str(content[:12]),
 )
 def test_what_a_request_could_not_bring_an_upload_cannot_either(

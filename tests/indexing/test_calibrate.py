@@ -170,17 +170,6 @@ def test_a_run_embeds_few_texts_and_costs_what_the_dry_run_said() -> None:
     assert paid >= 0.7 * (estimate.tokens - itself)
 
 
-def test_another_index_of_the_model_asks_the_same_questions_for_nothing() -> None:
-    system, _ = indexed()
-    system.work()
-    embedder = Watched()
-    system.embedder.embed_queries = embedder.embed_queries  # type: ignore[method-assign]
-    other = system.tool(system.table(document(first=500))).tool.id
-    system.work()
-    assert found_in(system, other) is not None
-    assert not set(UNANSWERED) & set(embedder.texts)
-
-
 def test_a_model_that_is_asked_in_another_way_has_its_own_vectors_of_the_questions() -> None:
     system, tool_id = indexed()
     assert run(system, system.calibrator, tool_id) == "questions_embedded"
