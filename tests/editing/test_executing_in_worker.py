@@ -13,7 +13,6 @@ import pytest
 from context_search.budgets.bounds import UNCOUNTED_CHARS
 from context_search.catalog.versions import RecordVersions
 from context_search.core.errors import (
-    CommitUnknownError,
     ConflictError,
     ContextSearchError,
     DatabaseUnavailableError,
@@ -413,36 +412,6 @@ def test_a_fault_anywhere_leaves_each_document_old_or_new(fault: str, choice: Ch
         if at > faulty.store.begun:
             break
     assert transactions > 10
-
-
-@pytest.mark.parametrize("fault", ["before", "after", "away", "lost"])
-@pytest.mark.parametrize("is_undo", [False, True], ids=["execute", "undo"])
-def test_a_fault_anywhere_in_a_request_leaves_all_or_nothing(fault: str, *, is_undo: bool) -> None:
-    for at in range(1, 20):
-        clock = ManualClock()
-        desk = Desk(MemoryStore(clock), clock)
-        tables = desk.make(["a x"], ["b x"])
-        plan = desk.preview(LETTERS)
-        if is_undo:
-            plan = desk.execute(plan).plan
-        before, faulty, reported = texts(desk, tables), desk.with_fault(fault, at), None
-        with suppress(StoppedError, DatabaseUnavailableError, CommitUnknownError):
-            reported = faulty.undo(plan) if is_undo else faulty.execute(plan)
-        now = texts(desk, tables)
-        is_done = now == ([["a x"], ["b x"]] if is_undo else [["a yy"], ["b yy"]])
-        assert is_done or now == before
-        if reported is not None or fault == "lost":
-            # A lost reply is asked for: whoever is told an error may say the same again.
-            assert (reported is not None) == is_done
-        if is_undo:
-            assert (desk.plan(plan).undone_by is not None) == is_done
-        else:
-            assert desk.execute(plan).replayed == is_done
-            assert all(len(desk.versions(table)) == 2 for table in tables)
-        assert isinstance(faulty.store, FaultyStore)
-        if at > faulty.store.begun:
-            return
-    raise AssertionError("a request has fewer transactions")
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ from context_search_editing.previewing import PreviewLimits, PreviewReplacements
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE
 from tests.web.api import CANARY, Api, answer, problem
 
+LETTERS: dict[str, Any] = {"find": "x", "replace_with": ""}
+
 
 def path(api: Api, rest: str = "") -> str:
     return f"/api/v1/projects/{api.project_id}/replace{rest}"
@@ -177,18 +179,14 @@ def test_a_long_preview_that_comes_again_says_where_it_is(api: Api) -> None:
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        ({"replace_with": ""}, "INVALID_INPUT"),
-        ({"find": "x"}, "INVALID_INPUT"),
-        ({"find": "", "replace_with": ""}, "INVALID_INPUT"),
-        ({"find": "x" * 1_001, "replace_with": ""}, "INVALID_INPUT"),
-        ({"find": "x", "replace_with": "y" * 10_001}, "INVALID_INPUT"),
-        ({"find": "x", "replace_with": "", "tables": []}, "INVALID_INPUT"),
-        ({"find": "x", "replace_with": "", "tables": None}, "INVALID_INPUT"),
-        ({"find": "x", "replace_with": "", "json_pointer": "a"}, "INVALID_POINTER"),
-        ({"find": "x", "replace_with": "", "samples": 201}, "INVALID_INPUT"),
-        ({"find": "x", "replace_with": "", "expires_in": 59}, "INVALID_INPUT"),
-        ({"find": "x", "replace_with": "", "expires_in": 86_401}, "INVALID_INPUT"),
-        ({"find": "x", "replace_with": "", "confirm": True}, "INVALID_INPUT"),
+        *(({name: "x"}, "INVALID_INPUT") for name in ("find", "replace_with")),
+        *(({**LETTERS, "find": value}, "INVALID_INPUT") for value in ("", "x" * 1_001)),
+        ({**LETTERS, "replace_with": "y" * 10_001}, "INVALID_INPUT"),
+        ({**LETTERS, "tables": []}, "INVALID_INPUT"),
+        ({**LETTERS, "tables": None}, "INVALID_INPUT"),
+        ({**LETTERS, "json_pointer": "a"}, "INVALID_POINTER"),
+        *(({**LETTERS, "expires_in": value}, "INVALID_INPUT") for value in (59, 86_401)),
+        *(({**LETTERS, **more}, "INVALID_INPUT") for more in ({"samples": 201}, {"confirm": True})),
     ],
 )
 def test_bodies_that_are_refused(reader: Api, body: dict[str, Any], code: str) -> None:

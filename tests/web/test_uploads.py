@@ -13,6 +13,7 @@ from tests.builders import english
 from tests.web.api import Api, answer, problem
 
 JSON = {"content-type": "application/json"}
+ONE = {"format": "json", "size": 1}
 
 
 def uploads(table: dict[str, Any]) -> str:
@@ -113,17 +114,10 @@ def test_completing_before_the_document_is_there_is_a_conflict(api: Api) -> None
 @pytest.mark.parametrize(
     "body",
     [
-        {},
-        {"size": 1},
-        {"format": "csv", "size": 1},
-        {"format": "JSON", "size": 1},
-        {"format": "json", "size": 0},
-        {"format": "json", "size": "5"},
-        {"format": "json", "size": True},
-        {"format": "json", "size": 1, "sha256": "ab"},
-        {"format": "json", "size": 1, "sha256": "g" * 64},
-        {"format": "json", "size": 1, "sha256": "a" * 64 + "\n"},
-        {"format": "json", "size": 1, "key": "uploads/1/1"},
+        *({}, {"size": 1}, {"format": "csv", "size": 1}, {"format": "JSON", "size": 1}),
+        *({"format": "json", "size": value} for value in (0, "5", True)),
+        *({**ONE, "sha256": value} for value in ("ab", "g" * 64, "a" * 64 + "\n")),
+        {**ONE, "key": "uploads/1/1"},
     ],
 )
 def test_what_an_upload_may_say_is_strict(reader: Api, body: object) -> None:
