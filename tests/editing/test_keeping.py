@@ -131,3 +131,13 @@ def test_more_plans_than_a_step_takes_are_done_in_one_run(system: PlanSystem) ->
     assert (report.plans_expired, report.plan_texts_forgotten) == (many, many)
     assert report.is_complete
     assert not any(map(system.has_texts, plans))
+
+
+def test_a_deleted_project_goes_with_its_plans(system: PlanSystem) -> None:
+    plan = system.done()
+    system.done(undoes=plan.id)
+    with system.store.for_all("test") as work:
+        assert work.projects.mark_deleted(system.principal.project_id)
+    report = system.clean()
+    assert (report.plans_removed, report.rows_removed) == (2, 1)
+    assert system.now(plan) is None
