@@ -171,16 +171,6 @@ def test_short_texts_make_batches(lengths: list[int], expected: list[int]) -> No
     assert [text for batch in batches(texts) for text in batch] == texts
 
 
-def test_a_plan_holds_as_many_matches_as_it_may() -> None:
-    replacer = LiteralReplacer(ReplaceRequest("a", "b"))
-    allowance = Allowance(matches=5)
-    allowance = allowance.less(replacer.edits_of("aaa", allowance))
-    assert allowance.matches == 2
-    assert len(replacer.edits_of("aa", allowance).edits) == 2
-    with pytest.raises(TooManyMatchesError):
-        replacer.edits_of("aaa", allowance)
-
-
 def test_a_plan_grows_as_much_as_it_may() -> None:
     replacer = LiteralReplacer(ReplaceRequest("a", "12345"))
     allowance = Allowance(growth=10)
