@@ -38,7 +38,7 @@ def test_a_new_text_is_cut_and_embedded_and_every_stage_is_timed() -> None:
     assert list(report.seconds) == ["chunking", "embedding", "upload", "swap"]
 
 
-def test_a_text_that_only_moved_is_reused() -> None:
+def test_a_text_that_only_moved_is_not_embedded_again() -> None:
     system, text = System(), prose(1_000)
     table = system.table({"a": text})
     system.tool(table)
