@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from context_search.core.callers import Internal
 from context_search.core.errors import DatabaseUnavailableError
 from context_search.core.limits import ProjectLimits, Usage
 from context_search.core.model import SearchTool
@@ -163,18 +162,6 @@ def test_a_string_that_waited_is_indexed_when_there_is_room() -> None:
     assert report.nodes_readmitted == 1
     assert system.state(second).progress.states == {"indexed": 1}
     assert system.ask(second) == ["ready", "hits"]
-
-
-def test_a_rebuild_takes_its_room_and_an_evicted_index_comes_back_by_one() -> None:
-    system, cold, hot = crowded()
-    system.cleanup()
-    generations = system.rebuilds.reindex(system.principal)
-    assert [each.id for each in generations] == [system.state(hot).index.id]
-    system.work()
-    system.rebuilds.start(cold.id, Internal())
-    assert system.status(cold) == "indexing"
-    system.work()
-    assert system.state(cold).progress.states == {"indexed": 1}
 
 
 def test_a_new_tool_on_an_evicted_index_brings_it_back() -> None:

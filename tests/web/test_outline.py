@@ -172,14 +172,10 @@ def test_a_tool_of_another_table_is_unknown(api: Api) -> None:
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [
-        ({"cursor": "x"}, 422, "CURSOR_INVALID"),
-        ({"cursor": "-1"}, 422, "CURSOR_INVALID"),
-        ({"cursor": 0}, 422, "INVALID_INPUT"),
-        ({"cursor": "9" * 30}, 422, "INVALID_INPUT"),
-        ({"limit": 201}, 422, "INVALID_INPUT"),
-        ({"limit": 0}, 422, "INVALID_INPUT"),
-        ({"only": "all"}, 422, "INVALID_INPUT"),
-        ({"key": ""}, 422, "INVALID_INPUT"),
+        *(({"cursor": value}, 422, "CURSOR_INVALID") for value in ("x", "-1")),
+        *(({"cursor": value}, 422, "INVALID_INPUT") for value in (0, "9" * 30)),
+        *(({"limit": value}, 422, "INVALID_INPUT") for value in (201, 0)),
+        *(({name: value}, 422, "INVALID_INPUT") for name, value in (("only", "all"), ("key", ""))),
         ({"json_pointer": "a"}, 422, "INVALID_POINTER"),
         ({"json_pointer": "/b"}, 404, "NOT_FOUND"),
         ({"json_pointer": "/a/00"}, 404, "NOT_FOUND"),
