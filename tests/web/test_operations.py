@@ -62,6 +62,26 @@ def test_chunks_that_others_need_are_not_deleted_silently(api: Api) -> None:
     assert status(api, other)["status"] == "evicted"
 
 
+def test_a_string_that_waits_is_listed_with_what_comes_next(api: Api) -> None:
+    body = {
+        "project_id": api.project_id,
+        "table_id": api.table(DOCUMENT)["id"],
+        "name": "search",
+        "search_config": {"chunk_threshold": 250, "chunk_size": 100, "chunk_overlap": 10},
+    }
+    tool = answer(api("POST", "/api/v1/tools/search", json=body), 201)
+    reported = status(api, tool)
+    [waiting] = reported["not_indexed"]
+    assert (reported["not_indexed_count"], waiting["json_pointer"]) == (1, "/a")
+    assert (waiting["state"], waiting["attempts"], waiting["last_error"]) == ("queued", 0, None)
+    assert reported["next_attempt_at"] == waiting["next_attempt_at"] is not None
+    assert answer(api.internally("GET", of(tool, "/stats")), 200) == reported
+    api.parts.work()
+    reported = status(api, tool)
+    assert (reported["not_indexed_count"], reported["not_indexed"]) == (0, [])
+    assert reported["next_attempt_at"] is None
+
+
 @pytest.mark.parametrize("limit", ["0", "1001", "x"])
 def test_a_redrive_is_bounded(api: Api, limit: str) -> None:
     path = f"/internal/index/redrive?limit={limit}"

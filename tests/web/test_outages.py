@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -246,6 +249,29 @@ def test_readiness_tells_of_a_vector_store_that_is_away(module_database: Databas
         ("vector_store", "failing"),
         ("queue", "ok"),
     ]
+
+
+@pytest.fixture
+def silent() -> Iterator[tuple[str, int]]:
+    """A part that accepts connections and never answers, as a stopped process does."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()
+
+
+def test_a_database_that_accepts_and_never_answers_is_told_within_seconds(
+    silent: tuple[str, int], turbopuffer_url: str
+) -> None:
+    url = DatabaseUrl.parse(f"postgresql://u:p@{silent[0]}:{silent[1]}/db")
+    database = Database(url)
+    with client_of(
+        http_app(every_router(), LocalParts(database, turbopuffer_url).use_cases)
+    ) as http:
+        began = time.monotonic()
+        with ThreadPoolExecutor(4) as threads:
+            every = list(threads.map(http.get, ["/readyz"] * 4))
+        assert {each.status_code for each in every} == {503}
+        assert time.monotonic() - began < 10  # all of them wait at once
+    database.close()
 
 
 @pytest.mark.parametrize("path", ["/readyz", "/api/v1/tables/1", "/api/v1/tools/1"])

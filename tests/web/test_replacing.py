@@ -84,6 +84,13 @@ def test_seven_places_in_three_documents(api: Api) -> None:
         assert answer(api("GET", f"/api/v1/tables/{table['id']}"), 200)["revision"] == 1
 
 
+def test_what_is_long_is_shown_by_its_beginning(api: Api) -> None:
+    api.table({"t": "x" * 300})
+    [match] = preview(api, "x{300}", "$0$0", regex=True)["matches"]
+    assert (match["found"], match["found_chars"]) == ("x" * 200, 300)
+    assert (match["becomes"], match["becomes_chars"]) == ("x" * 200, 600)
+
+
 def test_a_plan_is_read_listed_and_cancelled(api: Api) -> None:
     api.table(NOVEL[0])
     made = preview(api, WAREHOUSE, FACTORY)
@@ -218,3 +225,12 @@ def test_what_a_preview_leaves_in_the_log(api: Api, caplog: pytest.LogCaptureFix
     assert (reported["plan_id"], reported["matches"], reported["tables"]) == (made["plan_id"], 1, 1)
     parts = api.parts
     assert reported["request_hmac"] == parts.hash_of(CANARY) + parts.hash_of(f"{CANARY}-too")
+
+
+def test_a_failed_preview_says_why_and_not_of_what(api: Api) -> None:
+    api.table({CANARY: CANARY * 6_000})
+    body = {"find": CANARY, "replace_with": CANARY + "y" * 9_900}
+    problem(api("POST", path(api, "/preview"), json=body), 413, "REPLACE_TOO_LARGE")
+    [plan] = answer(api("GET", path(api)), 200)["plans"]
+    assert (plan["state"], plan["error"]["code"]) == ("failed", "REPLACE_TOO_LARGE")
+    assert CANARY not in plan["error"]["message"]

@@ -68,6 +68,19 @@ def test_without_a_tool_there_is_no_status(api: Api) -> None:
     assert (row["tools_count"], row["status"], row["chunks_count"]) == (0, None, 0)
 
 
+def test_a_list_goes_on_where_its_page_ended_without_what_was_deleted(api: Api) -> None:
+    made = [api.table(number)["id"] for number in range(23)]
+    first = listed(api)
+    then = listed(api, f"?cursor={first['cursor']}")
+    assert (len(first["tables"]), then["cursor"]) == (20, None)
+    assert [row["id"] for row in first["tables"] + then["tables"]] == made
+    assert api("DELETE", f"{TABLES}/{made[1]}").status_code == 204
+    assert [row["id"] for row in listed(api, "?limit=2")["tables"]] == [made[0], made[2]]
+    exact = listed(api, f"?limit=2&cursor={made[-3]}")
+    assert ([row["id"] for row in exact["tables"]], exact["cursor"]) == (made[-2:], None)
+    assert listed(api.stranger())["tables"] == []
+
+
 def test_a_name_is_found_by_a_part_of_it(api: Api) -> None:
     names = ["Harbour law", "第三章 林小雨", "100% _harbour_", "other"]
     made = {name: api.table(0, name=name)["id"] for name in names}

@@ -36,6 +36,18 @@ def test_a_window_is_counted_in_code_points(api: Api) -> None:
     assert read.headers["etag"] == '"1"'
 
 
+def test_windows_one_behind_the_other_are_the_string(api: Api) -> None:
+    text = "".join(chr(0x4E00 + n % 5_000) for n in range(2 * WINDOW + 7))
+    table = api.table([text])
+    pieces = [answer(window(api, table, "/0", start=at), 200) for at in (0, WINDOW, 2 * WINDOW)]
+    assert [(each["start"], each["end"]) for each in pieces] == [
+        (0, WINDOW),
+        (WINDOW, 2 * WINDOW),
+        (2 * WINDOW, 2 * WINDOW + 7),
+    ]
+    assert "".join(each["text"] for each in pieces) == text
+
+
 def test_a_string_that_fits_into_no_answer_is_read(api: Api) -> None:
     table = api.table(["x"])
     with api.parts.postgres.database.transaction() as tx:
