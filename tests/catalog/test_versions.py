@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from context_search.catalog.rules.uploads import NewUpload, Upload
-from context_search.catalog.rules.versions import HistoryLimits
+from context_search.catalog.rules.versions import MAX_LABELS, HistoryLimits
 from context_search.catalog.versions import DIFFERENCES_A_PAGE, CompareVersions, RecordVersions
 from context_search.core.errors import (
     ConflictError,
     DocumentTooLargeError,
     NotFoundError,
+    TooManyLabelsError,
     VersionDamagedError,
 )
 from context_search.core.json_text import to_json
@@ -244,3 +245,23 @@ def test_a_worker_that_finds_the_version_erased_says_so(bench: PostgresBench) ->
     assert failed.state == "failed"
     assert (failed.last_error or {})["code"] == "VERSION_NOT_RECORDED"
     assert system.now(table) == "x" * 2_000
+
+
+def test_labels_keep_versions_and_are_counted() -> None:
+    system = Editing()
+    table = system.make(0)
+    for number in range(1, MAX_LABELS + 2):
+        table = system.put(table, number)
+    for revision in range(1, MAX_LABELS + 1):
+        assert system.versions.label(system.principal, table.id, revision, "x").label == "x"
+    with pytest.raises(TooManyLabelsError):
+        system.versions.label(system.principal, table.id, table.revision, "x")
+    system.versions.label(system.principal, table.id, 1, None)
+    live = system.versions.label(system.principal, table.id, table.revision, "live")
+    assert live.is_live
+    system.put(table, "another")
+    system.clock.advance(31 * 86_400)
+    system.clean_up()
+    left = [v.revision for v in system.list(table)]
+    assert left == [23, 22, *range(20, 1, -1)]
+    assert system.document(table, 22) == MAX_LABELS + 1

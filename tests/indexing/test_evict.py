@@ -109,6 +109,27 @@ def test_an_index_that_comes_back_while_all_is_in_use_says_that_it_waits() -> No
     assert system.state(cold).progress.states == {"skipped": 1}
 
 
+def test_an_index_that_was_searched_in_the_last_hour_stays() -> None:
+    system, cold, hot = crowded()
+    assert system.ask(cold) == ["ready", "hits"]
+    assert system.cleanup().indexes_evicted == 0
+    system.clock.advance(HOUR - 120)
+    system.ask(hot)
+    system.clock.advance(180)
+    assert system.cleanup().indexes_evicted == 1
+    assert (system.status(cold), system.status(hot)) == ("evicted", "ready")
+
+
+def test_a_new_version_of_a_text_takes_its_room() -> None:
+    system = LimitedSystem()
+    tool = system.indexed(1)
+    system.replace(system.principal, tool.scope.table_id, {"a": prose(1_500, 2)})
+    system.work()
+    assert system.state(tool).progress.states == {"indexed": 1}
+    assert system.used().chunks > FULL
+    assert system.cleanup().indexes_evicted == 0
+
+
 def test_a_search_does_not_fail_because_its_use_cannot_be_noted() -> None:
     class Away:
         def for_project(self, *_: object) -> AbstractContextManager[UnitOfWork]:

@@ -10,7 +10,7 @@ from context_search.core.callers import Internal, ProjectKey
 from context_search.core.errors import QueueUnavailableError
 from context_search.core.messages import IndexNodes
 from context_search.indexing.indexer import Indexer
-from context_search.indexing.outbox_delivery import WINDOW
+from context_search.indexing.outbox_delivery import LOST_AFTER_S, WINDOW
 from context_search.integrations.ports import MessageBody
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.operations import Redrive
@@ -57,6 +57,25 @@ def test_the_queue_is_kept_full_by_those_who_are_done() -> None:
     for left in range(STRINGS - 1, -1, -1):
         receive(system)
         assert len(system.queue.messages) == min(WINDOW, left or 1)  # at last it is calibrated
+
+
+def test_what_is_in_the_queue_is_not_sent_again_and_what_is_lost_is() -> None:
+    system = System()
+    system.tool(system.table({"a": prose(300), "b": prose(300, 2)}))
+    sent = list(system.queue.messages)
+    system.clock.advance(SILENT_S + 1)
+    assert (cleaned(system).messages_relayed, system.queue.messages) == (0, sent)
+    del system.queue.messages[0]  # and the other one is still there
+    system.clock.advance(LOST_AFTER_S - SILENT_S - 2)
+    assert cleaned(system).messages_relayed == 0
+    system.clock.advance(2)
+    assert cleaned(system).messages_relayed == 2
+    system.queue.messages.clear()  # as after a restart of an emulator
+    system.clock.advance(SILENT_S + 1)
+    report = cleaned(system)
+    assert (report.messages_relayed, report.nodes_revived) == (2, 0)
+    system.work()
+    assert system.documents() == system.rows()
 
 
 def died(system: System, receives: int, apart_s: float) -> int:

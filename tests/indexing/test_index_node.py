@@ -7,7 +7,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from context_search.core.callers import Internal
-from context_search.core.errors import EmbeddingDimensionMismatchError, EmbeddingUnavailableError
+from context_search.core.errors import (
+    DatabaseUnavailableError,
+    EmbeddingDimensionMismatchError,
+    EmbeddingUnavailableError,
+)
 from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.indexer import IndexLimits
 from context_search.indexing.node_report import MAX_BACKOFF_S, RetryLater
@@ -196,23 +200,34 @@ def test_a_tool_that_is_made_again_at_once_is_indexed(system: System) -> None:
 class Breaking(Limits):
     """Breaks in the middle of a comparison."""
 
+    error: Exception = MemoryError("canary-text")
+
     @property
     def max_node_chars(self) -> int:
-        raise MemoryError("canary-text")
+        raise self.error
 
 
-def test_an_order_that_fails_is_shown_without_what_it_quotes() -> None:
+class Away(Breaking):
+    error = DatabaseUnavailableError("away")
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"), [(Breaking, "INTERNAL"), (Away, "DATABASE_UNAVAILABLE")]
+)
+def test_a_comparison_that_fails_is_shown_without_what_it_quotes(
+    limits: type[Breaking], code: str
+) -> None:
     system = System()
     table = system.table({"a": prose(300)})
     tool = system.tool(table).tool
     system.work()
     system.replace(system.principal, table.id, {"a": prose(400)})
-    broken = Comparer(system.store, system.completion, object.__new__(Breaking))
-    with pytest.raises(MemoryError):
+    broken = Comparer(system.store, system.completion, object.__new__(limits))
+    with pytest.raises(type(limits.error)):
         broken.compare(tool.index_id)
     error = system.read_status(tool.id, Internal()).progress.last_error
     assert error is not None
-    assert (error["code"], error["retryable"], "at" in error) == ("INTERNAL", True, True)
+    assert (error["code"], error["retryable"], "at" in error) == (code, True, True)
     assert "canary" not in str(error)
     system.work()
     assert system.read_status(tool.id, Internal()).progress.last_error is None
@@ -227,3 +242,31 @@ def test_a_message_that_comes_twice_changes_nothing() -> None:
     system.queue.messages.extend(messages * 2)
     system.work()
     assert (system.rows(), system.embedder.embedded) == (before, embedded)
+
+
+def test_progress_is_no_failed_attempt() -> None:
+    system = System()
+    system.tool(system.table({"a": prose(2_000)}))
+    worker = system.worker(max_attempts=2, batch_chunks=1, batch_reserve_s=60)
+    message = system.queue.messages.pop()
+    node_id = int(str(message["node_id"]))
+    for _ in range(5):  # killed after its first batch each time
+        with pytest.raises(KeyboardInterrupt):
+            worker.index_one(node_id, _KillingDeadline())  # type: ignore[arg-type]
+        system.clock.advance(10_000)
+    system.queue.send([message])
+    system.work(worker)
+    assert system.documents() == system.rows()
+
+
+class _KillingDeadline:
+    """Lets one batch pass, then the process is gone."""
+
+    def __init__(self) -> None:
+        self._batches = 0
+
+    def left_s(self) -> float:
+        self._batches += 1
+        if self._batches > 1:
+            raise KeyboardInterrupt
+        return 900.0

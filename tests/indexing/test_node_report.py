@@ -84,6 +84,27 @@ def test_a_second_run_over_the_same_set_creates_no_chunks() -> None:
     assert (again.outcome, again.chunks, again.embedded) == ("indexed", 0, failed.chunks)
 
 
+def test_a_message_that_comes_too_early_reports_nothing() -> None:
+    system = System()
+    system.tool(system.table({"a": prose(500)}))
+    node_id = next_node(system)
+    system.embedder.errors = [EmbeddingUnavailableError("down", retry_after_s=5)]
+    for expected in (True, False):
+        with pytest.raises(RetryLater) as caught:
+            system.indexer.index_one(node_id, system.deadline())
+        assert (caught.value.report is not None) == expected
+
+
+def test_a_quarantined_node_reports_why() -> None:
+    system = System()
+    system.tool(system.table({"a": prose(500)}))
+    system.embedder.errors = [EmbeddingDimensionMismatchError("3 instead of 16")]
+    report = run(system)
+    assert report.outcome == "quarantined"
+    assert report.error is not None
+    assert report.error.code == "EMBEDDING_DIMENSION_MISMATCH"
+
+
 def test_a_message_for_a_node_that_is_done_has_nothing_to_do() -> None:
     system = System()
     system.tool(system.table({"a": prose(500)}))

@@ -134,6 +134,27 @@ def test_rolling_back_answers_from_the_earlier_generation_and_its_text_is_curren
     assert not answer.hits[0].chunk.stale
 
 
+def test_a_rebuild_gives_up_the_generation_before_the_last_switch() -> None:
+    system = System()
+    status = system.tool(system.table({"a": prose(500)}))
+    system.work()
+    for kept in (True, False):
+        system.rebuilds.start(status.tool.id, Internal())
+        with system.store.for_all("test") as work:
+            assert len(work.removals.retired(older_than_s=-1, limit=9)) == 0
+            removed = work.removals.remove_retired_nodes(limit=9)
+        assert removed == (0 if kept else 1)
+        if kept:
+            system.work()
+    with pytest.raises(ConflictError):
+        system.rebuilds.roll_back(status.tool.id, Internal())
+    answer = system.search(status.tool.id, system.principal, "harbour", 5)
+    assert answer.target.status == "rebuilding"
+    assert len(answer.hits) > 0
+    system.work()
+    system.rebuilds.roll_back(status.tool.id, Internal())
+
+
 def test_the_estimate_counts_what_there_is() -> None:
     system = System()
     status = system.tool(system.table({"a": "winter " * 100, "b": "冬天" * 50}))

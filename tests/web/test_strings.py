@@ -344,3 +344,14 @@ def test_a_broken_request_to_try_again_is_refused(
 def test_without_an_index_there_are_no_strings(api: Api) -> None:
     problem(api("GET", path(api, "/nodes")), 409, "PROJECT_INDEX_OFF")
     problem(api("POST", path(api, "/retry")), 409, "PROJECT_INDEX_OFF")
+
+
+def test_a_retry_that_comes_again_with_its_key_is_answered_as_before(
+    api: Api, tables: list[int]
+) -> None:
+    quarantine(api, tables[0], "/a")
+    headers = {"idempotency-key": "retry-1"}
+    first = api("POST", path(api, "/retry"), headers=headers)
+    again = api("POST", path(api, "/retry"), headers=headers)
+    assert (answer(again, 200), again.headers["idempotency-replayed"]) == (first.json(), "true")
+    assert first.json() == {"nodes": 1, "left": 0}
