@@ -31,29 +31,23 @@ class Editing(System):
         self.uploads = ManageUploads(self.store, self.objects)
 
     def new_project(self) -> int:
-        """Makes a project and returns its id."""
         with self.store.for_all("test") as work:
             return work.projects.add("p").id
 
     def make(self, document: object) -> Table:
-        """Stores a document."""
         return self.tables.create(self.principal, "t", None, document, request_id="made")
 
     def put(self, table: Table, document: object) -> Table:
-        """Replaces a document."""
         return self.tables.replace(self.principal, table.id, document, request_id="put")
 
     def list(self, table: Table) -> list[Version]:
-        """Returns the first page of versions."""
         return [*self.versions.page(self.principal, table.id, below=None).rows]
 
     def document(self, table: Table, revision: int, pointer: str = "") -> object:
-        """Returns a value of a version."""
         text = self.versions.read_document(self.principal, table.id, revision, pointer)
         return json.loads(text)
 
     def now(self, table: Table) -> object:
-        """Returns the document."""
         return json.loads(self.tables.read_document(self.principal, table.id, "")[1])
 
     def by_sql(self, table: Table, text: str) -> None:
@@ -62,12 +56,10 @@ class Editing(System):
             work.tables.replace(table.id, text, expected_revision=None)
 
     def clean_up(self) -> None:
-        """Runs the schedule once."""
         report = self.scheduled(CleanupLimits()).run(self.deadline())
         assert report.errors == []
 
     def restore(self, table: Table, revision: int, **more: int) -> Table | Upload:
-        """Restores a version."""
         return self.versions.restore(
             self.principal, table.id, revision, request_id="restored", **more
         )

@@ -85,19 +85,16 @@ class UploadSystem(System):
         return str(now.last_error["code"])
 
     def document(self, table: Table) -> str:
-        """The text in the table."""
         with self.store.for_all("test") as work:
             return work.tables.read(table.id)[1]
 
     def clean_up(self) -> CleanupReport:
-        """One scheduled run."""
         step = keep_uploads_step(self.uploads, silent_s=60)
         report = self.scheduled(CleanupLimits(silent_s=60), step).run(self.deadline())
         assert report.errors == []
         return report
 
     def states(self) -> list[str]:
-        """The state of every upload."""
         with self.bench.database.transaction() as tx:
             return [state for (state,) in tx.run("SELECT state FROM upload ORDER BY id")]
 

@@ -119,7 +119,6 @@ class Desk(Steps):
         return other
 
     def with_fault(self, fault: str, at: int) -> Desk:
-        """Returns the same desk in a process that meets a fault."""
         return self.having(store=FaultyStore(self.store, fault, at))
 
     def while_somebody(self, at: int, act: Callable[[], object]) -> Desk:
@@ -127,7 +126,6 @@ class Desk(Steps):
         return self.having(store=BusyStore(self.store, at, act))
 
     def make(self, *documents: object) -> list[Table]:
-        """Stores documents."""
         return [self.tables.create(self.principal, "t", None, each) for each in documents]
 
     def write(self, table: Table, text: str) -> Table:
@@ -155,7 +153,6 @@ class Desk(Steps):
     def execute(
         self, plan: Plan, choice: Choice = ALL, principal: Principal | None = None
     ) -> ExecutedPlan:
-        """Executes a plan as it was shown."""
         assert plan.digest is not None
         caller = principal or self.principal
         return self.plans.execute(caller, plan.id, plan.digest, choice, request_id="executed")
@@ -163,7 +160,6 @@ class Desk(Steps):
     def undo(
         self, plan: Plan, on_conflict: OnConflict = "abort", *, dry_run: bool = False
     ) -> ExecutedPlan:
-        """Takes a plan back."""
         return self.undos.undo(
             self.principal, plan.id, on_conflict=on_conflict, dry_run=dry_run, request_id="undone"
         )
@@ -173,7 +169,6 @@ class Desk(Steps):
         return self.worker.run(plan.id, Deadline(self.clock, self.clock.monotonic() + left_s))
 
     def plan(self, plan: Plan) -> Plan:
-        """Returns a plan as it is now."""
         found = self.work.plans.find(plan.id, project_id=plan.project_id)
         assert found is not None
         return found
@@ -194,7 +189,6 @@ class Desk(Steps):
         return self.work.plans.strings_of_matches(plan_id, after=0, limit=100_000)
 
     def rows(self, plan: Plan) -> list[PlannedTable]:
-        """Returns the documents of a plan."""
         return self.work.plans.tables(plan.id, limit=10_000)
 
     def text(self, table: Table) -> str:
@@ -202,7 +196,6 @@ class Desk(Steps):
         return self.work.tables.read(table.id)[1]
 
     def state(self, tables: Sequence[Table]) -> Mapping[int, tuple[int, str]]:
-        """Returns revisions and texts of documents."""
         return {table.id: self.work.tables.read(table.id) for table in tables}
 
     def documents(self) -> dict[int, tuple[int, str]]:
@@ -229,11 +222,9 @@ class Desk(Steps):
         return [body["plan_id"] for _, body in taken if body["kind"] == "plan"]
 
     def versions(self, table: Table) -> list[Version]:
-        """Returns the newest versions of a table."""
         return [*ManageVersions(self.store).page(self.principal, table.id, below=None).rows]
 
     def version(self, table: Table, revision: int) -> str:
-        """Returns the recorded text of a revision."""
         return ManageVersions(self.store).read_document(self.principal, table.id, revision, "")
 
     def keep(self, limits: HistoryLimits) -> None:
@@ -281,7 +272,6 @@ class Desk(Steps):
 
 
 def counts(plan: Plan) -> tuple[int, int, int]:
-    """Returns how many documents, strings and matches a plan has."""
     return plan.counts.tables, plan.counts.strings, plan.counts.matches
 
 

@@ -57,7 +57,6 @@ class PlanSystem(System):
         return self.plan(state="done", undo_until=until, **more)
 
     def now(self, plan: Plan) -> Plan | None:
-        """The plan as it is."""
         with self.store.for_all("test") as work:
             return work.plans.lock(plan.id)
 
@@ -67,7 +66,6 @@ class PlanSystem(System):
             return bool(work.plans.strings(plan.id, 4))
 
     def clean(self) -> CleanupReport:
-        """A run of cleanup."""
         return self.scheduled(CleanupLimits(SILENT_S)).run(self.deadline())
 
 

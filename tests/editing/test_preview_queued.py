@@ -22,7 +22,6 @@ def finished(desk: Desk, plan: Plan) -> Plan:
 
 
 def same(one: Plan, other: Plan) -> bool:
-    """Whether two plans show the same."""
     return (one.digest, one.counts, one.state) == (other.digest, other.counts, other.state)
 
 

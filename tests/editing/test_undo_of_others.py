@@ -72,7 +72,6 @@ TEXTS = st.sampled_from(["Q", "QQ", "ZZ", "门Q", "门ZZ", "门", "ZZ门", "Z"])
 
 
 def left_by_plan(text: str) -> str:
-    """What the plan makes of a text."""
     return text.replace("Q", "ZZ")
 
 

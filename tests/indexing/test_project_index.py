@@ -24,7 +24,6 @@ class ProjectSystem(System):
         self.read = indexes.read
 
     def project(self) -> ProjectKey:
-        """A new project."""
         with self.store.for_all("test") as work:
             return ProjectKey(work.projects.add("p").id)
 
@@ -35,7 +34,6 @@ class ProjectSystem(System):
         return self.read(self.principal)
 
     def index(self) -> Index:
-        """The index as it is now."""
         return self.read(self.principal).index
 
     def texts(self) -> set[tuple[int, str]]:

@@ -48,11 +48,9 @@ class Scheduled(System):
         self.scheduled_cleanup = self.environment()
 
     def environment(self) -> ScheduledCleanup:
-        """A new process."""
         return ScheduledCleanup(self.scheduled(self.limits), self.clock)
 
     def scheduled_run(self) -> CleanupReport:
-        """What the schedule starts."""
         return self.scheduled_cleanup.run(self.deadline())
 
     def runs(self, seconds: float) -> list[CleanupReport]:

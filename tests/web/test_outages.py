@@ -50,7 +50,6 @@ class Queue(ListQueue):
     is_away = False
 
     def send(self, messages: Sequence[MessageBody]) -> list[int]:
-        """Takes everything, or nothing."""
         if self.is_away:
             raise QueueUnavailableError("away")
         return super().send(messages)
@@ -62,7 +61,6 @@ class Model(WordEmbedder):
     failure: ContextSearchError | None = None
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
-        """Fails, if it should."""
         if self.failure is not None:
             raise self.failure
         return super().embed_query(text, timeout_s=timeout_s)
@@ -73,7 +71,6 @@ class ImpatientSearching(Searching):
 
     @cached_property
     def searcher(self) -> Searcher:
-        """See the base."""
         return replace(super().searcher, timeouts=Timeouts(vectors_s=0.4))
 
 
@@ -82,7 +79,6 @@ class ImpatientUseCases(EveryUseCase):
 
     @cached_property
     def searching(self) -> ImpatientSearching:
-        """See the base."""
         return ImpatientSearching(self.parts)
 
 
@@ -96,16 +92,13 @@ class WeakParts(LocalParts):
 
     @cached_property
     def moody_model(self) -> Model:
-        """The only model."""
         return Model(64)
 
     @cached_property
     def use_cases(self) -> ImpatientUseCases:
-        """See the base."""
         return ImpatientUseCases(self)
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
-        """See the base."""
         assert config.dimensions == self.moody_model.dimensions
         return self.moody_model
 

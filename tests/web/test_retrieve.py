@@ -25,7 +25,6 @@ DEFAULTS = {
 
 @pytest.fixture(scope="module")
 def tool(reader: Api) -> dict[str, Any]:
-    """A tool of the reader."""
     return reader.tool(reader.table({"a": {"t": TEXT}}))
 
 

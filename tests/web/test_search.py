@@ -21,7 +21,6 @@ DOCUMENT = {
 
 @pytest.fixture(scope="module")
 def tool(reader: Api) -> dict[str, Any]:
-    """A tool of the reader."""
     return reader.tool(reader.table(DOCUMENT))
 
 
