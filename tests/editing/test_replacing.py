@@ -127,6 +127,13 @@ def test_lone_marks_go_when_characters_need_not_be_whole() -> None:
     assert replaced("cafe\u0301", "\u0301", "") == "cafe\u0301"
 
 
+def test_what_was_replaced_by_something_else_is_not_found_again() -> None:
+    text = "one two one"
+    once = replaced(text, "one", "1")
+    again = LiteralReplacer(ReplaceRequest("one", "1")).edits_of(once, ALLOWANCE)
+    assert again == StringEdits()
+
+
 def test_strings_are_searched_together_as_each_by_itself() -> None:
     random = Random(5)
     for _ in range(300):
