@@ -148,6 +148,34 @@ def test_texts_are_not_forgotten_while_a_worker_takes_them_back(desk: Desk) -> N
     desk.previews.cancel(desk.principal, plan.id)
 
 
+def overtake(desk: Desk, plan: Plan) -> None:
+    """What another worker does that finds the first one silent."""
+    assert isinstance(desk.clock, ManualClock)
+    desk.clock.advance(LEASE_S + 1)
+    desk.run_plan(plan)
+
+
+@pytest.mark.parametrize("choice", [ALL, SKIP], ids=["abort", "skip"])
+def test_another_worker_may_do_it_all_at_any_moment(choice: Choice) -> None:
+    """Where the first one has slept through its lease, it writes nothing when it wakes up."""
+    for at in range(1, 30):
+        clock = ManualClock()
+        desk = Desk(MemoryStore(clock), clock)
+        tables = desk.make(["x"], ["x x"])
+        plan = ordered(desk, choice)
+        slow = desk.while_somebody(at, partial(overtake, desk, plan))
+        with suppress(ReplaceBusyError):
+            slow.run_plan(plan)
+        assert texts(desk, tables) == [["yy"], ["yy yy"]]
+        assert [len(desk.versions(table)) for table in tables] == [2, 2]
+        assert [(row.replaced, row.revision_after) for row in desk.rows(plan)] == [(1, 2), (2, 2)]
+        assert desk.plan(plan).state == "done"
+        assert isinstance(slow.store, BusyStore)
+        if at > slow.store.begun:
+            return
+    raise AssertionError("a worker has fewer transactions")
+
+
 def ordered_anew(choice: Choice) -> tuple[Desk, Sequence[Table], Plan]:
     """Two documents in a store of their own, a plan for both, and a change of the first since."""
     clock = ManualClock()

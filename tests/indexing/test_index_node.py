@@ -270,3 +270,11 @@ class _KillingDeadline:
         if self._batches > 1:
             raise KeyboardInterrupt
         return 900.0
+
+
+def test_white_space_has_no_chunks_and_is_indexed() -> None:
+    system = System()
+    status = system.tool(system.table({"a": " \n" * 50}))
+    system.work()
+    progress = system.read_status(status.tool.id, system.principal).progress
+    assert (progress.status, progress.chunks_count) == ("ready", 0)
