@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.builders import english
+from tests.web.agent import agent
 from tests.web.api import SMALL, Api, answer, problem
 
 DOCUMENT = {"letters": [{"text": english(300), "status": "public"}, {"text": english(200, 2)}]}
@@ -110,20 +111,6 @@ def test_the_tag_is_of_the_settings_and_not_of_the_state(api: Api) -> None:
     assert read.headers["etag"] == made.headers["etag"]
 
 
-@pytest.mark.parametrize(
-    ("tag", "status", "code"),
-    [
-        ('W/"1"', 412, "PRECONDITION_FAILED"),
-        ('"x"', 412, "PRECONDITION_FAILED"),
-        ("1", 422, "INVALID_INPUT"),
-        ('"1"', 409, "CONFLICT"),
-    ],
-)
-def test_if_match_is_read_as_for_tables(api: Api, tag: str, status: int, code: str) -> None:
-    tool = api.unindexed_tool(api.table(DOCUMENT))
-    problem(change(api, tool, {"name": "x"}, tag), status, code)
-
-
 def test_a_field_that_becomes_filterable_is_read_and_nothing_is_embedded(api: Api) -> None:
     tool = api.tool(api.table(DOCUMENT))
     wanted = {"query": QUESTION, "filter": {"status": {"eq": "public"}}}
@@ -134,6 +121,17 @@ def test_a_field_that_becomes_filterable_is_read_and_nothing_is_embedded(api: Ap
     found = answer(api("POST", search, json=wanted), 200)
     assert {hit["chunk"]["json_pointer"] for hit in found["results"]} == {"/letters/0/text"}
     assert found["retrieval"]["degraded"] == []
+
+
+def test_it_is_told_whose_agents_replace_in_what_a_tool_returns(api: Api) -> None:
+    tool = api.unindexed_tool(api.table(DOCUMENT))
+    someone, _ = agent(api, tool), agent(api, tool, replace="off")
+    changed = answer(change(api, tool, {"search_config": {"where": None}}), 200)
+    reported = {"id": someone.mcp["id"], "name": "agents", "replace": "execute"}
+    assert changed.pop("replacing_mcps") == [reported]
+    assert changed == answer(api("GET", path_of(tool)), 200)
+    someone.allow(replace="off")
+    assert "replacing_mcps" not in answer(change(api, tool, {"name": "x"}), 200)
 
 
 def test_a_where_hides_at_once(api: Api) -> None:
