@@ -126,8 +126,7 @@ def test_a_browser_that_asks_first_is_told_what_a_page_may_send() -> None:
     ],
 )
 def test_the_host_is_judged_where_hosts_are_listed(host: str | None, status: int) -> None:
-    local = ("127.0.0.1:*", "localhost:*", "[::1]:*")
-    assert ask(request(PING, host=host), allowed_hosts=local).status == status
+    assert ask(request(PING, host=host), allowed_hosts=LOCAL).status == status
     assert ask(request(PING, host=host)).status == 200
 
 

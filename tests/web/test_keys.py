@@ -116,12 +116,11 @@ def test_a_revoked_key_is_worthless_at_once(api: Api, kind: str) -> None:
     path = f"/api/v1/{owner}/keys/{made['id']}"
     assert api("DELETE", path).status_code == 204
     assert not is_good(api, made["api_key"])
-    [revoked_at] = [key["revoked_at"] for key in keys_of(api, owner) if key["id"] == made["id"]]
+    revoked = keys_of(api, owner)[-1]
+    assert (revoked["id"], revoked["revoked_at"] is None) == (made["id"], False)
     assert api("DELETE", path).status_code == 204  # again, for what it has made
-    [again] = [key["revoked_at"] for key in keys_of(api, owner) if key["id"] == made["id"]]
-    assert again == revoked_at
+    assert keys_of(api, owner)[-1] == revoked
     problem(api("POST", f"{path}/rotate"), 404, "NOT_FOUND")
-    assert keys_of(api, owner)[-1]["revoked_at"] is not None
 
 
 @both
