@@ -185,7 +185,12 @@ class Search:
         with self.time.stage("read"), reading as work:
             texts = needs_every_text(target.search, len(found.ids))
             now, chunks = work.live_chunks.read_search(
-                self.searched, target, found.ids, texts=texts, silent_s=self.parts.silent_s
+                self.searched,
+                target,
+                found.ids,
+                work.node_counts,
+                texts=texts,
+                silent_s=self.parts.silent_s,
             )
             unnarrowed = there(self.searched, now)
             fresh = unnarrowed.narrowed(self.limits.filter)
