@@ -11,8 +11,8 @@ from typing import Any, get_args
 import httpx2
 import pytest
 
-from context_search.catalog.routes.measures import MAX_RANGES
 from context_search.ranking.measures import MEASURES
+from context_search.searching.routes.measures import MAX_RANGES
 from context_search_cli.concurrent import concurrently
 from context_search_cli.evaluating import Measure
 from context_search_cli.judged import MOST_QUESTIONS, MOST_RANGES

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from context_search.catalog.routes.measures import MAX_QUESTIONS, MAX_RANGES
 from context_search.ranking.measures import DEPTH, MEASURES
+from context_search.searching.routes.measures import MAX_QUESTIONS, MAX_RANGES
 from tests.web.api import Api, answer, problem
 
 Place = dict[str, Any]
