@@ -158,6 +158,16 @@ def test_a_draft_that_is_none_is_told_as_it_was_typed(
     assert (refused.code, f"error: --draft {wrong}: {reported}" in refused.err) == (2, True)
 
 
+def test_a_request_for_measures_has_numbers_for_pointers(cli: CommandLine) -> None:
+    key = "k" * 2_000
+    tool = cli.tool(cli.table({key: TEXT}), "--strategy", "keyword")
+    judged = cli.file("judged.jsonl", lines(line("keeper clockwork lantern", LIGHT, f"/{key}")))
+    found = cli.json("eval", "run", judged, "--tool", tool)
+    assert found["measures"]["recall@20"]["mean"] == 1
+    [asked] = [each for each in cli.network.requests if each.url.path.endswith("/measures")]
+    assert key.encode() not in asked.content
+
+
 def test_four_questions_are_asked_at_once_and_counted_in_order(
     cli: CommandLine, tool: int, narrow: int
 ) -> None:
