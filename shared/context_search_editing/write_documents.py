@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from context_search.budgets.bounds import check_growth
 from context_search.catalog.rules.versions import HistoryLimits, Origin, Overwritten
 from context_search.catalog.versions import RecordVersions
-from context_search.core.documents import parse_exact, strings_at
+from context_search.core.documents import parse_exact, strings_in
 from context_search.core.errors import InvalidDocumentError, NotFoundError, ReplaceStaleError
 from context_search.core.json_pointer import replace_value, resolve, split
 from context_search.core.json_text import fits, to_json
@@ -213,7 +213,7 @@ def rewritten_with(
     if not fits(after, MAX_UPLOAD_BYTES):
         return refused(source, "TOO_LARGE")
     texts = {text for _, text in done}
-    times = Counter(each.text for each in strings_at(document, [""]) if each.text in texts)
+    times = Counter(text for text in strings_in(document) if text in texts)
     strings = [replace(string, is_only=times[text] == 1) for string, text in done]
     count = sum(len(string.edits or ()) for string in strings)
     return Rewritten(source, after, strings, count, kept, conflicts)

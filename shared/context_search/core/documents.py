@@ -252,6 +252,21 @@ def strings_at(document: object, pointers: Iterable[str]) -> Iterator[FoundStrin
                 waiting.extend((inside, at, value[at]) for at in range(len(value) - 1, -1, -1))
 
 
+def strings_in(document: object) -> Iterator[str]:
+    """Yields all strings of a document, in any order; quicker than ``strings_at``, which knows
+    where they are.
+    """
+    waiting = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+
+
 def _outermost(document: object, pointers: Iterable[str]) -> list[tuple[str, object]]:
     """Returns the values that pointers lead to, in document order; none is inside of another."""
     found: list[tuple[str, object]] = []
