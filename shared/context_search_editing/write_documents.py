@@ -230,7 +230,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """A document that nobody else changes until the transaction ends, and what becomes of it."""
+    """A document that is locked until the transaction ends, and what becomes of it."""
 
     result: Rewritten | Refused
     before: Overwritten | None = field(default=None, repr=False)
@@ -263,9 +263,9 @@ class WriteDocuments:
         *,
         max_bytes: int | None,
     ) -> Locked | None:
-        """Keeps a document from changing, of which was computed before what becomes of it.
+        """Locks a document and returns it with its result, which was computed before.
 
-        It is computed again where the document has another revision by now, or another time: a
+        The result is computed again where the document has another revision, or another time: a
         revision may have been set back. ``max_bytes`` is how large it may be for that; None: it is
         not, and None is returned. Tables are locked in the order of their ids.
         """

@@ -154,8 +154,8 @@ def parse_exact(text: str) -> object:
 def parse_stored(text: str) -> object:
     """Returns a document as Postgres holds it, for walking its strings; numbers are dropped.
 
-    Postgres stores numbers that Python refuses to read (over 4,300 digits), and nobody here
-    needs them. Raises InvalidDocumentError for one that is deeper than Python reads.
+    Postgres stores numbers that Python refuses to read (over 4,300 digits). The walk does not need
+    them. Raises InvalidDocumentError for one that is deeper than Python reads.
     """
     return _parse(text, _no_number, _no_number)
 
