@@ -219,8 +219,7 @@ def test_a_body_that_is_refused_is_explained_field_by_field(cli: CommandLine) ->
 
 
 def client_of(
-    handle: Callable[[httpx2.Request], httpx2.Response],
-    sleep: Callable[[float], None] = time.sleep,
+    handle: Callable[[httpx2.Request], httpx2.Response], sleep: Callable[[float], None] = time.sleep
 ) -> Client:
     return Client(Endpoint(URL, "a test"), transport=httpx2.MockTransport(handle), sleep=sleep)
 

@@ -201,11 +201,7 @@ def test_what_is_degraded_is_a_sentence_with_its_code(
 
 @pytest.mark.parametrize(
     ("status", "code", "tries"),
-    [
-        (429, "SEARCH_BACKPRESSURE", 1),
-        (503, "SEARCH_UNAVAILABLE", 1),
-        (422, "QUERY_EMPTY", 0),
-    ],
+    [(429, "SEARCH_BACKPRESSURE", 1), (503, "SEARCH_UNAVAILABLE", 1), (422, "QUERY_EMPTY", 0)],
 )
 def test_a_refusal_shows_code_and_request_and_another_try_where_it_may_help(
     signed_in: Watched, status: int, code: str, tries: int

@@ -158,9 +158,7 @@ def test_a_value_is_put_where_the_pointer_leads() -> None:
 
 
 @pytest.mark.parametrize(
-    "tokens",
-    [["a", "2"], ["a", "-1"], ["a", "-", "b"], ["a", "0", "x"], ["no", "x"]],
-    ids=join,
+    "tokens", [["a", "2"], ["a", "-1"], ["a", "-", "b"], ["a", "0", "x"], ["no", "x"]], ids=join
 )
 def test_a_value_is_never_put_where_nothing_leads(tokens: list[str]) -> None:
     document = {"a": [1, 2]}

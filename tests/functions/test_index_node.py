@@ -154,9 +154,7 @@ def test_ids_that_are_nowhere_are_done(empty: Deployment) -> None:
     assert empty.index(nowhere) == set()
 
 
-def test_an_order_to_compare_finds_what_changed_and_orders_its_indexing(
-    empty: Deployment,
-) -> None:
+def test_an_order_to_compare_finds_what_changed_and_orders_its_indexing(empty: Deployment) -> None:
     tool = empty.tool(DOCUMENT)
     empty.drain()
     empty.sql(

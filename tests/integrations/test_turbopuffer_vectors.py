@@ -283,11 +283,7 @@ def test_a_missing_namespace_is_said_to_be_missing(
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        {"vector": [1.0, 2.0]},
-        {"id": "x" * 65},
-        {"table_id": "one"},
-    ],
+    [{"vector": [1.0, 2.0]}, {"id": "x" * 65}, {"table_id": "one"}],
     ids=lambda change: next(iter(change)),
 )
 def test_a_definite_no_is_not_retryable(

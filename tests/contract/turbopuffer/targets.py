@@ -76,10 +76,7 @@ class LocalServer:
     def __init__(self, directory: Path) -> None:
         command = [sys.executable, "-m", "local.turbopuffer"]
         self._child = subprocess.Popen(  # noqa: S603  our own program
-            [*command, "--data", str(directory)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
+            [*command, "--data", str(directory)], cwd=ROOT, stdout=subprocess.PIPE, text=True
         )
         assert self._child.stdout is not None
         self._output = self._child.stdout
@@ -126,11 +123,7 @@ def running(directory: Path) -> Iterator[LocalServer]:
 def connected(server: LocalServer, max_retries: int = 4) -> Iterator[Turbopuffer]:
     """The SDK's client for a local server; closed afterwards."""
     with Turbopuffer(
-        api_key=KEY,
-        base_url=LOCAL_URL,
-        region=server.address,
-        max_retries=max_retries,
-        timeout=20,
+        api_key=KEY, base_url=LOCAL_URL, region=server.address, max_retries=max_retries, timeout=20
     ) as client:
         yield client
 

@@ -30,8 +30,7 @@ def test_documents_indexes_and_schema_survive(tmp_path: Path) -> None:
             row = {"id": f"{i:02}", "content": [f"word{i}", "all"], "tags": [f"t{i % 3}"], "n": i}
             upsert(namespace, row | {"vector": [1.0, float(i)]})
         namespace.write(
-            deletes=["03"],
-            upsert_rows=[{"id": "04", "content": ["other"], "vector": [1.0, 4.0]}],
+            deletes=["03"], upsert_rows=[{"id": "04", "content": ["other"], "vector": [1.0, 4.0]}]
         )
         upsert(named(client, "dropped"), {"id": "1"})
         named(client, "dropped").delete_all()

@@ -12,14 +12,7 @@ from turbopuffer import (
 )
 
 from tests.contract.turbopuffer.faulty import Faults
-from tests.contract.turbopuffer.targets import (
-    LocalServer,
-    body_of,
-    connected,
-    ids,
-    named,
-    upsert,
-)
+from tests.contract.turbopuffer.targets import LocalServer, body_of, connected, ids, named, upsert
 
 ORDER = ("id", "asc")
 

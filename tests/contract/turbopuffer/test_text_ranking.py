@@ -54,10 +54,7 @@ def test_replaced_and_deleted_documents_leave_the_statistics(
 
 def test_a_filter_narrows_the_list_and_keeps_the_order(namespace: Namespace) -> None:
     documents = corpus(4)
-    upsert(
-        namespace,
-        *({"id": i, "content": t, "n": int(i[1:]) % 2} for i, t in documents.items()),
-    )
+    upsert(namespace, *({"id": i, "content": t, "n": int(i[1:]) % 2} for i, t in documents.items()))
     whole = bm25_order(documents, ["w0", "w4"])
     narrowed = ranked(namespace, ("content", "BM25", ["w0", "w4"]), filters=("n", "In", [1]))
     assert narrowed == [identity for identity in whole if int(identity[1:]) % 2]
