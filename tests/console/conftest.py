@@ -21,6 +21,7 @@ from tests.console.documents import PLACES, novel
 from tests.e2e.running import Running, Tenant, state_folder, user_environment
 
 AXE = ROOT / "console/node_modules/axe-core/axe.min.js"
+SESSION = "context-search.session"
 LANGUAGES = ("en", "zh")
 THEMES = ("light", "dark")
 _AXE_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
@@ -191,10 +192,22 @@ def visitor(new_tab: Callable[[], Watched]) -> Watched:
     return new_tab()
 
 
+@pytest.fixture(scope="session")
+def readers_session(browser: Browser, stack: Running, tenant: Tenant) -> str:
+    """The session of the shared project with all scopes, as a tab keeps it; no check ends it."""
+    page = browser.new_page()
+    Watched(page, stack.base_url).sign_in(tenant.key)
+    kept = page.evaluate(f"sessionStorage.getItem({SESSION!r})")
+    page.close()
+    return str(kept)
+
+
 @pytest.fixture
-def signed_in(visitor: Watched, tenant: Tenant) -> Watched:
-    """A page with a session of the shared project, with all scopes."""
-    visitor.sign_in(tenant.key)
+def signed_in(visitor: Watched, readers_session: str) -> Watched:
+    """A page with that session."""
+    visitor.page.add_init_script(f"sessionStorage.setItem({SESSION!r}, {readers_session!r})")
+    visitor.open()
+    visitor.page.locator("nav").wait_for()
     return visitor
 
 
