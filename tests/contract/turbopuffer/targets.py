@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import uuid
@@ -96,11 +95,6 @@ class LocalServer:
             assert http.delete("/_admin/faults").status_code == 200
             for each in list(client.namespaces()):
                 client.namespace(each.id).delete_all()
-
-    def stop(self) -> None:
-        """Ask the process to end, and wait until it has."""
-        self._child.terminate()
-        assert self._child.wait(10) in (0, -signal.SIGTERM)
 
     def kill(self) -> None:
         """End the process as ``kill -9`` does."""
