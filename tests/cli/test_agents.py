@@ -109,13 +109,6 @@ def test_a_tool_that_an_instance_does_not_have_is_given_to_it_first(
     assert cli("mcp", "bind", made, tool, way, "--json").document["error"]["code"] == "NOT_FOUND"
 
 
-def test_an_agents_key_opens_nothing_else(cli: CommandLine) -> None:
-    path = cli.folder / "agent.key"
-    cli.done("mcp", "create", "support", "-o", path)
-    cli.environment["CONTEXT_SEARCH_KEY_FILE"] = str(path)
-    assert cli("tools", "list").code == 6
-
-
 def test_every_client_of_the_page_is_there() -> None:
     assert set(get_args(ClientName)) == set(CLIENTS)
     assert len(CLIENTS) == 9
@@ -197,12 +190,6 @@ def test_a_key_is_printed_where_that_is_asked_for(cli: CommandLine) -> None:
     assert cli("mcp", "config", "--client", "inspector", "--write").code == 2
     assert cli("mcp", "config", "--client", "claude-desktop", "--write").code == 2
     assert cli("mcp", "config", "--client", "emacs").code == 2
-
-
-def test_operators_make_projects(operator: CommandLine) -> None:
-    made = operator.json("ops", "projects", "create", "acme")
-    assert made["name"] == "acme"
-    assert made["api_key"].startswith("cs_")
 
 
 def test_operators_look_and_mend(operator: CommandLine) -> None:

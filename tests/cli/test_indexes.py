@@ -234,11 +234,6 @@ def test_an_index_is_emptied_when_that_is_meant(cli: CommandLine, tool: int) -> 
     assert cli.done("search", "lantern", "--tool", tool).out == ""
 
 
-def test_what_is_quarantined_is_tried_again(cli: CommandLine, tool: int) -> None:
-    assert cli.json("tools", "retry", tool) == {"nodes": 0, "left": 0}
-    assert "0 strings" in cli.done("tools", "retry", tool, "/notes").out
-
-
 def test_a_string_that_the_model_refuses_is_told_and_tried_again(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

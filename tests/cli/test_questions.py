@@ -20,16 +20,6 @@ def tool(cli: CommandLine) -> int:
     return cli.tool(cli.table({"notes": TEXT, "title": "Skagen"}))
 
 
-def test_a_tool_is_made_listed_shown_and_deleted(cli: CommandLine, tool: int) -> None:
-    assert [each["id"] for each in cli.json("tools", "list")["tools"]] == [tool]
-    [row] = cli.done("tools", "list").lines
-    assert (row[0], row[-1]) == (str(tool), "ready")
-    shown = cli.json("tools", "show", tool)
-    assert shown["search_config"]["chunk_size"] == 100
-    cli.done("tools", "delete", tool, "--yes")
-    assert cli("tools", "show", tool).code == 3
-
-
 def test_the_settings_of_a_tool_are_options(cli: CommandLine) -> None:
     table = cli.table({"a": 1})
     options = ("--fusion", "linear", "--keyword-weight", 0.5, "--strategy", "keyword", "--top-k", 7)

@@ -15,10 +15,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 from local.options import ROOT, StackOptions
-from local.stack import Stack
 from tests.console.browsers import chromium
 from tests.console.documents import PLACES, novel
-from tests.e2e.running import Running, Tenant, state_folder, user_environment
+from tests.e2e.running import Running, Tenant, running_stack
 
 AXE = ROOT / "console/node_modules/axe-core/axe.min.js"
 SESSION = "context-search.session"
@@ -109,17 +108,7 @@ class Watched:
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Running]:
     """The product with its local parts, on free ports and a folder of its own."""
-    with (
-        state_folder() as state,
-        Stack(state, user_environment(), StackOptions()) as started,
-        Running.at(
-            started.base_url,
-            started.internal_secret,
-            started.endpoints.database_url,
-            started.endpoints.queue_url,
-            started.endpoints.turbopuffer_url,
-        ) as running,
-    ):
+    with running_stack(StackOptions()) as running:
         yield running
 
 

@@ -89,12 +89,3 @@ def test_sums_and_products_of_scores(namespace: Namespace) -> None:
     assert ranked(namespace, ("Sum", [("Product", 10, by_title), by_content])) == ["1", "2"]
     assert ranked(namespace, ("Sum", [by_title, ("Product", 9.5, by_content)])) == ["2", "1"]
     assert ranked(namespace, ("Product", 0, by_title)) == []
-
-
-def test_scores_are_returned_highest_first(namespace: Namespace) -> None:
-    write(namespace, {str(i): [*["fox"] * i, "dog"] for i in range(1, 4)})
-    rows = namespace.query(rank_by=("content", "BM25", ["fox"]), limit=2).rows or []
-    scores = [row["$dist"] for row in rows]
-    assert scores == sorted(scores, reverse=True)
-    assert len(scores) == 2
-    assert min(scores) > 0
