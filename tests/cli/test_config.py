@@ -95,14 +95,8 @@ def test_where_no_server_is_known_all_ways_to_one_are_named(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "url",
     [
-        "",
-        "api.test",
-        "ftp://a.test",
-        "https://",
-        "https://u:p@a.test",
-        "https://a.test?k=1",
-        "http://a.test:x",
-        "http://a b.test",
+        *("", "api.test", "ftp://a.test", "https://", "https://u:p@a.test", "https://a.test?k=1"),
+        *("http://a.test:x", "http://a b.test"),
     ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
