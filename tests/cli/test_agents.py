@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -15,7 +14,7 @@ import pytest
 from context_search.access.keys import new_key
 from context_search.core.callers import KeyOwner, NewApiKey
 from context_search_cli.mcp_clients import CLIENTS, ClientName, Connection
-from tests.cli.running import URL, Before, CommandLine
+from tests.cli.running import URL, CommandLine
 from tests.web.api import SECRET
 
 MCP_PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
@@ -225,22 +224,19 @@ def test_operators_rebuild_all_projects(operator: CommandLine) -> None:
 
 def test_rebuilds_of_all_projects_are_summed_over_the_pages(operator: CommandLine) -> None:
     first, last = {"indexes": 50, "cost": 0.5, "cursor": "7"}, {"indexes": 2, "cost": None}
-    operator.network.before += [page_of_a_rebuild(first), page_of_a_rebuild(last)]
+    for page in (first, last):
+        operator.network.meets("/", httpx2.Response(200, json={"cursor": None, **page}))
     reported = operator.json("ops", "rebuild", "--dry-run")
     assert reported == {"indexes": 52, "cost": None}
     assert [each.url.params.get("cursor") for each in operator.network.requests] == [None, "7"]
 
 
 def test_rebuilds_whose_pages_go_in_circles_end(operator: CommandLine) -> None:
-    page = {"generations": [], "cursor": "7"}
-    operator.network.before += [page_of_a_rebuild(page) for _ in range(9)]
+    page = httpx2.Response(200, json={"generations": [], "cursor": "7"})
+    operator.network.meets("/", page, times=9)
     result = operator("ops", "rebuild", "--yes", "--json")
     assert (result.code, result.document["error"]["code"]) == (5, "UNREACHABLE")
     assert len(operator.network.requests) == 2
-
-
-def page_of_a_rebuild(page: Mapping[str, object]) -> Before:
-    return lambda _: httpx2.Response(200, json={"cursor": None, **page})
 
 
 def test_the_secret_travels_without_the_key(operator: CommandLine) -> None:

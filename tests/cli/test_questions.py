@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import httpx2
 import pytest
 
 from tests.builders import english
@@ -144,13 +143,7 @@ def test_a_question_names_no_more_than_eight_tools_and_says_so(cli: CommandLine)
 
 def test_a_tool_whose_maker_waits_no_longer_is_named(cli: CommandLine) -> None:
     table = cli.table({"a": TEXT})
-
-    def stop(request: httpx2.Request) -> httpx2.Response | None:
-        if request.url.path.endswith("/search-index"):
-            raise KeyboardInterrupt
-        return None
-
-    cli.network.before.append(stop)
+    cli.network.meets("/search-index$", KeyboardInterrupt())
     result = cli("tools", "create", table, "--wait", "--quiet")
     cli.network.before.clear()
     [tool] = cli.json("tools", "list")["tools"]

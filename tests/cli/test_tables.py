@@ -108,12 +108,7 @@ def test_an_upload_that_fails_leaves_no_table(cli: CommandLine) -> None:
 
 
 def test_ctrl_c_in_an_upload_leaves_no_table(cli: CommandLine) -> None:
-    def interrupt(request: httpx2.Request) -> httpx2.Response | None:
-        if str(request.url).startswith(BUCKET):
-            raise KeyboardInterrupt
-        return None
-
-    cli.network.before.append(interrupt)
+    cli.network.meets(BUCKET, KeyboardInterrupt())
     result = cli("tables", "import", cli.file("large.json", LARGE))
     assert (result.code, result.out) == (130, "")
     [made] = cli.paths("DELETE")
@@ -138,13 +133,7 @@ def test_a_table_that_cannot_be_taken_back_is_named(cli: CommandLine, again: Bas
 
 def test_ctrl_c_in_a_replacing_upload_leaves_the_table_as_it_was(cli: CommandLine) -> None:
     table = cli.table({"a": 1})
-
-    def interrupt(request: httpx2.Request) -> httpx2.Response | None:
-        if str(request.url).startswith(BUCKET):
-            raise KeyboardInterrupt
-        return None
-
-    cli.network.before.append(interrupt)
+    cli.network.meets(BUCKET, KeyboardInterrupt())
     assert cli("tables", "import", cli.file("l.json", LARGE), "--replace", table).code == 130
     assert cli.json("tables", "get", table) == {"a": 1}
 
