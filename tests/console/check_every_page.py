@@ -61,7 +61,7 @@ def test_every_page_is_accessible_and_fits_every_screen(
         settled(signed_in, page)
         signed_in.look(f"{page}-{language}-{theme}")
         assert signed_in.axe() == [], page
-        for width, height in SCREENS:
+        for width, height in SCREENS if theme == "light" else ():
             signed_in.page.set_viewport_size({"width": width, "height": height})
             signed_in.rests()
             signed_in.look(f"{page}-{language}-{theme}-{width}")

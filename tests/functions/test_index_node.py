@@ -101,7 +101,7 @@ def test_several_strings_in_one_message_are_each_indexed(empty: Deployment) -> N
     empty.receive()  # the single messages, which nobody carries out
     late = numbers[1]
     empty.sql(
-        "UPDATE node SET next_at = clock_timestamp() + interval '0.8 s' WHERE id = :id", id=late
+        "UPDATE node SET next_at = clock_timestamp() + interval '2 s' WHERE id = :id", id=late
     )
     [message] = empty.order(IndexNodes((*numbers, 2**62)))
     assert empty.index([message]) == {message["MessageId"]}
