@@ -189,23 +189,6 @@ def test_the_request_for_a_terminal_names_no_key(signed_in: Watched, tenant: Ten
     assert "cs_" not in copied
 
 
-def test_all_tables_of_a_project_are_searched(visitor: Watched, own_tenant: Tenant) -> None:
-    own_tenant.table({"text": "The lighthouse keeper counted nine comets. " * 30})
-    project = f"/api/v1/projects/{own_tenant.project_id}/search-index"
-    api(own_tenant, "POST", project, json={})
-    visitor.sign_in(own_tenant.key)
-    visitor.open("/search?tool=project&q=comets")
-    for _ in range(100):
-        if (
-            visitor.page.locator(".hitcard, .empty").first.is_visible()
-            and api(own_tenant, "GET", project)["status"] == "ready"
-        ):
-            break
-        visitor.page.wait_for_timeout(100)
-    visitor.page.get_by_role("button", name="Ask", exact=True).click()
-    expect(visitor.page.locator(".hitcard").first).to_contain_text("comets")
-
-
 def test_a_passage_that_has_moved_is_found_again_in_the_whole_string(
     visitor: Watched, own_tenant: Tenant
 ) -> None:

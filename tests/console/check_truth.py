@@ -18,7 +18,6 @@ from tests.console.check_owning import field
 from tests.console.check_replace import CHAPTER, OLD, previewed
 from tests.console.check_states import CHINESE, PROBLEMS
 from tests.console.conftest import Watched, api
-from tests.console.documents import ARTICLE
 from tests.e2e.running import Tenant
 
 FIELDS = [
@@ -164,22 +163,6 @@ def test_a_tool_with_nothing_to_index_is_not_ready_and_cancel_deletes_it(
     expect(page.locator("dialog[open]")).to_have_count(0)
     tools = api(own_tenant, "GET", "/api/v1/tools")["tools"]
     assert [tool["name"] for tool in tools] == ["search_nowhere"]
-
-
-def test_going_back_is_offered_only_where_a_generation_is_kept(
-    visitor: Watched, own_tenant: Tenant
-) -> None:
-    tool = own_tenant.tool(own_tenant.table(ARTICLE), name="search_melons", json_path="")
-    own_tenant.ready(tool)
-    page = visitor.sign_in(own_tenant.key)
-    visitor.open(f"/indexes/{tool['tool_id']}")
-    rebuild = page.get_by_role("button", name="Rebuild")
-    expect(rebuild).to_be_visible()
-    expect(page.get_by_role("button", name="Roll back")).to_have_count(0)
-    rebuild.click()
-    expect(page.locator("dialog[open]")).to_contain_text("tokens")
-    page.keyboard.press("Escape")
-    expect(rebuild).to_be_focused()
 
 
 def test_a_refusal_where_nobody_was_faster_does_not_say_so(signed_in: Watched) -> None:
