@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from context_search.core.json_pointer import resolve, split
 from context_search.ranking.measures import MEASURES
 from tests.console.conftest import PLACES, Watched, api
 from tests.console.documents import novel
@@ -177,11 +178,7 @@ def judged_file(folder: Path) -> Path:
     document = novel()
     rows = []
     for question, (pointer, sentence) in PLACES.items():
-        value: Any = document
-        for part in pointer.split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            value = value[int(key)] if isinstance(value, list) else value[key]
-        start = value.index(sentence)
+        start = str(resolve(document, split(pointer))).index(sentence)
         span = {"json_pointer": pointer, "char_start": start, "char_end": start + len(sentence)}
         rows.append({"query": question, "relevant": [span], "note": "kept"})
     rows += [{**rows[0], "query": f"{QUESTION} {number}"} for number in range(9)]

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Dialog, Locator, Page, expect
 
+from context_search.core.json_pointer import resolve, split
 from tests.console.conftest import LANGUAGES, PLACES, THEMES, Watched, api
 from tests.console.documents import novel
 from tests.e2e.running import Running, Tenant
@@ -16,14 +17,6 @@ from tests.e2e.running import Running, Tenant
 COMETS, VIOLIN, WHALE = PLACES
 NOT_SAVED = {"en": "exactly · not saved", "zh": "完全回答 · 未保存"}
 SAVED = {"en": "exactly · Saved", "zh": "完全回答 · 已保存"}
-
-
-def value_at(pointer: str) -> str:
-    value: Any = novel()
-    for part in pointer.split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        value = value[int(key)] if isinstance(value, list) else value[key]
-    return str(value)
 
 
 def kept(tenant: Tenant, name: str) -> dict[str, list[dict[str, Any]]]:
@@ -42,7 +35,8 @@ def keep_theirs(tenant: Tenant) -> None:
 
 
 def words_of(judgment: dict[str, Any]) -> str:
-    return value_at(judgment["json_pointer"])[judgment["char_start"] : judgment["char_end"]]
+    text = str(resolve(novel(), split(judgment["json_pointer"])))
+    return text[judgment["char_start"] : judgment["char_end"]]
 
 
 def select(page: Page, words: str) -> None:
