@@ -19,7 +19,7 @@ from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock
 from tests.editing.novel import TickingClock
 from tests.editing.replacing import ALL, BusyStore, Desk
-from tests.faults.simulation.model.store import MemoryStore
+from tests.faults.simulation.model.store import ModelStore
 
 LETTERS = ReplaceRequest("x", "yy")
 
@@ -57,7 +57,7 @@ def test_what_is_saved_beside_a_shown_string_is_not_lost(desk: Desk, act: str, a
 def test_what_is_saved_in_a_shown_string_or_deleted_stops_all_of_it(*, is_deleted: bool) -> None:
     for at in range(1, 20):
         clock = ManualClock()
-        desk = Desk(MemoryStore(clock), clock)
+        desk = Desk(ModelStore(clock), clock)
         tables = desk.make({"a": "x", "b": "o"}, ["x"])
         plan = desk.preview(LETTERS)
         busy = desk.while_somebody(at, partial(spoil, desk, tables[0], is_deleted=is_deleted))
