@@ -117,7 +117,7 @@ REWRITING = {
     "every text is the only one": ("is_only=times[text] == 1", "is_only=True"),
     "no text is the only one": ("is_only=times[text] == 1", "is_only=False"),
     "texts of others are not counted": (
-        'times = Counter(each.text for each in strings_at(document, [""]) if each.text in texts)',
+        "times = Counter(text for text in strings_in(document) if text in texts)",
         "times = Counter(text for _, text in done)",
     ),
     "a document that is a string stays": ("document = with_strings(", "with_strings("),
