@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from context_search.core.json_pointer import join
 from context_search.text.analysis import has_searchable_character, query_tokens
-from context_search.text.plain_text import hidden_character
 from tests.functions.deployment import Deployment
 from tests.hostile.stranger import Stranger
 
@@ -116,29 +113,3 @@ def test_every_string_is_a_scope_that_holds_one_string(
         assert made.status == 201, made.text
         [hit] = stranger.hits(made.json["tool_id"], "lantern harbour", document)
         assert (hit["json_path"], hit["chunk"]["json_pointer"]) == ("", join([key]))
-
-
-def test_names_come_back_as_they_were_given_unless_something_in_them_is_hidden(
-    deployed: Deployment,
-) -> None:
-    stranger = Stranger.new(deployed)
-    for text in STRINGS[::3]:
-        made = stranger.create(b"{}", json.dumps(text).encode())
-        if 1 <= len(text) <= 200 and hidden_character(text) is None:
-            assert (made.status, made.json["name"]) == (201, text)
-        else:
-            assert (made.status, made.code) == (422, "INVALID_INPUT")
-
-
-def test_agents_may_ask_anything(values: tuple[Stranger, list[str], int]) -> None:
-    stranger, _, _ = values
-    for text in INDEXED[::4]:
-        call: dict[str, Any] = {
-            "jsonrpc": "2.0",
-            "id": uuid4().hex,
-            "method": "tools/call",
-            "params": {"name": "search", "arguments": {"query": text}},
-        }
-        answer = stranger.mcp(call)
-        result = answer.json["result"]
-        assert result["isError"] is not has_searchable_character(text), answer.text
