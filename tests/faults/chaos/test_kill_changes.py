@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from context_search.core.callers import Internal, Principal
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import EDITED, Kills, Place, indexed
-from tests.faults.chaos.worker_processes import WorkerProcesses
-
-
-@pytest.fixture
-def kills(deployment: Deployment, workers: WorkerProcesses) -> Kills:
-    return Kills(deployment, workers)
-
-
-@pytest.fixture
-def owner(deployment: Deployment) -> Principal:
-    return deployment.project()
 
 
 def test_creating_a_tool_may_die_anywhere(

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from context_search.core.callers import Principal
 from context_search.core.messages import CompareIndex
-from tests.faults.chaos.broken import Breakage, losses
+from tests.faults.chaos.broken import Breakage
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import EDITED, LONG, Order, Place, check, indexed
-from tests.faults.chaos.parts import ChaosParts
-
-
-@pytest.fixture
-def severed(deployment: Deployment, victim: ChaosParts) -> Breakage:
-    """Only connections that end: these orders are killed after each COMMIT elsewhere."""
-    return losses(deployment, victim)["terminated"]
-
-
-@pytest.fixture
-def owner(deployment: Deployment) -> Principal:
-    return deployment.project()
 
 
 def test_a_worker_goes_on_or_somebody_else_does(
