@@ -23,8 +23,9 @@ from context_search.store import PostgresStore
 from local.processes import listen
 from local.queues import sqs_client
 from local.sign_in import console_address
-from tests.local.tiny import eventually, family, is_alive, listening_addresses
+from tests.local.tiny import family, is_alive, listening_addresses
 from tests.local.tiny_stack import REAL_MODEL, REAL_SERVICES, tiny_serve
+from tests.stack import eventually
 
 if TYPE_CHECKING:
     import subprocess

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from context_search.core.callers import Principal
 from context_search.core.messages import CompareIndex
 from tests.faults.chaos.broken import Breakage
@@ -38,42 +40,36 @@ def test_a_comparison_happens_all_the_same(
     check(deployment, severed.everywhere(prepare, order))
 
 
+@pytest.mark.parametrize(
+    ("what", "fails_at"),
+    [
+        ("replace", "tables.replace+versions.record"),
+        ("create_tool", "tools.add"),
+        ("delete_tool", "tools.mark_deleted"),
+    ],
+)
 def test_a_change_fails_only_while_it_may_be_undone(
-    deployment: Deployment, breakage: Breakage, owner: Principal
+    deployment: Deployment, breakage: Breakage, owner: Principal, what: str, fails_at: str
 ) -> None:
     def order(place: Place) -> Order:
-        return "replace", owner.project_id, place[0].id, {"a": EDITED}
+        table, tool = place
+        wanted: dict[str, tuple[object, ...]] = {
+            "replace": (table.id, {"a": EDITED}),
+            "create_tool": (table.id, "/a"),
+            "delete_tool": (tool.id,),
+        }
+        return what, owner.project_id, *wanted[what]
+
+    def is_done(place: Place) -> bool:
+        table, tool = place
+        if what == "replace":
+            return deployment.revision(table) == 2
+        return deployment.tools(tool.index_id) == {"create_tool": 2, "delete_tool": 0}[what]
 
     places = breakage.everywhere(lambda: indexed(deployment, owner), order)
     [failed] = breakage.failed()
-    assert "tables.replace+versions.record" in failed
-    assert all(deployment.revision(table) == 2 for table, _ in breakage.succeeded())
-    check(deployment, places)
-
-
-def test_creating_a_tool_fails_only_while_it_may_be_undone(
-    deployment: Deployment, breakage: Breakage, owner: Principal
-) -> None:
-    def order(place: Place) -> Order:
-        return "create_tool", owner.project_id, place[0].id, "/a"
-
-    places = breakage.everywhere(lambda: indexed(deployment, owner), order)
-    [failed] = breakage.failed()
-    assert "tools.add" in failed
-    assert all(deployment.tools(tool.index_id) == 2 for _, tool in breakage.succeeded())
-    check(deployment, places)
-
-
-def test_deleting_a_tool_fails_only_while_it_may_be_undone(
-    deployment: Deployment, breakage: Breakage, owner: Principal
-) -> None:
-    def order(place: Place) -> Order:
-        return "delete_tool", owner.project_id, place[1].id
-
-    places = breakage.everywhere(lambda: indexed(deployment, owner), order)
-    [failed] = breakage.failed()
-    assert "tools.mark_deleted" in failed
-    assert all(deployment.tools(tool.index_id) == 0 for _, tool in breakage.succeeded())
+    assert fails_at in failed
+    assert all(map(is_done, breakage.succeeded()))
     check(deployment, places)
 
 
