@@ -53,12 +53,11 @@ def test_a_change_fails_only_while_it_may_be_undone(
 ) -> None:
     def order(place: Place) -> Order:
         table, tool = place
-        wanted: dict[str, tuple[object, ...]] = {
-            "replace": (table.id, {"a": EDITED}),
-            "create_tool": (table.id, "/a"),
-            "delete_tool": (tool.id,),
-        }
-        return what, owner.project_id, *wanted[what]
+        if what == "replace":
+            return what, owner.project_id, table.id, {"a": EDITED}
+        if what == "create_tool":
+            return what, owner.project_id, table.id, "/a"
+        return what, owner.project_id, tool.id
 
     def is_done(place: Place) -> bool:
         table, tool = place
