@@ -54,6 +54,22 @@ def test_numbers_are_limited_in_a_document_however_many_requests_bring_them(
     assert stranger.write(table_id, b'{"a": null, "e": %s}' % many, method="PATCH").status == 200
 
 
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [("1e300", 301), ("-2.5E+300", 302), ("12.5e-10", 13), ("0e900", 1), ("0e-900", 902)],
+)
+def test_what_is_counted_is_what_postgres_writes(
+    stranger: Stranger, number: str, written: int
+) -> None:
+    table_id = stranger.table({})
+    assert stranger.write(table_id, number.encode()).status == 200
+    assert len(stranger.get(table_id).text) == written
+    count = MAX_GROWTH // max(1, written - len(number)) + 2
+    if count * len(number) < 5_000_000 and written > len(number):
+        many = f"[{','.join([number] * count)}]".encode()
+        assert stranger.write(table_id, many).code == "DOCUMENT_TOO_LARGE"
+
+
 def test_a_document_as_it_is_written_is_little_more_than_what_was_sent(stranger: Stranger) -> None:
     sent = [
         b"[" + b",".join([b"0"] * 50_000) + b"]",
