@@ -67,9 +67,9 @@ def _poller(
     return Poller(tiny_function(handler), mapping, client, url, workers)
 
 
-def test_a_queue_of_1000_messages_is_worked_off_and_empty(client: SQSClient) -> None:
+def test_a_queue_of_200_messages_is_worked_off_and_empty(client: SQSClient) -> None:
     url = _queue(client)
-    _send(client, url, [str(n) for n in range(1000)])
+    _send(client, url, [str(n) for n in range(200)])
     seen: Counter[str] = Counter()
 
     def handler(event: dict[str, Any], _: Any) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def test_a_queue_of_1000_messages_is_worked_off_and_empty(client: SQSClient) -> 
 
     with _poller(client, url, handler, workers=4):
         assert eventually(lambda: _left(client, url) == 0)
-    assert seen == Counter(str(n) for n in range(1000))
+    assert seen == Counter(str(n) for n in range(200))
 
 
 def test_the_event_carries_what_sqs_knows_of_the_message(client: SQSClient) -> None:
