@@ -8,10 +8,7 @@ import pytest
 
 from local.options import StackOptions
 from local.stack import Stack
-from tests.e2e.running import Running, Tenant, state_folder, user_environment
-
-# Shorter than a user's, so that nobody waits for what cleanup does.
-PATIENCE = {"SILENT_AFTER_SECONDS": "4", "DELETE_GRACE_SECONDS": "4"}
+from tests.e2e.running import PATIENCE, Running, Tenant, state_folder, user_environment
 
 
 @pytest.fixture(scope="package")

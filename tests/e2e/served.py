@@ -14,14 +14,7 @@ from typing import Any, Self
 
 from local.options import ROOT
 from local.state import State
-from tests.e2e.running import Running, Tenant, user_environment
-
-# A user's are minutes; these let cleanup, and who takes over from the killed, prove themselves.
-PATIENCE = {
-    "INDEX_LEASE_SECONDS": "8",
-    "SILENT_AFTER_SECONDS": "6",
-    "DELETE_GRACE_SECONDS": "6",
-}
+from tests.e2e.running import PATIENCE, Running, Tenant, user_environment
 
 
 class ServedStack:
@@ -57,7 +50,7 @@ class ServedStack:
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             [*command, "--schedule-every=1"],
             cwd=ROOT,
-            env={**user_environment(), **PATIENCE},
+            env={**user_environment(), **PATIENCE, "INDEX_LEASE_SECONDS": "8"},
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
