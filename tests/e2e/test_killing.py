@@ -66,7 +66,13 @@ def test_a_plan_that_is_killed_in_the_middle_goes_on_after_the_next_start() -> N
     """It does not wait until a worker that is dead could not live any more."""
     with state_folder() as state, ServedStack(state) as served:
         tenant = served.tenant
-        tables = [tenant.table({"text": f"the old word, {n}"}) for n in range(PLANNED)]
+        tenant.stack.sql(
+            "INSERT INTO context_table (project_id, name, data)"
+            " SELECT :project, 'word', jsonb_build_object('text', 'the old word, ' || n)"
+            " FROM generate_series(1, CAST(:count AS int)) AS n",
+            project=tenant.project_id,
+            count=PLANNED,
+        )
         replace = f"/api/v1/projects/{tenant.project_id}/replace"
         wanted = {"find": "old", "replace_with": "new"}
         plan = tenant("POST", f"{replace}/preview", json=wanted).json()
@@ -81,5 +87,7 @@ def test_a_plan_that_is_killed_in_the_middle_goes_on_after_the_next_start() -> N
         until(lambda: done_in(tenant.stack) > before, GOES_ON_WITHIN_S, every_s=0.1)
         path = f"{replace}/{plan['plan_id']}"
         until(lambda: tenant("GET", path).json()["state"] == "done", CONVERGES_WITHIN_S)
-        for table_id in tables:
-            assert tenant("GET", f"/api/v1/tables/{table_id}").json()["revision"] == 2
+        assert tenant.stack.sql(
+            "SELECT revision, count(*) FROM context_table"
+            " WHERE data ->> 'text' LIKE 'the new word,%' GROUP BY revision"
+        ) == [[2, PLANNED]]
