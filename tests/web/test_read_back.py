@@ -95,7 +95,7 @@ def read_by(name: str) -> tuple[str, ...]:
     found = [
         model.__name__
         for route in ROUTES
-        if "GET" in route.methods
+        if "GET" in (route.methods or ())
         and any(route.path == path or is_one_below(route.path, path) for path in written)
         for model in models(route.response_model)
     ]
