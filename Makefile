@@ -120,6 +120,7 @@ docs: setup-dev ## write what comes from the code: routes of template.yaml, tabl
 	@$(python) -m scripts.template_routes
 	@$(python) -m scripts.api_reference
 	@$(python) -m scripts.glossary
+	@$(python) -m scripts.schema_tables
 	@$(python) -m scripts.cost --write
 	@$(python) -m pytest tests/conformance/check_api_walk.py -o python_files='check_*.py' --rewrite
 
