@@ -9,7 +9,7 @@ import context_search_editing
 from context_search import access, catalog, indexing, maintenance
 from context_search.composition.create_tool import CreateToolFunction
 from context_search.composition.parts import parts
-from context_search.searching.routes import retrieval_settings
+from context_search.searching.routes import measures, retrieval_settings
 from context_search.web import console
 from context_search.web.app import LambdaHandler, counting_requests, http_app, lambda_handler_of
 from context_search.web.logs import function_logger
@@ -19,7 +19,8 @@ from context_search.web.routers import routers_of
 logger = function_logger("create-tool")
 
 FEATURES = [access, catalog, indexing, maintenance, context_search_editing]
-ROUTERS = [*routers_of(FEATURES), retrieval_settings.router, console.router]
+_OTHERS = [measures, retrieval_settings, console]
+ROUTERS = [*routers_of(FEATURES), *(module.router for module in _OTHERS)]
 
 
 @lru_cache(maxsize=1)
