@@ -13,12 +13,7 @@ from context_search.composition.index_node import IndexNodeFunction
 from context_search.core.messages import IndexNodes, read_message
 from context_search.web.openapi import every_router
 from scripts.template_routes import FUNCTIONS, TEMPLATE, served_routes, with_routes
-from tests.architecture.project import (
-    ROOT,
-    functions,
-    template_routes,
-    triggers,
-)
+from tests.architecture.project import ROOT, functions, template_routes, triggers
 from tests.web.api import LocalParts
 
 API_DOCUMENT = ROOT / "docs" / "api.md"
