@@ -117,8 +117,11 @@ test-turbopuffer-sdk: setup-dev ## turbopuffer's own tests of its SDK against th
 	@test -x "$(SDK)/.venv/bin/python" || { python3 -m venv "$(SDK)/.venv" && cd "$(SDK)" && .venv/bin/pip install --quiet -r requirements-dev.lock; }
 	@$(python) -m tests.contract.turbopuffer.prove_sdk "$(SDK)"
 
-docs: setup-dev ## write the tables of docs/ from the models, and its answers from a run of docs/api.md
+docs: setup-dev ## write what comes from the code: routes of template.yaml, tables of docs/, answers from a run of docs/api.md
+	@$(python) -m scripts.template_routes
 	@$(python) -m scripts.api_reference
+	@$(python) -m scripts.glossary
+	@$(python) -m scripts.schema_tables
 	@$(python) -m scripts.cost --write
 	@$(python) -m pytest tests/conformance/check_api_walk.py -o python_files='check_*.py' --rewrite
 

@@ -11,9 +11,9 @@ from starlette.datastructures import Headers
 
 from context_search import __version__
 from context_search.access.authenticate import BearerAuthenticator, KeyAuthenticator
-from context_search.access.routes.protected_resource import mcp_metadata_address
 from context_search.agents.list_tools import ListTools
 from context_search.agents.mcp_instances import ManageMcps
+from context_search.agents.routes.protected_resource import mcp_metadata_address
 from context_search.agents.tools.toolboxes import (
     AgentToolbox,
     FurtherTools,
