@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from context_search.access.authenticate import KeyAuthenticator
-from context_search.access.keys import ManageKeys
+from context_search.access.keys import ManageKeys, page_of_keys
 from context_search.core.callers import Operator
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
@@ -221,9 +221,10 @@ def test_a_project_whose_key_was_revoked_gets_another_one(serve: TinyServe) -> N
         first = serve.endpoints()
         owner = Operator(first["project_id"])
         with closing(Database(DatabaseUrl.parse(first["database_url"]))) as database:
-            keys = ManageKeys(PostgresStore(database))
-            [key] = keys.page(owner, None, after=0).rows
-            keys.revoke(owner, None, key.id)
+            store = PostgresStore(database)
+            with store.for_project(owner.project_id) as work:
+                [key] = page_of_keys(work, owner, None, after=0).rows
+            ManageKeys(store).revoke(owner, None, key.id)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=20)
     with serve.serving() as process:

@@ -7,13 +7,11 @@ import pytest
 from context_search.core.callers import Internal
 from context_search.core.errors import ConflictError, NotFoundError
 from context_search.maintenance.operations import Operate
-from context_search.maintenance.sweep import SweepRounds
 from tests.system import SILENT_S, System, prose
 
 
 def operate(system: System) -> Operate:
-    rounds = SweepRounds(system.store, 60, SILENT_S, 0, system.sweep.page)
-    return Operate(system.store, SILENT_S, rounds)
+    return Operate(system.store, SILENT_S)
 
 
 def cleared(system: System, tool_id: int, *, shared: bool = False) -> list[int]:

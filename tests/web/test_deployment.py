@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from context_search.catalog.tables import LISTED_PROJECTS
 from context_search.indexing.rebuilds import INDEXES_PER_CALL
+from context_search.maintenance.routes.deployment import LISTED_PROJECTS
 from tests.builders import english
 from tests.web.api import SMALL, Api, answer, problem
 

@@ -121,21 +121,6 @@ class ManageKeys:
             check_lifetime(made, options.lifetime_s, caller)
             return made
 
-    def page(
-        self,
-        caller: Principal,
-        mcp_id: int | None,
-        *,
-        after: int,
-        kind: KeyKind | None = None,
-        actor: str | None = None,
-    ) -> Page[ApiKey]:
-        """Returns keys of a kind and of an actor, or of all, by id, revoked and expired too."""
-        with self.store.for_project(caller.project_id) as work:
-            owner = owner_of(work, caller, mcp_id)
-            keys = work.keys.page(owner, after=after, limit=PAGE + 1, kind=kind, actor=actor)
-            return page_of(keys, lambda key: key.id)
-
     def revoke(self, caller: Principal, mcp_id: int | None, key_id: int) -> None:
         """Makes a key worthless at once, with all that were made with it, and with those.
 
@@ -178,6 +163,24 @@ class ManageKeys:
             made = add_key(work, owner, options, caller, self.bounds, more=more)
             work.keys.expire_within(old.id, old_expires_in_s)
             return made
+
+
+def page_of_keys(
+    work: UnitOfWork,
+    caller: Principal,
+    mcp_id: int | None,
+    *,
+    after: int,
+    kind: KeyKind | None = None,
+    actor: str | None = None,
+) -> Page[ApiKey]:
+    """Returns keys of a kind and of an actor, or of all, by id, revoked and expired too.
+
+    Raises NotFoundError for a foreign instance.
+    """
+    owner = owner_of(work, caller, mcp_id)
+    keys = work.keys.page(owner, after=after, limit=PAGE + 1, kind=kind, actor=actor)
+    return page_of(keys, lambda key: key.id)
 
 
 def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwner:

@@ -1,4 +1,4 @@
-"""The settings of a project: read by many, changed by its owner."""
+"""The settings of a project, changed by its owner."""
 
 from __future__ import annotations
 
@@ -22,11 +22,6 @@ class ManageSettings(Generic[S]):
     store: Store
     kind: type[S]
     on_change: Callable[[UnitOfWork, int], None] = lambda _work, _project_id: None
-
-    def read(self, principal: Principal) -> StoredSettings[S]:
-        """Returns the settings; the defaults at version 0."""
-        with self.store.for_project(principal.project_id) as work:
-            return work.project_settings.read(self.kind, principal.project_id)
 
     def change(
         self,

@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from functools import cached_property, partial
 
-from context_search.access.authenticate import WhoAmI
 from context_search.access.keys import SignIn
-from context_search.access.routes.whoami import Deployment, WhoAmIUseCases
+from context_search.access.routes.whoami import Deployment
 from context_search.catalog.judged_sets import ManageJudgedSets
-from context_search.catalog.outline import ReadPieces
 from context_search.catalog.project_settings import ManageSettings, prune_histories
 from context_search.catalog.routes.tools import ToolUseCases
 from context_search.catalog.rules.versions import HistoryLimits
-from context_search.catalog.tables import MAX_CHANGED_BYTES, ListProjects, ListTables, ManageTables
+from context_search.catalog.tables import MAX_CHANGED_BYTES, ManageTables
 from context_search.catalog.tools import ManageTools
 from context_search.catalog.uploads import ManageUploads
 from context_search.catalog.versions import CompareVersions, ManageVersions
@@ -24,7 +22,6 @@ from context_search.indexing.comparing import Limits
 from context_search.indexing.project_index import ProjectIndexes, project_config
 from context_search.indexing.rebuilds import RebuildAll, Rebuilds
 from context_search.indexing.status import ToolStatuses
-from context_search.indexing.strings import ReadStrings
 from context_search.integrations.ports import Embedder
 from context_search.maintenance.operations import Operate, Redrive
 from context_search.maintenance.part_checks import PartCheck
@@ -44,25 +41,21 @@ class CreateToolFunction:
         store, settings, bounds = parts.store, parts.settings, parts.settings.project_bounds
         self.parts, self.access, self.editing = parts, Access(parts), Editing(parts)
         self.sign_in = SignIn(store, bounds)
-        self.whoami = WhoAmIUseCases(WhoAmI(store), _deployment(parts, self.access.token_issuer))
+        self.deployment = _deployment(parts, self.access.token_issuer)
 
         most = min(MAX_CHANGED_BYTES, self.editing.longest_document)
         self.tables = ManageTables(store, max_changed_bytes=most, bounds=bounds)
-        self.table_list = ListTables(store, settings.silent_after_s)
-        self.pieces = ReadPieces(store)
         self.versions = ManageVersions(store, bounds=bounds)
         self.compare_versions = CompareVersions(store)
         self.history_settings = ManageSettings(store, HistoryLimits, prune_histories)
         self.judged_sets = ManageJudgedSets(store)
 
         self.tools = _tools(parts)
-        self.strings = ReadStrings(store)
         self.retrieval_settings = ManageSettings(store, RetrievalSettings)
         self.operations = _operations(parts)
         self.project_index = ProjectIndexUseCases(
             ProjectIndexes(store, settings.model, settings.silent_after_s, settings.daily_limits),
             self.operations.rebuilds,
-            self.strings,
             self.operations.operate,
         )
         self.project_health = ReadProjectHealth(
@@ -147,9 +140,9 @@ def _operations(parts: Parts) -> OperationUseCases:
     rebuilds = Rebuilds(store, settings.model, settings.daily_limits)
     return OperationUseCases(
         rebuilds=rebuilds,
-        operate=Operate(store, silent_s, rounds),
+        operate=Operate(store, silent_s),
+        sweep_rounds=rounds,
         redrive=Redrive(store, parts.queue),
-        projects=ListProjects(store),
         everywhere=RebuildAll(store, rebuilds),
     )
 

@@ -1,4 +1,4 @@
-"""What people do by hand: look at the sweeps' reports, empty an index, retry what failed."""
+"""What people do by hand: empty an index, and have what failed tried again."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from context_search.indexing.completion import summarise
 from context_search.indexing.outbox_delivery import node_messages
 from context_search.indexing.rules.nodes import NodeSelection
 from context_search.integrations.ports import DeadLetters, MessageBody
-from context_search.maintenance.rules.sweeps import SweepRound
-from context_search.maintenance.sweep import SweepRounds
 from context_search.store import Store, UnitOfWork
 
 NAMED_TOOLS = 20
@@ -60,19 +58,6 @@ class Operate:
 
     store: Store
     silent_s: float
-    sweep_rounds: SweepRounds
-
-    def read_integrity(self) -> list[dict[str, object]]:
-        """Returns the last complete report of each live namespace.
-
-        Checked, orphans, missing, repaired, at.
-        """
-        with self.store.for_all("maintenance") as work:
-            return work.sweeps.reports(None)
-
-    def read_sweep_round(self) -> SweepRound:
-        """Returns how long a round of sweeps takes today, and how old the oldest report is."""
-        return self.sweep_rounds.read()
 
     def clear_index(self, tool_id: int, caller: Caller, *, shared: bool) -> Cleared:
         """Evicts the index of a tool, however hot it is.

@@ -60,9 +60,9 @@ def test_features_say_what_is_on(api: Api, parts: LocalParts) -> None:
 
 def test_the_console_is_no_feature_where_it_is_not_served() -> None:
     parts = LocalParts()
-    assert EveryUseCase(parts).whoami.deployment.has_console
+    assert EveryUseCase(parts).deployment.has_console
     parts.settings = parts.settings.model_copy(update={"console": False})
-    assert not EveryUseCase(parts).whoami.deployment.has_console
+    assert not EveryUseCase(parts).deployment.has_console
 
 
 def test_without_a_key_of_a_project_nothing_is_told(api: Api) -> None:

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter
 
 from context_search import __version__
-from context_search.access.authenticate import Identity, WhoAmI
+from context_search.access.authenticate import Identity, identity_of
 from context_search.core.callers import Permission, in_order
 from context_search.core.config import Model
 from context_search.core.limits import MAX_INLINE_BYTES, MAX_WINDOW, ProjectLimits
-from context_search.web.callers import AnyScope, part
+from context_search.web.callers import AnyScope, Stored, part
 from context_search.web.fields import (
     MAX_POINTER,
     MAX_POINTER_IN_URL,
@@ -45,14 +45,6 @@ class Deployment:
     string_chars: int
     string_chunks: int
     project: ProjectLimits
-
-
-@dataclass(frozen=True, slots=True)
-class WhoAmIUseCases:
-    """What the route of this file calls, and what it shows of the deployment."""
-
-    whoami: WhoAmI
-    deployment: Deployment
 
 
 class ProjectAnswer(AnswerModel):
@@ -164,10 +156,10 @@ def _limits(of: Deployment) -> MaximaAnswer:
     )
 
 
-Use = Annotated[WhoAmIUseCases, part("whoami")]
-
-
 @router.get("/whoami")
-async def whoami(caller: AnyScope, use: Use) -> WhoAmIAnswer:
+async def whoami(
+    caller: AnyScope, store: Stored, deployment: Annotated[Deployment, part("deployment")]
+) -> WhoAmIAnswer:
     """Returns whose credentials these are, what they permit, and what the deployment is."""
-    return WhoAmIAnswer.of(use.whoami.report(caller), use.deployment)
+    with store.for_project(caller.project_id) as work:
+        return WhoAmIAnswer.of(identity_of(work, caller), deployment)

@@ -53,11 +53,3 @@ class ListedTable:
     stored_bytes: int
     tools_count: int
     index_ids: Sequence[int]
-
-
-@dataclass(frozen=True, slots=True)
-class TablePage:
-    """Tables by id, and the id to go on after when there are more to look at."""
-
-    rows: Sequence[ListedTable]
-    next_after: int | None

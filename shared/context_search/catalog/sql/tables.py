@@ -11,11 +11,11 @@ from context_search.catalog.rules.tables import (
     ListedTable,
     Part,
     StringsAt,
-    TablePage,
 )
 from context_search.catalog.rules.versions import BY_SQL, Origin
 from context_search.core.errors import NotFoundError
 from context_search.core.model import Table
+from context_search.core.pages import Page
 from context_search.postgres.json_text import (
     NUMBERS_OF_DATA,
     NUMBERS_OF_VALUE,
@@ -114,7 +114,7 @@ class Tables:
         limit: int,
         among: int,
         part_of_name: str | None = None,
-    ) -> TablePage:
+    ) -> Page[ListedTable]:
         """Returns live tables of a project with higher ids, at most ``limit``, of those ``among``.
 
         ``part_of_name``: only those whose name contains it, whatever the case. A page may be short,
@@ -138,9 +138,9 @@ class Tables:
         found = list(wanted or [])
         shown = found[:limit]
         if len(found) > limit:
-            return TablePage(self._listed(project_id, shown), shown[-1])
+            return Page(self._listed(project_id, shown), shown[-1])
         is_last = part_of_name is None or looked_at < among
-        return TablePage(self._listed(project_id, shown), None if is_last else last)
+        return Page(self._listed(project_id, shown), None if is_last else last)
 
     def _listed(self, project_id: int, table_ids: Sequence[int]) -> list[ListedTable]:
         rows = self.tx.run(

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from context_search.catalog.rules.tools import ToolPage, Unowned, UnservedTool
+from context_search.catalog.rules.tools import Unowned, UnservedTool
 from context_search.core.config import SearchConfig
 from context_search.core.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
+from context_search.core.pages import Page
 from context_search.indexing.sql.indexes import ACTIVE, INDEX_COLUMNS, index_of_row
 from context_search.postgres.pool import Transaction
 from context_search.postgres.session import Statement
@@ -168,7 +169,7 @@ class Tools:
         after: int,
         limit: int,
         among: int,
-    ) -> ToolPage:
+    ) -> Page[SearchTool]:
         """Returns those of ``page`` whose names hold a text, in upper or lower case.
 
         Looks at ``among`` names at most, so a page may be short or empty while there is more.
@@ -194,8 +195,8 @@ class Tools:
             tools=found[:limit],
         )
         if len(found) > limit:
-            return ToolPage([tool_of(row) for row in rows], found[limit - 1])
-        return ToolPage([tool_of(row) for row in rows], last if looked_at == among else None)
+            return Page([tool_of(row) for row in rows], found[limit - 1])
+        return Page([tool_of(row) for row in rows], last if looked_at == among else None)
 
     def first_of_names(self, project_id: int, names: Sequence[str]) -> dict[str, int]:
         """Returns for each name the lowest id of the project's live tools that have it.

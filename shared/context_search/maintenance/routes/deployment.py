@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from context_search.core.pages import page_of
 from context_search.maintenance.routes.rebuilds import EstimateAnswer, GenerationAnswer, Use
-from context_search.web.callers import InternalOnly
+from context_search.web.callers import InternalOnly, Stored
 from context_search.web.fields import AnswerModel, Count, Cursor, KnownId, PageCursor, Rows, source
 from context_search.web.problems import refused
 from context_search.web.query_parameters import TrueOrFalse
@@ -19,6 +20,9 @@ router = APIRouter(
     tags=["operations"],
     dependencies=[InternalOnly],
 )
+
+LISTED_PROJECTS = 50
+"""Number of projects on a page. The tables and tools of each are counted."""
 
 
 class ListedProjectAnswer(AnswerModel):
@@ -75,9 +79,11 @@ _OF_A_REBUILD: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/projects")
-async def list_projects(use: Use, cursor: Cursor = 0) -> ProjectsAnswer:
+async def list_projects(store: Stored, cursor: Cursor = 0) -> ProjectsAnswer:
     """Returns the projects of the deployment by id, 50 a page."""
-    return ProjectsAnswer.about(use.projects.page(after=cursor))
+    with store.for_all("list the projects") as work:
+        rows = work.projects.page(after=cursor, limit=LISTED_PROJECTS + 1)
+    return ProjectsAnswer.about(page_of(rows, lambda listed: listed.project_id, LISTED_PROJECTS))
 
 
 @router.post(
@@ -102,6 +108,7 @@ async def rebuild_all(
 
 
 @router.get("/rebuild")
-async def read_rebuilds(use: Use) -> UnderWayAnswer:
+async def read_rebuilds(store: Stored) -> UnderWayAnswer:
     """Returns how many generations of all projects are being built, or wait for it."""
-    return UnderWayAnswer.about(use.everywhere.under_way())
+    with store.for_all("change a generation") as work:
+        return UnderWayAnswer.about(work.indexes.rebuilds_under_way())

@@ -14,13 +14,13 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from context_search.access.routes.idempotency import Idempotent
-from context_search.catalog.tables import ListProjects
 from context_search.core.callers import Caller, Internal
 from context_search.core.model import GenerationState
 from context_search.indexing.rebuilds import RebuildAll, Rebuilds
 from context_search.indexing.routes.search_index import IntegrityAnswer
 from context_search.maintenance.operations import Operate, Redrive
-from context_search.web.callers import InternalOnly, MayManage, Owner, ToolId, part
+from context_search.maintenance.sweep import SweepRounds
+from context_search.web.callers import InternalOnly, MayManage, Owner, Stored, ToolId, part
 from context_search.web.fields import (
     AnswerModel,
     Body,
@@ -125,8 +125,8 @@ class OperationUseCases:
 
     rebuilds: Rebuilds
     operate: Operate
+    sweep_rounds: SweepRounds
     redrive: Redrive
-    projects: ListProjects
     everywhere: RebuildAll
 
 
@@ -294,9 +294,11 @@ async def reindex(owner: Owner, use: Use) -> GenerationsAnswer:
 
 
 @router.get("/internal/integrity", dependencies=[InternalOnly])
-async def read_integrity(use: Use) -> NamespacesAnswer:
+async def read_integrity(use: Use, store: Stored) -> NamespacesAnswer:
     """Returns the last complete report of every namespace that answers."""
-    reports, sweep = use.operate.read_integrity(), use.operate.read_sweep_round()
+    with store.for_all("maintenance") as work:
+        reports = work.sweeps.reports(None)
+    sweep = use.sweep_rounds.read()
     return NamespacesAnswer.about(
         namespaces=reports,
         sweep=SweepRoundAnswer(
