@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # a function loads the repositories of what it does
     from context_search.budgets.sql.ledger import Ledger
     from context_search.budgets.sql.permits import Permits
     from context_search.catalog.sql.judged_sets import JudgedSets
-    from context_search.catalog.sql.outlines import Outlines
     from context_search.catalog.sql.project_settings import ProjectSettings
     from context_search.catalog.sql.projects import Projects
     from context_search.catalog.sql.tables import Tables
@@ -59,7 +58,6 @@ REPOSITORIES = {
     "node_counts": "context_search.indexing.sql.node_counts:NodeCounts",
     "nodes": "context_search.indexing.sql.nodes:Nodes",
     "outbox": "context_search.indexing.sql.outbox:Outbox",
-    "outlines": "context_search.catalog.sql.outlines:Outlines",
     "permits": "context_search.budgets.sql.permits:Permits",
     "plans": "context_search_editing.sql.plans:Plans",
     "project_settings": "context_search.catalog.sql.project_settings:ProjectSettings",
@@ -94,7 +92,6 @@ class UnitOfWork:
     node_counts: NodeCounts
     nodes: Nodes
     outbox: Outbox
-    outlines: Outlines
     permits: Permits
     plans: Plans
     project_settings: ProjectSettings

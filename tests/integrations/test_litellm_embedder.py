@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from context_search.core.billed import Billed
 from context_search.core.errors import EmbeddingDimensionMismatchError, EmbeddingTimeoutError
 from context_search.integrations.models.litellm_embedder import LitellmEmbedder
+from context_search.integrations.ports import Billed
 from tests.integrations.scripted_embeddings import CANARY, echo, embedder, item, scripted, vector
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from context_search.core.errors import DatabaseUnavailableError, QueueUnavailableError
-from context_search.integrations.system_clock import SystemClock
+from context_search.integrations.ports import SystemClock
 from context_search.maintenance.part_checks import (
     KNOWN_FOR_S,
     PartCheck,

@@ -77,7 +77,7 @@ def text_window(
     """
     path = split(pointer)
     live_table(work, principal, table_id)
-    window = work.outlines.window(table_id, path, start=start, length=end - start)
+    window = work.tables.window(table_id, path, start=start, length=end - start)
     if window is None:
         raise NotFoundError("the pointer leads nowhere in this table")
     if window.text is None:
@@ -99,7 +99,7 @@ def outline(
     most_chars = _LOOKED_AT_CHARS if wanted.only else _PAGE_CHARS
     # Every child's pointer begins with that of the place.
     most = max(1, most_chars // (len(wanted.pointer) + 1))
-    found = work.outlines.children(
+    found = work.tables.children(
         table_id,
         path,
         after=wanted.after,
