@@ -16,8 +16,8 @@ from context_search.maintenance.part_checks import (
     PartCheck,
     PartHealth,
     PartName,
+    Readiness,
 )
-from context_search.maintenance.readiness import Readiness
 from testing.in_memory.clock import ManualClock
 
 

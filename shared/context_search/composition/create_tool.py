@@ -6,7 +6,6 @@ import time
 from functools import cached_property, partial
 
 from context_search.access.keys import SignIn
-from context_search.access.routes.whoami import Deployment
 from context_search.catalog.judged_sets import ManageJudgedSets
 from context_search.catalog.project_settings import ManageSettings, prune_histories
 from context_search.catalog.routes.tools import ToolUseCases
@@ -24,9 +23,8 @@ from context_search.indexing.rebuilds import RebuildAll, Rebuilds
 from context_search.indexing.status import ToolStatuses
 from context_search.integrations.ports import Embedder
 from context_search.maintenance.operations import Operate, Redrive
-from context_search.maintenance.part_checks import PartCheck
+from context_search.maintenance.part_checks import PartCheck, Readiness, ask_database
 from context_search.maintenance.project_health import HealthLimits, ReadProjectHealth
-from context_search.maintenance.readiness import Readiness, ask_database
 from context_search.maintenance.routes.project_index import ProjectIndexUseCases
 from context_search.maintenance.routes.rebuilds import OperationUseCases
 from context_search.maintenance.sweep import PAGE, SweepRounds
@@ -41,7 +39,6 @@ class CreateToolFunction:
         store, settings, bounds = parts.store, parts.settings, parts.settings.project_bounds
         self.parts, self.access, self.editing = parts, Access(parts), Editing(parts)
         self.sign_in = SignIn(store, bounds)
-        self.deployment = _deployment(parts, self.access.token_issuer)
 
         most = min(MAX_CHANGED_BYTES, self.editing.longest_document)
         self.tables = ManageTables(store, max_changed_bytes=most, bounds=bounds)
@@ -100,21 +97,6 @@ class CreateToolFunction:
     @property
     def _model(self) -> Embedder:
         return self.parts.embedder_of(project_config(self.parts.settings.model))
-
-
-def _deployment(parts: Parts, token_issuer: str | None) -> Deployment:
-    settings = parts.settings
-    return Deployment(
-        model=settings.model,
-        rerank_models=settings.rerank_models,
-        token_issuer=token_issuer,
-        has_console=settings.console,
-        has_uploads=bool(settings.upload_bucket),
-        upload_bytes=settings.upload_max_bytes,
-        string_chars=settings.max_node_chars,
-        string_chunks=settings.max_node_chunks,
-        project=settings.project_limits,
-    )
 
 
 def _tools(parts: Parts) -> ToolUseCases:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.catalog.rules.projects import MOST_COUNTED, ListedProject
+from context_search.catalog.rules.tables import MOST_COUNTED, ListedProject
 from context_search.catalog.sql.tools import TOOL_TABLES
 from context_search.core.model import Project
 from context_search.postgres.pool import Transaction
