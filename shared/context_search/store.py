@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # a function loads the repositories of what it does
     from context_search.budgets.sql.ledger import Ledger
     from context_search.budgets.sql.permits import Permits
     from context_search.catalog.sql.judged_sets import JudgedSets
-    from context_search.catalog.sql.project_settings import ProjectSettings
     from context_search.catalog.sql.projects import Projects
     from context_search.catalog.sql.tables import Tables
     from context_search.catalog.sql.tools import Tools
@@ -60,7 +59,6 @@ REPOSITORIES = {
     "outbox": "context_search.indexing.sql.outbox:Outbox",
     "permits": "context_search.budgets.sql.permits:Permits",
     "plans": "context_search_editing.sql.plans:Plans",
-    "project_settings": "context_search.catalog.sql.project_settings:ProjectSettings",
     "projects": "context_search.catalog.sql.projects:Projects",
     "quotas": "context_search.indexing.sql.quotas:Quotas",
     "rankings": "context_search.searching.sql.rankings:Rankings",
@@ -94,7 +92,6 @@ class UnitOfWork:
     outbox: Outbox
     permits: Permits
     plans: Plans
-    project_settings: ProjectSettings
     projects: Projects
     quotas: Quotas
     rankings: Rankings

@@ -240,8 +240,8 @@ class Desk(Steps):
     def keep(self, limits: HistoryLimits) -> None:
         """Says how much of the past is kept."""
         with self.store.for_project(self.principal.project_id) as work:
-            work.project_settings.lock(HistoryLimits, self.principal.project_id)
-            work.project_settings.write(self.principal.project_id, limits)
+            work.projects.lock_settings(HistoryLimits, self.principal.project_id)
+            work.projects.write_settings(self.principal.project_id, limits)
 
     def agent(
         self, *tables: Table, scope: str = "", threshold: int = 1, where: object = None

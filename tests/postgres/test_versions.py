@@ -354,8 +354,8 @@ def test_deleting_a_project_by_sql_takes_its_past_along(bench: Workbench) -> Non
     table = bench.table(prose(100_000))
     ManageTables(bench.store).replace(bench.principal, table.id, "now")
     with bench.store.for_all("test") as work:
-        work.project_settings.lock(HistoryLimits, table.project_id)
-        work.project_settings.write(table.project_id, HistoryLimits(keep_days=1))
+        work.projects.lock_settings(HistoryLimits, table.project_id)
+        work.projects.write_settings(table.project_id, HistoryLimits(keep_days=1))
     bench.sql("DELETE FROM project WHERE id = :id", id=table.project_id)
     for name in ("table_version", "version_piece", "table_history", "project_settings"):
         rows = bench.sql(f"SELECT FROM {name} WHERE project_id = :id", id=table.project_id)

@@ -36,14 +36,14 @@ class ManageSettings(Generic[S]):
         """
         project_id = principal.project_id
         with self.store.for_project(project_id) as work:
-            stored = work.project_settings.lock(self.kind, project_id)
+            stored = work.projects.lock_settings(self.kind, project_id)
             if any(version != stored.version for version in if_versions):
                 raise ConflictError("the settings have another version by now")
             changed = change(stored.settings)
             if changed == stored.settings:
                 return stored
             self.on_change(work, project_id)
-            return work.project_settings.write(project_id, changed)
+            return work.projects.write_settings(project_id, changed)
 
 
 def prune_histories(work: UnitOfWork, project_id: int) -> None:

@@ -267,7 +267,7 @@ def text_of(work: UnitOfWork, table: Table, version: Version, *, max_bytes: int)
 
 
 def _is_off(work: UnitOfWork, table: Table) -> bool:
-    return work.project_settings.read(HistoryLimits, table.project_id).settings.is_off
+    return work.projects.settings(HistoryLimits, table.project_id).settings.is_off
 
 
 def _live(table: Table) -> Version:

@@ -59,7 +59,7 @@ Use = Annotated[ManageSettings[HistoryLimits], part("history_settings")]
 async def read_history_settings(caller: Owner, store: Stored, polled: IfNoneMatch) -> Response:
     """Returns how much of the past is kept; the version is the ETag."""
     with store.for_project(caller.project_id) as work:
-        stored = work.project_settings.read(HistoryLimits, caller.project_id)
+        stored = work.projects.settings(HistoryLimits, caller.project_id)
     return polled.unless_known(_answer(caller.project_id, stored))
 
 

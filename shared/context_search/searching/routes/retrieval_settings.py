@@ -125,7 +125,7 @@ async def read_retrieval_settings(
 ) -> Response:
     """Returns how the project retrieves; the version is the ETag."""
     with store.for_project(caller.project_id) as work:
-        stored = work.project_settings.read(RetrievalSettings, caller.project_id)
+        stored = work.projects.settings(RetrievalSettings, caller.project_id)
     return polled.unless_known(_answer(caller.project_id, stored))
 
 

@@ -22,7 +22,6 @@ from tests.faults.simulation.model.nodes import MemoryNodes
 from tests.faults.simulation.model.outbox import MemoryOutbox
 from tests.faults.simulation.model.permits import MemoryPermits
 from tests.faults.simulation.model.plans import MemoryPlans
-from tests.faults.simulation.model.project_settings import MemoryProjectSettings
 from tests.faults.simulation.model.quotas import MemoryQuotas
 from tests.faults.simulation.model.removals import MemoryRemovals
 from tests.faults.simulation.model.rows import Rows
@@ -50,7 +49,6 @@ class MemoryUnitOfWork(UnitOfWork):
         self.sweeps = MemorySweeps(rows, clock)
         self.quotas = MemoryQuotas(rows, clock)
         self.permits = MemoryPermits(rows, clock)
-        self.project_settings = MemoryProjectSettings(rows, clock)
         self.health = MemoryHealth(rows, clock)
         self.versions = MemoryVersions(rows, clock)
         self.plans = MemoryPlans(rows, clock)
