@@ -11,8 +11,9 @@ from urllib.parse import quote
 import boto3
 import pytest
 
-from context_search.composition.parts import MAX_AGE, PAUSE, RETRY, parts
+from context_search.composition.parts import parts
 from context_search.core.config import IndexConfig
+from context_search.integrations.secrets import MAX_AGE, PAUSE, RETRY
 from context_search.postgres.connection import Connection
 from context_search.postgres.url import DatabaseUrl
 from testing.in_memory.clock import ManualClock

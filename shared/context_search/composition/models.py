@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from context_search.core.config import IndexConfig
 from context_search.integrations.models.litellm_embedder import LitellmEmbedder
 from context_search.integrations.models.litellm_reranker import LitellmReranker
 from context_search.integrations.models.openai_embedder import OpenAiEmbedder, Route, may_be_asked
 from context_search.integrations.ports import Embedder, OnBilled, Reranker
-
-if TYPE_CHECKING:
-    from context_search.composition.parts import LiveSettings
+from context_search.integrations.secrets import LiveSettings
 
 
 def embedder(config: IndexConfig, live: LiveSettings, on_billed: OnBilled) -> Embedder:
