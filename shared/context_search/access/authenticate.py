@@ -6,7 +6,6 @@ import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from context_search.access.keys import key_hash
 from context_search.core.callers import (
     ApiKey,
     KeyOwner,
@@ -16,6 +15,7 @@ from context_search.core.callers import (
     Token,
     caller_of_claims,
     in_order,
+    key_hash,
     looks_like_token,
 )
 from context_search.core.errors import UnauthenticatedError

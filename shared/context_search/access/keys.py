@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import secrets
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,7 @@ from context_search.core.callers import (
     ProjectKey,
     Token,
     in_order,
+    key_hash,
 )
 from context_search.core.errors import (
     InvalidInputError,
@@ -63,11 +63,6 @@ class NewKey:
 def new_key(kind: str = PROJECT_PREFIX) -> NewKey:
     """Returns a key that nobody has seen before. ``kind`` says whose it is to those who read it."""
     return NewKey(kind + secrets.token_urlsafe(32), kind)
-
-
-def key_hash(text: str) -> bytes:
-    """Returns sha256 of a key: random keys of 256 bits need no salt and no slow hash."""
-    return hashlib.sha256(text.encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
