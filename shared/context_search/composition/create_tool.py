@@ -24,12 +24,11 @@ from context_search.indexing.status import ToolStatuses
 from context_search.integrations.ports import Embedder
 from context_search.maintenance.operations import Operate, Redrive
 from context_search.maintenance.part_checks import PartCheck, Readiness, ask_database
-from context_search.maintenance.project_health import HealthLimits, ReadProjectHealth
+from context_search.maintenance.project_health import ReadProjectHealth
 from context_search.maintenance.routes.project_index import ProjectIndexUseCases
 from context_search.maintenance.routes.rebuilds import OperationUseCases
 from context_search.maintenance.sweep import PAGE, SweepRounds
 from context_search.searching.rules.retrieval import RetrievalSettings
-from context_search.settings import Settings
 
 
 class CreateToolFunction:
@@ -56,7 +55,7 @@ class CreateToolFunction:
             self.operations.operate,
         )
         self.project_health = ReadProjectHealth(
-            store, _health_limits(settings), parts.clock, self._integration_checks
+            store, settings, parts.clock, self._integration_checks
         )
 
     @cached_property
@@ -126,14 +125,4 @@ def _operations(parts: Parts) -> OperationUseCases:
         sweep_rounds=rounds,
         redrive=Redrive(store, parts.queue),
         everywhere=RebuildAll(store, rebuilds),
-    )
-
-
-def _health_limits(settings: Settings) -> HealthLimits:
-    return HealthLimits(
-        settings.project_limits,
-        settings.project_bounds,
-        settings.daily_limits,
-        settings.silent_after_s,
-        settings.cleanup_every_s,
     )
