@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.maintenance.cleanup import RETRY_S, RemoveDeleted
+from context_search.maintenance.cleanup import RETRY_S, RemoveDeleted, remove_nodes
 from context_search.postgres.connection import Connection
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
@@ -56,7 +56,7 @@ def delete(bench: Workbench, *tables: Table) -> None:
 def clean_up(bench: Workbench) -> list[str]:
     """What cleanup does about deleted tables and tools; returns what it reports."""
     with bench.store.for_all("test") as work:
-        while work.removals.remove_nodes(limit=100):
+        while remove_nodes(work, limit=100):
             pass
     return RemoveDeleted(bench.store).run()[1]
 

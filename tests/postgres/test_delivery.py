@@ -7,7 +7,7 @@ import pytest
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
 from context_search.integrations.ports import MessageBody
-from context_search.maintenance.cleanup import RemoveDeleted
+from context_search.maintenance.cleanup import RemoveDeleted, remove_nodes
 from context_search.maintenance.rules.removals import Tombstone
 from context_search.maintenance.rules.sweeps import SweepCursor
 from context_search.postgres.pool import Database
@@ -79,7 +79,7 @@ def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Workbench) -> 
     removed = []
     for _ in range(3):
         with bench.store.for_all("test") as work:
-            removed.append(work.removals.remove_nodes(limit=2))
+            removed.append(remove_nodes(work, limit=2))
     assert removed == [2, 1, 0]
     assert RemoveDeleted(bench.store).run() == (2, [])
     assert bench.sql("SELECT id FROM context_table") == [[kept.table_id]]
@@ -95,7 +95,7 @@ def test_a_table_deleted_by_plain_sql_leaves_no_namespace_behind(bench: Workbenc
     index, kept = built(bench), built(bench)
     bench.sql("DELETE FROM context_table WHERE id = :id", id=index.table_id)
     with bench.store.for_all("test") as work:
-        work.removals.remove_nodes(limit=9)
+        remove_nodes(work, limit=9)
     let_pass(bench, "index_generation", "retired_at")
     with bench.store.for_all("test") as work:
         found = work.removals.retired(older_than_s=HOUR, limit=9)

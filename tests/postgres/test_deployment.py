@@ -44,9 +44,9 @@ def test_two_databases_never_share_or_delete_a_namespace(databases: DatabaseFact
 
 def test_the_id_of_a_deployment_never_changes(database: Database) -> None:
     with PostgresStore(database).for_all("test") as work:
-        prefix = work.sweeps.namespace_prefix()
+        prefix = work.indexes.namespace_prefix()
     bench = Workbench.of(PostgresStore(database))
     _, index = bench.tool(bench.table({}))
     assert index.generation.namespace.startswith(prefix)
     with PostgresStore(database).for_all("test") as work:
-        assert work.sweeps.namespace_prefix() == prefix
+        assert work.indexes.namespace_prefix() == prefix

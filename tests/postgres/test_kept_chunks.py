@@ -76,7 +76,7 @@ def test_a_table_that_somebody_holds_keeps_no_other_of_a_deleted_project(
 
         def mark() -> int:
             with bench.store.for_all("test") as work:
-                return work.removals.mark_tables(limit=99)
+                return work.tables.mark_of_deleted_projects(limit=99)
 
         assert threads.submit(mark).result() == 1
     rows = bench.sql("SELECT id FROM context_table WHERE context_search_remove_at IS NOT NULL")

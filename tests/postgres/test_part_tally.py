@@ -150,7 +150,7 @@ def test_a_chunk_that_turbopuffer_has_lost_is_not_there_in_its_part(bench: Workb
     )
     before = progress(bench, index, "/a")
     with bench.store.for_all("test") as work:
-        assert len(work.sweeps.requeue_missing(index.generation.namespace, [doc_id])) == 1
+        assert len(work.chunks.requeue_missing(index.generation.namespace, [doc_id])) == 1
     after = progress(bench, index, "/a")
     assert after.chunks_count == before.chunks_count
     assert after.indexed_chunks_count == before.indexed_chunks_count - 1

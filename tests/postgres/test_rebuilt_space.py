@@ -37,7 +37,7 @@ def vacuum(parts: OneProcess) -> None:
 
 def rebuilt(parts: OneProcess, tool_id: int) -> int:
     """Rebuilds, with a run of cleanup before and after; returns the bytes of all tables."""
-    parts.use_cases.operations.rebuilds.start(tool_id, Internal())
+    parts.use_cases.rebuilds.start(tool_id, Internal())
     for _ in range(2):
         parts.clean()
         vacuum(parts)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from context_search.maintenance.cleanup import remove_nodes
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from testing.grown_index import GrownIndex
@@ -72,7 +73,7 @@ def _read_by(database: Database, grown: GrownIndex, steps: int) -> int:
     before = _blocks(database)
     for _ in range(steps):
         with grown.store.for_all("test") as work:
-            assert work.removals.remove_nodes(limit=STEP) == STEP
+            assert remove_nodes(work, limit=STEP) == STEP
     return _blocks(database) - before
 
 

@@ -23,7 +23,7 @@ from context_search.searching.admission import (
 )
 from context_search.store import Store, UnitOfWork
 from testing.in_memory.clock import ManualClock
-from tests.faults.simulation.model.store import MemoryStore, MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelStore, ModelUnitOfWork
 from tests.stack import eventually
 
 POOL = "queries of ns"
@@ -38,7 +38,7 @@ class Counting:
     returned: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.memory = MemoryStore(self.clock)
+        self.memory = ModelStore(self.clock)
         self._lock = threading.Lock()
 
     def for_all(
@@ -52,7 +52,7 @@ class Counting:
         return self._opened(self.memory.for_project(project_id, deadline))
 
     @contextmanager
-    def _opened(self, opened: AbstractContextManager[MemoryUnitOfWork]) -> Iterator[UnitOfWork]:
+    def _opened(self, opened: AbstractContextManager[ModelUnitOfWork]) -> Iterator[UnitOfWork]:
         with self._lock, opened as work:
             self._work = work
             yield cast(UnitOfWork, self)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from context_search.catalog.routes.measures import MAX_QUESTIONS, MAX_RANGES
 from context_search.ranking.measures import DEPTH, MEASURES
+from context_search.searching.routes.measures import MAX_QUESTIONS, MAX_RANGES
 from tests.web.api import Api, answer, problem
 
 Place = dict[str, Any]
@@ -69,11 +69,23 @@ def test_a_question_that_nothing_answers_counts_in_no_mean(api: Api) -> None:
     assert alone["measures"] == {}
 
 
-def test_the_largest_request_is_answered(api: Api) -> None:
-    hits = [at(n, n + 1_000) for n in range(DEPTH)]
-    most = {"relevant": [at(0, 4_000)], "base": hits, "candidate": hits}
-    found = answer(measured(api, *[most] * MAX_QUESTIONS), 200)
+def test_the_largest_request_is_answered_where_numbers_stand_for_pointers(api: Api) -> None:
+    def places(question: int, first: int, count: int) -> list[Place]:
+        numbers = range(first, first + count)
+        return [at(10**8, 10**8 + 999, str(60 * question + number)) for number in numbers]
+
+    judged = MAX_RANGES // MAX_QUESTIONS
+    most = [
+        {
+            "relevant": places(question, 0, judged),
+            "base": places(question, 0, DEPTH),
+            "candidate": places(question, judged, DEPTH),
+        }
+        for question in range(MAX_QUESTIONS)
+    ]
+    found = answer(measured(api, *most), 200)
     assert len(found["questions"]) == MAX_QUESTIONS
+    assert found["measures"]["recall@20"]["base"] == 1
 
 
 @pytest.mark.parametrize(

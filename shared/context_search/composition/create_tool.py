@@ -18,15 +18,14 @@ from context_search.composition.access import Access
 from context_search.composition.editing import Editing
 from context_search.composition.parts import Parts
 from context_search.indexing.comparing import Limits
+from context_search.indexing.operations import IndexOperations
 from context_search.indexing.project_index import ProjectIndexes, project_config
 from context_search.indexing.rebuilds import RebuildAll, Rebuilds
 from context_search.indexing.status import ToolStatuses
 from context_search.integrations.ports import Embedder
-from context_search.maintenance.operations import Operate, Redrive
+from context_search.maintenance.operations import Redrive
 from context_search.maintenance.part_checks import PartCheck, Readiness, ask_database
 from context_search.maintenance.project_health import ReadProjectHealth
-from context_search.maintenance.routes.project_index import ProjectIndexUseCases
-from context_search.maintenance.routes.rebuilds import OperationUseCases
 from context_search.maintenance.sweep import PAGE, SweepRounds
 from context_search.searching.rules.retrieval import RetrievalSettings
 
@@ -48,12 +47,14 @@ class CreateToolFunction:
 
         self.tools = _tools(parts)
         self.retrieval_settings = ManageSettings(store, RetrievalSettings)
-        self.operations = _operations(parts)
-        self.project_index = ProjectIndexUseCases(
-            ProjectIndexes(store, settings.model, settings.silent_after_s, settings.daily_limits),
-            self.operations.rebuilds,
-            self.operations.operate,
+        self.project_indexes = ProjectIndexes(
+            store, settings.model, settings.silent_after_s, settings.daily_limits
         )
+        self.rebuilds = Rebuilds(store, settings.model, settings.daily_limits)
+        self.rebuild_all = RebuildAll(store, self.rebuilds)
+        self.index_operations = IndexOperations(store, settings.silent_after_s)
+        self.sweep_rounds = _sweep_rounds(parts)
+        self.redrive = Redrive(store, parts.queue)
         self.project_health = ReadProjectHealth(
             store, settings, parts.clock, self._integration_checks
         )
@@ -114,15 +115,7 @@ def _tools(parts: Parts) -> ToolUseCases:
     )
 
 
-def _operations(parts: Parts) -> OperationUseCases:
-    store, settings = parts.store, parts.settings
+def _sweep_rounds(parts: Parts) -> SweepRounds:
+    settings = parts.settings
     silent_s, idle_s = settings.silent_after_s, settings.cleanup_idle_s
-    rounds = SweepRounds(store, settings.cleanup_every_s, silent_s, idle_s, PAGE)
-    rebuilds = Rebuilds(store, settings.model, settings.daily_limits)
-    return OperationUseCases(
-        rebuilds=rebuilds,
-        operate=Operate(store, silent_s),
-        sweep_rounds=rounds,
-        redrive=Redrive(store, parts.queue),
-        everywhere=RebuildAll(store, rebuilds),
-    )
+    return SweepRounds(parts.store, settings.cleanup_every_s, silent_s, idle_s, PAGE)

@@ -84,7 +84,7 @@ def test_a_text_that_only_chunks_hold_is_left_out(bench: Bench) -> None:
     _, index = bench.indexed([TEXT])
     node_id, lost = bench.node_at(index, "/0"), bench.ids(index)[:1]
     with bench.store.for_all("test") as work:
-        work.sweeps.requeue_missing(index.generation.namespace, lost)
+        work.chunks.requeue_missing(index.generation.namespace, lost)
     assert claims(bench, [node_id]) == []
     with bench.store.for_all("test") as work:
         assert work.nodes.unfinished([node_id]) == [node_id]

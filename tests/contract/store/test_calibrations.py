@@ -39,7 +39,9 @@ def test_what_was_found_is_read_with_the_index_and_with_its_tools(
     assert note(bench, index, found)
     assert bench.index(index.id).generation.calibration == found
     with bench.store.for_all("test") as work:
-        target = work.live_chunks.read_target(SearchedTool(tool.id, None), silent_s=60)
+        target = work.live_chunks.read_target(
+            SearchedTool(tool.id, None), work.node_counts, silent_s=60
+        )
     assert target is not None
     assert target.index.generation.calibration == found
 

@@ -39,7 +39,7 @@ def test_the_first_index_of_a_table_has_the_short_namespace(bench: Bench) -> Non
     _, first = bench.tool(table)
     _, second = bench.tool(table, config=LARGER)
     with bench.store.for_all("test") as work:
-        name = f"{work.sweeps.namespace_prefix()}{table.project_id}_table_{table.id}"
+        name = f"{work.indexes.namespace_prefix()}{table.project_id}_table_{table.id}"
     assert first.generation.namespace == name
     assert second.generation.namespace == f"{name}_i{second.id}_g1"
 

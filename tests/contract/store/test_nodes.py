@@ -369,7 +369,7 @@ def test_a_claim_of_what_was_indexed_reads_its_text_from_the_chunks(bench: Bench
     bench.finish(node_id)
     gone = bench.ids(index)[:1]
     with bench.store.for_all("test") as work:
-        assert work.sweeps.requeue_missing(index.generation.namespace, gone) == [node_id]
+        assert work.chunks.requeue_missing(index.generation.namespace, gone) == [node_id]
     assert bench.claim(node_id).content == TEXT
 
 

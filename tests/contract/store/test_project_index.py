@@ -5,6 +5,7 @@ from __future__ import annotations
 from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Index, Reach, Table
+from context_search.maintenance.cleanup import remove_nodes
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 
@@ -119,7 +120,7 @@ def test_a_deleted_table_is_not_shown_and_its_nodes_go(bench: Bench) -> None:
     assert shown(bench, index) == {other.id}
     assert bench.is_compared(index)
     with bench.store.for_all("test") as work:
-        assert work.removals.remove_nodes(limit=9) == 1
+        assert remove_nodes(work, limit=9) == 1
         assert work.indexes.find(index.id) == index
         assert work.node_counts.progress(index, "", silent_s=1e9).nodes_count == 1
     assert len(bench.tombstones()) == 3

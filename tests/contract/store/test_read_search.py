@@ -23,7 +23,9 @@ def at_once(bench: Bench, searched: Searched, target: Target, *, texts: bool = T
         assert holder is not None
     with bench.store.for_project(target.index.project_id) as work:
         work.permits.give_back("a", holder)
-        read = work.live_chunks.read_search(searched, target, ids, texts=texts, silent_s=60)
+        read = work.live_chunks.read_search(
+            searched, target, ids, work.node_counts, texts=texts, silent_s=60
+        )
     with bench.store.for_all("test") as work:
         taken = work.permits.take("a", size=1, count=1, lease_s=60)
         assert taken is not None
@@ -34,13 +36,13 @@ def at_once(bench: Bench, searched: Searched, target: Target, *, texts: bool = T
 def in_steps(bench: Bench, searched: Searched, target: Target, *, texts: bool = True) -> Read:
     ids = bench.ids(target.index)
     with bench.store.for_project(target.index.project_id) as work:
-        now = work.live_chunks.read_target(searched, silent_s=60)
+        now = work.live_chunks.read_target(searched, work.node_counts, silent_s=60)
         return now, work.live_chunks.hydrate(target.index, target.reach, ids, texts=texts)
 
 
 def read_target(bench: Bench, searched: SearchedTool) -> Target:
     with bench.store.for_all("test") as work:
-        target = work.live_chunks.read_target(searched, silent_s=60)
+        target = work.live_chunks.read_target(searched, work.node_counts, silent_s=60)
     assert target is not None
     return target
 

@@ -8,6 +8,7 @@ import pytest
 
 from context_search.core.model import Index, Reach, SearchTool, Table
 from context_search.indexing.comparing import Limits, compare
+from context_search.maintenance import cleanup
 from context_search.maintenance.cleanup import RemoveDeleted
 from context_search.maintenance.rules.removals import Removal
 from tests.contract.store.bench import OTHER, TEXT, Bench
@@ -15,7 +16,7 @@ from tests.contract.store.bench import OTHER, TEXT, Bench
 
 def remove_nodes(bench: Bench, *, limit: int = 100) -> int:
     with bench.store.for_all("test") as work:
-        return work.removals.remove_nodes(limit=limit)
+        return cleanup.remove_nodes(work, limit=limit)
 
 
 def due(bench: Bench, *, limit: int = 9) -> Sequence[Removal]:
@@ -193,7 +194,7 @@ def delete_project(bench: Bench, project_id: int) -> bool:
 
 def mark_tables(bench: Bench, *, limit: int = 9) -> int:
     with bench.store.for_all("test") as work:
-        return work.removals.mark_tables(limit=limit)
+        return work.tables.mark_of_deleted_projects(limit=limit)
 
 
 def test_a_deleted_project_is_not_there(bench: Bench) -> None:

@@ -194,7 +194,7 @@ def test_what_is_lost_of_an_unfinished_string_holds_its_swap_up(bench: Bench) ->
 
 def requeue(bench: Bench, one: Index, ids: list[str]) -> list[int]:
     with bench.store.for_all("test") as work:
-        return work.sweeps.requeue_missing(one.generation.namespace, ids)
+        return work.chunks.requeue_missing(one.generation.namespace, ids)
 
 
 def test_a_node_without_its_documents_is_indexed_again(bench: Bench) -> None:
@@ -229,8 +229,8 @@ def test_what_is_missing_elsewhere_changes_nothing(bench: Bench) -> None:
     bench.finish(node_id)
     ids = bench.ids(one)
     with bench.store.for_all("test") as work:
-        assert work.sweeps.requeue_missing("elsewhere", ids) == []
-        assert work.sweeps.requeue_missing(one.generation.namespace, []) == []
+        assert work.chunks.requeue_missing("elsewhere", ids) == []
+        assert work.chunks.requeue_missing(one.generation.namespace, []) == []
     assert bench.ids(one) == ids
 
 

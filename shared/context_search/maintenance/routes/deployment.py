@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from context_search.core.pages import page_of
-from context_search.maintenance.routes.rebuilds import EstimateAnswer, GenerationAnswer, Use
-from context_search.web.callers import InternalOnly, Stored
+from context_search.indexing.rebuilds import RebuildAll
+from context_search.indexing.routes.rebuilds import EstimateAnswer, GenerationAnswer
+from context_search.web.callers import InternalOnly, Stored, part
 from context_search.web.fields import AnswerModel, Count, Cursor, KnownId, PageCursor, Rows, source
 from context_search.web.problems import refused
 from context_search.web.query_parameters import TrueOrFalse
@@ -72,6 +73,7 @@ class UnderWayAnswer(AnswerModel):
     queued: Count
 
 
+UseRebuildAll = Annotated[RebuildAll, part("rebuild_all")]
 _OF_A_REBUILD: dict[int | str, dict[str, Any]] = {
     200: {"description": "Of a dry run", "model": EstimatedRebuildsAnswer},
     **refused(409),
@@ -90,7 +92,7 @@ async def list_projects(store: Stored, cursor: Cursor = 0) -> ProjectsAnswer:
     "/rebuild", status_code=202, response_model=OrderedRebuildsAnswer, responses=_OF_A_REBUILD
 )
 async def rebuild_all(
-    use: Use,
+    use: UseRebuildAll,
     cursor: Cursor = 0,
     *,
     outdated: Annotated[bool, Query(), TrueOrFalse] = True,
@@ -101,9 +103,9 @@ async def rebuild_all(
     With ``outdated=false`` every one. ``dry_run`` only estimates.
     """
     if dry_run:
-        found = use.everywhere.estimate(after=cursor, outdated=outdated)
+        found = use.estimate(after=cursor, outdated=outdated)
         return EstimatedRebuildsAnswer.about(found, found.estimate).response()
-    done = use.everywhere.start(after=cursor, outdated=outdated)
+    done = use.start(after=cursor, outdated=outdated)
     return OrderedRebuildsAnswer.about(done).response(202)
 
 
