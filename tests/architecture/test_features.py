@@ -22,16 +22,8 @@ SHARED += [ROOT / "shared/context_search" / name for name in ("postgres", "ranki
 INNER = {"core", "ports.py", "ranking", "rules", "text"}
 OUTER = ("context_search.postgres", "context_search.web", "context_search.mcp")
 LIBRARIES = {
-    "aws_lambda_powertools",
-    "boto3",
-    "botocore",
-    "fastapi",
-    "litellm",
-    "mangum",
-    "pg8000",
-    "pydantic",
-    "re2",
-    "turbopuffer",
+    *("aws_lambda_powertools", "boto3", "botocore", "fastapi", "litellm", "mangum", "pg8000"),
+    *("pydantic", "re2", "turbopuffer"),
 }
 
 

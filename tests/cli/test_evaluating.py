@@ -211,20 +211,14 @@ def test_a_slow_answer_keeps_no_other_from_being_asked_for() -> None:
     assert len(counts) == 10
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, httpx2.ReadError("gone")])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), httpx2.ReadError("gone")])
 def test_a_run_that_is_stopped_asks_no_more_and_prints_no_figure(
-    cli: CommandLine, tool: int, error: type[BaseException] | BaseException
+    cli: CommandLine, tool: int, error: BaseException
 ) -> None:
     judged = cli.file("judged.jsonl", JUDGED * 50)
-
-    def stop(request: httpx2.Request) -> httpx2.Response | None:
-        if request.url.path.endswith("/search"):
-            raise error
-        return None
-
-    cli.network.before.append(stop)
+    cli.network.meets("/search$", error)
     result = cli("eval", "run", judged, "--tool", tool)
-    assert (result.code, result.out) == (130 if error is KeyboardInterrupt else 5, "")
+    assert (result.code, result.out) == (130 if isinstance(error, KeyboardInterrupt) else 5, "")
     asked = len(cli.network.requests)
     assert asked < 50
     cli.network.before.clear()
@@ -347,13 +341,7 @@ def test_what_was_measured_before_an_outage_is_printed(
 def test_an_outage_that_lasts_leaves_no_figure(cli: CommandLine, tool: int, many: Path) -> None:
     """The server would have measured what it answered before."""
     refused(cli, 6)
-
-    def gone(request: httpx2.Request) -> httpx2.Response | None:
-        if request.url.path.endswith("/measures"):
-            raise httpx2.ConnectError("Connection refused", request=request)
-        return None
-
-    cli.network.before += [gone] * 9
+    cli.network.meets("/measures$", httpx2.ConnectError("Connection refused"))
     result = cli("eval", "run", many, "--tool", tool)
     assert (result.code, result.out) == (5, "")
     assert "cannot be reached" in result.err
