@@ -1,4 +1,4 @@
-"""Contract of ``Outlines``, ``LargeStrings`` and the pages of ``Tables``."""
+"""Contract of ``LargeStrings``, and of ``Tables`` the pages and pieces."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_children_and_windows_are_those_of_the_document(bench: Bench, document: 
     table = bench.table(document)
     with bench.store.for_all("test") as work:
         for path, value in places(document):
-            found = work.outlines.children(table.id, path, after=0, limit=9, most_chars=10_000)
-            window = work.outlines.window(table.id, path, start=1, length=3)
+            found = work.tables.children(table.id, path, after=0, limit=9, most_chars=10_000)
+            window = work.tables.window(table.id, path, start=1, length=3)
             assert found is not None
             assert window is not None
             below = value if isinstance(value, dict | list) else {}
@@ -65,7 +65,7 @@ def test_children_and_windows_are_those_of_the_document(bench: Bench, document: 
 def test_a_number_is_shown_as_it_is_kept(bench: Bench) -> None:
     table = bench.table(parse_exact("[1.10, 9223372036854775807, -0.5, 1e3]"))
     with bench.store.for_all("test") as work:
-        found = work.outlines.children(table.id, [], after=0, limit=9, most_chars=99)
+        found = work.tables.children(table.id, [], after=0, limit=9, most_chars=99)
     assert found is not None
     shown = [child.text or "" for child in found.children]
     assert shown[:3] == ["1.10", "9223372036854775807", "-0.5"]
@@ -89,7 +89,7 @@ def test_a_page_of_members_says_where_to_go_on(
 ) -> None:
     table = bench.table({"abc": 1, "ab": 2, "b": 3, "a": 4})
     with bench.store.for_all("test") as work:
-        page = work.outlines.children(
+        page = work.tables.children(
             table.id, [], after=after, limit=limit, most_chars=99, part_of_key=key
         )
     assert page is not None
@@ -111,7 +111,7 @@ def test_a_page_of_long_keys_is_short(
 ) -> None:
     table = bench.table({"a": 1, "bb": 2, "林林林": 3, "cccc" * 9: 4})
     with bench.store.for_all("test") as work:
-        page = work.outlines.children(
+        page = work.tables.children(
             table.id, [], after=after, limit=9, most_chars=most_chars, part_of_key=None
         )
     assert page is not None
@@ -130,7 +130,7 @@ def test_a_child_that_is_an_object_has_a_title(bench: Bench) -> None:
     }
     table = bench.table(children)
     with bench.store.for_project(table.project_id) as work:
-        page = work.outlines.children(table.id, [], after=0, limit=9, most_chars=99)
+        page = work.tables.children(table.id, [], after=0, limit=9, most_chars=99)
     assert page is not None
     titles = {child.key: child.title for child in page.children}
     named = {"title": "Storm", "name": "🐡" * 120, "empty": "n"}
@@ -148,8 +148,8 @@ def test_beginnings_are_those_of_strings_at_exactly_these_pointers(bench: Bench)
     there = {"/a/0": "x", "/a/1/": "🐡 em", "/a/1/t": TEXT[:4], "/a~1b~0c/-1": "key"}
     nowhere = ["", "/a", "/a/1", "/a/-1", "/a/-2", "/a/00", "/a/2", "/a/0/x", "/n", "/none", "/b"]
     with bench.store.for_project(table.project_id) as work:
-        found = work.outlines.beginnings(table.id, [*there, *nowhere], chars=4)
-        nothing = work.outlines.beginnings(table.id, [], chars=4)
+        found = work.tables.beginnings(table.id, [*there, *nowhere], chars=4)
+        nothing = work.tables.beginnings(table.id, [], chars=4)
     assert found is not None
     assert nothing is not None
     assert (found.table_name, found.texts) == ("t", {at: text[:4] for at, text in there.items()})
@@ -157,8 +157,8 @@ def test_beginnings_are_those_of_strings_at_exactly_these_pointers(bench: Bench)
     [whole] = [bench.table("a document that is one string", bench.project())]
     bench.delete(table)
     with bench.store.for_all("test") as work:
-        assert work.outlines.beginnings(table.id, ["/a/0"], chars=4) is None
-        alone = work.outlines.beginnings(whole.id, ["", "/title"], chars=10)
+        assert work.tables.beginnings(table.id, ["/a/0"], chars=4) is None
+        alone = work.tables.beginnings(whole.id, ["", "/title"], chars=10)
     assert alone is not None
     assert alone.texts == {"": "a document"}
 
@@ -167,8 +167,8 @@ def test_a_path_that_leads_nowhere_has_neither(bench: Bench) -> None:
     table = bench.table({"a": ["x"]})
     with bench.store.for_all("test") as work:
         for path in (["b"], ["a", "1"], ["a", "00"], ["a", "-1"], ["a", "0", "0"]):
-            assert work.outlines.children(table.id, path, after=0, limit=9, most_chars=99) is None
-            assert work.outlines.window(table.id, path, start=0, length=9) is None
+            assert work.tables.children(table.id, path, after=0, limit=9, most_chars=99) is None
+            assert work.tables.window(table.id, path, start=0, length=9) is None
 
 
 def test_tables_come_in_pages_and_by_a_part_of_their_name(bench: Bench) -> None:

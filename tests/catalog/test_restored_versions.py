@@ -9,11 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_search.catalog.rules.uploads import Upload
+from context_search.catalog.uploads import find_upload
 from context_search.core.errors import ConflictError, DocumentTooLargeError
 from context_search.core.json_text import to_json
 from context_search.core.limits import MAX_INLINE_BYTES
 from context_search.core.model import Table
-from tests.catalog.history import Editing, reported
+from tests.catalog.history import Editing, reported, text_at
 from tests.contract.store.bench import PostgresBench
 from tests.profile import examples
 from tests.system import prose
@@ -64,7 +65,8 @@ def test_what_does_not_fit_into_an_answer_is_read_in_parts_and_restored_by_a_wor
     assert (upload.state, upload.from_revision) == ("importing", 2)
     assert (upload.bytes or 0) > MAX_INLINE_BYTES
     system.work()
-    done = system.uploads.read(system.principal, table.id, upload.id)
+    with system.store.for_project(table.project_id) as work:
+        done = find_upload(work, system.principal, table.id, upload.id)
     assert (done.state, done.revision, done.last_error) == ("done", 4, None)
     with system.store.for_all("test") as work:
         assert json.loads(work.tables.read(table.id)[1]) == LARGE
@@ -89,7 +91,8 @@ def test_a_worker_that_finds_the_version_erased_says_so(bench: PostgresBench) ->
     assert isinstance(upload, Upload)
     system.versions.erase(system.principal, table.id, 1)
     system.work()
-    failed = system.uploads.read(system.principal, table.id, upload.id)
+    with system.store.for_project(table.project_id) as work:
+        failed = find_upload(work, system.principal, table.id, upload.id)
     assert failed.state == "failed"
     assert (failed.last_error or {})["code"] == "VERSION_NOT_RECORDED"
     assert system.now(table) == "x" * 2_000
@@ -125,8 +128,7 @@ def test_every_recorded_version_comes_back_whatever_was_written(documents: list[
         texts.setdefault(table.revision, to_json(document))
     for version in system.list(table):
         if not version.is_live:
-            text = system.versions.read_document(system.principal, table.id, version.revision, "")
-            assert text == texts[version.revision]
+            assert text_at(system.store, table, version.revision) == texts[version.revision]
     for revision, text in texts.items():
         restored = system.restore(table, revision)
         assert isinstance(restored, Table)

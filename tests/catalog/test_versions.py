@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from context_search.catalog.rules.uploads import NewUpload
+from context_search.catalog.versions import find_version
 from context_search.core.errors import (
     ConflictError,
     NotFoundError,
     VersionDamagedError,
 )
 from context_search.core.model import Table
-from tests.catalog.history import Editing, reported
+from tests.catalog.history import Editing, reported, text_at, versions_of
 from tests.contract.store.bench import PostgresBench
 
 
@@ -77,7 +78,8 @@ def test_a_version_of_a_table_that_was_there_before_has_no_cause() -> None:
     with system.store.for_all("test"):
         del system.memory.rows.versions[table.id, table.project_id, 1]
     assert reported(system.list(table)) == [(1, None, None, None)]
-    assert system.versions.read(system.principal, table.id, 1).is_live
+    with system.store.for_project(table.project_id) as work:
+        assert find_version(work, table, 1).is_live
     system.put(table, "new")
     assert reported(system.list(table)) == [(2, "put", None, "key:7"), (1, None, None, None)]
     assert system.document(table, 1) == "old"
@@ -99,8 +101,7 @@ def test_numbers_of_a_version_keep_their_digits() -> None:
     table = system.make(1)
     system.by_sql(table, '{"a": 1.10, "b": 12345678901234567890.5}')
     system.put(table, 2)
-    text = system.versions.read_document(system.principal, table.id, 2, "/a")
-    assert text == "1.10"
+    assert text_at(system.store, table, 2, "/a") == "1.10"
 
 
 def test_pages_of_versions_go_on() -> None:
@@ -108,9 +109,9 @@ def test_pages_of_versions_go_on() -> None:
     table = system.make(0)
     for number in range(1, 103):
         table = system.put(table, number)
-    first = system.versions.page(system.principal, table.id, below=None)
+    first = versions_of(system.store, table)
     assert [v.revision for v in first.rows] == [*range(103, 3, -1)]
-    second = system.versions.page(system.principal, table.id, below=first.next_after)
+    second = versions_of(system.store, table, first.next_after)
     assert [v.revision for v in second.rows] == [3, 2, 1]
     assert second.next_after is None
 
