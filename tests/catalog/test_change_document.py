@@ -37,9 +37,9 @@ def test_a_part_is_changed_only_in_a_document_that_fits_into_the_memory(
     system = System()
     tables = [system.table({"text": "x" * size}) for size in (80, 100)]
     with system.store.for_all("test") as work:
-        work.project_settings.lock(HistoryLimits, system.principal.project_id)
+        work.projects.lock_settings(HistoryLimits, system.principal.project_id)
         limits = HistoryLimits() if keep_count is None else HistoryLimits(keep_count=keep_count)
-        work.project_settings.write(system.principal.project_id, limits)
+        work.projects.write_settings(system.principal.project_id, limits)
     change = ManageTables(system.store, max_changed_bytes=100)
     fits, large = (table.id for table in tables)
     acts: list[Callable[[int], object]] = [

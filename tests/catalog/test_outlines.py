@@ -1,4 +1,4 @@
-"""Contract of ``Outlines``, ``LargeStrings`` and the pages of ``Tables``."""
+"""Contract of ``LargeStrings``, and of ``Tables`` the pages and pieces."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_children_and_windows_are_those_of_the_document(bench: Bench, document: 
     table = bench.table(document)
     with bench.store.for_all("test") as work:
         for path, value in places(document):
-            found = work.outlines.children(table.id, path, after=0, limit=9, most_chars=10_000)
-            window = work.outlines.window(table.id, path, start=1, length=3)
+            found = work.tables.children(table.id, path, after=0, limit=9, most_chars=10_000)
+            window = work.tables.window(table.id, path, start=1, length=3)
             assert found is not None
             assert window is not None
             below = value if isinstance(value, dict | list) else {}
@@ -66,7 +66,7 @@ def test_a_child_that_is_an_object_has_a_title(bench: Bench) -> None:
     }
     table = bench.table(children)
     with bench.store.for_project(table.project_id) as work:
-        page = work.outlines.children(table.id, [], after=0, limit=9, most_chars=99)
+        page = work.tables.children(table.id, [], after=0, limit=9, most_chars=99)
     assert page is not None
     titles = {child.key: child.title for child in page.children}
     named = {"title": "Storm", "name": "🐡" * 120, "empty": "n"}
@@ -84,8 +84,8 @@ def test_beginnings_are_those_of_strings_at_exactly_these_pointers(bench: Bench)
     there = {"/a/0": "x", "/a/1/": "🐡 em", "/a/1/t": TEXT[:4], "/a~1b~0c/-1": "key"}
     nowhere = ["", "/a", "/a/1", "/a/-1", "/a/-2", "/a/00", "/a/2", "/a/0/x", "/n", "/none", "/b"]
     with bench.store.for_project(table.project_id) as work:
-        found = work.outlines.beginnings(table.id, [*there, *nowhere], chars=4)
-        nothing = work.outlines.beginnings(table.id, [], chars=4)
+        found = work.tables.beginnings(table.id, [*there, *nowhere], chars=4)
+        nothing = work.tables.beginnings(table.id, [], chars=4)
     assert found is not None
     assert nothing is not None
     assert (found.table_name, found.texts) == ("t", {at: text[:4] for at, text in there.items()})
@@ -93,8 +93,8 @@ def test_beginnings_are_those_of_strings_at_exactly_these_pointers(bench: Bench)
     [whole] = [bench.table("a document that is one string", bench.project())]
     bench.delete(table)
     with bench.store.for_all("test") as work:
-        assert work.outlines.beginnings(table.id, ["/a/0"], chars=4) is None
-        alone = work.outlines.beginnings(whole.id, ["", "/title"], chars=10)
+        assert work.tables.beginnings(table.id, ["/a/0"], chars=4) is None
+        alone = work.tables.beginnings(whole.id, ["", "/title"], chars=10)
     assert alone is not None
     assert alone.texts == {"": "a document"}
 

@@ -10,7 +10,12 @@ import pytest
 
 from context_search.catalog.imports import MAX_RUNS, ImportDocument
 from context_search.catalog.rules.uploads import NewUpload, Upload, UploadFormat, import_memory
-from context_search.catalog.uploads import MAX_PENDING, PENDING_COUNTS_S, ManageUploads
+from context_search.catalog.uploads import (
+    MAX_PENDING,
+    PENDING_COUNTS_S,
+    ManageUploads,
+    find_upload,
+)
 from context_search.core.callers import ProjectKey
 from context_search.core.errors import (
     ConflictError,
@@ -74,7 +79,8 @@ class UploadSystem(System):
     def now(self, upload: Upload) -> Upload:
         """The upload as its caller sees it."""
         assert upload.table_id is not None
-        return self.uploads.read(self.principal, upload.table_id, upload.id)
+        with self.store.for_project(self.principal.project_id) as work:
+            return find_upload(work, self.principal, upload.table_id, upload.id)
 
     def error(self, upload: Upload) -> str:
         """The code of what went wrong, once nothing can change any more."""

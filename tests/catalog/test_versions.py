@@ -11,7 +11,13 @@ import pytest
 
 from context_search.catalog.rules.uploads import NewUpload, Upload
 from context_search.catalog.rules.versions import MAX_LABELS, HistoryLimits
-from context_search.catalog.versions import DIFFERENCES_A_PAGE, CompareVersions, RecordVersions
+from context_search.catalog.uploads import find_upload
+from context_search.catalog.versions import (
+    DIFFERENCES_A_PAGE,
+    CompareVersions,
+    RecordVersions,
+    find_version,
+)
 from context_search.core.errors import (
     ConflictError,
     DocumentTooLargeError,
@@ -23,7 +29,7 @@ from context_search.core.json_text import to_json
 from context_search.core.limits import MAX_INLINE_BYTES
 from context_search.core.model import Table
 from context_search.store import UnitOfWork
-from tests.catalog.history import Editing, reported
+from tests.catalog.history import Editing, reported, versions_of
 from tests.contract.store.bench import PostgresBench
 from tests.stores import StoreInFront
 from tests.system import prose
@@ -102,7 +108,8 @@ def test_a_version_of_a_table_that_was_there_before_has_no_cause() -> None:
     with system.store.for_all("test"):
         del system.memory.rows.versions[table.id, table.project_id, 1]
     assert reported(system.list(table)) == [(1, None, None, None)]
-    assert system.versions.read(system.principal, table.id, 1).is_live
+    with system.store.for_project(table.project_id) as work:
+        assert find_version(work, table, 1).is_live
     system.put(table, "new")
     assert reported(system.list(table)) == [(2, "put", None, "key:7"), (1, None, None, None)]
     assert system.document(table, 1) == "old"
@@ -113,9 +120,9 @@ def test_pages_of_versions_go_on() -> None:
     table = system.make(0)
     for number in range(1, 103):
         table = system.put(table, number)
-    first = system.versions.page(system.principal, table.id, below=None)
+    first = versions_of(system.store, table)
     assert [v.revision for v in first.rows] == [*range(103, 3, -1)]
-    second = system.versions.page(system.principal, table.id, below=first.next_after)
+    second = versions_of(system.store, table, first.next_after)
     assert [v.revision for v in second.rows] == [3, 2, 1]
     assert second.next_after is None
 
@@ -216,7 +223,8 @@ def test_what_does_not_fit_into_an_answer_is_read_in_parts_and_restored_by_a_wor
     assert (upload.state, upload.from_revision) == ("importing", 2)
     assert (upload.bytes or 0) > MAX_INLINE_BYTES
     system.work()
-    done = system.uploads.read(system.principal, table.id, upload.id)
+    with system.store.for_project(table.project_id) as work:
+        done = find_upload(work, system.principal, table.id, upload.id)
     assert (done.state, done.revision, done.last_error) == ("done", 4, None)
     with system.store.for_all("test") as work:
         assert json.loads(work.tables.read(table.id)[1]) == LARGE
@@ -241,7 +249,8 @@ def test_a_worker_that_finds_the_version_erased_says_so(bench: PostgresBench) ->
     assert isinstance(upload, Upload)
     system.versions.erase(system.principal, table.id, 1)
     system.work()
-    failed = system.uploads.read(system.principal, table.id, upload.id)
+    with system.store.for_project(table.project_id) as work:
+        failed = find_upload(work, system.principal, table.id, upload.id)
     assert failed.state == "failed"
     assert (failed.last_error or {})["code"] == "VERSION_NOT_RECORDED"
     assert system.now(table) == "x" * 2_000

@@ -10,7 +10,7 @@ from typing import Any
 
 from context_search.catalog.rules.versions import HistoryLimits, Version
 from context_search.catalog.tables import ManageTables
-from context_search.catalog.versions import ManageVersions, RecordVersions
+from context_search.catalog.versions import RecordVersions
 from context_search.core.callers import McpKey, Principal, ProjectKey
 from context_search.core.config import SearchConfig
 from context_search.core.documents import parse_exact, strings_at
@@ -40,6 +40,7 @@ from context_search_editing.showing import ShowMatches
 from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import MAX_HELD_CHARS, WriteDocuments
 from testing.in_memory.patterns import RePattern, RePatterns
+from tests.catalog.history import text_at, versions_of
 from tests.editing.novel import asked_for, hashed
 from tests.steps import SMALL, Steps
 from tests.stores import StoreInFront
@@ -222,16 +223,18 @@ class Desk(Steps):
         return [body["plan_id"] for _, body in taken if body["kind"] == "plan"]
 
     def versions(self, table: Table) -> list[Version]:
-        return [*ManageVersions(self.store).page(self.principal, table.id, below=None).rows]
+        """Returns the newest versions of a table."""
+        return [*versions_of(self.store, table).rows]
 
     def version(self, table: Table, revision: int) -> str:
-        return ManageVersions(self.store).read_document(self.principal, table.id, revision, "")
+        """Returns the recorded text of a revision."""
+        return text_at(self.store, table, revision)
 
     def keep(self, limits: HistoryLimits) -> None:
         """Says how much of the past is kept."""
         with self.store.for_project(self.principal.project_id) as work:
-            work.project_settings.lock(HistoryLimits, self.principal.project_id)
-            work.project_settings.write(self.principal.project_id, limits)
+            work.projects.lock_settings(HistoryLimits, self.principal.project_id)
+            work.projects.write_settings(self.principal.project_id, limits)
 
     def agent(
         self, *tables: Table, scope: str = "", threshold: int = 1, where: object = None

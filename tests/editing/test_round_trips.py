@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_search.core.model import Table
-from context_search.integrations.system_clock import SystemClock
+from context_search.integrations.ports import SystemClock
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from context_search_editing.rules.plans import Choice, Plan

@@ -8,7 +8,11 @@ from context_search.core.callers import ProjectKey
 from context_search.core.config import Model
 from context_search.core.errors import ProjectIndexOffError
 from context_search.core.model import Index
-from context_search.indexing.project_index import ProjectIndexes, ProjectIndexStatus
+from context_search.indexing.project_index import (
+    ProjectIndexes,
+    ProjectIndexStatus,
+    project_index_status,
+)
 from tests.system import SILENT_S, System, prose
 
 
@@ -21,7 +25,11 @@ class ProjectSystem(System):
         model = Model(self.config.model, self.config.dimensions)
         indexes = ProjectIndexes(self.store, model, SILENT_S)
         self.switch_on, self.switch_off = indexes.switch_on, indexes.switch_off
-        self.read = indexes.read
+
+    def read(self, principal: ProjectKey) -> ProjectIndexStatus:
+        """How far the index is."""
+        with self.store.for_project(principal.project_id) as work:
+            return project_index_status(work, principal, silent_s=SILENT_S)
 
     def project(self) -> ProjectKey:
         with self.store.for_all("test") as work:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from context_search.access.authenticate import KeyAuthenticator
-from context_search.access.keys import ManageKeys
+from context_search.access.keys import ManageKeys, page_of_keys
 from context_search.core.callers import Operator
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
@@ -51,7 +51,8 @@ def test_a_project_whose_key_was_revoked_gets_another_one(
     project_id = default_project(urls[0], file)["project_id"]
     with closing(Database(DatabaseUrl.parse(urls[0]))) as database:
         store, owner = PostgresStore(database), Operator(project_id)
-        [key] = ManageKeys(store).page(owner, None, after=0).rows
+        with store.for_project(project_id) as work:
+            [key] = page_of_keys(work, owner, None, after=0).rows
         ManageKeys(store).revoke(owner, None, key.id)
         second = default_project(urls[0], file)
         assert KeyAuthenticator(store).caller_of(second["api_key"]).project_id == project_id

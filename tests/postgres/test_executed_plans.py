@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from context_search.core.errors import ReplaceStaleError
-from context_search.integrations.system_clock import SystemClock
+from context_search.integrations.ports import SystemClock
 from context_search.postgres.pool import BATCH_ROWS
 from context_search.store import PostgresStore
 from context_search_editing.rules.plans import MAX_PLANNED_TABLES

@@ -17,7 +17,7 @@ from context_search.core.errors import (
     UndoExpiredError,
 )
 from context_search.indexing.node_report import RetryLater
-from context_search.integrations.system_clock import SystemClock
+from context_search.integrations.ports import SystemClock
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from context_search_editing.rules.replacing import ReplaceRequest

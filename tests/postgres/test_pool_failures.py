@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from context_search.core.errors import CommitUnknownError
-from context_search.integrations.ports import Deadline
-from context_search.integrations.system_clock import SystemClock
+from context_search.integrations.ports import Deadline, SystemClock
 from context_search.postgres.connection import Connection
 from context_search.postgres.errors import (
     PostgresUnavailableError,

@@ -86,7 +86,7 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
         table = work.tables.find(tool.scope.table_id, project_id=bench.project.id)
         assert table is not None
         work.versions.record(table, 1, Content(7, b"", (key,)), [(key, b"content")])
-        work.project_settings.lock(HistoryLimits, bench.project.id)
+        work.projects.lock_settings(HistoryLimits, bench.project.id)
         plan = work.plans.add(
             NewPlan(bench.project.id, None, ReplaceScope(), key, "", lifetime_s=60, actor=None)
         )

@@ -61,7 +61,7 @@ def _read(work: UnitOfWork, its: Things) -> object:
 
 
 def _children(work: UnitOfWork, its: Things) -> object:
-    return work.outlines.children(its.table_id, [], after=-1, limit=9, most_chars=9)
+    return work.tables.children(its.table_id, [], after=-1, limit=9, most_chars=9)
 
 
 READS: dict[str, Callable[[UnitOfWork, Things], object]] = {
@@ -71,9 +71,9 @@ READS: dict[str, Callable[[UnitOfWork, Things], object]] = {
     "read": _read,
     "part": _part,
     "strings_at": lambda work, its: work.tables.strings_at(its.table_id, [], measured=True),
-    "window": lambda work, its: work.outlines.window(its.table_id, ["a"], start=0, length=9),
+    "window": lambda work, its: work.tables.window(its.table_id, ["a"], start=0, length=9),
     "children": _children,
-    "beginnings": lambda work, its: work.outlines.beginnings(its.table_id, ["/a"], chars=9),
+    "beginnings": lambda work, its: work.tables.beginnings(its.table_id, ["/a"], chars=9),
     "found chunks, looked up": lambda work, its: work.live_chunks.hydrate(
         its.index, Reach(), its.doc_ids
     ),

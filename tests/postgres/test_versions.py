@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from context_search.access.lookup import live_table
 from context_search.catalog.rules.pieces import cut, packed
 from context_search.catalog.rules.versions import (
     Content,
@@ -344,7 +345,8 @@ def test_a_document_of_padded_numbers_is_a_gap_and_no_error(
     with bench.store.for_all("test") as work, pytest.raises(DocumentTooLargeError):
         work.tables.read(table.id)
     ManageTables(bench.store).replace(bench.principal, table.id, 3)
-    found = ManageVersions(bench.store).read(bench.principal, table.id, 2)
+    with bench.store.for_project(table.project_id) as work:
+        found = find_version(work, live_table(work, bench.principal, table.id), 2)
     assert found.gap == "too_large"
 
 
@@ -352,8 +354,8 @@ def test_deleting_a_project_by_sql_takes_its_past_along(bench: Workbench) -> Non
     table = bench.table(prose(100_000))
     ManageTables(bench.store).replace(bench.principal, table.id, "now")
     with bench.store.for_all("test") as work:
-        work.project_settings.lock(HistoryLimits, table.project_id)
-        work.project_settings.write(table.project_id, HistoryLimits(keep_days=1))
+        work.projects.lock_settings(HistoryLimits, table.project_id)
+        work.projects.write_settings(table.project_id, HistoryLimits(keep_days=1))
     bench.sql("DELETE FROM project WHERE id = :id", id=table.project_id)
     for name in ("table_version", "version_piece", "table_history", "project_settings"):
         rows = bench.sql(f"SELECT FROM {name} WHERE project_id = :id", id=table.project_id)

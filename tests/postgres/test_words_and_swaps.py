@@ -11,8 +11,7 @@ from context_search.core.errors import VectorStoreUnavailableError
 from context_search.core.model import ChunkSet, Claim
 from context_search.indexing.use_index import IndexUse
 from context_search.indexing.vector_rows import tokens_of
-from context_search.integrations.ports import Legs
-from context_search.integrations.system_clock import SystemClock
+from context_search.integrations.ports import Legs, SystemClock
 from context_search.postgres.pool import Database
 from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.rules.searched import SearchedTool

@@ -28,8 +28,8 @@ from context_search.core.errors import (
 from context_search.integrations.ports import Embedder, MessageBody
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
+from context_search.searching.rules.timeouts import Timeouts
 from context_search.searching.search import Searcher
-from context_search.searching.timeouts import Timeouts
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from testing.in_memory.embedder import WordEmbedder

@@ -21,6 +21,7 @@ from context_search.core.errors import (
     PermissionDeniedError,
     UnauthenticatedError,
 )
+from context_search.store import Store
 from context_search.web.metrics import Credential, emit_refused
 from context_search.web.query_parameters import IdInPath
 
@@ -112,6 +113,13 @@ def part(name: str) -> Any:
         return get(request.app.state.use_cases)
 
     return Depends(find)
+
+
+Stored = Annotated[Store, part("parts.store")]
+"""What a route reads from: it opens a transaction, and asks a repository or a function over it."""
+
+SilentS = Annotated[float, part("parts.settings.silent_after_s")]
+"""Seconds after which an index on which nobody works is stalled."""
 
 
 # For the OpenAPI document: what they find is read again, by rules of ours.

@@ -60,9 +60,9 @@ def prune(bench: Bench, limit: int = 1_000) -> Pruned:
 def keep(bench: Bench, project_id: int, **settings: int) -> None:
     """Changes how much is kept."""
     with bench.store.for_all("test") as work:
-        stored = work.project_settings.lock(HistoryLimits, project_id)
-        work.project_settings.write(project_id, HistoryLimits(**settings))
-        assert work.project_settings.read(HistoryLimits, project_id).version == stored.version + 1
+        stored = work.projects.lock_settings(HistoryLimits, project_id)
+        work.projects.write_settings(project_id, HistoryLimits(**settings))
+        assert work.projects.settings(HistoryLimits, project_id).version == stored.version + 1
 
 
 def pieces_of(bench: Bench, table: Table) -> int:

@@ -91,14 +91,14 @@ def test_unknown_chunks_have_nothing_around(bench: Bench) -> None:
 def test_a_project_without_settings_has_the_defaults(bench: Bench) -> None:
     project = bench.project()
     with bench.store.for_all("test") as work:
-        assert work.project_settings.read(RetrievalSettings, project.id) == StoredSettings(
+        assert work.projects.settings(RetrievalSettings, project.id) == StoredSettings(
             0, RetrievalSettings()
         )
-        assert work.project_settings.lock(RetrievalSettings, project.id) == StoredSettings(
+        assert work.projects.lock_settings(RetrievalSettings, project.id) == StoredSettings(
             0, RetrievalSettings()
         )
     with bench.store.for_all("test") as work:
-        assert work.project_settings.read(RetrievalSettings, project.id) == StoredSettings(
+        assert work.projects.settings(RetrievalSettings, project.id) == StoredSettings(
             0, RetrievalSettings()
         )
 
@@ -109,9 +109,9 @@ def test_settings_are_read_as_they_were_written_and_each_write_is_a_version(benc
     second = RetrievalSettings(kinds=())
     for version, settings in enumerate([first, second], start=1):
         with bench.store.for_all("test") as work:
-            work.project_settings.lock(RetrievalSettings, project.id)
-            written = work.project_settings.write(project.id, settings)
+            work.projects.lock_settings(RetrievalSettings, project.id)
+            written = work.projects.write_settings(project.id, settings)
         assert written == StoredSettings(version, settings)
         with bench.store.for_all("test") as work:
-            assert work.project_settings.read(RetrievalSettings, project.id) == written
-            assert work.project_settings.read(RetrievalSettings, other.id).version == 0
+            assert work.projects.settings(RetrievalSettings, project.id) == written
+            assert work.projects.settings(RetrievalSettings, other.id).version == 0

@@ -110,7 +110,7 @@ def test_a_restore_is_whole_or_nothing(
         return "restore", case.owner.project_id, case.place[0].id, 1
 
     for case, is_told in everywhere(breakage, writers, prepare, order):
-        live, *past = writers.versions(case.place[0], case)
+        live, *past = writers.versions(case.place[0])
         assert (live.revision, live.cause) in ((2, "put"), (3, "restore"))
         assert all(version.gap is None for version in past)
         assert (writers.texts(case)[0] == case.before[0]) == (live.cause == "restore")

@@ -23,7 +23,6 @@ from tests.faults.simulation.model.nodes import MemoryNodes
 from tests.faults.simulation.model.outbox import MemoryOutbox
 from tests.faults.simulation.model.permits import MemoryPermits
 from tests.faults.simulation.model.plans import MemoryPlans
-from tests.faults.simulation.model.project_settings import MemoryProjectSettings
 from tests.faults.simulation.model.quotas import MemoryQuotas
 from tests.faults.simulation.model.removals import MemoryRemovals
 from tests.faults.simulation.model.rows import Rows
@@ -51,7 +50,6 @@ class ModelUnitOfWork(UnitOfWork):
         self.sweeps = MemorySweeps(rows, clock)
         self.quotas = MemoryQuotas(rows, clock)
         self.permits = MemoryPermits(rows, clock)
-        self.project_settings = MemoryProjectSettings(rows, clock)
         self.health = MemoryHealth(rows, clock)
         self.versions = MemoryVersions(rows, clock)
         self.plans = MemoryPlans(rows, clock)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from context_search.integrations.ports import Clock, Deadline
+if TYPE_CHECKING:
+    from context_search.integrations.ports import Clock, Deadline
 
 
 @dataclass(frozen=True, slots=True)
