@@ -144,15 +144,13 @@ class Workbench(Steps):
 
     def table(self, document: object) -> Table:
         """A table with this document."""
-        with self.store.for_all("test") as work:
-            return work.tables.add(self.project.id, "table", None, to_json(document))
+        return self.work.tables.add(self.project.id, "table", None, to_json(document))
 
     def finish(self, claim: Claim) -> ChunkSet:
         """Writes the chunk rows, says that turbopuffer has them, and activates the set."""
         chunk_set = self.begin(claim)
         self.mark(chunk_set)
-        with self.store.for_all("test") as work:
-            assert work.chunks.activate([(claim, chunk_set)])
+        assert self.work.chunks.activate([(claim, chunk_set)])
         return chunk_set
 
     def indexed(self, index: Index) -> list[ChunkSet]:

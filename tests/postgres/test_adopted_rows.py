@@ -48,16 +48,14 @@ def indexed(bench: Workbench) -> Table:
 
 
 def delete(bench: Workbench, *tables: Table) -> None:
-    with bench.store.for_all("test") as work:
-        for table in tables:
-            work.tables.mark_deleted(table.id)
+    for table in tables:
+        bench.work.tables.mark_deleted(table.id)
 
 
 def clean_up(bench: Workbench) -> list[str]:
     """What cleanup does about deleted tables and tools; returns what it reports."""
-    with bench.store.for_all("test") as work:
-        while work.removals.remove_nodes(limit=100):
-            pass
+    while bench.work.removals.remove_nodes(limit=100):
+        pass
     return RemoveDeleted(bench.store).run()[1]
 
 
@@ -170,8 +168,7 @@ def test_a_row_that_somebody_uses_at_that_moment_goes_in_the_next_run(
     table = bench.table({})
     tool, _ = bench.tool(table)
     row_id, rows = {"table": (table.id, "context_table"), "tool": (tool.id, "tool")}[kind]
-    with bench.store.for_all("test") as work:
-        work.tools.mark_deleted(tool.id)
+    bench.work.tools.mark_deleted(tool.id)
     if kind == "table":
         assert RemoveDeleted(bench.store).run() == (1, [])
         delete(bench, table)

@@ -26,8 +26,7 @@ def bench(module_database: Database) -> Workbench:
 
 
 def found(bench: Workbench, table: Table) -> Table | None:
-    with bench.store.for_all("test") as work:
-        return work.tables.find(table.id, project_id=bench.project.id)
+    return bench.work.tables.find(table.id, project_id=bench.project.id)
 
 
 def test_a_table_is_found_by_its_own_project_until_it_is_deleted(bench: Workbench) -> None:
@@ -35,8 +34,7 @@ def test_a_table_is_found_by_its_own_project_until_it_is_deleted(bench: Workbenc
     stranger = Workbench.of(bench.store)
     assert found(bench, table) == table
     assert found(stranger, table) is None
-    with bench.store.for_all("test") as work:
-        work.tables.mark_deleted(table.id)
+    bench.work.tables.mark_deleted(table.id)
     assert found(bench, table) is None
     with bench.store.for_all("test") as work:
         assert work.tables.lock(table.id) is None
@@ -55,8 +53,7 @@ def test_a_revision_lets_only_the_first_of_two_writers_through(bench: Workbench)
 
 def test_a_revision_counts_changes_and_not_writes(bench: Workbench) -> None:
     table = bench.table({"a": 1, "b": [1.0]})
-    with bench.store.for_all("test") as work:
-        same = work.tables.replace(table.id, '{"b":[1.0],"a":1}', expected_revision=None)
+    same = bench.work.tables.replace(table.id, '{"b":[1.0],"a":1}', expected_revision=None)
     assert same is not None
     assert (same.revision, same.updated_at) == (1, table.updated_at)
 
@@ -162,8 +159,7 @@ def test_the_summary_leaves_other_metadata_alone(bench: Workbench) -> None:
             json=before,
             id=tool.id,
         )
-        with bench.store.for_all("test") as work:
-            work.tools.write_summary(tool.id, {"status": "ready", "last_error": None})
+        bench.work.tools.write_summary(tool.id, {"status": "ready", "last_error": None})
         [[text]] = bench.sql("SELECT metadata FROM tool WHERE id = :id", id=tool.id)
         kept = {"owner": "me"} if before else {}
         assert json.loads(text) == {

@@ -43,5 +43,4 @@ def test_no_live_chunk_is_an_orphan_however_many_there_are(bench: Workbench) -> 
     _, index = bench.tool(bench.table({"a": english(9_000), "b": chinese(9_000)}))
     live = doc_ids(*bench.indexed(index))
     assert len(live) > 200
-    with bench.store.for_all("test") as work:
-        assert work.chunks.without_row(index.generation.namespace, live) == []
+    assert bench.work.chunks.without_row(index.generation.namespace, live) == []

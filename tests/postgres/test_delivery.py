@@ -26,8 +26,7 @@ def bench(module_database: Database) -> Workbench:
 
 def taken(bench: Workbench, index: Index) -> list[MessageBody]:
     """Takes the messages of an index' project that wait."""
-    with bench.store.for_all("test") as work:
-        return [body for _, body in work.outbox.take(index.project_id, window=99)]
+    return [body for _, body in bench.work.outbox.take(index.project_id, window=99)]
 
 
 def built(bench: Workbench, strings: int = 1) -> Index:
@@ -38,8 +37,7 @@ def built(bench: Workbench, strings: int = 1) -> Index:
 
 
 def to_delete(bench: Workbench, older_than_s: float = HOUR, limit: int = 99) -> list[Tombstone]:
-    with bench.store.for_all("test") as work:
-        found = work.removals.tombstones(older_than_s=older_than_s, limit=limit)
+    found = bench.work.removals.tombstones(older_than_s=older_than_s, limit=limit)
     return sorted(found, key=lambda stone: stone.doc_id)
 
 
@@ -74,13 +72,8 @@ def test_the_order_and_the_change_commit_together_or_not_at_all(bench: Workbench
 
 def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Workbench) -> None:
     index, kept = built(bench, strings=3), built(bench)
-    with bench.store.for_all("test") as work:
-        work.tables.mark_deleted(table_of(index))
-    removed = []
-    for _ in range(3):
-        with bench.store.for_all("test") as work:
-            removed.append(work.removals.remove_nodes(limit=2))
-    assert removed == [2, 1, 0]
+    bench.work.tables.mark_deleted(table_of(index))
+    assert [bench.work.removals.remove_nodes(limit=2) for _ in range(3)] == [2, 1, 0]
     assert RemoveDeleted(bench.store).run() == (2, [])
     assert bench.sql("SELECT id FROM context_table") == [[kept.table_id]]
     assert {stone.namespace for stone in to_delete(bench)} == {index.generation.namespace}
@@ -94,10 +87,8 @@ def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Workbench) -> 
 def test_a_table_deleted_by_plain_sql_leaves_no_namespace_behind(bench: Workbench) -> None:
     index, kept = built(bench), built(bench)
     bench.sql("DELETE FROM context_table WHERE id = :id", id=index.table_id)
-    with bench.store.for_all("test") as work:
-        work.removals.remove_nodes(limit=9)
+    bench.work.removals.remove_nodes(limit=9)
     let_pass(bench, "index_generation", "retired_at")
-    with bench.store.for_all("test") as work:
-        found = work.removals.retired(older_than_s=HOUR, limit=9)
+    found = bench.work.removals.retired(older_than_s=HOUR, limit=9)
     assert found == [SweepCursor(index.generation.id, index.generation.namespace, "")]
     assert bench.sql("SELECT id FROM search_index") == [[kept.id]]

@@ -42,8 +42,7 @@ def test_one_of_many_brings_an_evicted_index_back(bench: Workbench) -> None:
     evicted(bench, index)
 
     def revive(_: int) -> bool:
-        with bench.store.for_all("test") as work:
-            return work.indexes.revive(index.id)
+        return bench.work.indexes.revive(index.id)
 
     with ThreadPoolExecutor(8) as pool:
         assert sorted(pool.map(revive, range(8))) == [False] * 7 + [True]

@@ -158,8 +158,7 @@ def test_the_status_of_a_projects_index_costs_the_same_with_more_tables(
             bench.sql("UPDATE node SET state = :state", state=state)
 
             def status(expected: str = "ready" if state == "indexed" else "indexing") -> None:
-                with bench.store.for_all("test") as work:
-                    assert work.node_counts.state(index, "", silent_s=999).status == expected
+                assert bench.work.node_counts.state(index, "", silent_s=999).status == expected
 
             status()
             found.append(measured(module_database, status).blocks)

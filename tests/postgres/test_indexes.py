@@ -61,8 +61,7 @@ def test_creating_and_retiring_at_once_never_leaves_a_tool_without_index(
 
     with ThreadPoolExecutor(6) as threads:
         list(threads.map(create_and_delete, range(24)))
-    with bench.store.for_all("test") as work:
-        alive = work.tools.page(bench.principal.project_id, after=0, limit=99)
+    alive = bench.work.tools.page(bench.principal.project_id, after=0, limit=99)
     assert len(alive) == 8
     assert count(bench, "search_index") == 1
     assert {tool.index_id for tool in alive} == {

@@ -27,8 +27,7 @@ def edited(bench: Workbench) -> tuple[Index, ChunkSet, Claim]:
     table = bench.table({"a": "".join(LINES)})
     _, index = bench.tool(table)
     [old] = bench.indexed(index)
-    with bench.store.for_all("test") as work:
-        work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in old.chunks])
+    bench.work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in old.chunks])
     bench.sql(
         "UPDATE context_table SET data = jsonb_build_object('a', CAST(:text AS text))"
         " WHERE id = :id RETURNING 1",
@@ -45,8 +44,7 @@ def test_words_that_are_deleted_during_the_swap_are_noted(bench: Workbench) -> N
     bench.mark(new)
 
     def swap() -> set[int]:
-        with bench.store.for_all("test") as work:
-            return work.chunks.activate([(claim, new)])
+        return bench.work.chunks.activate([(claim, new)])
 
     waiting = (
         "SELECT FROM pg_stat_activity WHERE datname = current_database()"
@@ -58,8 +56,7 @@ def test_words_that_are_deleted_during_the_swap_are_noted(bench: Workbench) -> N
             swapped = threads.submit(swap)
             assert threads.submit(eventually, lambda: bool(bench.sql(waiting))).result()
         assert swapped.result()
-    with bench.store.for_all("test") as work:
-        taken = work.chunks.take_wordless(limit=1_000)
+    taken = bench.work.chunks.take_wordless(limit=1_000)
     lost = {chunk.id for one in taken for chunk in one.chunks}
     assert {one.id for one in new.kept} <= lost
     assert {one.id for one in new.kept} <= {one.id for one in old.chunks}
@@ -69,14 +66,12 @@ def test_a_table_that_somebody_holds_keeps_no_other_of_a_deleted_project(
     bench: Workbench,
 ) -> None:
     held, free = bench.table({}), bench.table({})
-    with bench.store.for_all("test") as work:
-        work.projects.mark_deleted(bench.project.id)
+    bench.work.projects.mark_deleted(bench.project.id)
     with ThreadPoolExecutor(1) as threads, bench.tx() as tx:
         tx.run("SELECT FROM context_table WHERE id = :id FOR UPDATE", id=held.id)
 
         def mark() -> int:
-            with bench.store.for_all("test") as work:
-                return work.removals.mark_tables(limit=99)
+            return bench.work.removals.mark_tables(limit=99)
 
         assert threads.submit(mark).result() == 1
     rows = bench.sql("SELECT id FROM context_table WHERE context_search_remove_at IS NOT NULL")

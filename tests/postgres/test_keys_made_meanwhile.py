@@ -41,8 +41,7 @@ def add(work: UnitOfWork, bench: Workbench, made_by: ApiKey | None = None) -> Ap
 
 
 def revoke(bench: Workbench, key_id: int) -> None:
-    with bench.store.for_all("test") as work:
-        work.keys.revoke(key_id)
+    bench.work.keys.revoke(key_id)
 
 
 def revoke_actor(bench: Workbench, _: int) -> None:
@@ -51,8 +50,7 @@ def revoke_actor(bench: Workbench, _: int) -> None:
 
 
 def revoked_keys(bench: Workbench) -> list[int]:
-    with bench.store.for_all("test") as work:
-        keys = work.keys.page(KeyOwner(bench.project.id), after=0, limit=9)
+    keys = bench.work.keys.page(KeyOwner(bench.project.id), after=0, limit=9)
     return [key.id for key in keys if key.revoked_at]
 
 

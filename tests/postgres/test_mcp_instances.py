@@ -20,8 +20,7 @@ def test_nobody_lowers_an_instance_while_another_compares_what_it_was(
     bench: Workbench, hasty: PostgresStore
 ) -> None:
     project_id = bench.project.id
-    with bench.store.for_all("test") as work:
-        mcp = work.mcp_instances.add(project_id, "agents", replacing="execute")
+    mcp = bench.work.mcp_instances.add(project_id, "agents", replacing="execute")
 
     def lower() -> None:
         with hasty.for_project(project_id) as other:

@@ -58,8 +58,7 @@ def test_compacting_changes_no_sum_and_leaves_a_row_a_generation(bench: Workbenc
     index = of_strings(bench, 3)
     of_strings(bench, 2)
     bench.sql("DELETE FROM node WHERE id IN (SELECT min(id) FROM node)")
-    with bench.store.for_all("test") as work:
-        work.quotas.compact()
+    bench.work.quotas.compact()
     assert is_exact(bench)
     assert bench.sql("SELECT count(*) FROM node_tally") == [[2]]
     rows = bench.sql("SELECT nodes FROM node_tally WHERE generation_id = :id", id=index.id)
@@ -83,8 +82,7 @@ def test_it_is_mended_and_compacted_while_others_write(bench: Workbench) -> None
     tables = [bench.table([english(200, 100 + seed)]) for seed in range(12)]
 
     def compact() -> None:
-        with bench.store.for_all("test") as work:
-            work.quotas.compact()
+        bench.work.quotas.compact()
 
     def enumerate_tool(table: Table) -> None:
         bench.enumerate(bench.tool(table)[1])

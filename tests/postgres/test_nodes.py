@@ -30,8 +30,7 @@ def one_node(bench: Workbench, text: str = TEXT) -> tuple[Index, int]:
 
 
 def taken(bench: Workbench, node_id: int, lease_s: float = 60) -> Claim | None:
-    with bench.store.for_all("test") as work:
-        return work.nodes.claim(node_id, lease_s=lease_s)
+    return bench.work.nodes.claim(node_id, lease_s=lease_s)
 
 
 def test_of_many_workers_at_once_only_one_gets_the_node(bench: Workbench) -> None:
@@ -53,8 +52,7 @@ def test_pointers_beyond_any_index_row_are_nodes_like_others(bench: Workbench) -
     key = "很长的键" * 2_000
     _, index = bench.tool(bench.table({key: TEXT, key + "x": TEXT}))
     assert len(bench.enumerate(index)) == 2
-    with bench.store.for_all("test") as work:
-        known = work.nodes.known(index.generation.id, table_of(index))
+    known = bench.work.nodes.known(index.generation.id, table_of(index))
     assert {node.pointer_sha256 for node in known} == {
         pointer_sha256(f"/{key}"),
         pointer_sha256(f"/{key}x"),
@@ -62,8 +60,7 @@ def test_pointers_beyond_any_index_row_are_nodes_like_others(bench: Workbench) -
 
 
 def held(bench: Workbench, claims: list[Claim]) -> list[Claim]:
-    with bench.store.for_all("test") as work:
-        return work.nodes.hold(claims, lease_s=60)
+    return bench.work.nodes.hold(claims, lease_s=60)
 
 
 def test_of_many_tables_one_that_is_being_deleted_is_left_out(bench: Workbench) -> None:

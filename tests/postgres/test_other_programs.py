@@ -41,16 +41,14 @@ def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
 def test_a_scope_that_is_changed_beside_us_changes_nothing(bench: Workbench) -> None:
     tool, _ = bench.tool(bench.table({}), "/a")
     bench.sql("UPDATE tool SET json_path = '/b' WHERE id = :id", id=tool.id)
-    with bench.store.for_all("test") as work:
-        assert work.tools.find(tool.id, project_id=None) == tool
+    assert bench.work.tools.find(tool.id, project_id=None) == tool
 
 
 def test_an_index_rests_while_its_table_is_in_another_project(bench: Workbench) -> None:
     table = bench.table({"a": english(250)})
     _, index = bench.tool(table)
     bench.indexed(index)
-    with bench.store.for_all("test") as work:
-        other = work.projects.add("other").id
+    other = bench.work.projects.add("other").id
     move = "UPDATE context_table SET project_id = :to, data = CAST(:data AS jsonb) WHERE id = :id"
     bench.sql(move, to=other, data='{"a": "short"}', id=table.id)
     order = Comparer(bench.store, IndexCompletion(bench.store, 60), Limits())
@@ -60,8 +58,7 @@ def test_an_index_rests_while_its_table_is_in_another_project(bench: Workbench) 
         assert (index.id, table.id) not in work.comparisons.behind(silent_s=-60, limit=99)
         assert work.comparisons.uncompared(index.id) == []
     bench.sql(move, to=table.project_id, data='{"a": "short"}', id=table.id)
-    with bench.store.for_all("test") as work:
-        assert work.comparisons.uncompared(index.id) == [table.id]
+    assert bench.work.comparisons.uncompared(index.id) == [table.id]
 
 
 @pytest.mark.parametrize("metadata", ["null", "[1]", '"x"', "{}"])
@@ -70,8 +67,7 @@ def test_a_summary_is_written_whatever_the_metadata_were(bench: Workbench, metad
     bench.sql(
         "UPDATE tool SET metadata = CAST(:it AS jsonb) WHERE id = :id", it=metadata, id=tool.id
     )
-    with bench.store.for_all("test") as work:
-        work.tools.write_summary(tool.id, {"status": "ready"})
+    bench.work.tools.write_summary(tool.id, {"status": "ready"})
     [[stored]] = bench.sql("SELECT metadata FROM tool WHERE id = :id", id=tool.id)
     assert json.loads(stored) == {"search_index": {"status": "ready"}}
 
@@ -175,8 +171,7 @@ def test_a_chunk_that_is_deleted_by_hand_has_its_string_indexed_anew(
     other = bench.finish(bench.claim(kept))
     claim = bench.claim(lost)
     broken = bench.finish(claim) if state == "active" else bench.begin(claim)
-    with bench.store.for_all("test") as work:
-        assert work.comparisons.is_compared(index)
+    assert bench.work.comparisons.is_compared(index)
     where = "WHERE set_id = :set AND chunk_index = 1"
     bench.sql(f"DELETE FROM chunks {where} RETURNING id", set=broken.id)
     with bench.store.for_all("test") as work:
@@ -204,7 +199,6 @@ def test_what_goes_with_its_table_or_its_set_is_nobodys_gap(bench: Workbench) ->
     )
     assert bench.enumerate(index) == [node_id]
     bench.finish(bench.claim(node_id))  # the chunks of before went with their set
-    with bench.store.for_all("test") as work:
-        assert work.comparisons.is_compared(index)
+    assert bench.work.comparisons.is_compared(index)
     bench.sql("DELETE FROM context_table WHERE id = :id", id=table.id)
     assert bench.sql("SELECT FROM node WHERE table_id = :id", id=table.id) == []

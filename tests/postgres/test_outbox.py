@@ -30,21 +30,17 @@ def index(bench: Workbench) -> Index:
 
 
 def order(bench: Workbench, index: Index) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.outbox.add([CompareIndex(index.id, table_of(index)).to_json()])
+    return bench.work.outbox.add([CompareIndex(index.id, table_of(index)).to_json()])
 
 
 def take(bench: Workbench, index: Index, window: int = 9) -> list[tuple[int, MessageBody]]:
-    with bench.store.for_all("test") as work:
-        return work.outbox.take(index.project_id, window=window)
+    return bench.work.outbox.take(index.project_id, window=window)
 
 
 def begin_and_read(bench: Workbench, index: Index, message_id: int) -> str:
     """What a worker does: it begins a message, and then reads the document."""
-    with bench.store.for_all("test") as work:
-        assert work.outbox.begin(message_id) == index.project_id
-    with bench.store.for_all("test") as work:
-        return work.tables.read(table_of(index))[1]
+    assert bench.work.outbox.begin(message_id) == index.project_id
+    return bench.work.tables.read(table_of(index))[1]
 
 
 def change(index: Index) -> tuple[str, int | None]:

@@ -42,8 +42,7 @@ def document(count: int = 3) -> dict[str, object]:
 
 
 def write(bench: Workbench, table: Table, written: object) -> None:
-    with bench.store.for_all("test") as work:
-        assert work.tables.replace(table.id, to_json(written), expected_revision=None)
+    assert bench.work.tables.replace(table.id, to_json(written), expected_revision=None)
 
 
 def index_some(bench: Workbench, nodes: Sequence[int]) -> None:
@@ -85,8 +84,7 @@ def is_exact(bench: Workbench) -> bool:
 
 
 def progress(bench: Workbench, index: Index, scope: str) -> Progress:
-    with bench.store.for_all("test") as work:
-        return work.node_counts.progress(index, scope, silent_s=300)
+    return bench.work.node_counts.progress(index, scope, silent_s=300)
 
 
 def one_by_one(bench: Workbench, index: Index, scope: str) -> Progress:
@@ -149,8 +147,7 @@ def test_a_chunk_that_turbopuffer_has_lost_is_not_there_in_its_part(bench: Workb
         " WHERE state = 'active' AND json_pointer LIKE '/a/%' ORDER BY chunks.id LIMIT 1"
     )
     before = progress(bench, index, "/a")
-    with bench.store.for_all("test") as work:
-        assert len(work.sweeps.requeue_missing(index.generation.namespace, [doc_id])) == 1
+    assert len(bench.work.sweeps.requeue_missing(index.generation.namespace, [doc_id])) == 1
     after = progress(bench, index, "/a")
     assert after.chunks_count == before.chunks_count
     assert after.indexed_chunks_count == before.indexed_chunks_count - 1
@@ -208,11 +205,10 @@ def test_a_part_goes_with_its_tool_and_one_that_is_the_whole_index_is_none(
 ) -> None:
     table, index = of_parts(bench)
     steps(bench)
-    with bench.store.for_all("test") as work:
-        for tool in work.tools.of_index(index.id):
-            if tool.scope.json_pointer != "/a":
-                work.tools.mark_deleted(tool.id)
-                work.comparisons.uncover(tool.id)
+    for tool in bench.work.tools.of_index(index.id):
+        if tool.scope.json_pointer != "/a":
+            bench.work.tools.mark_deleted(tool.id)
+            bench.work.comparisons.uncover(tool.id)
     bench.enumerate(index)
     steps(bench)
     assert (summed(bench), bench.sql("SELECT FROM part_tally")) == ([], [])
@@ -229,8 +225,7 @@ def test_a_part_goes_with_its_tool_and_one_that_is_the_whole_index_is_none(
 def test_a_generation_that_is_built_is_counted_apart_and_alone(bench: Workbench) -> None:
     _, index = of_parts(bench)
     steps(bench)
-    with bench.store.for_all("test") as work:
-        building = work.indexes.start_rebuild(index, replace(SMALL, chunk_size=50), at_once=2)
+    building = bench.work.indexes.start_rebuild(index, replace(SMALL, chunk_size=50), at_once=2)
     nodes = bench.enumerate(index)
     steps(bench)
     index_some(bench, nodes)

@@ -26,8 +26,7 @@ def bench(module_database: Database) -> Workbench:
 
 def added(bench: Workbench, undoes: int | None = None) -> Plan | None:
     new = NewPlan(bench.project.id, None, ReplaceScope(), b"", "", 600, actor=None, undoes=undoes)
-    with bench.store.for_all("test") as work:
-        return work.plans.add(new)
+    return bench.work.plans.add(new)
 
 
 def test_of_two_plans_at_the_same_time_one_is_refused_at_once(
@@ -91,8 +90,7 @@ def test_who_waited_for_a_plan_sees_what_became_of_it(
             return tx.run(WAITING) == [[1]]
 
     def locked() -> Plan | None:
-        with bench.store.for_all("test") as work:
-            return work.plans.lock(plan.id)
+        return bench.work.plans.lock(plan.id)
 
     with ThreadPoolExecutor(1) as threads:
         with bench.store.for_all("test") as work:

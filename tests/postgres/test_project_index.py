@@ -124,12 +124,10 @@ def test_comparisons_of_two_tables_do_not_wait_for_each_other_but_a_switch_does(
     index = switch(bench)(bench.principal).index
 
     def lock() -> bool:
-        with bench.store.for_all("test") as work:
-            return work.indexes.lock(index)
+        return bench.work.indexes.lock(index)
 
     def share() -> None:
-        with bench.store.for_all("test") as work:
-            work.indexes.share(index)
+        bench.work.indexes.share(index)
 
     with bench.tx() as tx:
         UnitOfWork(tx).indexes.share(index)
@@ -150,5 +148,4 @@ def test_a_table_that_moved_to_another_project_is_not_shown(bench: Workbench) ->
         assert len(work.live_chunks.hydrate(status.index, Reach(), ids)) == 1
         stranger = work.projects.add("stranger")
     bench.sql("UPDATE context_table SET project_id = :p WHERE id = :t", p=stranger.id, t=table.id)
-    with bench.store.for_all("test") as work:
-        assert work.live_chunks.hydrate(status.index, Reach(), ids) == {}
+    assert bench.work.live_chunks.hydrate(status.index, Reach(), ids) == {}

@@ -26,8 +26,7 @@ def bench(module_database: Database) -> Workbench:
 
 
 def used(bench: Workbench) -> Usage:
-    with bench.store.for_all("test") as work:
-        return work.quotas.used(bench.project.id)
+    return bench.work.quotas.used(bench.project.id)
 
 
 def counted(bench: Workbench) -> Usage:
@@ -56,8 +55,7 @@ def test_chunks_count_when_they_are_written_and_no_more_when_they_are_gone(
     assert used(bench) == counted(bench) != Usage(0, 0)
     bench.finish(bench.claim(second))
     assert used(bench) == counted(bench)
-    with bench.store.for_all("test") as work:
-        work.nodes.remove([first])
+    bench.work.nodes.remove([first])
     assert used(bench) == counted(bench)
     bench.sql("DELETE FROM node")
     assert used(bench) == counted(bench) == Usage(0, 0)
@@ -106,8 +104,7 @@ def test_compacting_changes_no_sum_and_leaves_a_row_a_namespace(bench: Workbench
     bench.sql("DELETE FROM node WHERE generation_id = :id", id=index.generation.id)
     before = used(bench)
     for _ in range(2):
-        with bench.store.for_all("test") as work:
-            work.quotas.compact()
+        bench.work.quotas.compact()
         assert used(bench) == before == counted(bench)
     assert bench.sql("SELECT count(*) FROM chunk_tally") == [[2]]
 
@@ -117,8 +114,7 @@ def test_two_may_compact_while_others_write(bench: Workbench) -> None:
     claims = [bench.claim(node_id) for node_id in bench.enumerate(index)]
 
     def compact(_: int) -> None:
-        with bench.store.for_all("test") as work:
-            work.quotas.compact()
+        bench.work.quotas.compact()
 
     with ThreadPoolExecutor(6) as pool:
         work = [pool.submit(bench.finish, claim) for claim in claims]

@@ -110,8 +110,7 @@ def test_every_version_is_the_canonical_text_and_restores_to_it(
     for revision, text in written.items():
         assert text_at(bench, table, revision) == text
         versions.restore(bench.principal, table.id, revision)
-        with bench.store.for_all("test") as work:
-            assert work.tables.read(table.id)[1] == text
+        assert bench.work.tables.read(table.id)[1] == text
 
 
 def test_two_writers_at_once_record_everything(bench: Workbench) -> None:
@@ -166,8 +165,7 @@ def test_what_a_killed_writer_had_recorded_is_not_there(
         "SELECT revision, sha256 FROM table_version WHERE table_id = :id", id=table.id
     )
     assert found == [[1, None]]
-    with bench.store.for_all("test") as work:
-        assert work.tables.read(table.id)[0] == 1
+    assert bench.work.tables.read(table.id)[0] == 1
 
 
 def test_pieces_are_not_collected_while_somebody_records(

@@ -45,8 +45,7 @@ class Desk:
         self.tool, index = self.bench.tool(self.table)
         [node_id] = self.bench.enumerate(index)
         self.made = self.bench.finish(node_id)
-        with self.bench.store.for_all("test") as work:
-            work.chunks.postpone_words([self.made.id])
+        self.bench.work.chunks.postpone_words([self.made.id])
 
     def edited(self) -> tuple[Claim, ChunkSet]:
         self.bench.change(self.table, {"a": AFTER})

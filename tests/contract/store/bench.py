@@ -50,9 +50,8 @@ class Bench(Steps, ABC):
 
     def messages(self) -> list[MessageBody]:
         """Takes every message that waits; they are claimed then."""
-        with self.store.for_all("test") as work:
-            projects = sorted(work.outbox.waiting(limit=100))
-            taken = [work.outbox.take(project, window=1_000) for project in projects]
+        projects = sorted(self.work.outbox.waiting(limit=100))
+        taken = [self.work.outbox.take(project, window=1_000) for project in projects]
         return [dict(body) for orders in taken for _, body in orders]
 
     def lose_messages(self) -> None:
@@ -77,26 +76,22 @@ class Bench(Steps, ABC):
 
     def project(self) -> Project:
         """A new project."""
-        with self.store.for_all("test") as work:
-            return work.projects.add("p")
+        return self.work.projects.add("p")
 
     def table(self, document: object, project: Project | None = None) -> Table:
         """A new table, in a project of its own unless one is given."""
         owner = project or self.project()
-        with self.store.for_all("test") as work:
-            return work.tables.add(owner.id, "t", None, to_json(document))
+        return self.work.tables.add(owner.id, "t", None, to_json(document))
 
     def change(self, table: Table, document: object) -> Table:
         """Writes another document; nothing is compared."""
-        with self.store.for_all("test") as work:
-            changed = work.tables.replace(table.id, to_json(document), expected_revision=None)
+        changed = self.work.tables.replace(table.id, to_json(document), expected_revision=None)
         assert changed is not None
         return changed
 
     def delete(self, table: Table) -> None:
         """Deletes a table for its users."""
-        with self.store.for_all("test") as work:
-            work.tables.mark_deleted(table.id)
+        self.work.tables.mark_deleted(table.id)
 
     def project_index(self, project_id: int, config: IndexConfig = SMALL) -> Index:
         """The index over all tables of a project, switched on now; nothing is enumerated."""
@@ -113,8 +108,7 @@ class Bench(Steps, ABC):
 
     def is_compared(self, index: Index) -> bool:
         """Whether a generation follows its tables as they are now."""
-        with self.store.for_all("test") as work:
-            return work.comparisons.is_compared(index)
+        return self.work.comparisons.is_compared(index)
 
     def node(self, text: str = TEXT) -> tuple[Index, int]:
         """An index over one string at /a, and its queued node."""
@@ -124,8 +118,7 @@ class Bench(Steps, ABC):
 
     def node_at(self, index: Index, json_pointer: str) -> int:
         """The node at a pointer."""
-        with self.store.for_all("test") as work:
-            known = work.nodes.known(index.generation.id, table_of(index))
+        known = self.work.nodes.known(index.generation.id, table_of(index))
         ids = {node.pointer_sha256: node.id for node in known}
         return ids[pointer_sha256(json_pointer)]
 
@@ -152,14 +145,12 @@ class Bench(Steps, ABC):
 
     def ids(self, index: Index) -> list[str]:
         """The document ids of all present chunks of a generation."""
-        with self.store.for_all("test") as work:
-            found = work.sweeps.present_after(index.generation.namespace, "", 10_000)
+        found = self.work.sweeps.present_after(index.generation.namespace, "", 10_000)
         return [doc_id for doc_id, _ in found]
 
     def tombstones(self, *, older_than_s: float = 0.0) -> list[Tombstone]:
         """What waits to leave turbopuffer."""
-        with self.store.for_all("test") as work:
-            return work.removals.tombstones(older_than_s=older_than_s, limit=10_000)
+        return self.work.removals.tombstones(older_than_s=older_than_s, limit=10_000)
 
     def principal(self, table: Table) -> Principal:
         """The owner of a table as a caller."""

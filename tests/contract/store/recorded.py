@@ -33,8 +33,7 @@ def record(work: UnitOfWork, table: Table, revision: int, text: str) -> None:
 
 def versions(bench: Bench, table: Table) -> list[Version]:
     """Returns all versions, the newest first."""
-    with bench.store.for_all("test") as work:
-        return work.versions.page(table, below=None, limit=1_000)
+    return bench.work.versions.page(table, below=None, limit=1_000)
 
 
 def read(bench: Bench, table: Table, revision: int) -> str:
@@ -48,8 +47,9 @@ def read(bench: Bench, table: Table, revision: int) -> str:
 
 def prune(bench: Bench, limit: int = 1_000) -> Pruned:
     """Prunes every history that is due once."""
-    with bench.store.for_all("test") as work:
-        pruned = [work.versions.prune(each, limit=limit) for each in work.versions.due(limit=99)]
+    pruned = [
+        bench.work.versions.prune(each, limit=limit) for each in bench.work.versions.due(limit=99)
+    ]
     return Pruned(
         sum(each.versions for each in pruned),
         sum(each.pieces for each in pruned),
@@ -67,7 +67,6 @@ def keep(bench: Bench, project_id: int, **settings: int) -> None:
 
 def pieces_of(bench: Bench, table: Table) -> int:
     """Returns how many bytes the pieces of a project take."""
-    with bench.store.for_all("test") as work:
-        return work.versions.overwritten(
-            table.id, project_id=table.project_id, max_bytes=0
-        ).used_bytes
+    return bench.work.versions.overwritten(
+        table.id, project_id=table.project_id, max_bytes=0
+    ).used_bytes

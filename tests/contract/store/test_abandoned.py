@@ -10,8 +10,7 @@ from tests.steps import SMALL, table_of
 
 
 def abandoned(bench: Bench, *, silent_s: float = 300, limit: int = 100) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.nodes.abandoned(silent_s=silent_s, limit=limit)
+    return bench.work.nodes.abandoned(silent_s=silent_s, limit=limit)
 
 
 def ordered(bench: Bench, index: Index) -> list[int]:
@@ -52,8 +51,7 @@ def test_a_node_is_taken_once(bench: Bench) -> None:
 def test_a_node_that_is_to_wait_is_not_abandoned_meanwhile(bench: Bench) -> None:
     _, node_id = bench.node()
     claim = bench.claim(node_id)
-    with bench.store.for_all("test") as work:
-        work.nodes.release([claim], retry_in_s=1000, error=None, progressed=False)
+    bench.work.nodes.release([claim], retry_in_s=1000, error=None, progressed=False)
     bench.pass_time(1200)
     assert abandoned(bench) == []
     bench.pass_time(101)
@@ -83,11 +81,9 @@ def test_there_is_an_order_and_a_limit(bench: Bench) -> None:
 
 def test_nodes_of_generations_that_do_not_follow_are_left(bench: Bench) -> None:
     index, _ = bench.node()
-    with bench.store.for_all("test") as work:
-        work.indexes.switch(work.indexes.start_rebuild(index, SMALL, at_once=2))
+    bench.work.indexes.switch(bench.work.indexes.start_rebuild(index, SMALL, at_once=2))
     retired, _ = bench.node()
-    with bench.store.for_all("test") as work:
-        work.indexes.retire(retired.id)
+    bench.work.indexes.retire(retired.id)
     bench.pass_time(301)
     assert abandoned(bench) == []
 
@@ -99,15 +95,12 @@ def test_a_queued_node_waits_for_its_turn_while_its_order_may_be_in_the_book(
     _, index = bench.tool(table)
     bench.lose_messages()
     [node_id] = ordered(bench, index)
-    with bench.store.for_all("test") as work:
-        [(message_id, _)] = work.outbox.take(table.project_id, window=1)
+    [(message_id, _)] = bench.work.outbox.take(table.project_id, window=1)
     bench.pass_time(10_000)
     assert abandoned(bench) == []
-    with bench.store.for_all("test") as work:
-        work.outbox.begin(message_id)
+    bench.work.outbox.begin(message_id)
     assert abandoned(bench) == []
-    with bench.store.for_all("test") as work:
-        work.outbox.finish(message_id)
+    bench.work.outbox.finish(message_id)
     assert abandoned(bench) == [node_id]
 
 
@@ -116,8 +109,7 @@ def test_other_orders_do_not_keep_a_node_waiting(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT}, project))
     [lost] = bench.enumerate(index)
     ordered(bench, bench.tool(bench.table({"a": TEXT}))[1])
-    with bench.store.for_all("test") as work:
-        work.outbox.add([CompareIndex(index.id).to_json()])
+    bench.work.outbox.add([CompareIndex(index.id).to_json()])
     bench.pass_time(200)
     ordered(bench, bench.tool(bench.table({"a": TEXT}, project))[1])
     bench.pass_time(101)

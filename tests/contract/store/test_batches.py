@@ -25,27 +25,23 @@ def nodes(bench: Bench, strings: Sequence[str] = STRINGS) -> tuple[Index, list[i
 def claims(
     bench: Bench, ids: Sequence[int], *, chars: int = 1_000, attempts: int = 4, lease_s: float = 60
 ) -> list[Claim]:
-    with bench.store.for_all("test") as work:
-        return work.nodes.claim_many(
-            tuple(ids), max_chars=chars, max_attempts=attempts, lease_s=lease_s
-        )
+    return bench.work.nodes.claim_many(
+        tuple(ids), max_chars=chars, max_attempts=attempts, lease_s=lease_s
+    )
 
 
 def begin(bench: Bench, taken: Sequence[Claim]) -> list[ChunkSet]:
-    with bench.store.for_all("test") as work:
-        return work.chunks.begin_sets([(claim, plan(claim)) for claim in taken])
+    return bench.work.chunks.begin_sets([(claim, plan(claim)) for claim in taken])
 
 
 def finish(bench: Bench, taken: Sequence[Claim], sets: Sequence[ChunkSet]) -> set[int]:
-    with bench.store.for_all("test") as work:
-        work.chunks.mark_present([chunk.id for each in sets for chunk in each.missing])
-        pairs = list(zip(taken, sets, strict=True))
-        return work.chunks.activate(pairs)
+    bench.work.chunks.mark_present([chunk.id for each in sets for chunk in each.missing])
+    pairs = list(zip(taken, sets, strict=True))
+    return bench.work.chunks.activate(pairs)
 
 
 def held(bench: Bench, taken: Sequence[Claim]) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return [claim.node_id for claim in work.nodes.hold(taken, lease_s=60)]
+    return [claim.node_id for claim in bench.work.nodes.hold(taken, lease_s=60)]
 
 
 def test_many_are_claimed_as_one_would_be(bench: Bench) -> None:
@@ -83,26 +79,22 @@ def test_long_strings_and_those_that_failed_often_are_left_out(bench: Bench) -> 
 def test_a_text_that_only_chunks_hold_is_left_out(bench: Bench) -> None:
     _, index = bench.indexed([TEXT])
     node_id, lost = bench.node_at(index, "/0"), bench.ids(index)[:1]
-    with bench.store.for_all("test") as work:
-        work.sweeps.requeue_missing(index.generation.namespace, lost)
+    bench.work.sweeps.requeue_missing(index.generation.namespace, lost)
     assert claims(bench, [node_id]) == []
-    with bench.store.for_all("test") as work:
-        assert work.nodes.unfinished([node_id]) == [node_id]
+    assert bench.work.nodes.unfinished([node_id]) == [node_id]
 
 
 def test_unfinished_are_those_that_wait_and_those_under_work(bench: Bench) -> None:
     _, ids = nodes(bench)
     bench.claim(ids[0])
     bench.finish(ids[1])
-    with bench.store.for_all("test") as work:
-        assert work.nodes.unfinished((*reversed(ids), 2**60)) == [ids[0], *ids[2:]]
-        assert work.nodes.unfinished([]) == []
+    assert bench.work.nodes.unfinished((*reversed(ids), 2**60)) == [ids[0], *ids[2:]]
+    assert bench.work.nodes.unfinished([]) == []
 
 
 def test_lengths_are_those_of_the_strings(bench: Bench) -> None:
     _, ids = nodes(bench, [TEXT, OTHER])
-    with bench.store.for_all("test") as work:
-        assert sorted(work.nodes.char_counts((*ids, 2**60)).values()) == [len(OTHER), len(TEXT)]
+    assert sorted(bench.work.nodes.char_counts((*ids, 2**60)).values()) == [len(OTHER), len(TEXT)]
 
 
 def test_sets_begin_in_the_order_asked_for_with_rows_that_are_not_present(bench: Bench) -> None:
@@ -133,8 +125,7 @@ def test_what_is_acknowledged_becomes_active_together(bench: Bench) -> None:
     assert finish(bench, taken, sets) == set(ids)
     assert len(bench.ids(index)) == sum(len(each.chunks) for each in sets)
     index = bench.index(index.id)
-    with bench.store.for_all("test") as work:
-        progress = work.node_counts.progress(index, "", silent_s=1e9)
+    progress = bench.work.node_counts.progress(index, "", silent_s=1e9)
     assert progress.states == {"indexed": 5}
     assert progress.indexed_chunks_count == progress.chunks_count
     assert held(bench, taken) == []
@@ -144,10 +135,9 @@ def test_what_is_not_acknowledged_stays_as_it_is(bench: Bench) -> None:
     _, ids = nodes(bench)
     taken = claims(bench, ids)
     sets = begin(bench, taken)
-    with bench.store.for_all("test") as work:
-        work.chunks.mark_present([chunk.id for chunk in sets[0].chunks])
-        pairs = list(zip(taken, sets, strict=True))
-        assert work.chunks.activate(pairs) == {ids[0]}
+    bench.work.chunks.mark_present([chunk.id for chunk in sets[0].chunks])
+    pairs = list(zip(taken, sets, strict=True))
+    assert bench.work.chunks.activate(pairs) == {ids[0]}
     assert held(bench, taken) == ids[1:]
 
 

@@ -28,8 +28,7 @@ def compared(bench: Bench) -> tuple[Table, Index]:
 
 
 def uncompared(bench: Bench, index: Index) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.comparisons.uncompared(index.id)
+    return bench.work.comparisons.uncompared(index.id)
 
 
 def test_what_was_compared_is_not_behind(bench: Bench) -> None:
@@ -96,8 +95,7 @@ def test_another_scope_has_to_be_compared(bench: Bench) -> None:
     bench.pass_time(301)
     assert behind(bench) == [index.id]
     bench.enumerate(index)
-    with bench.store.for_all("test") as work:
-        work.comparisons.uncover(tool.id)
+    bench.work.comparisons.uncover(tool.id)
     bench.pass_time(301)
     assert behind(bench) == [index.id]
 
@@ -106,23 +104,20 @@ def test_an_index_that_no_tool_needs_has_to_be_compared(bench: Bench) -> None:
     table = bench.table({"a": TEXT})
     tool, index = bench.tool(table)
     bench.enumerate(index)
-    with bench.store.for_all("test") as work:
-        work.tools.mark_deleted(tool.id)
-        work.comparisons.uncover(tool.id)
+    bench.work.tools.mark_deleted(tool.id)
+    bench.work.comparisons.uncover(tool.id)
     bench.pass_time(301)
     assert behind(bench) == [index.id]
 
 
 def test_a_new_generation_has_to_be_compared(bench: Bench) -> None:
     _, index = compared(bench)
-    with bench.store.for_all("test") as work:
-        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
+    building = bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
     assert behind(bench) == []
     bench.pass_time(301)
     assert behind(bench) == [index.id]
     bench.enumerate(index)
-    with bench.store.for_all("test") as work:
-        work.indexes.switch(building)
+    bench.work.indexes.switch(building)
     bench.pass_time(301)
     assert behind(bench) == []
 
@@ -143,11 +138,10 @@ def test_deleted_tables_and_retired_indexes_are_left_alone(bench: Bench) -> None
     for leave in ("table", "index"):
         table, index = compared(bench)
         bench.change(table, {"a": OTHER})
-        with bench.store.for_all("test") as work:
-            if leave == "table":
-                work.tables.mark_deleted(table.id)
-            else:
-                work.indexes.retire(index.id)
+        if leave == "table":
+            bench.work.tables.mark_deleted(table.id)
+        else:
+            bench.work.indexes.retire(index.id)
     bench.pass_time(10_000)
     assert behind(bench) == []
 
@@ -160,8 +154,7 @@ def test_a_table_whose_node_was_deleted_by_hand_is_compared_again(bench: Bench) 
     bench.delete_by_hand(lost)
     assert not bench.is_compared(index)
     bench.pass_time(100)
-    with bench.store.for_all("test") as work:
-        assert work.comparisons.behind(silent_s=60, limit=9) == [(index.id, table_of(index))]
+    assert bench.work.comparisons.behind(silent_s=60, limit=9) == [(index.id, table_of(index))]
     [again] = bench.enumerate(index)
     assert again not in (kept, lost)
     assert bench.is_compared(index)

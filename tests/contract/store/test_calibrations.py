@@ -21,13 +21,11 @@ LIST, OTHER_LIST = b"\x01" * 32, b"\x02" * 32
 
 
 def note(bench: Bench, index: Index, found: IndexCalibration = FOUND) -> bool:
-    with bench.store.for_all("test") as work:
-        return work.indexes.note_calibration(index, found)
+    return bench.work.indexes.note_calibration(index, found)
 
 
 def sample(bench: Bench, index: Index, limit: int = 500) -> list[SampledRow]:
-    with bench.store.for_all("test") as work:
-        return work.indexes.sample(index, limit=limit)
+    return bench.work.indexes.sample(index, limit=limit)
 
 
 @pytest.mark.parametrize("found", [FOUND, NO_WEIGHT])
@@ -38,8 +36,7 @@ def test_what_was_found_is_read_with_the_index_and_with_its_tools(
     assert index.generation.calibration is None
     assert note(bench, index, found)
     assert bench.index(index.id).generation.calibration == found
-    with bench.store.for_all("test") as work:
-        target = work.live_chunks.read_target(SearchedTool(tool.id, None), silent_s=60)
+    target = bench.work.live_chunks.read_target(SearchedTool(tool.id, None), silent_s=60)
     assert target is not None
     assert target.index.generation.calibration == found
 
@@ -58,13 +55,11 @@ def test_only_the_generation_that_answers_has_one(bench: Bench) -> None:
         building = work.indexes.start_rebuild(index, SMALL, at_once=2)
     assert not note(bench, building)
     assert note(bench, index)
-    with bench.store.for_all("test") as work:
-        work.indexes.switch(building)
+    bench.work.indexes.switch(building)
     assert bench.index(index.id).generation.calibration is None
     assert not note(bench, index)
     bench_previous = bench.index(index.id)
-    with bench.store.for_all("test") as work:
-        kept = work.indexes.previous(index.id)
+    kept = bench.work.indexes.previous(index.id)
     assert kept is not None
     assert kept.generation.calibration == FOUND
     assert bench_previous.generation.id == building.generation.id
@@ -74,9 +69,8 @@ def test_chunks_are_counted_by_generation(bench: Bench) -> None:
     project = bench.project()
     _, empty = bench.tool(bench.table({}, project))
     _, index = bench.indexed({"a": TEXT, "b": OTHER})
-    with bench.store.for_all("test") as work:
-        assert work.indexes.chunk_count(empty) == 0
-        assert work.indexes.chunk_count(index) == 5
+    assert bench.work.indexes.chunk_count(empty) == 0
+    assert bench.work.indexes.chunk_count(index) == 5
 
 
 def test_equal_content_has_an_equal_sample(bench: Bench) -> None:
@@ -104,8 +98,7 @@ def test_only_what_is_searchable_is_sampled(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT})
     before = sample(bench, index)
     table_id = tool.scope.table_id
-    with bench.store.for_all("test") as work:
-        work.tables.replace(table_id, f'{{"a": "{OTHER}"}}', expected_revision=None)
+    bench.work.tables.replace(table_id, f'{{"a": "{OTHER}"}}', expected_revision=None)
     [node_id] = bench.enumerate(index)
     claim = bench.claim(node_id)
     bench.mark(bench.begin(claim))  # complete, and not yet swapped
@@ -141,6 +134,5 @@ def test_the_order_to_calibrate_is_of_the_indexs_project(bench: Bench) -> None:
     _, index = bench.tool(bench.table({}, project))
     message = CalibrateIndex(index.id, index.generation.id)
     bench.lose_messages()
-    with bench.store.for_all("test") as work:
-        assert work.outbox.add([message.to_json(), message.to_json()]) == [project.id]
+    assert bench.work.outbox.add([message.to_json(), message.to_json()]) == [project.id]
     assert bench.messages() == [message.to_json()]

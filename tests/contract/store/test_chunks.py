@@ -44,8 +44,7 @@ def test_document_ids_come_from_the_row(bench: Bench) -> None:
 def test_the_set_of_a_content_is_found_again(bench: Bench) -> None:
     _, node_id = bench.node()
     first = bench.begin(bench.claim(node_id, lease_s=10))
-    with bench.store.for_all("test") as work:
-        work.chunks.mark_present([first.chunks[0].id])
+    bench.work.chunks.mark_present([first.chunks[0].id])
     bench.pass_time(20)
     again = bench.begin(bench.claim(node_id))
     assert (again.id, again.is_new) == (first.id, False)
@@ -85,8 +84,7 @@ def test_the_swap_needs_every_chunk(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
     chunk_set = bench.begin(claim)
-    with bench.store.for_all("test") as work:
-        work.chunks.mark_present([chunk.id for chunk in chunk_set.chunks[:2]])
+    bench.work.chunks.mark_present([chunk.id for chunk in chunk_set.chunks[:2]])
     assert not bench.activate(claim, chunk_set)
     assert bench.ids(index) == sorted(chunk.doc_id for chunk in chunk_set.chunks[:2])
     bench.mark(chunk_set)
@@ -114,9 +112,8 @@ def test_the_swap_counts_what_it_is_told_and_what_was_noted(
     claim = bench.claim(node_id)
     chunk_set = bench.begin(claim)
     ids = [chunk.id for chunk in chunk_set.chunks]
-    with bench.store.for_all("test") as work:
-        work.chunks.mark_present([ids[number] for number in noted])
-        swapped = work.chunks.activate([(claim, chunk_set)], [ids[number] for number in reported])
+    bench.work.chunks.mark_present([ids[number] for number in noted])
+    swapped = bench.work.chunks.activate([(claim, chunk_set)], [ids[number] for number in reported])
     assert swapped == ({node_id} if is_whole else set())
 
 
@@ -150,13 +147,11 @@ def test_a_text_without_chunks_is_active_at_once(bench: Bench) -> None:
     index, node_id = bench.node(" \n" * 20)
     assert bench.finish(node_id).chunks == ()
     assert bench.ids(index) == []
-    with bench.store.for_all("test") as work:
-        assert work.node_counts.progress(index, "", silent_s=300).states == {"indexed": 1}
+    assert bench.work.node_counts.progress(index, "", silent_s=300).states == {"indexed": 1}
 
 
 def test_presence_of_what_is_gone_is_no_error(bench: Bench) -> None:
-    with bench.store.for_all("test") as work:
-        work.chunks.mark_present([10**9])
+    bench.work.chunks.mark_present([10**9])
 
 
 def test_chunks_that_turbopuffer_has_are_found_by_what_was_embedded(bench: Bench) -> None:
@@ -166,10 +161,9 @@ def test_chunks_that_turbopuffer_has_are_found_by_what_was_embedded(bench: Bench
     one = bench.begin(bench.claim(bench.node_at(index, "/a")))
     claim = bench.claim(bench.node_at(index, "/b"))
     hashes = [chunk.input_hash for chunk in one.chunks]
-    with bench.store.for_all("test") as work:
-        assert work.chunks.embedded([claim], hashes) == []
-        work.chunks.mark_present([one.chunks[0].id])
-        [found] = work.chunks.embedded([claim], [*hashes, hashes[0], b"unknown"])
+    assert bench.work.chunks.embedded([claim], hashes) == []
+    bench.work.chunks.mark_present([one.chunks[0].id])
+    [found] = bench.work.chunks.embedded([claim], [*hashes, hashes[0], b"unknown"])
     assert (found.input_hash, found.namespace) == (hashes[0], index.generation.namespace)
     assert (found.doc_id, found.window_count) == (one.chunks[0].doc_id, 1)
 
@@ -177,8 +171,7 @@ def test_chunks_that_turbopuffer_has_are_found_by_what_was_embedded(bench: Bench
 def test_chunks_of_other_tables_are_not_found(bench: Bench) -> None:
     bench.indexed({"a": TEXT})
     claim = bench.claim(bench.node()[1])
-    with bench.store.for_all("test") as work:
-        assert work.chunks.embedded([claim], [chunk.input_hash for chunk in plan(claim)]) == []
+    assert bench.work.chunks.embedded([claim], [chunk.input_hash for chunk in plan(claim)]) == []
 
 
 def test_one_chunk_is_found_for_each_input(bench: Bench) -> None:
@@ -187,8 +180,7 @@ def test_one_chunk_is_found_for_each_input(bench: Bench) -> None:
     sets = [bench.finish(bench.node_at(index, pointer)) for pointer in ("/a", "/b")]
     claim = bench.claim(bench.node_at(index, "/c"))
     hashes = [chunk.input_hash for chunk in sets[0].chunks]
-    with bench.store.for_all("test") as work:
-        found = work.chunks.embedded([claim], hashes)
+    found = bench.work.chunks.embedded([claim], hashes)
     assert sorted(each.input_hash for each in found) == sorted(hashes)
 
 
@@ -208,10 +200,9 @@ def test_ids_without_a_row_are_those_that_nobody_knows(bench: Bench) -> None:
         *window_ids(building.doc_id, building.window_count),
     ]
     assert len(known) > 2
-    with bench.store.for_all("test") as work:
-        assert work.chunks.without_row(index.generation.namespace, [*unknown, *known]) == unknown
-        assert work.chunks.without_row(index.generation.namespace, []) == []
-        assert work.chunks.without_row("project_0_table_0", known) == known
+    assert bench.work.chunks.without_row(index.generation.namespace, [*unknown, *known]) == unknown
+    assert bench.work.chunks.without_row(index.generation.namespace, []) == []
+    assert bench.work.chunks.without_row("project_0_table_0", known) == known
 
 
 def test_tombstones_are_known_until_they_are_forgotten(bench: Bench) -> None:

@@ -14,16 +14,14 @@ def to_delete(bench: Bench, *, config: object = SMALL) -> Index:
     _, index = bench.tool(bench.table({"a": TEXT}), config=config)  # type: ignore[arg-type]
     [node_id] = bench.enumerate(index)
     bench.finish(node_id)
-    with bench.store.for_all("test") as work:
-        work.nodes.remove([node_id])
+    bench.work.nodes.remove([node_id])
     return index
 
 
 def note(bench: Bench, *, grace_s: float) -> int:
     """Deletes what may be deleted; returns how many tombstones are forgotten."""
     stones = bench.tombstones(older_than_s=grace_s)
-    with bench.store.for_all("test") as work:
-        return work.removals.note_deleted(stones, older_than_s=grace_s) if stones else 0
+    return bench.work.removals.note_deleted(stones, older_than_s=grace_s) if stones else 0
 
 
 def test_a_tombstone_says_what_to_delete(bench: Bench) -> None:
@@ -80,26 +78,22 @@ def test_old_tombstones_come_first_and_not_too_many(bench: Bench) -> None:
     old = to_delete(bench)
     bench.pass_time(10)
     to_delete(bench)
-    with bench.store.for_all("test") as work:
-        stones = work.removals.tombstones(older_than_s=0, limit=3)
+    stones = bench.work.removals.tombstones(older_than_s=0, limit=3)
     assert [stone.namespace for stone in stones] == [old.generation.namespace] * 3
 
 
 def retired(bench: Bench, *, older_than_s: float, limit: int = 9) -> list[int]:
-    with bench.store.for_all("test") as work:
-        found = work.removals.retired(older_than_s=older_than_s, limit=limit)
+    found = bench.work.removals.retired(older_than_s=older_than_s, limit=limit)
     return [each.generation_id for each in found]
 
 
 def test_a_retired_generation_waits_for_its_nodes_and_its_time(bench: Bench) -> None:
     _, index = bench.indexed({"a": TEXT})
-    with bench.store.for_all("test") as work:
-        work.indexes.retire(index.id)
+    bench.work.indexes.retire(index.id)
     bench.pass_time(100)
     assert retired(bench, older_than_s=50) == []
-    with bench.store.for_all("test") as work:
-        assert work.removals.remove_retired_nodes(limit=9) == 1
-        assert work.removals.remove_retired_nodes(limit=9) == 0
+    assert bench.work.removals.remove_retired_nodes(limit=9) == 1
+    assert bench.work.removals.remove_retired_nodes(limit=9) == 0
     assert retired(bench, older_than_s=150) == []
     assert retired(bench, older_than_s=50) == [index.generation.id]
     assert retired(bench, older_than_s=50, limit=0) == []
@@ -108,10 +102,9 @@ def test_a_retired_generation_waits_for_its_nodes_and_its_time(bench: Bench) -> 
 def test_a_forgotten_generation_takes_its_tombstones_along(bench: Bench) -> None:
     index = to_delete(bench)
     to_delete(bench)
-    with bench.store.for_all("test") as work:
-        work.indexes.retire(index.id)
-        work.removals.purge_generation(index.generation.id)
-        work.removals.purge_generation(index.generation.id)
+    bench.work.indexes.retire(index.id)
+    bench.work.removals.purge_generation(index.generation.id)
+    bench.work.removals.purge_generation(index.generation.id)
     assert len(bench.tombstones()) == 3
     assert index.generation.namespace not in {stone.namespace for stone in bench.tombstones()}
     assert retired(bench, older_than_s=-1) == []

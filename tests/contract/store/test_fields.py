@@ -20,8 +20,7 @@ from tests.steps import table_of
 
 
 def named(bench: Bench, index: Index, *names: str) -> Index:
-    with bench.store.for_all("test") as work:
-        work.indexes.name_fields(index.id, names)
+    bench.work.indexes.name_fields(index.id, names)
     return bench.index(index.id)
 
 
@@ -32,8 +31,7 @@ def indexed(bench: Bench, document: object, *names: str) -> tuple[Table, Index]:
     index = named(bench, index, *names)
     for node_id in bench.enumerate(index):
         chunk_set = bench.finish(node_id)
-        with bench.store.for_all("test") as work:
-            work.keywords.put(chunk_tokens(chunk_set.chunks))
+        bench.work.keywords.put(chunk_tokens(chunk_set.chunks))
     return table, bench.index(index.id)
 
 
@@ -41,18 +39,15 @@ def shown(bench: Bench, index: Index, wanted: JsonObject | None) -> dict[str, bo
     """Which strings a search may show under a filter, and whether they are stale."""
     reach = Reach(filter=None if wanted is None else parse_filter(wanted))
     ids = bench.ids(index)
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, reach, ids)
+    found = bench.work.live_chunks.hydrate(index, reach, ids)
     return {chunk.json_pointer: chunk.stale for chunk in found.values()}
 
 
 def by_words(bench: Bench, index: Index, wanted: JsonObject, query: str) -> set[str]:
-    with bench.store.for_all("test") as work:
-        ranked = work.keywords.best(
-            index, Reach(filter=parse_filter(wanted)), query_weights(query), 1_000, timeout_s=9
-        )
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, Reach(), [one.doc_id for one in ranked])
+    ranked = bench.work.keywords.best(
+        index, Reach(filter=parse_filter(wanted)), query_weights(query), 1_000, timeout_s=9
+    )
+    found = bench.work.live_chunks.hydrate(index, Reach(), [one.doc_id for one in ranked])
     return {chunk.json_pointer for chunk in found.values()}
 
 
@@ -61,21 +56,18 @@ def named_by(
 ) -> set[str] | None:
     """The strings that a query of turbopuffer would name."""
     reach = Reach(scope, filter=parse_filter(wanted))
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.matching(index, reach, most=most, timeout_s=9)
+    found = bench.work.live_chunks.matching(index, reach, most=most, timeout_s=9)
     return None if found is None else set(found)
 
 
 def noted(bench: Bench, index: Index) -> dict[str, Mapping[str, object] | None]:
-    with bench.store.for_all("test") as work:
-        known = work.nodes.known(index.generation.id, table_of(index))
+    known = bench.work.nodes.known(index.generation.id, table_of(index))
     return {str(node.id): node.fields for node in known}
 
 
 def known_nodes(bench: Bench, index: Index, table: Table) -> list[KnownNode]:
     """The nodes of one table of a project."""
-    with bench.store.for_all("test") as work:
-        return work.nodes.known(index.generation.id, table.id)
+    return bench.work.nodes.known(index.generation.id, table.id)
 
 
 PUBLIC, DRAFT = {"status": {"eq": "public"}}, {"status": {"eq": "draft"}}
@@ -189,11 +181,9 @@ def test_a_search_for_strings_ends_in_time(bench: Bench) -> None:
 def test_a_filter_that_nobody_can_read_lets_nothing_through(bench: Bench) -> None:
     _, index = indexed(bench, [{"status": "public", "text": TEXT}], "status")
     ids = bench.ids(index)
-    with bench.store.for_all("test") as work:
-        assert work.live_chunks.hydrate(index, Reach(filter=NOTHING), ids) == {}
-    with bench.store.for_all("test") as work:
-        words = query_weights(TEXT[:40])
-        assert work.keywords.best(index, Reach(filter=NOTHING), words, 9, timeout_s=9) == []
+    assert bench.work.live_chunks.hydrate(index, Reach(filter=NOTHING), ids) == {}
+    words = query_weights(TEXT[:40])
+    assert bench.work.keywords.best(index, Reach(filter=NOTHING), words, 9, timeout_s=9) == []
 
 
 def test_what_was_not_compared_yet_is_read_in_the_document(bench: Bench) -> None:
@@ -224,18 +214,15 @@ def test_the_fields_of_each_table_of_a_project(bench: Bench) -> None:
         for node_id in bench.compare(index, table):
             bench.finish(node_id)
     reach, ids = Reach(filter=parse_filter(PUBLIC)), bench.ids(index)
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, reach, ids)
+    found = bench.work.live_chunks.hydrate(index, reach, ids)
     assert {chunk.table_id for chunk in found.values()} == {tables[0].id}
 
 
 def test_a_rebuilt_index_keeps_the_same_fields(bench: Bench) -> None:
     table, index = indexed(bench, [{"status": "public", "text": TEXT}], "status")
-    with bench.store.for_all("test") as work:
-        work.indexes.start_rebuild(index, replace(index.config, chunk_size=200), at_once=2)
+    bench.work.indexes.start_rebuild(index, replace(index.config, chunk_size=200), at_once=2)
     bench.compare(index, table)
-    with bench.store.for_all("test") as work:
-        live = work.indexes.live(index.id)
+    live = bench.work.indexes.live(index.id)
     assert [each.fields for each in live] == [("status",)] * 2
     assert [list(noted(bench, each).values()) for each in live] == [[{"status": "public"}]] * 2
 
@@ -271,8 +258,7 @@ def test_a_fixed_rule_lets_no_text_through_that_is_older_than_its_string(bench: 
 
     def passing(*, only_current: bool) -> dict[str, bool]:
         reach = Reach(filter=wanted, only_current=only_current)
-        with bench.store.for_all("test") as work:
-            found = work.live_chunks.hydrate(index, reach, ids)
+        found = bench.work.live_chunks.hydrate(index, reach, ids)
         return {chunk.json_pointer: chunk.stale for chunk in found.values()}
 
     bench.change(table, draft | {"status": "published", "text": OTHER})

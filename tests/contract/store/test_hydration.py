@@ -14,8 +14,7 @@ from tests.steps import SMALL, table_of
 
 def hydrated(bench: Bench, tool: SearchTool, index: Index, ids: list[str]) -> list[HydratedChunk]:
     """What the tool may show of these documents, by chunk index."""
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, Reach(tool.scope.json_pointer), ids)
+    found = bench.work.live_chunks.hydrate(index, Reach(tool.scope.json_pointer), ids)
     assert all(doc_id == chunk.turbopuffer_doc_id for doc_id, chunk in found.items())
     return sorted(found.values(), key=lambda chunk: (chunk.json_pointer, chunk.chunk_index))
 
@@ -42,8 +41,7 @@ def test_nothing_is_asked_and_nothing_found(bench: Bench) -> None:
 def test_only_what_is_in_the_scope_is_shown(bench: Bench) -> None:
     document = {"a": {"b": TEXT}, "ab": TEXT, "a/b": TEXT, "": TEXT, "a%": TEXT}
     _, index = bench.indexed(document)
-    with bench.store.for_all("test") as work:
-        table = work.tables.find(table_of(index), project_id=index.project_id)
+    table = bench.work.tables.find(table_of(index), project_id=index.project_id)
     assert table is not None
     for scope, pointers in {
         "": {"/a/b", "/ab", "/a~1b", "/", "/a%"},
@@ -71,8 +69,7 @@ def test_what_is_being_built_is_not_shown(bench: Bench) -> None:
 
 def test_an_old_version_is_shown_as_stale_until_the_swap(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT})
-    with bench.store.for_all("test") as work:
-        work.tables.replace(table_of(index), f'{{"a": "{"x" * 30}"}}', expected_revision=None)
+    bench.work.tables.replace(table_of(index), f'{{"a": "{"x" * 30}"}}', expected_revision=None)
     ids = bench.ids(index)
     assert [chunk.stale for chunk in hydrated(bench, tool, index, ids)] == [True] * 3
     bench.enumerate(index)
@@ -84,9 +81,8 @@ def test_an_old_version_is_shown_as_stale_until_the_swap(bench: Bench) -> None:
 
 def test_a_change_elsewhere_makes_nothing_stale(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT, "b": 1})
-    with bench.store.for_all("test") as work:
-        text = work.tables.read(table_of(index))[1].replace("1", "2")
-        work.tables.replace(table_of(index), text, expected_revision=None)
+    text = bench.work.tables.read(table_of(index))[1].replace("1", "2")
+    bench.work.tables.replace(table_of(index), text, expected_revision=None)
     found = hydrated(bench, tool, index, bench.ids(index))
     assert [chunk.stale for chunk in found] == [False] * 3
 
@@ -137,15 +133,13 @@ def test_a_key_and_a_place_of_the_same_name_are_the_same_pointer(bench: Bench) -
 def test_a_deleted_table_shows_nothing(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT})
     ids = bench.ids(index)
-    with bench.store.for_all("test") as work:
-        work.tables.mark_deleted(table_of(index))
+    bench.work.tables.mark_deleted(table_of(index))
     assert hydrated(bench, tool, index, ids) == []
 
 
 def test_generations_do_not_show_each_others_chunks(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT})
-    with bench.store.for_all("test") as work:
-        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
+    building = bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
     [node_id] = bench.enumerate(index)
     bench.finish(node_id)
     own, foreign = bench.ids(index), bench.ids(building)
@@ -172,8 +166,7 @@ def test_a_reach_may_name_tables(bench: Bench) -> None:
     _, index = bench.indexed({"a": TEXT})
     ids = bench.ids(index)
     for tables, count in (((table_of(index),), 3), ((table_of(index) + 1,), 0), ((), 0)):
-        with bench.store.for_all("test") as work:
-            assert len(work.live_chunks.hydrate(index, Reach("", tables), ids)) == count
+        assert len(bench.work.live_chunks.hydrate(index, Reach("", tables), ids)) == count
 
 
 def test_what_few_chunks_are_looked_at_for_can_be_read_later(bench: Bench) -> None:

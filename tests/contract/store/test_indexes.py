@@ -38,8 +38,7 @@ def test_the_first_index_of_a_table_has_the_short_namespace(bench: Bench) -> Non
     table = bench.table({})
     _, first = bench.tool(table)
     _, second = bench.tool(table, config=LARGER)
-    with bench.store.for_all("test") as work:
-        name = f"{work.sweeps.namespace_prefix()}{table.project_id}_table_{table.id}"
+    name = f"{bench.work.sweeps.namespace_prefix()}{table.project_id}_table_{table.id}"
     assert first.generation.namespace == name
     assert second.generation.namespace == f"{name}_i{second.id}_g1"
 
@@ -47,8 +46,7 @@ def test_the_first_index_of_a_table_has_the_short_namespace(bench: Bench) -> Non
 def test_a_namespace_is_not_given_again_while_its_documents_may_be_there(bench: Bench) -> None:
     table = bench.table({})
     _, first = bench.tool(table)
-    with bench.store.for_all("test") as work:
-        work.indexes.retire(first.id)
+    bench.work.indexes.retire(first.id)
     _, second = bench.tool(table)
     assert second.id != first.id
     assert second.generation.namespace != first.generation.namespace
@@ -57,16 +55,14 @@ def test_a_namespace_is_not_given_again_while_its_documents_may_be_there(bench: 
 def test_an_index_being_rebuilt_to_a_configuration_is_the_one(bench: Bench) -> None:
     table = bench.table({})
     _, index = bench.tool(table)
-    with bench.store.for_all("test") as work:
-        work.indexes.start_rebuild(index, LARGER, at_once=2)
+    bench.work.indexes.start_rebuild(index, LARGER, at_once=2)
     _, found = bench.tool(table, config=LARGER)
     assert found.id == index.id
 
 
 def test_what_is_not_there_is_not_found(bench: Bench) -> None:
-    with bench.store.for_all("test") as work:
-        assert work.indexes.find(10**9) is None
-        assert work.indexes.live(10**9) == []
+    assert bench.work.indexes.find(10**9) is None
+    assert bench.work.indexes.live(10**9) == []
 
 
 def test_scopes_are_those_of_tools_each_once(bench: Bench) -> None:
@@ -74,10 +70,9 @@ def test_scopes_are_those_of_tools_each_once(bench: Bench) -> None:
     one, index = bench.tool(table, "/b")
     bench.tool(table, "/b")
     bench.tool(table, "")
-    with bench.store.for_all("test") as work:
-        assert sorted(work.comparisons.scopes(index.id)) == ["", "/b"]
-        work.comparisons.uncover(one.id)
-        assert sorted(work.comparisons.scopes(index.id)) == ["", "/b"]
+    assert sorted(bench.work.comparisons.scopes(index.id)) == ["", "/b"]
+    bench.work.comparisons.uncover(one.id)
+    assert sorted(bench.work.comparisons.scopes(index.id)) == ["", "/b"]
 
 
 def test_a_scope_that_no_tool_needs_is_gone(bench: Bench) -> None:
@@ -131,9 +126,7 @@ def test_a_retired_index_is_gone_and_its_documents_follow(bench: Bench) -> None:
 def test_retiring_twice_changes_nothing(bench: Bench) -> None:
     _, index = bench.tool(bench.table({}))
     for _ in range(2):
-        with bench.store.for_all("test") as work:
-            work.indexes.retire(index.id)
+        bench.work.indexes.retire(index.id)
         bench.pass_time(10)
-    with bench.store.for_all("test") as work:
-        [cursor] = work.removals.retired(older_than_s=15, limit=9)
+    [cursor] = bench.work.removals.retired(older_than_s=15, limit=9)
     assert cursor.namespace == index.generation.namespace

@@ -50,8 +50,7 @@ def stones(bench: Bench) -> set[str]:
 def shown(bench: Bench, index: Index) -> list[HydratedChunk]:
     """What a search may show of the index, in the order of the string."""
     names = bench.ids(index)
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, Reach(), names)
+    found = bench.work.live_chunks.hydrate(index, Reach(), names)
     return sorted(found.values(), key=lambda chunk: chunk.chunk_index)
 
 
@@ -91,8 +90,7 @@ def test_what_comes_before_moves_the_places_of_what_stays(bench: Bench) -> None:
     new = bench.finish(node_id)
     assert len(new.kept) >= len(old.chunks) - 3
     assert [one.index for one in new.kept] != [chunk.index for chunk in old.chunks]
-    with bench.store.for_all("test") as work:
-        [known] = work.nodes.known(index.generation.id, table.id)
+    [known] = bench.work.nodes.known(index.generation.id, table.id)
     is_the_text(shown(bench, index), text_of(*longer), known.content_hash)
 
 
@@ -121,8 +119,7 @@ def test_a_paragraph_that_stands_twice_is_kept_as_often_as_it_was_there(bench: B
     new = bench.finish(node_id)
     texts = [chunk.text for chunk in new.chunks if chunk.id in {one.id for one in new.kept}]
     assert len({one.id for one in new.kept}) == len(new.kept) == len(texts)
-    with bench.store.for_all("test") as work:
-        [known] = work.nodes.known(index.generation.id, table.id)
+    [known] = bench.work.nodes.known(index.generation.id, table.id)
     is_the_text(
         shown(bench, index),
         text_of(*LINES[:4], LINES[0], LINES[5], LINES[0]),
@@ -135,8 +132,7 @@ def test_a_run_goes_on_where_another_one_stopped(bench: Bench) -> None:
     edited(bench, table, index, *LINES[:3], chinese(150), *LINES[3:])
     first = bench.begin(bench.claim(node_id, lease_s=10))
     done, *rest = first.missing
-    with bench.store.for_all("test") as work:
-        work.chunks.mark_present([done.id])
+    bench.work.chunks.mark_present([done.id])
     bench.pass_time(20)
     claim = bench.claim(node_id)
     again = bench.begin(claim)
@@ -151,13 +147,11 @@ def test_a_kept_chunk_that_turbopuffer_lost_is_written_again(bench: Bench) -> No
     edited(bench, table, index, *LINES, english(60, seed=77))
     claim = bench.claim(node_id)
     lost = old.chunks[2]
-    with bench.store.for_all("test") as work:
-        work.sweeps.requeue_missing(index.generation.namespace, [lost.doc_id])
+    bench.work.sweeps.requeue_missing(index.generation.namespace, [lost.doc_id])
     new = bench.begin(claim)
     assert lost.id in {one.id for one in new.kept}
     assert lost.doc_id in {chunk.doc_id for chunk in new.missing}
-    with bench.store.for_all("test") as work:
-        work.chunks.mark_present([one.id for one in new.missing if one.id != lost.id])
+    bench.work.chunks.mark_present([one.id for one in new.missing if one.id != lost.id])
     assert not bench.activate(claim, new)
     bench.mark(new)
     assert bench.activate(claim, new)
@@ -170,8 +164,7 @@ def test_what_is_lost_while_the_next_set_is_built_holds_the_swap_up(bench: Bench
     claim = bench.claim(node_id)
     new = bench.begin(claim)
     bench.mark(new)
-    with bench.store.for_all("test") as work:
-        work.sweeps.requeue_missing(index.generation.namespace, [old.chunks[0].doc_id])
+    bench.work.sweeps.requeue_missing(index.generation.namespace, [old.chunks[0].doc_id])
     assert not bench.activate(claim, new)
     again = bench.begin(claim)
     assert [chunk.id for chunk in again.missing] == [old.chunks[0].id]
@@ -204,33 +197,28 @@ def test_one_bad_string_forgets_its_half_and_keeps_its_active_set(bench: Bench) 
     edited(bench, table, index, *LINES, english(60, seed=77))
     claim = bench.claim(node_id)
     new = bench.begin(claim)
-    with bench.store.for_all("test") as work:
-        work.nodes.quarantine(claim, {"code": "X", "message": "x"})
+    bench.work.nodes.quarantine(claim, {"code": "X", "message": "x"})
     assert stones(bench) == {one.doc_id for one in new.missing}
     assert bench.ids(index) == sorted(chunk.doc_id for chunk in old.chunks)
 
 
 def test_words_go_with_their_chunk(bench: Bench) -> None:
     table, index, node_id, old = indexed(bench, *LINES, "zygote " * 5)
-    with bench.store.for_all("test") as work:
-        work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in old.chunks])
+    bench.work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in old.chunks])
     edited(bench, table, index, english(60, seed=77), "\n\n", *LINES, "zygote " * 5)
     new = bench.finish(node_id)
-    with bench.store.for_all("test") as work:
-        ranked = work.keywords.best(index, Reach(), query_weights("zygote"), 10, timeout_s=9)
+    ranked = bench.work.keywords.best(index, Reach(), query_weights("zygote"), 10, timeout_s=9)
     [name] = [chunk.doc_id for chunk in new.chunks if "zygote" in chunk.text]
     assert [one.doc_id for one in ranked] == [name]
 
 
 def test_lost_words_of_what_moved_are_not_forgotten(bench: Bench) -> None:
     table, index, node_id, old = indexed(bench, *LINES)
-    with bench.store.for_all("test") as work:
-        work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in old.chunks])
+    bench.work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in old.chunks])
     bench.delete_words_by_hand(index.generation.id)
     edited(bench, table, index, *LINES, english(60, seed=77))
     new = bench.finish(node_id)
-    with bench.store.for_all("test") as work:
-        taken = work.chunks.take_wordless(limit=1_000)
+    taken = bench.work.chunks.take_wordless(limit=1_000)
     unkeyed = {chunk.id for one in taken for chunk in one.chunks}
     assert {one.id for one in new.kept} <= unkeyed
 
@@ -265,8 +253,7 @@ def test_a_set_whose_places_were_planned_otherwise_begins_anew(bench: Bench) -> 
     other = [
         replace(chunk, rows_hash=hashes.get(chunk.index, chunk.rows_hash)) for chunk in planned
     ]
-    with bench.store.for_all("test") as work:
-        [new] = work.chunks.begin_sets([(claim, other)])
+    [new] = bench.work.chunks.begin_sets([(claim, other)])
     assert (new.is_new, new.id != first.id, len(new.kept)) == (True, True, len(first.kept))
     assert [chunk.index for chunk in new.chunks] == list(range(len(planned)))
 
@@ -277,8 +264,7 @@ def test_a_set_that_was_planned_otherwise_begins_anew(bench: Bench) -> None:
     claim = bench.claim(node_id)
     first = bench.begin(claim)
     planned = [replace(chunk, rows_hash=b"\0" * 32) for chunk in plan(claim)]  # another release
-    with bench.store.for_all("test") as work:
-        [new] = work.chunks.begin_sets([(claim, planned)])
+    [new] = bench.work.chunks.begin_sets([(claim, planned)])
     assert new.is_new
     assert (new.id != first.id, new.kept, len(new.missing)) == (True, (), len(planned))
     bench.mark(new)

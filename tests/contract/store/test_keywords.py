@@ -17,8 +17,7 @@ EVERYWHERE = Reach()
 
 
 def put(bench: Bench, chunk_set: ChunkSet) -> None:
-    with bench.store.for_all("test") as work:
-        work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in chunk_set.chunks])
+    bench.work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in chunk_set.chunks])
 
 
 def searchable(bench: Bench, document: object) -> Index:
@@ -33,15 +32,13 @@ def found(
     bench: Bench, index: Index, query: str, reach: Reach = EVERYWHERE, limit: int = 50
 ) -> list[tuple[str, float]]:
     """Document ids and scores, best first."""
-    with bench.store.for_all("test") as work:
-        ranked = work.keywords.best(index, reach, query_weights(query), limit, timeout_s=9)
+    ranked = bench.work.keywords.best(index, reach, query_weights(query), limit, timeout_s=9)
     return [(one.doc_id, one.score) for one in ranked]
 
 
 def pointers(bench: Bench, index: Index, ranked: list[tuple[str, float]]) -> list[str]:
     ids = [doc_id for doc_id, _ in ranked]
-    with bench.store.for_all("test") as work:
-        chunks = work.live_chunks.hydrate(index, EVERYWHERE, ids)
+    chunks = bench.work.live_chunks.hydrate(index, EVERYWHERE, ids)
     return [chunks[doc_id].json_pointer for doc_id in ids]
 
 
@@ -67,9 +64,8 @@ def test_the_order_is_bm25(bench: Bench) -> None:
 def test_a_word_counts_what_the_question_says(bench: Bench) -> None:
     texts = ["ferry harbour quay tower", "ferry uncle boat winter", "harbour tenant boat tower"]
     index = searchable(bench, texts)
-    with bench.store.for_all("test") as work:
-        words = {"ferri": 1.0, "harbour": 0.25}
-        ranked = work.keywords.best(index, EVERYWHERE, words, 5, timeout_s=9)
+    words = {"ferri": 1.0, "harbour": 0.25}
+    ranked = bench.work.keywords.best(index, EVERYWHERE, words, 5, timeout_s=9)
     ferry, harbour = (idf(2, 3) * term_weight(1, 4, 4) * weight for weight in words.values())
     assert [one.score for one in ranked] == pytest.approx([ferry + harbour, ferry, harbour])
 
@@ -109,10 +105,9 @@ def test_nothing_is_found_without_words_or_for_words_that_nobody_has(bench: Benc
 
 def test_quotes_and_operators_in_words_are_only_characters(bench: Bench) -> None:
     index = searchable(bench, [TEXT])
-    with bench.store.for_all("test") as work:
-        words = ["a'b", "\\", "a & b", "!x", "('", "x:*", "<->", "''", "\\'"]
-        wanted = dict.fromkeys(words, 1.0)
-        assert work.keywords.best(index, EVERYWHERE, wanted, 5, timeout_s=9) == []
+    words = ["a'b", "\\", "a & b", "!x", "('", "x:*", "<->", "''", "\\'"]
+    wanted = dict.fromkeys(words, 1.0)
+    assert bench.work.keywords.best(index, EVERYWHERE, wanted, 5, timeout_s=9) == []
 
 
 def test_equal_scores_are_ordered_by_id(bench: Bench) -> None:
@@ -181,8 +176,7 @@ def test_only_the_active_version_is_found(bench: Bench) -> None:
 
 def test_a_generation_that_is_being_built_has_words_of_its_own(bench: Bench) -> None:
     index = searchable(bench, {"a": TEXT})
-    with bench.store.for_all("test") as work:
-        building = work.indexes.start_rebuild(index, index.config, at_once=1)
+    building = bench.work.indexes.start_rebuild(index, index.config, at_once=1)
     for node_id in bench.enumerate(building):
         put(bench, bench.finish(node_id))
     both = [found(bench, each, TEXT) for each in (index, building)]
@@ -199,8 +193,7 @@ def test_words_come_twice_without_harm_and_go_with_their_chunk(bench: Bench) -> 
     before = found(bench, index, TEXT)
     put(bench, chunk_set)
     assert found(bench, index, TEXT) == before
-    with bench.store.for_all("test") as work:
-        work.nodes.remove([node_id])
+    bench.work.nodes.remove([node_id])
     assert found(bench, index, TEXT) == []
     put(bench, chunk_set)
     assert found(bench, index, TEXT) == []
@@ -211,14 +204,12 @@ def test_the_longest_tokens_and_the_largest_chunks_are_kept(bench: Bench) -> Non
     [first, *_] = bench.finish(node_id).chunks
     longest = ["\U0001f600" * 63, "é" * 127, "x" * 128]
     many = [f"{number}word" for number in range(8_000)] * 3
-    with bench.store.for_all("test") as work:
-        work.keywords.put([ChunkTokens(first.id, [*longest, *many])])
+    bench.work.keywords.put([ChunkTokens(first.id, [*longest, *many])])
 
 
 def test_nothing_waits_for_words_in_a_new_store(bench: Bench) -> None:
     bench.finish(bench.node()[1])
-    with bench.store.for_all("test") as work:
-        assert work.chunks.take_wordless(limit=9) == []
+    assert bench.work.chunks.take_wordless(limit=9) == []
 
 
 @pytest.mark.parametrize("limit", [1, 2, 9])

@@ -18,8 +18,7 @@ def index_of(bench: Bench) -> Index:
 
 
 def spend(bench: Bench, index: Index, limits: DailyLimits = FREE, **what: int) -> bool:
-    with bench.store.for_all("test") as work:
-        return work.ledger.spend(index.id, limits, **what)
+    return bench.work.ledger.spend(index.id, limits, **what)
 
 
 def days(bench: Bench, index: Index) -> list[Spent]:
@@ -28,8 +27,7 @@ def days(bench: Bench, index: Index) -> list[Spent]:
 
 
 def forget(bench: Bench, *, limit: int = 100) -> int:
-    with bench.store.for_all("test") as work:
-        return work.ledger.delete_expired(older_than_days=30, limit=limit)
+    return bench.work.ledger.delete_expired(older_than_days=30, limit=limit)
 
 
 def test_what_is_spent_for_a_project_is_added_up(bench: Bench) -> None:
@@ -75,8 +73,7 @@ def test_a_project_that_has_spent_its_tokens_has_none_until_the_day_ends(bench: 
 
 
 def test_an_index_that_is_gone_is_charged_to_nobody(bench: Bench) -> None:
-    with bench.store.for_all("test") as work:
-        assert work.ledger.spend(2**60, DailyLimits(1, 1), tokens=9)
+    assert bench.work.ledger.spend(2**60, DailyLimits(1, 1), tokens=9)
 
 
 @only_postgres

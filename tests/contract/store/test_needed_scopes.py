@@ -22,8 +22,7 @@ def two_tools(bench: Bench) -> tuple[list[SearchTool], Index]:
 
 def mark_deleted(bench: Bench, tool: SearchTool) -> None:
     """As another program does: nobody says that the index has to be compared."""
-    with bench.store.for_all("test") as work:
-        work.tools.mark_deleted(tool.id)
+    bench.work.tools.mark_deleted(tool.id)
 
 
 def execute(bench: Bench) -> None:
@@ -39,12 +38,10 @@ def test_strings_of_a_tool_that_somebody_marked_deleted_go(bench: Bench) -> None
     tools, index = two_tools(bench)
     mark_deleted(bench, tools[0])
     assert not bench.is_compared(index)
-    with bench.store.for_all("test") as work:
-        assert work.comparisons.scopes(index.id) == ["/b"]
+    assert bench.work.comparisons.scopes(index.id) == ["/b"]
     execute(bench)
     assert bench.is_compared(index)
-    with bench.store.for_all("test") as work:
-        nodes = work.node_counts.in_scope(index, "", limit=9)
+    nodes = bench.work.node_counts.in_scope(index, "", limit=9)
     assert [node.json_pointer for node in nodes] == ["/b"]
 
 
@@ -53,9 +50,8 @@ def test_an_index_whose_last_tool_somebody_marked_deleted_goes(bench: Bench) -> 
     for tool in tools:
         mark_deleted(bench, tool)
     execute(bench)
-    with bench.store.for_all("test") as work:
-        assert work.indexes.find(index.id) is None
-        assert work.removals.remove_retired_nodes(limit=9) == 2
+    assert bench.work.indexes.find(index.id) is None
+    assert bench.work.removals.remove_retired_nodes(limit=9) == 2
 
 
 def test_a_tool_inside_another_one_comes_and_goes_without_a_comparison(bench: Bench) -> None:
@@ -82,28 +78,25 @@ def test_the_short_strings_of_a_new_scope_are_counted_later(bench: Bench) -> Non
         assert work.health.due_in_s([work.comparisons], CleanupLimits()) is not None
     assert bench.enumerate(index) == []
     assert not_searched(bench, index) == {"": 2, "/a": 1}
-    with bench.store.for_all("test") as work:
-        assert work.comparisons.follows(index.id)
-        assert work.comparisons.behind(silent_s=0, limit=9) == []
+    assert bench.work.comparisons.follows(index.id)
+    assert bench.work.comparisons.behind(silent_s=0, limit=9) == []
 
 
 def test_strings_that_are_given_up_are_not_searched(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": [TEXT, "short"], "b": OTHER}), "/a")
     [node_id] = bench.enumerate(index)
     claim = bench.claim(node_id)
-    with bench.store.for_all("test") as work:
-        work.nodes.quarantine(claim, {"code": "EMBEDDING_REJECTED"})
+    bench.work.nodes.quarantine(claim, {"code": "EMBEDDING_REJECTED"})
     assert not_searched(bench, index) == {"": None, "/a": 2}
 
 
 def not_searched(bench: Bench, index: Index) -> dict[str, int | None]:
     """What a search and the status say of each scope: the same."""
-    with bench.store.for_all("test") as work:
-        searched = {
-            scope: work.node_counts.state(index, scope, silent_s=60).not_searched
-            for scope in ("", "/a")
-        }
-        reported = work.node_counts.progress_of(index, ["", "/a"], silent_s=60)
+    searched = {
+        scope: bench.work.node_counts.state(index, scope, silent_s=60).not_searched
+        for scope in ("", "/a")
+    }
+    reported = bench.work.node_counts.progress_of(index, ["", "/a"], silent_s=60)
     assert {scope: each.not_searched for scope, each in reported.items()} == searched
     return searched
 

@@ -23,25 +23,21 @@ TOO_LARGE = {"code": "NODE_TOO_LARGE", "message": "m", "retryable": False}
 
 def upsert(bench: Bench, index: Index, text: str, pointer: str = "/a", **more: object) -> list[int]:
     node = NodeUpsert(StringNode(pointer, text), content_hash(text), **more)  # type: ignore[arg-type]
-    with bench.store.for_all("test") as work:
-        return work.nodes.upsert(index, table_of(index), [node])
+    return bench.work.nodes.upsert(index, table_of(index), [node])
 
 
 def release(bench: Bench, claim: Claim, *, in_s: float = 0, progressed: bool = False) -> None:
-    with bench.store.for_all("test") as work:
-        work.nodes.release([claim], retry_in_s=in_s, error=ERROR, progressed=progressed)
+    bench.work.nodes.release([claim], retry_in_s=in_s, error=ERROR, progressed=progressed)
 
 
 def state(bench: Bench, index: Index) -> dict[NodeState, int]:
-    with bench.store.for_all("test") as work:
-        return work.node_counts.progress(index, "", silent_s=1e9).states
+    return bench.work.node_counts.progress(index, "", silent_s=1e9).states
 
 
 def test_known_nodes_are_those_of_one_generation(bench: Bench) -> None:
     index, node_id = bench.node()
     bench.node()
-    with bench.store.for_all("test") as work:
-        [known] = work.nodes.known(index.generation.id, table_of(index))
+    [known] = bench.work.nodes.known(index.generation.id, table_of(index))
     assert (known.id, known.pointer_sha256) == (node_id, pointer_sha256("/a"))
     assert known.content_hash == content_hash(TEXT)
 
@@ -58,8 +54,7 @@ def test_a_node_over_a_limit_is_skipped_with_the_reason(bench: Bench) -> None:
     index, node_id = bench.node()
     assert upsert(bench, index, OTHER, skip_reason=TOO_LARGE) == []
     assert bench.try_claim(node_id) is None
-    with bench.store.for_all("test") as work:
-        [node] = work.node_counts.in_scope(index, "", limit=9)
+    [node] = bench.work.node_counts.in_scope(index, "", limit=9)
     assert (node.state, node.char_count) == ("skipped", len(OTHER))
     assert node.last_error is not None
     assert node.last_error == {**TOO_LARGE, "at": node.last_error["at"]}
@@ -74,9 +69,8 @@ def test_a_string_that_grew_over_a_limit_leaves_the_index(bench: Bench) -> None:
     gone = {stone.doc_id for stone in bench.tombstones()}
     assert gone == set(before) - set(left)
     assert len(gone) == len(left) > 0
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, Reach(""), before)
-        assert {chunk.json_pointer for chunk in found.values()} == {"/b"}
+    found = bench.work.live_chunks.hydrate(index, Reach(""), before)
+    assert {chunk.json_pointer for chunk in found.values()} == {"/b"}
     # It shrinks: indexed anew, beside the one that nothing happened to.
     assert upsert(bench, index, TEXT) == [node_id]
     bench.finish(node_id)
@@ -114,8 +108,7 @@ def test_what_is_claimed_is_not_claimed_again_before_its_lease_ends(bench: Bench
 @pytest.mark.parametrize("node_id", [0, 10**9])
 def test_a_node_that_is_not_there_is_not_claimed(bench: Bench, node_id: int) -> None:
     assert bench.try_claim(node_id) is None
-    with bench.store.for_all("test") as work:
-        assert work.nodes.due_in(node_id) is None
+    assert bench.work.nodes.due_in(node_id) is None
 
 
 def test_what_is_indexed_is_not_claimed(bench: Bench) -> None:
@@ -129,13 +122,12 @@ def test_a_node_that_nobody_will_see_is_not_claimed(bench: Bench, make: str) -> 
     table = bench.table({"a": TEXT})
     _, index = bench.tool(table)
     [node_id] = bench.enumerate(index)
-    with bench.store.for_all("test") as work:
-        if make == "deleted":
-            work.tables.mark_deleted(table.id)
-        elif make == "retired":
-            work.indexes.retire(index.id)
-        else:
-            work.indexes.switch(work.indexes.start_rebuild(index, SMALL, at_once=2))
+    if make == "deleted":
+        bench.work.tables.mark_deleted(table.id)
+    elif make == "retired":
+        bench.work.indexes.retire(index.id)
+    else:
+        bench.work.indexes.switch(bench.work.indexes.start_rebuild(index, SMALL, at_once=2))
     assert bench.try_claim(node_id) is None
 
 
@@ -145,19 +137,17 @@ def test_a_node_is_claimed_while_a_live_tool_covers_it(bench: Bench) -> None:
     bench.tool(table, "/b")
     in_a, in_b = sorted(bench.enumerate(index))
     claim = bench.claim(in_a)
-    with bench.store.for_all("test") as work:
-        assert work.nodes.are_needed([claim])
-        work.tools.mark_deleted(tool.id)
-        work.comparisons.uncover(tool.id)
+    assert bench.work.nodes.are_needed([claim])
+    bench.work.tools.mark_deleted(tool.id)
+    bench.work.comparisons.uncover(tool.id)
     with bench.store.for_all("test") as work:
         assert not work.nodes.are_needed([claim])
         work.nodes.release([claim], retry_in_s=0, error=None, progressed=False)
         assert work.nodes.due_in(in_a) == UNNEEDED_PAUSE_S
         assert work.nodes.due_in(in_b) is None
     assert bench.try_claim(in_a) is None
-    with bench.store.for_all("test") as work:
-        claims = work.nodes.claim_many([in_a, in_b], max_chars=10_000, max_attempts=4, lease_s=60)
-        assert [each.node_id for each in claims] == [in_b]
+    claims = bench.work.nodes.claim_many([in_a, in_b], max_chars=10_000, max_attempts=4, lease_s=60)
+    assert [each.node_id for each in claims] == [in_b]
     bench.tool(table, "/a/text")
     assert bench.try_claim(in_a) is not None
 
@@ -166,8 +156,7 @@ def test_a_hold_renews_the_lease(bench: Bench) -> None:
     _, node_id = bench.node()
     claim = bench.claim(node_id, lease_s=60)
     bench.pass_time(50)
-    with bench.store.for_all("test") as work:
-        work.nodes.hold([claim], lease_s=60)
+    bench.work.nodes.hold([claim], lease_s=60)
     bench.pass_time(50)
     assert bench.try_claim(node_id) is None
 
@@ -178,21 +167,18 @@ def lose_to_another(bench: Bench, claim: Claim) -> None:
 
 
 def lose_to_an_edit(bench: Bench, claim: Claim) -> None:
-    with bench.store.for_all("test") as work:
-        index = work.indexes.find(claim.index_id)
+    index = bench.work.indexes.find(claim.index_id)
     assert index is not None
     upsert(bench, index, OTHER)
 
 
 def lose_to_a_delete(bench: Bench, claim: Claim) -> None:
-    with bench.store.for_all("test") as work:
-        work.nodes.remove([claim.node_id])
+    bench.work.nodes.remove([claim.node_id])
 
 
 def lose_to_cleanup(bench: Bench, claim: Claim) -> None:
     bench.pass_time(400)
-    with bench.store.for_all("test") as work:
-        assert work.nodes.abandoned(silent_s=300, limit=9) == [claim.node_id]
+    assert bench.work.nodes.abandoned(silent_s=300, limit=9) == [claim.node_id]
 
 
 def lose_by_a_swap(bench: Bench, claim: Claim) -> None:
@@ -249,14 +235,12 @@ def test_whoever_lost_a_node_writes_nothing(
 def test_a_released_node_is_due_when_it_was_said(bench: Bench) -> None:
     _, node_id = bench.node()
     release(bench, bench.claim(node_id), in_s=100)
-    with bench.store.for_all("test") as work:
-        due_in_s = work.nodes.due_in(node_id)
+    due_in_s = bench.work.nodes.due_in(node_id)
     assert due_in_s is not None
     assert 90 < due_in_s <= 100
     assert bench.try_claim(node_id) is None
     bench.pass_time(101)
-    with bench.store.for_all("test") as work:
-        assert work.nodes.due_in(node_id) is None
+    assert bench.work.nodes.due_in(node_id) is None
     assert bench.claim(node_id).attempt == 2
 
 
@@ -274,13 +258,11 @@ def test_an_edit_resets_the_attempts_and_raises_the_fence(
     index, node_id = bench.node()
     claim = bench.claim(node_id)
     if is_given_up:
-        with bench.store.for_all("test") as work:
-            work.nodes.quarantine(claim, ERROR)
+        bench.work.nodes.quarantine(claim, ERROR)
     else:
         release(bench, claim, in_s=1000)
     upsert(bench, index, OTHER)
-    with bench.store.for_all("test") as work:
-        assert work.node_counts.progress(index, "", silent_s=300).last_error is None
+    assert bench.work.node_counts.progress(index, "", silent_s=300).last_error is None
     again = bench.claim(node_id)
     assert again.attempt == 1
     assert again.fence > claim.fence
@@ -292,8 +274,7 @@ def test_a_node_that_failed_for_good_keeps_its_active_chunks(bench: Bench) -> No
     upsert(bench, index, OTHER)
     claim = bench.claim(node_id)
     building = bench.begin(claim)
-    with bench.store.for_all("test") as work:
-        work.nodes.quarantine(claim, ERROR)
+    bench.work.nodes.quarantine(claim, ERROR)
     assert bench.ids(index) == sorted(chunk.doc_id for chunk in active.chunks)
     stones = {stone.doc_id for stone in bench.tombstones()}
     assert stones == {chunk.doc_id for chunk in building.chunks}
@@ -303,8 +284,7 @@ def test_a_node_that_failed_for_good_keeps_its_active_chunks(bench: Bench) -> No
 def test_a_node_over_a_limit_of_its_project_keeps_its_text(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
-    with bench.store.for_all("test") as work:
-        work.nodes.skip(claim, TOO_LARGE)
+    bench.work.nodes.skip(claim, TOO_LARGE)
     assert state(bench, index) == {"skipped": 1}
     assert bench.try_claim(node_id) is None
 
@@ -313,12 +293,10 @@ def test_quarantined_nodes_are_queued_with_their_attempts_forgotten(bench: Bench
     nodes = [bench.node()[1] for _ in range(3)]
     for node_id in nodes:
         claim = bench.claim(node_id)
-        with bench.store.for_all("test") as work:
-            work.nodes.quarantine(claim, ERROR)
-    with bench.store.for_all("test") as work:
-        assert work.nodes.requeue_quarantined(limit=2) == sorted(nodes)[:2]
-        assert work.nodes.requeue_quarantined(limit=2) == sorted(nodes)[2:]
-        assert work.nodes.requeue_quarantined(limit=2) == []
+        bench.work.nodes.quarantine(claim, ERROR)
+    assert bench.work.nodes.requeue_quarantined(limit=2) == sorted(nodes)[:2]
+    assert bench.work.nodes.requeue_quarantined(limit=2) == sorted(nodes)[2:]
+    assert bench.work.nodes.requeue_quarantined(limit=2) == []
     assert bench.claim(nodes[0]).attempt == 1
 
 
@@ -332,8 +310,7 @@ def test_only_those_of_a_selection_are_queued_again(bench: Bench) -> None:
     at[others, "/a"] = bench.node_at(others, "/a")
     for node_id in at.values():
         claim = bench.claim(node_id)
-        with bench.store.for_all("test") as work:
-            work.nodes.quarantine(claim, ERROR)
+        bench.work.nodes.quarantine(claim, ERROR)
     below = NodeSelection([index.generation.id], "/a")
     with bench.store.for_all("test") as work:
         assert work.nodes.count_quarantined(replace(below, scope="")) == 3
@@ -368,8 +345,7 @@ def test_a_claim_of_what_was_indexed_reads_its_text_from_the_chunks(bench: Bench
     index, node_id = bench.node()
     bench.finish(node_id)
     gone = bench.ids(index)[:1]
-    with bench.store.for_all("test") as work:
-        assert work.sweeps.requeue_missing(index.generation.namespace, gone) == [node_id]
+    assert bench.work.sweeps.requeue_missing(index.generation.namespace, gone) == [node_id]
     assert bench.claim(node_id).content == TEXT
 
 

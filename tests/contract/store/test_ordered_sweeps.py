@@ -10,14 +10,12 @@ FOUND = SweepCounts(checked=3, orphans=2, missing=1, repaired=1)
 
 def test_an_ordered_generation_is_the_next_and_begins_anew(bench: Bench) -> None:
     indexes = [bench.tool(bench.table({}))[1] for _ in range(3)]
-    with bench.store.for_all("test") as work:
-        for cursor in work.sweeps.due(older_than_s=0, limit=9):
-            work.sweeps.note(cursor, after="k", found=FOUND)
+    for cursor in bench.work.sweeps.due(older_than_s=0, limit=9):
+        bench.work.sweeps.note(cursor, after="k", found=FOUND)
     bench.pass_time(1)
     wanted = indexes[2]
     for _ in range(2):
-        with bench.store.for_all("test") as work:
-            work.sweeps.order(wanted.generation.id)
-            first, *others = work.sweeps.due(older_than_s=3600, limit=9)
+        bench.work.sweeps.order(wanted.generation.id)
+        first, *others = bench.work.sweeps.due(older_than_s=3600, limit=9)
         assert first == SweepCursor(wanted.generation.id, wanted.generation.namespace, "")
         assert [cursor.after for cursor in others] == ["k", "k"]

@@ -30,48 +30,40 @@ def comparisons(bench: Bench, project: Project, count: int) -> list[MessageBody]
 
 
 def add(bench: Bench, *messages: MessageBody) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.outbox.add(messages)
+    return bench.work.outbox.add(messages)
 
 
 def take(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, MessageBody]:
-    with bench.store.for_all("test") as work:
-        return {
-            message_id: dict(body)
-            for message_id, body in work.outbox.take(project.id, window=window)
-        }
+    return {
+        message_id: dict(body)
+        for message_id, body in bench.work.outbox.take(project.id, window=window)
+    }
 
 
 def send(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, MessageBody]:
     taken = take(bench, project, window)
-    with bench.store.for_all("test") as work:
-        work.outbox.note_sent(list(taken))
+    bench.work.outbox.note_sent(list(taken))
     return taken
 
 
 def begin(bench: Bench, message_id: int) -> int | None:
-    with bench.store.for_all("test") as work:
-        return work.outbox.begin(message_id)
+    return bench.work.outbox.begin(message_id)
 
 
 def finish(bench: Bench, message_id: int) -> None:
-    with bench.store.for_all("test") as work:
-        work.outbox.finish(message_id)
+    bench.work.outbox.finish(message_id)
 
 
 def rest(bench: Bench, message_id: int, after_s: float, window: int = WINDOW) -> bool:
-    with bench.store.for_all("test") as work:
-        return work.outbox.delay(message_id, after_s=after_s, window=window)
+    return bench.work.outbox.delay(message_id, after_s=after_s, window=window)
 
 
 def reopen(bench: Bench, silent_s: float) -> int:
-    with bench.store.for_all("test") as work:
-        return work.outbox.reopen(work.outbox.silent(silent_s=silent_s), silent_s=silent_s)
+    return bench.work.outbox.reopen(bench.work.outbox.silent(silent_s=silent_s), silent_s=silent_s)
 
 
 def waiting(bench: Bench) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return sorted(work.outbox.waiting(limit=99))
+    return sorted(bench.work.outbox.waiting(limit=99))
 
 
 def test_an_order_is_of_the_project_of_what_it_names(bench: Bench) -> None:
@@ -221,8 +213,7 @@ def test_projects_with_waiting_orders_are_told(bench: Bench) -> None:
     comparisons(bench, one, 4)
     comparisons(bench, other, 1)
     assert waiting(bench) == sorted((one.id, other.id))
-    with bench.store.for_all("test") as work:
-        assert len(work.outbox.waiting(limit=1)) == 1
+    assert len(bench.work.outbox.waiting(limit=1)) == 1
     send(bench, other)
     assert waiting(bench) == [one.id]
     send(bench, one)
@@ -343,8 +334,7 @@ def test_an_order_that_waits_long_takes_no_place_and_comes_back_when_restored(
     for each in sent:
         finish(bench, each)
     for _ in range(2):  # after which it is lost for the first time again
-        with bench.store.for_all("test") as work:
-            assert work.outbox.restore([message_id]) == [project.id]
+        assert bench.work.outbox.restore([message_id]) == [project.id]
         assert waiting(bench) == [project.id]
     lost_again(bench, project, message_id)
     assert send(bench, project) == {message_id: first}
@@ -371,9 +361,8 @@ def test_orders_whose_messages_died_wait_again(bench: Bench) -> None:
     died, done = send(bench, project)
     begin(bench, died)
     finish(bench, done)
-    with bench.store.for_all("test") as work:
-        assert work.outbox.restore([died, done, 10**9]) == [project.id]
-        assert work.outbox.restore([]) == []
+    assert bench.work.outbox.restore([died, done, 10**9]) == [project.id]
+    assert bench.work.outbox.restore([]) == []
     assert list(send(bench, project)) == [died]
 
 
@@ -382,11 +371,10 @@ def test_who_carries_an_order_out_withdraws_it_unless_it_was_begun(bench: Bench)
     one, other = comparisons(bench, project, 2)
     first, second = send(bench, project)
     begin(bench, first)
-    with bench.store.for_all("test") as work:
-        for body in (one, other, other):
-            message = message_from_json(body)
-            assert message is not None
-            work.outbox.withdraw(message)
+    for body in (one, other, other):
+        message = message_from_json(body)
+        assert message is not None
+        bench.work.outbox.withdraw(message)
     assert begin(bench, first) == project.id
     assert begin(bench, second) is None
 
@@ -396,8 +384,7 @@ def test_neighbours_are_told_while_their_orders_wait_for_a_worker(bench: Bench) 
     table = bench.table({"a": TEXT, "b": OTHER}, project)
 
     def has_neighbours() -> bool:
-        with bench.store.for_all("test") as work:
-            return work.outbox.has_neighbours(table.id)
+        return bench.work.outbox.has_neighbours(table.id)
 
     comparisons(bench, project, 2)
     add(bench, CompareIndex(10**9).to_json())

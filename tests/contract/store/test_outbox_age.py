@@ -14,27 +14,23 @@ def ordered(bench: Bench, project: Project, count: int = 1) -> None:
     for _ in range(count):
         table = bench.table({}, project)
         _, index = bench.tool(table)
-        with bench.store.for_all("test") as work:
-            work.outbox.add([CompareIndex(index.id, table.id).to_json()])
+        bench.work.outbox.add([CompareIndex(index.id, table.id).to_json()])
 
 
 def taken(bench: Bench, project: Project, window: int = 1) -> list[int]:
     """A sender takes messages, and dies."""
-    with bench.store.for_all("test") as work:
-        return [message_id for message_id, _ in work.outbox.take(project.id, window=window)]
+    return [message_id for message_id, _ in bench.work.outbox.take(project.id, window=window)]
 
 
 def sent(bench: Bench, project: Project, window: int = 1) -> list[int]:
     messages = taken(bench, project, window)
-    with bench.store.for_all("test") as work:
-        work.outbox.note_sent(messages)
+    bench.work.outbox.note_sent(messages)
     return messages
 
 
 def age(bench: Bench) -> int:
     """The gauge, to half a minute below."""
-    with bench.store.for_all("test") as work:
-        return int(work.health.readings().outbox_age_s // SLACK_S * SLACK_S)
+    return int(bench.work.health.readings().outbox_age_s // SLACK_S * SLACK_S)
 
 
 def test_an_order_that_is_in_the_queue_or_in_no_book_has_no_age(bench: Bench) -> None:
@@ -44,8 +40,7 @@ def test_an_order_that_is_in_the_queue_or_in_no_book_has_no_age(bench: Bench) ->
     [message_id] = sent(bench, project)
     bench.pass_time(900)
     assert age(bench) == 0
-    with bench.store.for_all("test") as work:
-        work.outbox.begin(message_id)
+    bench.work.outbox.begin(message_id)
     assert age(bench) == 0
 
 
@@ -73,8 +68,7 @@ def test_an_order_that_waits_for_a_place_has_no_age(bench: Bench) -> None:
     first, *_ = sent(bench, project)
     bench.pass_time(900)
     assert age(bench) == 0
-    with bench.store.for_all("test") as work:
-        work.outbox.finish(first)
+    bench.work.outbox.finish(first)
     assert len(taken(bench, project)) == 1
     bench.pass_time(90)
     assert age(bench) == 90
@@ -85,9 +79,8 @@ def test_an_order_that_rests_ages_from_when_it_is_due(bench: Bench) -> None:
     ordered(bench, project)
     [message_id] = sent(bench, project)
     bench.pass_time(900)
-    with bench.store.for_all("test") as work:
-        work.outbox.begin(message_id)
-        assert not work.outbox.delay(message_id, after_s=600, window=0)
+    bench.work.outbox.begin(message_id)
+    assert not bench.work.outbox.delay(message_id, after_s=600, window=0)
     bench.pass_time(590)
     assert age(bench) == 0
     bench.pass_time(160)
@@ -99,13 +92,11 @@ def test_an_order_that_was_lost_ages_from_when_that_was_noticed(bench: Bench) ->
     ordered(bench, project, 2)
     sent(bench, project)
     bench.pass_time(900)
-    with bench.store.for_all("test") as work:
-        assert work.outbox.reopen(work.outbox.silent(silent_s=300), silent_s=300) == 1
+    assert bench.work.outbox.reopen(bench.work.outbox.silent(silent_s=300), silent_s=300) == 1
     assert age(bench) == 0
     bench.pass_time(150)
     assert age(bench) == 150
     again = sent(bench, project)
     bench.pass_time(150)
-    with bench.store.for_all("test") as work:
-        assert work.outbox.restore(again) == [project.id]
+    assert bench.work.outbox.restore(again) == [project.id]
     assert age(bench) == 0

@@ -50,8 +50,7 @@ def test_plans_that_were_not_executed_in_their_time_expire(bench: Bench) -> None
     saved(bench, old[2], state="executing")
     bench.pass_time(120)
     young = added(bench, project, lifetime_s=60.0)
-    with bench.store.for_all("test") as work:
-        assert work.plans.expire(limit=2) == 2
+    assert bench.work.plans.expire(limit=2) == 2
     assert [read(bench, plan).state for plan in (*old, young)] == [
         "expired",
         "expired",
@@ -59,21 +58,18 @@ def test_plans_that_were_not_executed_in_their_time_expire(bench: Bench) -> None
         "previewing",
         "previewing",
     ]
-    with bench.store.for_all("test") as work:
-        assert work.plans.expire(limit=2) == 1
-        assert work.plans.expire(limit=2) == 0
+    assert bench.work.plans.expire(limit=2) == 1
+    assert bench.work.plans.expire(limit=2) == 0
 
 
 def outlived(bench: Bench, *, limit: int = 9) -> list[int]:
     """Plans that need their texts no more."""
-    with bench.store.for_all("test") as work:
-        return work.plans.outlived(limit=limit)
+    return bench.work.plans.outlived(limit=limit)
 
 
 def purgeable(bench: Bench, *, limit: int = 9) -> list[int]:
     """Plans that are not needed any more."""
-    with bench.store.for_all("test") as work:
-        return work.plans.purgeable(limit=limit)
+    return bench.work.plans.purgeable(limit=limit)
 
 
 def test_texts_are_outlived_when_nobody_can_use_them_any_more(bench: Bench) -> None:
@@ -90,8 +86,7 @@ def test_texts_are_outlived_when_nobody_can_use_them_any_more(bench: Bench) -> N
     assert outlived(bench) == never
     assert len(outlived(bench, limit=2)) == 2
     for plan_id in never:
-        with bench.store.for_all("test") as work:
-            work.plans.purge_texts(plan_id)
+        bench.work.plans.purge_texts(plan_id)
     assert outlived(bench) == []
     saved(bench, done, undo_until=read(bench, done).created_at)
     saved(bench, plans["failed"], state="failed")  # its texts are gone, whatever is saved
@@ -123,9 +118,8 @@ def test_plans_are_forgettable_after_a_year_undos_first(bench: Bench) -> None:
     bench.pass_time(20)
     assert purgeable(bench) == [other.id, undo.id]
     assert len(purgeable(bench, limit=1)) == 1
-    with bench.store.for_all("test") as work:
-        work.plans.remove(undo.id)
-        work.plans.remove(other.id)
+    bench.work.plans.remove(undo.id)
+    bench.work.plans.remove(other.id)
     assert purgeable(bench) == [plan.id]
     saved(bench, open_one, state="expired")
     assert purgeable(bench) == [plan.id, open_one.id]
@@ -137,12 +131,10 @@ def test_plans_of_a_deleted_project_go_before_it(bench: Bench) -> None:
     added(bench, others)
     undo = undo_of(bench, plan)
     assert undo is not None
-    with bench.store.for_all("test") as work:
-        assert work.projects.mark_deleted(project)
-        assert work.removals.due(limit=9) == []
+    assert bench.work.projects.mark_deleted(project)
+    assert bench.work.removals.due(limit=9) == []
     assert purgeable(bench) == [undo.id]
-    with bench.store.for_all("test") as work:
-        work.plans.remove(undo.id)
+    bench.work.plans.remove(undo.id)
     assert purgeable(bench) == [plan.id]
     with bench.store.for_all("test") as work:
         work.plans.remove(plan.id)
@@ -172,9 +164,8 @@ def test_a_table_takes_the_strings_with_it_that_came_last(bench: Bench) -> None:
         for each in (gone, kept):
             work.plans.add_tables(plan.id, [table(each.id)], [string(each.id, 0, 1)])
         assert work.removals.remove(Removal("table", gone.id)) == "removed"
-    with bench.store.for_all("test") as work:
-        assert work.plans.strings(plan.id, gone.id) == []
-        assert len(work.plans.strings(plan.id, kept.id)) == 1
+    assert bench.work.plans.strings(plan.id, gone.id) == []
+    assert len(bench.work.plans.strings(plan.id, kept.id)) == 1
 
 
 def test_strings_of_a_deleted_table_go_before_it(bench: Bench) -> None:

@@ -12,25 +12,21 @@ from tests.contract.store.bench import Bench, only_postgres
 
 
 def take(bench: Bench, count: int = 1, *, pool: str = "a", size: int = 3) -> str | None:
-    with bench.store.for_all("test") as work:
-        return work.permits.take(pool, size=size, count=count, lease_s=30)
+    return bench.work.permits.take(pool, size=size, count=count, lease_s=30)
 
 
 def give_back(bench: Bench, holder: str | None, *, pool: str = "a") -> None:
     assert holder is not None
-    with bench.store.for_all("test") as work:
-        work.permits.give_back(pool, holder)
+    bench.work.permits.give_back(pool, holder)
 
 
 def renew(bench: Bench, holder: str | None, *, pool: str = "a") -> bool:
     assert holder is not None
-    with bench.store.for_all("test") as work:
-        return work.permits.renew(pool, holder, lease_s=30)
+    return bench.work.permits.renew(pool, holder, lease_s=30)
 
 
 def forget(bench: Bench, *, limit: int = 100) -> int:
-    with bench.store.for_all("test") as work:
-        return work.permits.delete_unused(unused_s=60, limit=limit)
+    return bench.work.permits.delete_unused(unused_s=60, limit=limit)
 
 
 def test_a_pool_has_so_many_permits_and_no_more(bench: Bench) -> None:

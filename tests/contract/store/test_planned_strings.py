@@ -19,10 +19,9 @@ from tests.contract.store.planned import added, string, table
 def test_tables_are_read_in_order_and_by_state(bench: Bench) -> None:
     plan, other = (added(bench, bench.project().id) for _ in range(2))
     tables = [table(number, matches=number, bytes=10**12) for number in (30, 4, 100, 9)]
-    with bench.store.for_all("test") as work:
-        work.plans.add_tables(plan.id, tables)
-        work.plans.add_tables(other.id, [table(5)])
-        work.plans.add_tables(other.id, [])
+    bench.work.plans.add_tables(plan.id, tables)
+    bench.work.plans.add_tables(other.id, [table(5)])
+    bench.work.plans.add_tables(other.id, [])
     ordered = sorted(tables, key=lambda each: each.table_id)
     done = replace(
         ordered[1],
@@ -86,10 +85,9 @@ def test_what_was_executed_is_written_and_what_is_new_added(bench: Bench) -> Non
     edits = (Edit(0, "𠮷\0\ud7ff👩‍🚒", ""), Edit(9, '"\\', "\u2028 'x'"))
     executed = replace(shown[1], final_hash=string_hash("z"), edits=edits)
     new = string(4, 2, 3, edits=(), final_hash=string_hash(""))
-    with bench.store.for_all("test") as work:
-        work.plans.add_tables(plan.id, [table(4)], shown)
-        work.plans.write_strings(plan.id, [replace(executed, json_pointer="/other"), new])
-        assert work.plans.strings(plan.id, 4) == [shown[0], executed, new]
+    bench.work.plans.add_tables(plan.id, [table(4)], shown)
+    bench.work.plans.write_strings(plan.id, [replace(executed, json_pointer="/other"), new])
+    assert bench.work.plans.strings(plan.id, 4) == [shown[0], executed, new]
 
 
 def test_a_plan_holds_as_many_strings_and_edits_as_it_may(bench: Bench) -> None:

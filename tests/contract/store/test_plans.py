@@ -88,14 +88,12 @@ def test_what_may_change_is_saved_and_nothing_else(bench: Bench) -> None:
         last_error={"code": "X", "message": "中"},
     )
     others = replace(changed, request=None, engine="x", previewed_by="x", mcp_id=9, undoes=1)
-    with bench.store.for_all("test") as work:
-        work.plans.save(others)
+    bench.work.plans.save(others)
     assert read(bench, plan) == changed
     again = replace(
         changed, state="ready", digest=None, choice=None, undo_until=None, last_error=None
     )
-    with bench.store.for_all("test") as work:
-        work.plans.save(again)
+    bench.work.plans.save(again)
     assert read(bench, plan) == again
 
 
@@ -116,17 +114,15 @@ def test_plans_are_listed_from_the_newest(bench: Bench) -> None:
     undo = undo_of(bench, saved(bench, plans[0], state="done"))
     assert undo is not None
     first = replace(read(bench, plans[0]), undone_by=undo.id)
-    with bench.store.for_all("test") as work:
-        assert work.plans.page(project, below=undo.id, limit=2) == [plans[2], plans[1]]
-        assert work.plans.page(project, below=plans[1].id, limit=2) == [first]
+    assert bench.work.plans.page(project, below=undo.id, limit=2) == [plans[2], plans[1]]
+    assert bench.work.plans.page(project, below=plans[1].id, limit=2) == [first]
 
 
 def test_open_plans_and_previews_are_counted(bench: Bench) -> None:
     project = bench.project().id
 
     def counted() -> OpenPlans:
-        with bench.store.for_all("test") as work:
-            return work.plans.open(project)
+        return bench.work.plans.open(project)
 
     assert counted() == OpenPlans(0, 0)
     plans = [added(bench, project) for _ in range(8)]
@@ -153,10 +149,9 @@ def test_one_plan_of_a_project_is_executed_at_a_time(bench: Bench) -> None:
         assert work.plans.begin(replace(elsewhere, state="executing"))
     assert read(bench, first) == replace(first, state="executing")
     assert read(bench, second) == second
-    with bench.store.for_all("test") as work:
-        assert not work.plans.begin(replace(second, state="executing"))
-        work.plans.save(replace(first, state="done"))
-        assert work.plans.begin(replace(second, state="executing"))
+    assert not bench.work.plans.begin(replace(second, state="executing"))
+    bench.work.plans.save(replace(first, state="done"))
+    assert bench.work.plans.begin(replace(second, state="executing"))
 
 
 def test_a_plan_is_undone_once_unless_that_came_to_nothing(bench: Bench) -> None:
@@ -184,16 +179,13 @@ def test_plans_that_fell_silent_are_told_once_in_that_time(bench: Bench) -> None
     plans = [added(bench, bench.project().id) for _ in range(6)]
     for plan, state in zip(plans, states, strict=False):
         saved(bench, plan, state=state)
-    with bench.store.for_all("test") as work:
-        work.plans.add_tables(plans[4].id, [table(4)])
+    bench.work.plans.add_tables(plans[4].id, [table(4)])
     bench.pass_time(100)
     saved(bench, plans[5])
-    with bench.store.for_all("test") as work:
-        work.plans.save_tables(plans[4].id, [table(4)])
+    bench.work.plans.save_tables(plans[4].id, [table(4)])
 
     def silent(limit: int = 9) -> list[int]:
-        with bench.store.for_all("test") as work:
-            return work.plans.silent(silent_s=60, limit=limit)
+        return bench.work.plans.silent(silent_s=60, limit=limit)
 
     assert silent(limit=1) + silent() == [plans[0].id, plans[1].id]
     assert silent() == []

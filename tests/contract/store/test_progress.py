@@ -17,17 +17,15 @@ ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at
 def status(bench: Bench, index_id: int, *, silent_s: float = 300) -> IndexStatus:
     """The status of an index, the same with counters and without."""
     index = bench.index(index_id)
-    with bench.store.for_all("test") as work:
-        cheap = work.node_counts.state(index, "", silent_s=silent_s)
-        whole = work.node_counts.progress(index, "", silent_s=silent_s)
-        assert cheap == IndexState(whole.status, whole.not_searched)
+    cheap = bench.work.node_counts.state(index, "", silent_s=silent_s)
+    whole = bench.work.node_counts.progress(index, "", silent_s=silent_s)
+    assert cheap == IndexState(whole.status, whole.not_searched)
     return cheap.status
 
 
 def progress(bench: Bench, index_id: int, scope: str = "") -> Progress:
     index = bench.index(index_id)
-    with bench.store.for_all("test") as work:
-        return work.node_counts.progress(index, scope, silent_s=300)
+    return bench.work.node_counts.progress(index, scope, silent_s=300)
 
 
 def test_the_status_follows_the_nodes(bench: Bench) -> None:
@@ -61,8 +59,7 @@ def test_an_index_behind_its_document_is_indexing(bench: Bench) -> None:
 def test_a_quarantined_node_degrades_the_index(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
-    with bench.store.for_all("test") as work:
-        work.nodes.quarantine(claim, ERROR)
+    bench.work.nodes.quarantine(claim, ERROR)
     assert status(bench, index.id) == "degraded"
     assert progress(bench, index.id).last_error == ERROR
 
@@ -71,8 +68,7 @@ def test_an_index_is_degraded_once_nothing_is_on_its_way(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
     bench.enumerate(index)
     claim = bench.claim(bench.node_at(index, "/a"))
-    with bench.store.for_all("test") as work:
-        work.nodes.quarantine(claim, ERROR)
+    bench.work.nodes.quarantine(claim, ERROR)
     assert status(bench, index.id) == "indexing"
     bench.finish(bench.node_at(index, "/b"))
     assert status(bench, index.id) == "degraded"
@@ -93,8 +89,7 @@ def test_a_skipped_node_does_not_count_against_the_index(bench: Bench) -> None:
 def test_an_index_beside_which_another_is_built_is_rebuilding(bench: Bench) -> None:
     index, node_id = bench.node()
     bench.finish(node_id)
-    with bench.store.for_all("test") as work:
-        work.indexes.start_rebuild(index, SMALL, at_once=2)
+    bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
     assert status(bench, index.id) == "rebuilding"
 
 
@@ -119,8 +114,7 @@ def test_silence_is_stalled_unless_somebody_works(bench: Bench) -> None:
 def test_a_node_that_waits_for_its_next_attempt_is_not_silent(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
-    with bench.store.for_all("test") as work:
-        work.nodes.release([claim], retry_in_s=900, error=ERROR, progressed=False)
+    bench.work.nodes.release([claim], retry_in_s=900, error=ERROR, progressed=False)
     bench.pass_time(310)
     assert status(bench, index.id) == "indexing"
 
@@ -133,8 +127,7 @@ def test_while_an_index_is_built_its_counters_only_grow(bench: Bench) -> None:
         chunk_set = bench.begin(claim)
         for chunk in chunk_set.chunks:
             seen.append(progress(bench, index.id))
-            with bench.store.for_all("test") as work:
-                work.chunks.mark_present([chunk.id])
+            bench.work.chunks.mark_present([chunk.id])
         assert bench.activate(claim, chunk_set)
         seen.append(progress(bench, index.id))
     for counter in ("chunks_count", "indexed_chunks_count"):
@@ -171,8 +164,7 @@ def test_counters_of_parts_are_the_same_when_cleanup_counts_them_apart(bench: Be
     assert [part.states for part in before] == [{"indexed": 1, "queued": 1}, {"queued": 1}]
     is_going_on = True
     while is_going_on:
-        with bench.store.for_all("test") as work:
-            is_going_on = work.quotas.count_parts()
+        is_going_on = bench.work.quotas.count_parts()
     assert parts() == before
     bench.change(table, {"a": {"b": TEXT}, "d": {"e": TEXT, "f": OTHER}})
     for node_id in bench.enumerate(index):
@@ -191,8 +183,7 @@ def test_chunks_count_from_the_rows_and_present_ones_from_the_acknowledgement(
     assert (counts := progress(bench, index.id)).chunks_count == 3
     assert counts.indexed_chunks_count == 0
     for _ in range(2):
-        with bench.store.for_all("test") as work:
-            work.chunks.mark_present([chunk.id for chunk in chunk_set.chunks[:2]])
+        bench.work.chunks.mark_present([chunk.id for chunk in chunk_set.chunks[:2]])
         assert progress(bench, index.id).indexed_chunks_count == 2
 
 
@@ -212,8 +203,7 @@ def test_the_last_error_is_the_latest(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
     for at, node_id in zip(("2026-01-02", "2026-01-01"), bench.enumerate(index), strict=True):
         claim = bench.claim(node_id)
-        with bench.store.for_all("test") as work:
-            work.nodes.release([claim], retry_in_s=0, error=ERROR | {"at": at}, progressed=False)
+        bench.work.nodes.release([claim], retry_in_s=0, error=ERROR | {"at": at}, progressed=False)
     last = progress(bench, index.id).last_error
     assert last == ERROR | {"at": "2026-01-02"}
 
@@ -221,8 +211,7 @@ def test_the_last_error_is_the_latest(bench: Bench) -> None:
 def test_success_forgets_the_error(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
-    with bench.store.for_all("test") as work:
-        work.nodes.release([claim], retry_in_s=0, error=ERROR, progressed=False)
+    bench.work.nodes.release([claim], retry_in_s=0, error=ERROR, progressed=False)
     bench.finish(node_id)
     assert progress(bench, index.id).last_error is None
 
@@ -231,12 +220,11 @@ def test_lists_go_by_pointer_and_to_their_limit(bench: Bench) -> None:
     keys = ["b", "B", "a", "_", "Z", "ä", "中", "10", "9", "a b"]
     _, index = bench.tool(bench.table(dict.fromkeys(keys, TEXT)))
     bench.enumerate(index)
-    with bench.store.for_all("test") as work:
-        nodes = work.node_counts.in_scope(index, "", limit=100)
-        first = work.node_counts.in_scope(index, "", limit=3)
-        assert work.node_counts.in_scope(index, "/B", limit=9) == [
-            node for node in nodes if node.json_pointer == "/B"
-        ]
+    nodes = bench.work.node_counts.in_scope(index, "", limit=100)
+    first = bench.work.node_counts.in_scope(index, "", limit=3)
+    assert bench.work.node_counts.in_scope(index, "/B", limit=9) == [
+        node for node in nodes if node.json_pointer == "/B"
+    ]
     assert [node.json_pointer for node in nodes] == sorted(f"/{key}" for key in keys)
     assert first == nodes[:3]
     assert {(node.state, node.chunks_count, node.char_count) for node in nodes} == {
@@ -248,15 +236,14 @@ def test_lists_go_by_pointer_and_to_their_limit(bench: Bench) -> None:
 def test_generations_are_counted_apart(bench: Bench, config: object) -> None:
     index, node_id = bench.node()
     bench.finish(node_id)
-    with bench.store.for_all("test") as work:
-        building = work.indexes.start_rebuild(index, config, at_once=2)  # type: ignore[arg-type]
+    building = bench.work.indexes.start_rebuild(index, config, at_once=2)  # type: ignore[arg-type]
     [other] = bench.enumerate(index)
-    with bench.store.for_all("test") as work:
-        states = [work.node_counts.progress(g, "", silent_s=300).states for g in (index, building)]
+    states = [
+        bench.work.node_counts.progress(g, "", silent_s=300).states for g in (index, building)
+    ]
     assert states == [{"indexed": 1}, {"queued": 1}]
     bench.finish(other)
-    with bench.store.for_all("test") as work:
-        assert work.node_counts.progress(building, "", silent_s=300).states == {"indexed": 1}
+    assert bench.work.node_counts.progress(building, "", silent_s=300).states == {"indexed": 1}
 
 
 def test_a_scope_has_something_to_search_or_has_not(bench: Bench) -> None:
@@ -265,8 +252,7 @@ def test_a_scope_has_something_to_search_or_has_not(bench: Bench) -> None:
     nodes = bench.enumerate(index, Limits(max_node_chars=2_000))
 
     def found(*scopes: str) -> list[bool]:
-        with bench.store.for_all("test") as work:
-            return [work.node_counts.has_any(index, scope) for scope in scopes]
+        return [bench.work.node_counts.has_any(index, scope) for scope in scopes]
 
     assert found("", "/a", "/blank", "/ab", "/a/b", "/long") == [True] * 3 + [False] * 3
     for node_id in nodes:

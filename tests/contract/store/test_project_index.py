@@ -21,15 +21,13 @@ def switched_on(bench: Bench, *documents: object) -> tuple[Index, list[Table]]:
 
 
 def uncompared(bench: Bench, index: Index) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.comparisons.uncompared(index.id)
+    return bench.work.comparisons.uncompared(index.id)
 
 
 def shown(bench: Bench, index: Index, tables: tuple[int, ...] | None = None) -> set[int]:
     """The tables of what a search may show."""
     ids = bench.ids(index)
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, Reach("", tables), ids)
+    found = bench.work.live_chunks.hydrate(index, Reach("", tables), ids)
     return {chunk.table_id for chunk in found.values()}
 
 
@@ -49,10 +47,9 @@ def test_a_project_has_one_index_without_a_table(bench: Bench) -> None:
 
 def test_the_same_pointer_of_two_tables_is_two_nodes(bench: Bench) -> None:
     index, [one, other] = switched_on(bench, {"a": TEXT}, {"a": TEXT})
-    with bench.store.for_all("test") as work:
-        assert len(work.nodes.known(index.generation.id, one.id)) == 1
-        assert len(work.nodes.known(index.generation.id, other.id)) == 1
-        assert work.node_counts.progress(index, "", silent_s=1e9).states == {"indexed": 2}
+    assert len(bench.work.nodes.known(index.generation.id, one.id)) == 1
+    assert len(bench.work.nodes.known(index.generation.id, other.id)) == 1
+    assert bench.work.node_counts.progress(index, "", silent_s=1e9).states == {"indexed": 2}
     assert shown(bench, index) == {one.id, other.id}
     assert shown(bench, index, (other.id,)) == {other.id}
 
@@ -61,9 +58,8 @@ def test_comparing_one_table_leaves_the_nodes_of_others(bench: Bench) -> None:
     index, [one, other] = switched_on(bench, {"a": TEXT}, {"a": TEXT})
     bench.change(one, {})
     assert bench.compare(index, one) == []
-    with bench.store.for_all("test") as work:
-        assert work.nodes.known(index.generation.id, one.id) == []
-        assert len(work.nodes.known(index.generation.id, other.id)) == 1
+    assert bench.work.nodes.known(index.generation.id, one.id) == []
+    assert len(bench.work.nodes.known(index.generation.id, other.id)) == 1
 
 
 def test_it_is_compared_when_every_table_is(bench: Bench) -> None:
@@ -75,8 +71,7 @@ def test_it_is_compared_when_every_table_is(bench: Bench) -> None:
     bench.compare(index, tables[0])
     assert uncompared(bench, index) == [tables[1].id]
     assert not bench.is_compared(index)
-    with bench.store.for_all("test") as work:
-        assert work.node_counts.state(index, "", silent_s=1e9).status == "indexing"
+    assert bench.work.node_counts.state(index, "", silent_s=1e9).status == "indexing"
     bench.compare(index, tables[1])
     assert bench.is_compared(index)
 
@@ -98,19 +93,17 @@ def test_new_and_changed_tables_are_ordered_by_themselves(bench: Bench) -> None:
 def test_a_table_that_nobody_compared_is_found_after_a_while(bench: Bench) -> None:
     index, [table] = switched_on(bench, {"a": TEXT})
     later = bench.table({"a": TEXT}, project=None)
-    with bench.store.for_all("test") as work:
-        added = work.tables.add(index.project_id, "t", None, "{}")
-        assert work.comparisons.behind(silent_s=300, limit=9) == []
+    added = bench.work.tables.add(index.project_id, "t", None, "{}")
+    assert bench.work.comparisons.behind(silent_s=300, limit=9) == []
     bench.change(table, {"a": OTHER})
     assert later.project_id != index.project_id
     bench.pass_time(301)
     with bench.store.for_all("test") as work:  # what the outbox has a message for is not lost
         assert work.comparisons.behind(silent_s=300, limit=9) == []
     bench.lose_messages()
-    with bench.store.for_all("test") as work:
-        found = work.comparisons.behind(silent_s=300, limit=9)
-        assert found == [(index.id, table.id), (index.id, added.id)]
-        assert work.comparisons.behind(silent_s=300, limit=9) == []
+    found = bench.work.comparisons.behind(silent_s=300, limit=9)
+    assert found == [(index.id, table.id), (index.id, added.id)]
+    assert bench.work.comparisons.behind(silent_s=300, limit=9) == []
 
 
 def test_a_deleted_table_is_not_shown_and_its_nodes_go(bench: Bench) -> None:
@@ -118,10 +111,9 @@ def test_a_deleted_table_is_not_shown_and_its_nodes_go(bench: Bench) -> None:
     bench.delete(one)
     assert shown(bench, index) == {other.id}
     assert bench.is_compared(index)
-    with bench.store.for_all("test") as work:
-        assert work.removals.remove_nodes(limit=9) == 1
-        assert work.indexes.find(index.id) == index
-        assert work.node_counts.progress(index, "", silent_s=1e9).nodes_count == 1
+    assert bench.work.removals.remove_nodes(limit=9) == 1
+    assert bench.work.indexes.find(index.id) == index
+    assert bench.work.node_counts.progress(index, "", silent_s=1e9).nodes_count == 1
     assert len(bench.tombstones()) == 3
     assert uncompared(bench, index) == []
 
@@ -130,8 +122,7 @@ def test_a_changed_table_is_read_anew_and_others_are_not_stale(bench: Bench) -> 
     index, [one, other] = switched_on(bench, {"a": TEXT, "b": TEXT}, {"a": TEXT})
     bench.change(one, {"a": OTHER})
     ids = bench.ids(index)
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, Reach(), ids).values()
+    found = bench.work.live_chunks.hydrate(index, Reach(), ids).values()
     assert {(each.table_id, each.json_pointer, each.stale) for each in found} == {
         (one.id, "/a", True),
         (other.id, "/a", False),
@@ -140,9 +131,8 @@ def test_a_changed_table_is_read_anew_and_others_are_not_stale(bench: Bench) -> 
 
 def test_a_new_generation_follows_every_table(bench: Bench) -> None:
     index, tables = switched_on(bench, {"a": TEXT}, {"a": TEXT})
-    with bench.store.for_all("test") as work:
-        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
-        assert not work.indexes.has_index(None, SMALL)
+    building = bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
+    assert not bench.work.indexes.has_index(None, SMALL)
     assert building.generation.namespace.endswith(
         f"_project_{index.project_id}_search_i{index.id}_g2"
     )
@@ -163,18 +153,16 @@ def test_one_over_the_limit_gives_way_and_comes_back_empty(bench: Bench) -> None
     index, tables = switched_on(bench, {"a": TEXT}, {"a": TEXT})
     bench.pass_time(100)
     tight = ProjectLimits(max_chunks=1, idle_s=10)
-    with bench.store.for_all("test") as work:
-        going = work.indexes.next_to_go(tight)
-        assert going is not None
-        assert work.indexes.give_up(going, tight)
+    going = bench.work.indexes.next_to_go(tight)
+    assert going is not None
+    assert bench.work.indexes.give_up(going, tight)
     evicted = bench.index(index.id)
     assert evicted.generation.namespace.endswith(
         f"_project_{index.project_id}_search_i{index.id}_g2"
     )
-    with bench.store.for_all("test") as work:
-        assert work.node_counts.state(evicted, "", silent_s=1e9).status == "evicted"
-        assert work.comparisons.behind(silent_s=0, limit=9) == []
-        assert work.indexes.revive(index.id)
+    assert bench.work.node_counts.state(evicted, "", silent_s=1e9).status == "evicted"
+    assert bench.work.comparisons.behind(silent_s=0, limit=9) == []
+    assert bench.work.indexes.revive(index.id)
     assert uncompared(bench, index) == [table.id for table in tables]
 
 
@@ -186,11 +174,9 @@ def test_what_waits_for_room_comes_back_unless_its_table_is_deleted(bench: Bench
     nodes = [node_id for table in tables for node_id in bench.compare(index, table)]
     for node_id in nodes:
         claim = bench.claim(node_id)
-        with bench.store.for_all("test") as work:
-            work.nodes.skip(claim, full)
+        bench.work.nodes.skip(claim, full)
     bench.delete(tables[0])
-    with bench.store.for_all("test") as work:
-        work.quotas.readmit(ProjectLimits(), limit=9)
+    bench.work.quotas.readmit(ProjectLimits(), limit=9)
     assert bench.try_claim(nodes[0]) is None
     assert bench.claim(nodes[1]).table_id == tables[1].id
 

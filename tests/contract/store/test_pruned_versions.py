@@ -35,18 +35,15 @@ def test_a_label_keeps_a_version_and_twenty_of_them_are_enough(bench: Bench) -> 
 
 def test_erased_content_is_gone_and_the_version_says_so(bench: Bench) -> None:
     table = write(bench, write(bench, bench.table(LONG), '"two"'), '"three"')
-    with bench.store.for_all("test") as work:
-        work.versions.label(table, 1, "a name")
-        work.versions.erase(table, 1)
-        work.versions.erase(table, 3)  # live
+    bench.work.versions.label(table, 1, "a name")
+    bench.work.versions.erase(table, 1)
+    bench.work.versions.erase(table, 3)  # live
     reported = [(v.revision, v.gap, v.label, v.size) for v in versions(bench, table)]
     assert reported == [(3, None, None, None), (2, None, None, 5), (1, "erased", None, None)]
-    with bench.store.for_all("test") as work:
-        assert work.versions.pieces(table, 1, first=0, count=9) == []
+    assert bench.work.versions.pieces(table, 1, first=0, count=9) == []
     assert prune(bench).pieces > 1
     assert read(bench, table, 2) == '"two"'
-    with bench.store.for_all("test") as work:
-        work.versions.erase(table)
+    bench.work.versions.erase(table)
     assert [v.gap for v in versions(bench, table)] == [None, "erased", "erased"]
     assert prune(bench).pieces == 1
     assert pieces_of(bench, table) == 0
@@ -90,12 +87,10 @@ def test_the_oldest_leave_while_a_project_keeps_too_much(bench: Bench) -> None:
     other = write(bench, bench.table([LONG, 1]), '"b"')
     used = pieces_of(bench, one)
     keep(bench, one.project_id, max_bytes=used - 1)
-    with bench.store.for_all("test") as work:
-        assert work.versions.over_limit(limit=9) == [one.project_id]
-        assert work.versions.expire_oldest(one.project_id) == 1
+    assert bench.work.versions.over_limit(limit=9) == [one.project_id]
+    assert bench.work.versions.expire_oldest(one.project_id) == 1
     prune(bench)
-    with bench.store.for_all("test") as work:
-        assert work.versions.over_limit(limit=9) == []
+    assert bench.work.versions.over_limit(limit=9) == []
     assert [v.revision for v in versions(bench, one)] == [2]
     assert [v.revision for v in versions(bench, other)] == [2, 1]
 
@@ -120,8 +115,7 @@ def test_what_was_written_meanwhile_is_erased_with_the_rest(bench: Bench) -> Non
     read_before = bench.table(LONG)
     for text in ('"a"', '"b"'):
         table = write(bench, read_before, text)
-    with bench.store.for_all("test") as work:
-        work.versions.erase(read_before)
+    bench.work.versions.erase(read_before)
     assert [(v.revision, v.gap, v.is_live) for v in versions(bench, table)] == [
         (3, None, True),
         (2, "erased", False),
@@ -131,11 +125,9 @@ def test_what_was_written_meanwhile_is_erased_with_the_rest(bench: Bench) -> Non
 
 def test_a_labelled_version_stays_whatever_it_takes(bench: Bench) -> None:
     table = write(bench, bench.table(LONG), '"a"')
-    with bench.store.for_all("test") as work:
-        work.versions.label(table, 1, "mine")
+    bench.work.versions.label(table, 1, "mine")
     keep(bench, table.project_id, max_bytes=1)
-    with bench.store.for_all("test") as work:
-        assert work.versions.expire_oldest(table.project_id) == 0
+    assert bench.work.versions.expire_oldest(table.project_id) == 0
     prune(bench)
     assert read(bench, table, 1)
 
@@ -144,8 +136,7 @@ def replaced(bench: Bench, table: Table, revision: int, *, days: int = 30) -> Pl
     """A plan that replaced a revision and can be undone for so many days."""
     plan = added(bench, table.project_id, request=None)
     done = PlannedTable(table.id, revision, 1, 1, state="done", revision_before=revision)
-    with bench.store.for_all("test") as work:
-        work.plans.add_tables(plan.id, [done])
+    bench.work.plans.add_tables(plan.id, [done])
     return saved(bench, plan, state="done", undo_until=plan.created_at + timedelta(days=days))
 
 
@@ -166,23 +157,20 @@ def test_what_a_plan_replaced_that_can_be_undone_is_never_too_much(bench: Bench)
     assert [v.revision for v in versions(bench, table)] == [5, 2]
     undo = undo_of(bench, plan)
     assert undo is not None
-    with bench.store.for_all("test") as work:
-        # It may fail, and the plan can be undone again.
-        assert work.versions.expire_oldest(table.project_id) == 0
-        work.plans.save(replace(undo, state="done"))
-        assert work.versions.expire_oldest(table.project_id) == 1
+    # It may fail, and the plan can be undone again.
+    assert bench.work.versions.expire_oldest(table.project_id) == 0
+    bench.work.plans.save(replace(undo, state="done"))
+    assert bench.work.versions.expire_oldest(table.project_id) == 1
     assert [v.revision for v in versions(bench, table)] == [5]
 
 
 def test_what_a_plan_has_replaced_so_far_is_never_too_much(bench: Bench) -> None:
     table = write(bench, write(bench, bench.table(0), "1"), "2")
     plan = replaced(bench, table, 1)
-    with bench.store.for_all("test") as work:
-        work.plans.save(replace(plan, state="executing", undo_until=None))
+    bench.work.plans.save(replace(plan, state="executing", undo_until=None))
     keep(bench, table.project_id, keep_count=1, max_bytes=1)
     prune(bench)
-    with bench.store.for_all("test") as work:
-        assert work.versions.expire_oldest(table.project_id) == 1
+    assert bench.work.versions.expire_oldest(table.project_id) == 1
     assert [v.revision for v in versions(bench, table)] == [3, 1]
 
 
@@ -210,8 +198,7 @@ def test_what_a_plan_replaced_grows_too_old_like_all_others(bench: Bench) -> Non
 
 def test_a_history_that_is_switched_off_is_deleted_and_records_nothing(bench: Bench) -> None:
     table = write(bench, bench.table(LONG), "1")
-    with bench.store.for_all("test") as work:
-        work.versions.label(table, 1, "mine")
+    bench.work.versions.label(table, 1, "mine")
     keep(bench, table.project_id, keep_count=0)
     assert prune(bench).versions == 2
     assert versions(bench, bench.change(table, 2)) == []
@@ -231,11 +218,9 @@ def test_a_large_history_is_pruned_in_steps(bench: Bench) -> None:
 def test_a_deleted_table_loses_its_history_before_its_row(bench: Bench) -> None:
     table = write(bench, bench.table(LONG), "1")
     bench.delete(table)
-    with bench.store.for_all("test") as work:
-        assert work.removals.due(limit=9) == []
-        assert work.versions.due(limit=9) == [TableHistory(table.id, table.project_id)]
+    assert bench.work.removals.due(limit=9) == []
+    assert bench.work.versions.due(limit=9) == [TableHistory(table.id, table.project_id)]
     prune(bench)
-    with bench.store.for_all("test") as work:
-        [removal] = work.removals.due(limit=9)
-        assert work.removals.remove(removal) == "removed"
-        assert work.versions.due(limit=9) == []
+    [removal] = bench.work.removals.due(limit=9)
+    assert bench.work.removals.remove(removal) == "removed"
+    assert bench.work.versions.due(limit=9) == []

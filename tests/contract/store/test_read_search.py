@@ -18,16 +18,14 @@ Read = tuple[Target | None, dict[str, HydratedChunk]]
 def at_once(bench: Bench, searched: Searched, target: Target, *, texts: bool = True) -> Read:
     """What a search reads in the end, with a permit that goes back then."""
     ids = bench.ids(target.index)
-    with bench.store.for_all("test") as work:
-        holder = work.permits.take("a", size=1, count=1, lease_s=60)
-        assert holder is not None
+    holder = bench.work.permits.take("a", size=1, count=1, lease_s=60)
+    assert holder is not None
     with bench.store.for_project(target.index.project_id) as work:
         work.permits.give_back("a", holder)
         read = work.live_chunks.read_search(searched, target, ids, texts=texts, silent_s=60)
-    with bench.store.for_all("test") as work:
-        taken = work.permits.take("a", size=1, count=1, lease_s=60)
-        assert taken is not None
-        work.permits.give_back("a", taken)
+    taken = bench.work.permits.take("a", size=1, count=1, lease_s=60)
+    assert taken is not None
+    bench.work.permits.give_back("a", taken)
     return read
 
 
@@ -39,8 +37,7 @@ def in_steps(bench: Bench, searched: Searched, target: Target, *, texts: bool = 
 
 
 def read_target(bench: Bench, searched: SearchedTool) -> Target:
-    with bench.store.for_all("test") as work:
-        target = work.live_chunks.read_target(searched, silent_s=60)
+    target = bench.work.live_chunks.read_target(searched, silent_s=60)
     assert target is not None
     return target
 
@@ -60,8 +57,7 @@ def test_an_index_that_moves_is_not_taken_for_one_at_rest(bench: Bench) -> None:
     tool, _ = bench.indexed({"a": TEXT})
     searched = SearchedTool(tool.id, tool.project_id)
     target = read_target(bench, searched)
-    with bench.store.for_all("test") as work:
-        table = work.tables.find(tool.scope.table_id, project_id=tool.project_id)
+    table = bench.work.tables.find(tool.scope.table_id, project_id=tool.project_id)
     assert table is not None
     bench.change(table, {"a": TEXT, "b": TEXT[::-1]})
     now, chunks = at_once(bench, searched, target)

@@ -54,8 +54,7 @@ def test_a_project_builds_so_many_at_once(bench: Bench) -> None:
 
 def test_what_is_pending_is_what_is_built_or_waits(bench: Bench) -> None:
     one, other = indexes(bench, 2, bench.project())
-    with bench.store.for_all("test") as work:
-        assert work.indexes.pending(one.id) is None
+    assert bench.work.indexes.pending(one.id) is None
     building, queued = start(bench, one, at_once=1), start(bench, other, at_once=1)
     with bench.store.for_all("test") as work:
         assert work.indexes.pending(one.id) == building
@@ -68,8 +67,7 @@ def test_what_is_pending_is_what_is_built_or_waits(bench: Bench) -> None:
 def test_a_queued_generation_begins_when_there_is_room(bench: Bench) -> None:
     found = indexes(bench, 3, bench.project())
     first, *_ = [start(bench, index, at_once=1) for index in found]
-    with bench.store.for_all("test") as work:
-        assert work.indexes.promote(at_once=1) == []
+    assert bench.work.indexes.promote(at_once=1) == []
     switch(bench, first)
     with bench.store.for_all("test") as work:
         assert work.indexes.promote(at_once=1) == [found[1].id]
@@ -86,9 +84,8 @@ def test_a_switch_keeps_the_generation_before(bench: Bench) -> None:
     now = bench.index(index.id)
     assert (now.generation.id, now.generation.state) == (building.generation.id, "active")
     assert (now.config, now.is_rebuilding) == (LARGER, False)
-    with bench.store.for_all("test") as work:
-        previous = work.indexes.previous(index.id)
-        assert work.indexes.pending(index.id) is None
+    previous = bench.work.indexes.previous(index.id)
+    assert bench.work.indexes.pending(index.id) is None
     assert previous is not None
     assert (previous.generation.id, previous.generation.state) == (index.generation.id, "previous")
     assert previous.config == SMALL
@@ -100,9 +97,8 @@ def test_only_one_generation_before_is_kept(bench: Bench) -> None:
     for _ in range(2):
         generations.append(start(bench, index))
         switch(bench, generations[-1])
-    with bench.store.for_all("test") as work:
-        previous = work.indexes.previous(index.id)
-        retired = work.removals.retired(older_than_s=-1, limit=9)
+    previous = bench.work.indexes.previous(index.id)
+    retired = bench.work.removals.retired(older_than_s=-1, limit=9)
     assert previous is not None
     assert previous.generation.id == generations[1].generation.id
     assert [each.namespace for each in retired] == [index.generation.namespace]
@@ -112,15 +108,13 @@ def test_going_back_exchanges_the_two(bench: Bench) -> None:
     [index] = indexes(bench, 1)
     building = start(bench, index, LARGER)
     switch(bench, building)
-    with bench.store.for_all("test") as work:
-        previous = work.indexes.previous(index.id)
-        assert previous is not None
-        work.indexes.switch(previous)
+    previous = bench.work.indexes.previous(index.id)
+    assert previous is not None
+    bench.work.indexes.switch(previous)
     assert bench.index(index.id).generation.id == index.generation.id
     assert bench.index(index.id).config == SMALL
-    with bench.store.for_all("test") as work:
-        previous = work.indexes.previous(index.id)
-        assert work.removals.retired(older_than_s=-1, limit=9) == []
+    previous = bench.work.indexes.previous(index.id)
+    assert bench.work.removals.retired(older_than_s=-1, limit=9) == []
     assert previous is not None
     assert previous.generation.id == building.generation.id
 
@@ -140,9 +134,8 @@ def test_the_generation_before_is_retired_when_it_is_old(bench: Bench) -> None:
 def test_the_generation_before_may_be_retired_at_once(bench: Bench) -> None:
     [index] = indexes(bench, 1)
     switch(bench, start(bench, index))
-    with bench.store.for_all("test") as work:
-        assert work.indexes.retire_previous(index.id, older_than_s=0)
-        assert work.indexes.previous(index.id) is None
+    assert bench.work.indexes.retire_previous(index.id, older_than_s=0)
+    assert bench.work.indexes.previous(index.id) is None
 
 
 def test_outdated_generations_are_found_the_oldest_first(bench: Bench) -> None:
@@ -150,10 +143,9 @@ def test_outdated_generations_are_found_the_oldest_first(bench: Bench) -> None:
     for index in found:
         switch(bench, start(bench, index))
         bench.pass_time(100)
-    with bench.store.for_all("test") as work:
-        assert work.indexes.outdated(older_than_s=350, limit=9) == []
-        outdated = work.indexes.outdated(older_than_s=150, limit=9)
-        assert work.indexes.outdated(older_than_s=0, limit=1) == outdated[:1]
+    assert bench.work.indexes.outdated(older_than_s=350, limit=9) == []
+    outdated = bench.work.indexes.outdated(older_than_s=150, limit=9)
+    assert bench.work.indexes.outdated(older_than_s=0, limit=1) == outdated[:1]
     assert [(each.id, each.generation.state, each.generation.namespace) for each in outdated] == [
         (index.id, "previous", index.generation.namespace) for index in found[:2]
     ]
@@ -175,19 +167,16 @@ def test_a_generation_is_finished_when_no_node_waits_or_has_failed(bench: Bench)
     _, index = bench.tool(bench.table({"a": TEXT}))
 
     def unfinished() -> bool:
-        with bench.store.for_all("test") as work:
-            return work.indexes.is_unfinished(index)
+        return bench.work.indexes.is_unfinished(index)
 
     assert not unfinished()
     [node_id] = bench.enumerate(index)
     assert unfinished()
     claim = bench.claim(node_id)
     assert unfinished()
-    with bench.store.for_all("test") as work:
-        work.nodes.quarantine(claim, {"code": "X"})
+    bench.work.nodes.quarantine(claim, {"code": "X"})
     assert unfinished()
-    with bench.store.for_all("test") as work:
-        work.nodes.requeue_quarantined(limit=1)
+    bench.work.nodes.requeue_quarantined(limit=1)
     bench.finish(node_id)
     assert not unfinished()
 
@@ -199,8 +188,7 @@ def test_a_generation_holds_its_active_chunks(bench: Bench) -> None:
     bench.enumerate(index)
     bench.begin(bench.claim(bench.node_at(index, "/b")))
     bench.finish(bench.node_at(index, "/a"))
-    with bench.store.for_all("test") as work:
-        size = work.indexes.size(index)
+    size = bench.work.indexes.size(index)
     assert size == Size(nodes=2, chunks=2, characters=150, bytes=450)
 
 
@@ -227,10 +215,8 @@ def test_what_is_under_way_is_counted_over_all_projects(bench: Bench) -> None:
     for index in indexes(bench, 3, project):
         start(bench, index, LARGER)
     building = start(bench, indexes(bench, 1)[0], LARGER)
-    with bench.store.for_all("test") as work:
-        assert work.indexes.rebuilds_under_way() == UnderWay(building=3, queued=1)
-        listed = {one.project_id: one.building for one in work.projects.page(after=0, limit=9)}
+    assert bench.work.indexes.rebuilds_under_way() == UnderWay(building=3, queued=1)
+    listed = {one.project_id: one.building for one in bench.work.projects.page(after=0, limit=9)}
     assert listed == {project.id: 3, building.project_id: 1}
     switch(bench, building)
-    with bench.store.for_all("test") as work:
-        assert work.indexes.rebuilds_under_way() == UnderWay(building=2, queued=1)
+    assert bench.work.indexes.rebuilds_under_way() == UnderWay(building=2, queued=1)

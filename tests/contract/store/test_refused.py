@@ -26,20 +26,17 @@ class Shelf:
             self.mark(table)
 
     def mark(self, table: Table, index: Index | None = None) -> None:
-        with self.bench.store.for_all("test") as work:
-            work.comparisons.note_compared(index or self.index, table.id, 1, [""])
+        self.bench.work.comparisons.note_compared(index or self.index, table.id, 1, [""])
 
     def refuse(self, table: Table, error: dict[str, object]) -> None:
         self.bench.pass_time(1)
-        with self.bench.store.for_all("test") as work:
-            work.comparisons.note_refused(self.index.id, table.id, error)
+        self.bench.work.comparisons.note_refused(self.index.id, table.id, error)
 
     def reported(self, index: Index | None = None) -> list[tuple[object, object]]:
         """Table and code of each reason, the latest first."""
         seen = index or self.index
-        with self.bench.store.for_all("test") as work:
-            progress = work.node_counts.progress(seen, "", silent_s=999)
-            status = work.node_counts.state(seen, "", silent_s=999).status
+        progress = self.bench.work.node_counts.progress(seen, "", silent_s=999)
+        status = self.bench.work.node_counts.state(seen, "", silent_s=999).status
         assert progress.status == status == ("error" if progress.refused else "ready")
         assert progress.last_error == (progress.refused[0] if progress.refused else None)
         return [(error["table_id"], error["code"]) for error in progress.refused]
@@ -83,15 +80,13 @@ def test_a_failure_that_passes_hides_no_reason_and_ends_alone(shelf: Shelf, benc
     one, other, _ = shelf.tables
     shelf.refuse(one, {**LARGE})
     bench.change(other, {"a": TEXT})
-    with bench.store.for_all("test") as work:
-        work.comparisons.note_failed(
-            shelf.index.id, {"code": "X", "message": "x", "retryable": True}
-        )
-        reported = work.node_counts.progress(shelf.index, "", silent_s=999)
+    bench.work.comparisons.note_failed(
+        shelf.index.id, {"code": "X", "message": "x", "retryable": True}
+    )
+    reported = bench.work.node_counts.progress(shelf.index, "", silent_s=999)
     assert (reported.status, reported.last_error) == ("indexing", reported.refused[0])
-    with bench.store.for_all("test") as work:
-        work.comparisons.note_compared(shelf.index, other.id, 2, [""])
-        assert work.comparisons.follows(shelf.index.id)
+    bench.work.comparisons.note_compared(shelf.index, other.id, 2, [""])
+    assert bench.work.comparisons.follows(shelf.index.id)
     assert shelf.reported() == [(one.id, "DOCUMENT_TOO_LARGE")]
 
 
@@ -99,14 +94,14 @@ def test_generations_that_follow_the_document_are_refused_together(
     shelf: Shelf, bench: Bench
 ) -> None:
     one, *_ = shelf.tables
-    with bench.store.for_all("test") as work:
-        building = work.indexes.start_rebuild(shelf.index, replace(SMALL, chunk_size=50), at_once=2)
+    building = bench.work.indexes.start_rebuild(
+        shelf.index, replace(SMALL, chunk_size=50), at_once=2
+    )
     for table in shelf.tables:
         shelf.mark(table, building)
     shelf.refuse(one, {**LARGE})
-    with bench.store.for_all("test") as work:
-        seen = [
-            work.node_counts.progress(each, "", silent_s=999).refused[0]["table_id"]
-            for each in (shelf.index, building)
-        ]
+    seen = [
+        bench.work.node_counts.progress(each, "", silent_s=999).refused[0]["table_id"]
+        for each in (shelf.index, building)
+    ]
     assert seen == [one.id, one.id]

@@ -14,13 +14,11 @@ from tests.contract.store.bench import OTHER, TEXT, Bench
 
 
 def remove_nodes(bench: Bench, *, limit: int = 100) -> int:
-    with bench.store.for_all("test") as work:
-        return work.removals.remove_nodes(limit=limit)
+    return bench.work.removals.remove_nodes(limit=limit)
 
 
 def due(bench: Bench, *, limit: int = 9) -> Sequence[Removal]:
-    with bench.store.for_all("test") as work:
-        return work.removals.due(limit=limit)
+    return bench.work.removals.due(limit=limit)
 
 
 def indexed(bench: Bench, document: object) -> tuple[Table, SearchTool, Index]:
@@ -71,8 +69,7 @@ def test_other_tables_stay(bench: Bench) -> None:
 
 def test_a_deleted_tool_goes_and_its_table_stays(bench: Bench) -> None:
     table, tool, index = indexed(bench, {"a": TEXT})
-    with bench.store.for_all("test") as work:
-        work.tools.mark_deleted(tool.id)
+    bench.work.tools.mark_deleted(tool.id)
     assert RemoveDeleted(bench.store).run() == (1, [])
     assert not bench.is_compared(index)
     with bench.store.for_all("test") as work:
@@ -87,15 +84,13 @@ def test_nothing_is_removed_that_our_api_did_not_delete(bench: Bench, kind: str)
     removal = Removal("table", table.id) if kind == "table" else Removal("tool", tool.id)
     bench.put_away(table)
     bench.put_away(tool)
-    with bench.store.for_all("test") as work:
-        work.removals.delay(removal, retry_in_s=-1)
-        assert work.removals.remove(removal) == "left"
-        assert work.removals.remove(Removal(removal.kind, 10**9)) == "left"
+    bench.work.removals.delay(removal, retry_in_s=-1)
+    assert bench.work.removals.remove(removal) == "left"
+    assert bench.work.removals.remove(Removal(removal.kind, 10**9)) == "left"
     assert due(bench) == []
     bench.put_away(table, back=True)
     bench.put_away(tool, back=True)
-    with bench.store.for_all("test") as work:
-        assert work.tools.find(tool.id, project_id=None) == tool
+    assert bench.work.tools.find(tool.id, project_id=None) == tool
 
 
 def test_what_is_put_off_is_due_later_and_keeps_no_other(bench: Bench) -> None:
@@ -103,8 +98,7 @@ def test_what_is_put_off_is_due_later_and_keeps_no_other(bench: Bench) -> None:
     first, second = bench.table({}, project), bench.table({}, project)
     for table in (first, second):
         bench.delete(table)
-    with bench.store.for_all("test") as work:
-        work.removals.delay(Removal("table", first.id), retry_in_s=100)
+    bench.work.removals.delay(Removal("table", first.id), retry_in_s=100)
     assert due(bench) == [Removal("table", second.id)]
     bench.pass_time(101)
     assert set(due(bench)) == {Removal("table", first.id), Removal("table", second.id)}
@@ -129,27 +123,23 @@ def test_a_table_in_its_owners_trash_is_not_there_and_comes_back_whole(bench: Be
     assert [order["kind"] for order in bench.messages()] == ["enumerate"]
     for node_id in bench.enumerate(index):
         bench.finish(node_id)
-    with bench.store.for_all("test") as work:
-        assert work.tools.find(tool.id, project_id=None) is not None
+    assert bench.work.tools.find(tool.id, project_id=None) is not None
     assert len(bench.ids(index)) == len(stored)
     assert bench.is_compared(index)
 
 
 def test_the_summary_of_a_tool_is_not_ready_when_its_table_comes_back(bench: Bench) -> None:
     table, tool, _ = indexed(bench, {"a": TEXT})
-    with bench.store.for_all("test") as work:
-        work.tools.write_summary(tool.id, {"status": "ready", "nodes_count": 1})
+    bench.work.tools.write_summary(tool.id, {"status": "ready", "nodes_count": 1})
     bench.put_away(table)
     remove_nodes(bench)
     bench.put_away(table, back=True)
-    with bench.store.for_all("test") as work:
-        assert work.indexes.with_incomplete_tools(limit=9) == [tool.index_id]
+    assert bench.work.indexes.with_incomplete_tools(limit=9) == [tool.index_id]
 
 
 def ordered(bench: Bench) -> list[tuple[int, int]]:
     """What ``cleanup`` has compared now."""
-    with bench.store.for_all("test") as work:
-        return work.comparisons.behind(silent_s=300, limit=9)
+    return bench.work.comparisons.behind(silent_s=300, limit=9)
 
 
 def test_the_last_tool_of_an_index_comes_back_from_its_owners_trash(bench: Bench) -> None:
@@ -187,13 +177,11 @@ def test_an_index_goes_when_a_tool_in_the_trash_is_deleted(bench: Bench) -> None
 
 
 def delete_project(bench: Bench, project_id: int) -> bool:
-    with bench.store.for_all("test") as work:
-        return work.projects.mark_deleted(project_id)
+    return bench.work.projects.mark_deleted(project_id)
 
 
 def mark_tables(bench: Bench, *, limit: int = 9) -> int:
-    with bench.store.for_all("test") as work:
-        return work.removals.mark_tables(limit=limit)
+    return bench.work.removals.mark_tables(limit=limit)
 
 
 def test_a_deleted_project_is_not_there(bench: Bench) -> None:
@@ -217,13 +205,11 @@ def test_a_deleted_projects_tables_are_marked_in_steps(bench: Bench) -> None:
     assert mark_tables(bench) == 0
     delete_project(bench, project.id)
     assert [mark_tables(bench, limit=2) for _ in range(3)] == [2, 1, 0]
-    with bench.store.for_all("test") as work:
-        assert work.tools.find(tool.id, project_id=None) is None
-        assert work.tables.find(kept.id, project_id=kept.project_id) == kept
+    assert bench.work.tools.find(tool.id, project_id=None) is None
+    assert bench.work.tables.find(kept.id, project_id=kept.project_id) == kept
     late = bench.table({"a": TEXT}, project)  # of a request that had begun before
     assert mark_tables(bench) == 1
-    with bench.store.for_all("test") as work:
-        assert work.tables.find(late.id, project_id=project.id) is None
+    assert bench.work.tables.find(late.id, project_id=project.id) is None
 
 
 def test_a_deleted_project_goes_after_its_tables(bench: Bench) -> None:
@@ -252,18 +238,16 @@ def test_a_deleted_project_goes_after_its_tables(bench: Bench) -> None:
 
 def test_a_project_that_our_api_did_not_delete_stays(bench: Bench) -> None:
     project = bench.project()
-    with bench.store.for_all("test") as work:
-        assert work.removals.remove(Removal("project", project.id)) == "left"
-        assert not work.removals.delay(Removal("project", project.id), retry_in_s=60)
-        assert work.projects.exists(project.id)
+    assert bench.work.removals.remove(Removal("project", project.id)) == "left"
+    assert not bench.work.removals.delay(Removal("project", project.id), retry_in_s=60)
+    assert bench.work.projects.exists(project.id)
 
 
 def test_a_project_that_could_not_be_removed_is_due_later(bench: Bench) -> None:
     project = bench.project()
     delete_project(bench, project.id)
     removal = Removal("project", project.id)
-    with bench.store.for_all("test") as work:
-        assert work.removals.delay(removal, retry_in_s=60)
+    assert bench.work.removals.delay(removal, retry_in_s=60)
     assert due(bench) == []
     bench.pass_time(61)
     assert due(bench) == [removal]

@@ -18,8 +18,7 @@ DEFAULTS = StoredSettings(0, RetrievalSettings())
 
 
 def around(bench: Bench, ids: list[int], reach: int) -> list[ChunkText]:
-    with bench.store.for_all("test") as work:
-        return work.live_chunks.around(ids, contents=CONTENTS, reach=reach)
+    return bench.work.live_chunks.around(ids, contents=CONTENTS, reach=reach)
 
 
 def chunk_ids(bench: Bench, node: int) -> list[int]:
@@ -97,10 +96,9 @@ def test_a_project_without_settings_has_the_defaults(bench: Bench) -> None:
         assert work.project_settings.lock(RetrievalSettings, project.id) == StoredSettings(
             0, RetrievalSettings()
         )
-    with bench.store.for_all("test") as work:
-        assert work.project_settings.read(RetrievalSettings, project.id) == StoredSettings(
-            0, RetrievalSettings()
-        )
+    assert bench.work.project_settings.read(RetrievalSettings, project.id) == StoredSettings(
+        0, RetrievalSettings()
+    )
 
 
 def test_settings_are_read_as_they_were_written_and_each_write_is_a_version(bench: Bench) -> None:
@@ -112,6 +110,5 @@ def test_settings_are_read_as_they_were_written_and_each_write_is_a_version(benc
             work.project_settings.lock(RetrievalSettings, project.id)
             written = work.project_settings.write(project.id, settings)
         assert written == StoredSettings(version, settings)
-        with bench.store.for_all("test") as work:
-            assert work.project_settings.read(RetrievalSettings, project.id) == written
-            assert work.project_settings.read(RetrievalSettings, other.id).version == 0
+        assert bench.work.project_settings.read(RetrievalSettings, project.id) == written
+        assert bench.work.project_settings.read(RetrievalSettings, other.id).version == 0

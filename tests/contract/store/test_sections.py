@@ -88,32 +88,28 @@ class Desk:
         return max(len(desired.strings) for desired in sections.values())
 
     def _each(self) -> list[tuple[list[str], Index]]:
-        with self.bench.store.for_all("test") as work:
-            scopes = work.comparisons.scopes(self.index.id)
-            return [(scopes, each) for each in work.indexes.live(self.index.id)]
+        scopes = self.bench.work.comparisons.scopes(self.index.id)
+        return [(scopes, each) for each in self.bench.work.indexes.live(self.index.id)]
 
     def check(self) -> None:
         """Every generation has the strings of the document, and no others."""
-        with self.bench.store.for_all("test") as work:
-            value = parse_stored(work.tables.read(self.table.id)[1])
+        value = parse_stored(self.bench.work.tables.read(self.table.id)[1])
         for scopes, each in self._each():
             wanted = {
                 pointer_sha256(node.json_pointer): content_hash(node.text)
                 for scope in scopes
                 for node in string_nodes(value, scope=scope, threshold=each.config.threshold)
             }
-            with self.bench.store.for_all("test") as work:
-                known = work.nodes.known(each.generation.id, self.table.id)
+            known = self.bench.work.nodes.known(each.generation.id, self.table.id)
             assert {node.pointer_sha256: node.content_hash for node in known} == wanted
             self._check_short(value, scopes, each)
 
     def _check_short(self, value: object, scopes: list[str], generation: Index) -> None:
         """How many strings are too short is known of each scope."""
-        with self.bench.store.for_all("test") as work:
-            counted = {
-                scope: work.node_counts.state(generation, scope, silent_s=60).not_searched
-                for scope in scopes
-            }
+        counted = {
+            scope: self.bench.work.node_counts.state(generation, scope, silent_s=60).not_searched
+            for scope in scopes
+        }
         assert counted == {
             scope: sum(
                 len(node.text) < generation.config.threshold
@@ -210,33 +206,29 @@ def narrow(desk: Desk, random: Random) -> None:
     """Another tool, or the one of the root goes: strings outside of the others go with it."""
     if len(desk.tools) > 1:
         gone = desk.tools.pop(random.randrange(len(desk.tools)))
-        with desk.bench.store.for_all("test") as work:
-            work.comparisons.uncover(gone.id)
+        desk.bench.work.comparisons.uncover(gone.id)
     else:
         scope = random.choice(["/rows", "/rows/7", "/names", "/deep/er/0", "/nowhere"])
         desk.tools.append(desk.bench.tool(desk.table, scope)[0])
 
 
 def delete_node(desk: Desk, random: Random) -> None:
-    with desk.bench.store.for_all("test") as work:
-        known = work.nodes.known(desk.index.generation.id, desk.table.id)
+    known = desk.bench.work.nodes.known(desk.index.generation.id, desk.table.id)
     if known:
         desk.bench.delete_by_hand(random.choice(known).id)
 
 
 def rebuild(desk: Desk, random: Random) -> None:
     config = IndexConfig("in-memory/words", 16, threshold=60, chunk_size=120, chunk_overlap=10)
-    with desk.bench.store.for_all("test") as work:
-        if len(work.indexes.live(desk.index.id)) == 1:
-            work.indexes.start_rebuild(desk.index, config, at_once=9)
+    if len(desk.bench.work.indexes.live(desk.index.id)) == 1:
+        desk.bench.work.indexes.start_rebuild(desk.index, config, at_once=9)
 
 
 def compare_whole(desk: Desk, random: Random) -> None:
     """As if the document were small."""
     desk.save()
-    with desk.bench.store.for_all("test") as work:
-        revision, stored = work.tables.read(desk.table.id)
-        scopes = work.comparisons.scopes(desk.index.id)
+    revision, stored = desk.bench.work.tables.read(desk.table.id)
+    scopes = desk.bench.work.comparisons.scopes(desk.index.id)
     desk.compare(Document.whole(revision, stored, scopes, with_fields=False))
 
 
@@ -320,8 +312,7 @@ def test_nodes_that_are_gone_have_the_whole_document_compared(bench: Bench) -> N
 def test_an_index_that_was_emptied_has_the_whole_document_compared(bench: Bench) -> None:
     desk = Desk.of(bench)
     desk.compare()
-    with bench.store.for_all("test") as work:
-        revision = work.tables.lock(desk.table.id)
+    revision = bench.work.tables.lock(desk.table.id)
     assert revision is not None
     give_up(bench.store, desk.index.id, (desk.table.id, revision), {"code": "C", "message": "m"})
     replace_row(desk, Random(5))
@@ -344,8 +335,7 @@ def test_a_document_that_was_refused_is_compared_anew(bench: Bench) -> None:
 
 def test_each_section_says_where_its_strings_are(bench: Bench) -> None:
     desk = Desk.of(bench)
-    with bench.store.for_all("test") as work:
-        changes = work.comparisons.changed_sections(desk.index, desk.table.id, [""])
+    changes = bench.work.comparisons.changed_sections(desk.index, desk.table.id, [""])
     assert changes is not None
     assert changes.basis is None
     assert len({section.digest for section in changes.new}) == len(changes.new) > 5

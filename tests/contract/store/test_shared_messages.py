@@ -20,14 +20,12 @@ def ordered(bench: Bench, project: Project, texts: list[str]) -> tuple[Index, li
     bench.enumerate(index)
     ids = [bench.node_at(index, f"/{n:03}") for n in range(len(texts))]
     for node_id in ids:
-        with bench.store.for_all("test") as work:
-            work.outbox.add([IndexNodes((node_id,)).to_json()])
+        bench.work.outbox.add([IndexNodes((node_id,)).to_json()])
     return index, ids
 
 
 def take(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, MessageBody]:
-    with bench.store.for_all("test") as work:
-        return dict(work.outbox.take(project.id, window=window))
+    return dict(bench.work.outbox.take(project.id, window=window))
 
 
 def nodes_of(message: MessageBody) -> list[int]:
@@ -36,8 +34,7 @@ def nodes_of(message: MessageBody) -> list[int]:
 
 
 def finish(bench: Bench, message_id: int) -> None:
-    with bench.store.for_all("test") as work:
-        work.outbox.finish(message_id)
+    bench.work.outbox.finish(message_id)
 
 
 def drained(bench: Bench, project: Project) -> list[list[int]]:
@@ -96,10 +93,9 @@ def test_an_order_that_was_begun_goes_in_no_other_message(bench: Bench) -> None:
     project = bench.project()
     ordered(bench, project, [f"{SMALL} {n}" for n in range(WINDOW)])
     [first, *_] = take(bench, project)
-    with bench.store.for_all("test") as work:
-        work.outbox.note_sent([first])
-        assert work.outbox.begin(first) == project.id
-        assert work.outbox.delay(first, after_s=100, window=0) is False
+    bench.work.outbox.note_sent([first])
+    assert bench.work.outbox.begin(first) == project.id
+    assert bench.work.outbox.delay(first, after_s=100, window=0) is False
     ordered(bench, project, [f"{SMALL} {n}" for n in range(20)])
     bench.pass_time(101)
     assert len(take(bench, project, 1_000)[first]) == len(IndexNodes((1,)).to_json())
@@ -108,9 +104,8 @@ def test_an_order_that_was_begun_goes_in_no_other_message(bench: Bench) -> None:
 def test_a_string_that_is_ordered_twice_is_named_once(bench: Bench) -> None:
     project = bench.project()
     _, ids = ordered(bench, project, [f"{SMALL} {n}" for n in range(WINDOW + 2)])
-    with bench.store.for_all("test") as work:
-        work.outbox.add([IndexNodes((ids[0], ids[-1])).to_json()])
-        work.outbox.add([IndexNodes((ids[1], ids[-2])).to_json()])
+    bench.work.outbox.add([IndexNodes((ids[0], ids[-1])).to_json()])
+    bench.work.outbox.add([IndexNodes((ids[1], ids[-2])).to_json()])
     assert sorted(drained(bench, project)[0]) == sorted({ids[0], ids[1], *ids[WINDOW:]})
 
 

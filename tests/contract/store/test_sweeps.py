@@ -13,18 +13,15 @@ FOUND = SweepCounts(checked=3, orphans=2, missing=1, repaired=1)
 
 
 def due(bench: Bench, *, older_than_s: float = 100, limit: int = 9) -> list[SweepCursor]:
-    with bench.store.for_all("test") as work:
-        return work.sweeps.due(older_than_s=older_than_s, limit=limit)
+    return bench.work.sweeps.due(older_than_s=older_than_s, limit=limit)
 
 
 def note(bench: Bench, cursor: SweepCursor, after: str, found: SweepCounts = FOUND) -> None:
-    with bench.store.for_all("test") as work:
-        work.sweeps.note(cursor, after=after, found=found)
+    bench.work.sweeps.note(cursor, after=after, found=found)
 
 
 def reports(bench: Bench, index_id: int | None = None) -> list[dict[str, object]]:
-    with bench.store.for_all("test") as work:
-        return work.sweeps.reports(index_id)
+    return bench.work.sweeps.reports(index_id)
 
 
 def index(bench: Bench) -> Index:
@@ -92,8 +89,7 @@ def test_what_was_swept_the_longest_ago_comes_first(bench: Bench) -> None:
 def test_what_could_not_be_compared_goes_behind_the_others(bench: Bench) -> None:
     one, other = index(bench), index(bench)
     [first, _] = due(bench)
-    with bench.store.for_all("test") as work:
-        work.sweeps.note_failed(first)
+    bench.work.sweeps.note_failed(first)
     assert next(cursor.namespace for cursor in due(bench)) == other.generation.namespace
     assert first.namespace == one.generation.namespace
     assert reports(bench) == []
@@ -102,19 +98,16 @@ def test_what_could_not_be_compared_goes_behind_the_others(bench: Bench) -> None
 def test_only_live_generations_are_swept(bench: Bench) -> None:
     project = bench.project()
     one, waiting = (bench.tool(bench.table({}, project))[1] for _ in range(2))
-    with bench.store.for_all("test") as work:
-        building = work.indexes.start_rebuild(one, SMALL, at_once=1)
-        assert work.indexes.start_rebuild(waiting, SMALL, at_once=1).generation.state == "queued"
-        work.indexes.retire(waiting.id)
+    building = bench.work.indexes.start_rebuild(one, SMALL, at_once=1)
+    assert bench.work.indexes.start_rebuild(waiting, SMALL, at_once=1).generation.state == "queued"
+    bench.work.indexes.retire(waiting.id)
     assert {cursor.namespace for cursor in due(bench)} == {
         one.generation.namespace,
         building.generation.namespace,
     }
-    with bench.store.for_all("test") as work:
-        work.indexes.switch(building)
+    bench.work.indexes.switch(building)
     assert [cursor.namespace for cursor in due(bench)] == [building.generation.namespace]
-    with bench.store.for_all("test") as work:
-        work.indexes.retire(one.id)
+    bench.work.indexes.retire(one.id)
     assert due(bench) == []
 
 
@@ -127,8 +120,7 @@ def test_reports_are_those_of_live_generations_of_an_index(bench: Bench) -> None
         other.generation.namespace,
     ]
     assert [each["namespace"] for each in reports(bench, other.id)] == [other.generation.namespace]
-    with bench.store.for_all("test") as work:
-        work.indexes.retire(other.id)
+    bench.work.indexes.retire(other.id)
     assert [each["namespace"] for each in reports(bench)] == [one.generation.namespace]
 
 
@@ -155,22 +147,21 @@ def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
     ids = bench.ids(one)
     assert len(ids) == 10
     assert ids == sorted(ids, key=str.encode)
-    with bench.store.for_all("test") as work:
-        pages = [
-            work.sweeps.present_after(one.generation.namespace, after, 4) for after in ("", ids[3])
-        ]
-        assert work.sweeps.present_after("elsewhere", "", 4) == []
-        assert work.sweeps.present_after(one.generation.namespace, ids[-1], 4) == []
+    pages = [
+        bench.work.sweeps.present_after(one.generation.namespace, after, 4)
+        for after in ("", ids[3])
+    ]
+    assert bench.work.sweeps.present_after("elsewhere", "", 4) == []
+    assert bench.work.sweeps.present_after(one.generation.namespace, ids[-1], 4) == []
     assert [doc_id for page in pages for doc_id, _ in page] == ids[:8]
 
 
 def test_a_chunk_that_is_not_present_need_not_be_there(bench: Bench) -> None:
     one, node_id = bench.node()
     chunk_set = bench.begin(bench.claim(node_id))
-    with bench.store.for_all("test") as work:
-        assert work.sweeps.present_after(one.generation.namespace, "", 9) == []
-        work.chunks.mark_present([chunk_set.chunks[0].id])
-        [(doc_id, windows)] = work.sweeps.present_after(one.generation.namespace, "", 9)
+    assert bench.work.sweeps.present_after(one.generation.namespace, "", 9) == []
+    bench.work.chunks.mark_present([chunk_set.chunks[0].id])
+    [(doc_id, windows)] = bench.work.sweeps.present_after(one.generation.namespace, "", 9)
     assert (doc_id, windows) == (chunk_set.chunks[0].doc_id, 1)
 
 
@@ -179,22 +170,18 @@ def test_what_is_lost_of_an_unfinished_string_holds_its_swap_up(bench: Bench) ->
     claim = bench.claim(node_id)
     chunk_set = bench.begin(claim)
     first, second, third = chunk_set.chunks
-    with bench.store.for_all("test") as work:
-        work.chunks.mark_present([first.id, second.id])
+    bench.work.chunks.mark_present([first.id, second.id])
     assert requeue(bench, one, [first.doc_id]) == []
     assert bench.ids(one) == [second.doc_id]
-    with bench.store.for_all("test") as work:
-        assert work.chunks.activate([(claim, chunk_set)], [third.id]) == set()
+    assert bench.work.chunks.activate([(claim, chunk_set)], [third.id]) == set()
     again = bench.begin(claim)
     assert first.id in {chunk.id for chunk in again.missing}
-    with bench.store.for_all("test") as work:
-        assert work.chunks.activate([(claim, again)], [first.id, third.id]) == {node_id}
+    assert bench.work.chunks.activate([(claim, again)], [first.id, third.id]) == {node_id}
     assert bench.ids(one) == sorted(chunk.doc_id for chunk in chunk_set.chunks)
 
 
 def requeue(bench: Bench, one: Index, ids: list[str]) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.sweeps.requeue_missing(one.generation.namespace, ids)
+    return bench.work.sweeps.requeue_missing(one.generation.namespace, ids)
 
 
 def test_a_node_without_its_documents_is_indexed_again(bench: Bench) -> None:
@@ -218,8 +205,7 @@ def test_a_node_that_is_worked_on_is_not_queued_again(bench: Bench) -> None:
     requeue(bench, one, ids[:1])
     claim = bench.claim(node_id)
     assert requeue(bench, one, ids[1:]) == []
-    with bench.store.for_all("test") as work:
-        work.nodes.hold([claim], lease_s=60)
+    bench.work.nodes.hold([claim], lease_s=60)
     chunk_set = bench.begin(claim)
     assert [chunk.present for chunk in chunk_set.chunks] == [False] * 3
 
@@ -228,9 +214,8 @@ def test_what_is_missing_elsewhere_changes_nothing(bench: Bench) -> None:
     one, node_id = bench.node()
     bench.finish(node_id)
     ids = bench.ids(one)
-    with bench.store.for_all("test") as work:
-        assert work.sweeps.requeue_missing("elsewhere", ids) == []
-        assert work.sweeps.requeue_missing(one.generation.namespace, []) == []
+    assert bench.work.sweeps.requeue_missing("elsewhere", ids) == []
+    assert bench.work.sweeps.requeue_missing(one.generation.namespace, []) == []
     assert bench.ids(one) == ids
 
 
@@ -240,8 +225,7 @@ def test_missing_chunks_count_as_not_indexed(bench: Bench) -> None:
     [node_id] = bench.enumerate(one)
     bench.finish(node_id)
     requeue(bench, one, bench.ids(one)[:2])
-    with bench.store.for_all("test") as work:
-        progress = work.node_counts.progress(one, "", silent_s=300)
+    progress = bench.work.node_counts.progress(one, "", silent_s=300)
     assert (progress.chunks_count, progress.indexed_chunks_count) == (3, 1)
 
 
@@ -261,8 +245,7 @@ def test_one_that_failed_is_behind_the_others_and_goes_on_where_it_was(bench: Be
     [cursor] = due(bench)
     note(bench, cursor, "k")
     other = index(bench)
-    with bench.store.for_all("test") as work:
-        work.sweeps.note_failed(cursor)
+    bench.work.sweeps.note_failed(cursor)
     assert [each.namespace for each in due(bench)] == [
         other.generation.namespace,
         cursor.namespace,
@@ -271,8 +254,7 @@ def test_one_that_failed_is_behind_the_others_and_goes_on_where_it_was(bench: Be
 
 
 def extent(bench: Bench, page: int = 2) -> SweepExtent:
-    with bench.store.for_all("test") as work:
-        found = work.sweeps.extent(page=page)
+    found = bench.work.sweeps.extent(page=page)
     return replace(found, oldest_s=round(found.oldest_s, -1))
 
 
@@ -282,8 +264,9 @@ def test_a_round_is_as_many_pages_as_live_namespaces_have(bench: Bench) -> None:
     _, one = bench.tool(bench.table({"a": TEXT}), config=config)
     [node_id] = bench.enumerate(one)
     bench.finish(node_id)
-    with bench.store.for_all("test") as work:
-        rows = sum(each for _, each in work.sweeps.present_after(one.generation.namespace, "", 99))
+    rows = sum(
+        each for _, each in bench.work.sweeps.present_after(one.generation.namespace, "", 99)
+    )
     assert rows > 3  # windows of three chunks
     index(bench)  # empty
     assert extent(bench) == SweepExtent(rows, rows // 2 + 1 + 1, 0)

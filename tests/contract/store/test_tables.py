@@ -31,27 +31,27 @@ ANY_TEXT = st.text(
 
 def test_a_new_table_has_its_document_in_revision_one(bench: Bench) -> None:
     table = bench.table({"a": [1, "ü", None]})
-    with bench.store.for_all("test") as work:
-        revision, text = work.tables.read(table.id)
+    revision, text = bench.work.tables.read(table.id)
     assert (table.revision, revision) == (1, 1)
     assert json.loads(text) == {"a": [1, "ü", None]}
 
 
 def test_a_table_is_found_by_its_own_project_only(bench: Bench) -> None:
     table, stranger = bench.table({}), bench.project()
-    with bench.store.for_all("test") as work:
-        assert work.tables.find(table.id, project_id=table.project_id) == table
-        assert work.tables.find(table.id, project_id=stranger.id) is None
-        assert work.tables.find(table.id + 999, project_id=table.project_id) is None
+    assert bench.work.tables.find(table.id, project_id=table.project_id) == table
+    assert bench.work.tables.find(table.id, project_id=stranger.id) is None
+    assert bench.work.tables.find(table.id + 999, project_id=table.project_id) is None
 
 
 def test_another_document_is_another_revision(bench: Bench) -> None:
     table = bench.table({"a": 1})
     bench.pass_time(60)
     changed = bench.change(table, {"a": 2})
-    with bench.store.for_all("test") as work:
-        assert work.tables.read(table.id) == (2, changed_text(work.tables.read(table.id)[1]))
-        assert work.tables.find(table.id, project_id=table.project_id) == changed
+    assert bench.work.tables.read(table.id) == (
+        2,
+        changed_text(bench.work.tables.read(table.id)[1]),
+    )
+    assert bench.work.tables.find(table.id, project_id=table.project_id) == changed
     assert changed.revision == 2
     assert table.updated_at
     assert changed.updated_at
@@ -66,10 +66,9 @@ def changed_text(text: str) -> str:
 
 def test_numbers_keep_their_digits_and_equal_ones_are_the_same_document(bench: Bench) -> None:
     table = bench.table(parse_json(b'{"a": 1.50, "b": [18446744073709551617.0000000000001]}'))
-    with bench.store.for_all("test") as work:
-        _, text = work.tables.read(table.id)
-        assert "18446744073709551617.0000000000001" in text
-        assert "1.50" in text
+    _, text = bench.work.tables.read(table.id)
+    assert "18446744073709551617.0000000000001" in text
+    assert "1.50" in text
     same = b'{"b": [18446744073709551617.00000000000010], "a": 15e-1}'
     assert bench.change(table, parse_json(same)).revision == 1
     other = b'{"b": [18446744073709551617.0000000000002], "a": 15e-1}'
@@ -85,10 +84,9 @@ def test_the_same_document_is_the_same_revision(bench: Bench) -> None:
 
 def test_a_document_is_written_only_over_the_expected_revision(bench: Bench) -> None:
     table = bench.table({"a": 1})
-    with bench.store.for_all("test") as work:
-        assert work.tables.replace(table.id, "{}", expected_revision=2) is None
-        assert json.loads(work.tables.read(table.id)[1]) == {"a": 1}
-        replaced = work.tables.replace(table.id, "{}", expected_revision=1)
+    assert bench.work.tables.replace(table.id, "{}", expected_revision=2) is None
+    assert json.loads(bench.work.tables.read(table.id)[1]) == {"a": 1}
+    replaced = bench.work.tables.replace(table.id, "{}", expected_revision=1)
     assert replaced is not None
     assert replaced.revision == 2
 
@@ -108,17 +106,15 @@ def test_a_deleted_table_is_invisible_at_once(bench: Bench) -> None:
 def test_a_document_has_a_size(bench: Bench) -> None:
     text = to_json({"a": "ü" * 5_000})
     table = bench.table({"a": "ü" * 5_000})
-    with bench.store.for_all("test") as work:
-        size = work.tables.size(table.id)
-        assert work.tables.size(10**9) == 0
+    size = bench.work.tables.size(table.id)
+    assert bench.work.tables.size(10**9) == 0
     assert abs(size - len(text.encode())) < 10  # the store may write it with other spaces
 
 
 def test_the_lock_tells_the_revision(bench: Bench) -> None:
     table = bench.table({"a": 1})
     bench.change(table, {"a": 2})
-    with bench.store.for_all("test") as work:
-        assert work.tables.lock(table.id) == 2
+    assert bench.work.tables.lock(table.id) == 2
 
 
 def test_a_document_that_is_not_there_cannot_be_read(bench: Bench) -> None:
@@ -147,8 +143,7 @@ def test_a_part_of_a_document_is_what_its_path_leads_to(
     bench: Bench, path: list[str], value: object
 ) -> None:
     table = bench.table(PARTS)
-    with bench.store.for_all("test") as work:
-        part = work.tables.part(table.id, path, max_bytes=1_000)
+    part = bench.work.tables.part(table.id, path, max_bytes=1_000)
     assert part is not None
     assert part.text is not None
     assert json.loads(part.text) == value
@@ -171,16 +166,14 @@ def test_a_part_of_a_document_is_what_its_path_leads_to(
 )
 def test_a_path_that_leads_nowhere_has_no_part(bench: Bench, path: list[str]) -> None:
     table = bench.table(PARTS)
-    with bench.store.for_all("test") as work:
-        assert work.tables.part(table.id, path, max_bytes=1_000) is None
-        assert work.tables.part(2**60, [], max_bytes=1_000) is None
+    assert bench.work.tables.part(table.id, path, max_bytes=1_000) is None
+    assert bench.work.tables.part(2**60, [], max_bytes=1_000) is None
 
 
 def test_of_a_part_that_is_too_long_only_the_size_is_told(bench: Bench) -> None:
     table = bench.table({"a": "é" * 50})
-    with bench.store.for_all("test") as work:
-        fits = work.tables.part(table.id, ["a"], max_bytes=102)
-        over = work.tables.part(table.id, ["a"], max_bytes=101)
+    fits = bench.work.tables.part(table.id, ["a"], max_bytes=102)
+    over = bench.work.tables.part(table.id, ["a"], max_bytes=101)
     assert fits is not None
     assert over is not None
     assert (fits.size, fits.text) == (102, '"' + "é" * 50 + '"')
@@ -223,18 +216,16 @@ def test_no_document_with_a_literal_lacks_its_pieces(
     first = data.draw(st.integers(0, len(string)))
     finds = [string[first : data.draw(st.integers(first, len(string)))], other]
     table = bench.table({"strings": strings})
-    with bench.store.for_all("test") as work:
-        for request in (ReplaceRequest(find, "") for find in finds if find):
-            part = work.tables.part(table.id, [], max_bytes=9_999, holding=json_pieces(request))
-            literal = LiteralReplacer(request).literal
-            assert part is not None
-            assert not (part.lacks and any(map(literal.occurs_in, strings)))
-            assert part.lacks or any(piece in str(part.text) for piece in json_pieces(request))
+    for request in (ReplaceRequest(find, "") for find in finds if find):
+        part = bench.work.tables.part(table.id, [], max_bytes=9_999, holding=json_pieces(request))
+        literal = LiteralReplacer(request).literal
+        assert part is not None
+        assert not (part.lacks and any(map(literal.occurs_in, strings)))
+        assert part.lacks or any(piece in str(part.text) for piece in json_pieces(request))
 
 
 def test_a_table_that_never_was_has_no_lock(bench: Bench) -> None:
-    with bench.store.for_all("test") as work:
-        assert work.tables.lock(10**9) is None
+    assert bench.work.tables.lock(10**9) is None
 
 
 def test_a_change_orders_a_comparison_of_every_index_of_the_table(bench: Bench) -> None:
@@ -265,8 +256,7 @@ def test_a_project_is_there_or_not(bench: Bench) -> None:
 
 
 def strings_at(bench: Bench, table: Table, path: list[str], *, measured: bool) -> StringsAt | None:
-    with bench.store.for_all("test") as work:
-        return work.tables.strings_at(table.id, path, measured=measured)
+    return bench.work.tables.strings_at(table.id, path, measured=measured)
 
 
 def test_the_strings_at_a_place_are_measured_in_characters(bench: Bench) -> None:
@@ -282,8 +272,7 @@ def test_the_strings_at_a_place_are_measured_in_characters(bench: Bench) -> None
 
 def test_a_part_says_whether_it_is_one_string(bench: Bench) -> None:
     table = bench.table({"s": "abc" * 9, "a": ["x" * 9]})
-    with bench.store.for_all("test") as work:
-        parts = [work.tables.part(table.id, [key], max_bytes=5) for key in ("s", "a")]
+    parts = [bench.work.tables.part(table.id, [key], max_bytes=5) for key in ("s", "a")]
     assert [part and (part.text, part.is_string) for part in parts] == [(None, True), (None, False)]
 
 
@@ -312,8 +301,7 @@ def test_projects_are_listed_with_what_they_have(bench: Bench) -> None:
     for scope in ("/a", "/b"):
         bench.tool(table, scope)
     bench.delete(deleted)
-    with bench.store.for_all("test") as work:
-        assert work.projects.mark_deleted(gone.id)
+    assert bench.work.projects.mark_deleted(gone.id)
     with bench.store.for_all("test") as work:
         page = work.projects.page(after=0, limit=9)
         assert page == [

@@ -91,9 +91,8 @@ def test_a_tool_without_its_table_or_its_index_in_its_project_is_invisible(bench
 
     bench.move(table, other.id)
     assert is_seen_by(table.project_id) == is_seen_by(other.id) == {False}
-    with bench.store.for_all("test") as work:
-        assert work.tools.find(tool.id, project_id=None) is None
-        assert work.tools.of_index(index.id) == []
+    assert bench.work.tools.find(tool.id, project_id=None) is None
+    assert bench.work.tools.of_index(index.id) == []
     bench.move(tool, other.id)  # both, but the index is not there
     with bench.store.for_all("test") as work:
         assert work.tools.find(tool.id, project_id=None) is None
@@ -120,10 +119,9 @@ def test_pages_go_up_by_id_and_begin_after_the_one_before(bench: Bench) -> None:
     tools = [bench.tool(table, f"/{number}")[0] for number in range(5)]
     bench.tool(bench.table({}))
     caller = bench.principal(table)
-    with bench.store.for_all("test") as work:
-        assert work.tools.page(caller.project_id, after=0, limit=3) == tools[:3]
-        assert work.tools.page(caller.project_id, after=tools[2].id, limit=3) == tools[3:]
-        assert work.tools.page(caller.project_id, after=tools[-1].id, limit=3) == []
+    assert bench.work.tools.page(caller.project_id, after=0, limit=3) == tools[:3]
+    assert bench.work.tools.page(caller.project_id, after=tools[2].id, limit=3) == tools[3:]
+    assert bench.work.tools.page(caller.project_id, after=tools[-1].id, limit=3) == []
 
 
 @only_postgres
@@ -165,23 +163,20 @@ def test_tools_of_an_index_come_by_id(bench: Bench) -> None:
     other, same = bench.tool(table, "/x")
     bench.tool(table, config=replace(SMALL, chunk_size=50))
     assert same.id == index.id
-    with bench.store.for_all("test") as work:
-        assert work.tools.of_index(index.id) == [one, other]
-        assert work.tools.of_index(index.id, tool_id=other.id) == [other]
-        assert work.tools.of_index(10**9) == []
+    assert bench.work.tools.of_index(index.id) == [one, other]
+    assert bench.work.tools.of_index(index.id, tool_id=other.id) == [other]
+    assert bench.work.tools.of_index(10**9) == []
 
 
 def incomplete(bench: Bench) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.indexes.with_incomplete_tools(limit=100)
+    return bench.work.indexes.with_incomplete_tools(limit=100)
 
 
 def test_a_tool_is_unsettled_until_its_summary_says_ready(bench: Bench) -> None:
     tool, index = bench.tool(bench.table({}))
     assert incomplete(bench) == [index.id]
     for summary, expected in (({"status": "degraded"}, [index.id]), (READY, [])):
-        with bench.store.for_all("test") as work:
-            work.tools.write_summary(tool.id, summary)
+        bench.work.tools.write_summary(tool.id, summary)
         assert incomplete(bench) == expected
 
 
@@ -198,17 +193,15 @@ def test_what_changes_is_no_longer_ready(bench: Bench) -> None:
 
 def test_a_tool_without_a_summary_stays_without_one(bench: Bench) -> None:
     tool, index = bench.tool(bench.table({}))
-    with bench.store.for_all("test") as work:
-        work.tools.mark_incomplete(index.id)
-        assert work.tools.of_index(index.id) == [tool]
+    bench.work.tools.mark_incomplete(index.id)
+    assert bench.work.tools.of_index(index.id) == [tool]
     assert incomplete(bench) == [index.id]
 
 
 def test_deleted_tools_are_settled(bench: Bench) -> None:
     table = bench.table({})
     tool, _ = bench.tool(table)
-    with bench.store.for_all("test") as work:
-        work.tools.mark_deleted(tool.id)
+    bench.work.tools.mark_deleted(tool.id)
     assert incomplete(bench) == []
 
 
@@ -216,7 +209,6 @@ def test_unsettled_indexes_take_turns(bench: Bench) -> None:
     one, two, three = [bench.tool(bench.table({}))[1].id for _ in range(3)]
     turns = []
     for _ in range(3):
-        with bench.store.for_all("test") as work:
-            turns.append(work.indexes.with_incomplete_tools(limit=2))
+        turns.append(bench.work.indexes.with_incomplete_tools(limit=2))
         bench.pass_time(1)
     assert turns == [[one, two], [three, one], [two, one]]

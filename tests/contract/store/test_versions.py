@@ -18,10 +18,9 @@ from tests.contract.store.recorded import LONG, PUT, keep, pieces_of, read, reco
 
 
 def test_every_revision_has_a_version_that_says_where_it_comes_from(bench: Bench) -> None:
-    with bench.store.for_all("test") as work:
-        project = work.projects.add("p")
-        created = Origin("create", "key:1", "first")
-        table = work.tables.add(project.id, "t", None, "{}", origin=created)
+    project = bench.work.projects.add("p")
+    created = Origin("create", "key:1", "first")
+    table = bench.work.tables.add(project.id, "t", None, "{}", origin=created)
     changed = bench.change(write(bench, table, '{"a": 1}'), {"a": 2})
     found = versions(bench, changed)
     assert [(v.revision, v.cause, v.actor, v.request_id) for v in found] == [
@@ -37,23 +36,20 @@ def test_every_revision_has_a_version_that_says_where_it_comes_from(bench: Bench
 
 def test_a_write_that_changes_nothing_is_no_version(bench: Bench) -> None:
     table = bench.table({"a": 1})
-    with bench.store.for_all("test") as work:
-        work.tables.replace(table.id, '{"a":1.0}', expected_revision=None, origin=PUT)
+    bench.work.tables.replace(table.id, '{"a":1.0}', expected_revision=None, origin=PUT)
     assert [v.cause for v in versions(bench, table)] == ["sql"]
 
 
 def test_an_origin_is_that_of_one_table(bench: Bench) -> None:
     one, other = bench.table({}), bench.table({})
-    with bench.store.for_all("test") as work:
-        work.tables.replace(one.id, "1", expected_revision=None, origin=PUT)
-        work.tables.replace(other.id, "2", expected_revision=None)
+    bench.work.tables.replace(one.id, "1", expected_revision=None, origin=PUT)
+    bench.work.tables.replace(other.id, "2", expected_revision=None)
     assert [v.cause for v in versions(bench, other)] == ["sql", "sql"]
 
 
 def test_what_is_overwritten_is_there_byte_for_byte(bench: Bench) -> None:
     table = bench.table(LONG)
-    with bench.store.for_all("test") as work:
-        text = work.tables.read(table.id)[1]
+    text = bench.work.tables.read(table.id)[1]
     changed = write(bench, table, "[]")
     [live, version] = versions(bench, changed)
     assert live.is_live
@@ -82,9 +78,8 @@ def test_another_table_shares_no_piece(bench: Bench) -> None:
     project = bench.project()
     table = write(bench, bench.table(LONG, project), "1")
     other = bench.table(LONG, project)
-    with bench.store.for_all("test") as work:
-        names = list(cut(work.tables.read(other.id)[1]).pieces)
-        assert work.versions.missing(other, names) == set(names)
+    names = list(cut(bench.work.tables.read(other.id)[1]).pieces)
+    assert bench.work.versions.missing(other, names) == set(names)
     assert pieces_of(bench, other) == pieces_of(bench, table) > 0
 
 
@@ -92,10 +87,9 @@ def test_the_document_before_a_change_is_measured_and_locked(bench: Bench) -> No
     table = bench.table({"a": "x" * 100})
 
     def before(max_bytes: int) -> Overwritten:
-        with bench.store.for_all("test") as work:
-            return work.versions.overwritten(
-                table.id, project_id=table.project_id, max_bytes=max_bytes
-            )
+        return bench.work.versions.overwritten(
+            table.id, project_id=table.project_id, max_bytes=max_bytes
+        )
 
     small, whole = before(20), before(1_000)
     assert (small.revision, small.text, small.used_bytes) == (1, None, 0)
@@ -116,16 +110,14 @@ def test_a_table_that_is_gone_has_nothing_to_overwrite(bench: Bench) -> None:
     refused(other.project_id)
     bench.delete(table)
     refused(table.project_id)
-    with bench.store.for_all("test") as work:
-        [removal] = work.removals.due(limit=1)
-        assert work.removals.remove(removal) == "removed"
+    [removal] = bench.work.removals.due(limit=1)
+    assert bench.work.removals.remove(removal) == "removed"
     refused(table.project_id)
 
 
 def test_a_gap_has_its_reason_until_the_revision_is_recorded(bench: Bench) -> None:
     table = bench.change(bench.table({}), {"a": 1})
-    with bench.store.for_all("test") as work:
-        work.versions.note_gap(table, 1, "too_large")
+    bench.work.versions.note_gap(table, 1, "too_large")
     assert [v.gap for v in versions(bench, table)] == [None, "too_large"]
     with bench.store.for_all("test") as work:
         record(work, table, 1, "{}")
@@ -136,10 +128,9 @@ def test_pages_go_on_below_a_revision(bench: Bench) -> None:
     table = bench.table(0)
     for number in range(1, 6):
         table = bench.change(table, number)
-    with bench.store.for_all("test") as work:
-        first = work.versions.page(table, below=None, limit=4)
-        rest = work.versions.page(table, below=first[-1].revision, limit=4)
-        assert work.versions.find(table, 9) is None
+    first = bench.work.versions.page(table, below=None, limit=4)
+    rest = bench.work.versions.page(table, below=first[-1].revision, limit=4)
+    assert bench.work.versions.find(table, 9) is None
     assert [v.revision for v in first + rest] == [6, 5, 4, 3, 2, 1]
 
 

@@ -15,8 +15,7 @@ ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at
 
 def progress(bench: Bench, index_id: int, scope: str = "") -> Progress:
     index = bench.index(index_id)
-    with bench.store.for_all("test") as work:
-        return work.node_counts.progress(index, scope, silent_s=300)
+    return bench.work.node_counts.progress(index, scope, silent_s=300)
 
 
 def status(bench: Bench, index_id: int) -> IndexStatus:
@@ -24,8 +23,7 @@ def status(bench: Bench, index_id: int) -> IndexStatus:
 
 
 def abandoned(bench: Bench) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.nodes.abandoned(silent_s=300, limit=9)
+    return bench.work.nodes.abandoned(silent_s=300, limit=9)
 
 
 def test_who_waits_behind_others_of_the_project_is_not_stalled(bench: Bench) -> None:
@@ -62,12 +60,10 @@ def test_several_scopes_are_counted_together_as_each_alone(bench: Bench) -> None
     bench.enumerate(index)
     bench.finish(bench.node_at(index, "/a/b"))
     claim = bench.claim(bench.node_at(index, "/c"))
-    with bench.store.for_all("test") as work:
-        work.nodes.release([claim], retry_in_s=60, error=ERROR, progressed=False)
+    bench.work.nodes.release([claim], retry_in_s=60, error=ERROR, progressed=False)
     scopes = ["", "/a", "/ab", "/c", "/nowhere"]
     now = bench.index(index.id)
-    with bench.store.for_all("test") as work:
-        together = work.node_counts.progress_of(now, scopes, silent_s=300)
+    together = bench.work.node_counts.progress_of(now, scopes, silent_s=300)
     assert together == {scope: progress(bench, index.id, scope) for scope in scopes}
     assert [together[scope].nodes_count for scope in scopes] == [3, 1, 1, 1, 0]
     assert [together[scope].chunks_count for scope in scopes] == [3, 3, 0, 0, 0]
@@ -80,13 +76,11 @@ def test_it_is_said_when_the_next_attempt_is(bench: Bench) -> None:
     assert queued is not None
     claim = bench.claim(node_id)
     assert progress(bench, index.id).next_attempt_at is None
-    with bench.store.for_all("test") as work:
-        work.nodes.release([claim], retry_in_s=3600, error=ERROR, progressed=False)
+    bench.work.nodes.release([claim], retry_in_s=3600, error=ERROR, progressed=False)
     later = progress(bench, index.id).next_attempt_at
     assert later is not None
     assert (later - queued).total_seconds() >= 3600
-    with bench.store.for_all("test") as work:
-        [node] = work.node_counts.not_indexed(index, "", limit=9)
+    [node] = bench.work.node_counts.not_indexed(index, "", limit=9)
     assert (node.attempts, node.next_attempt_at, node.last_error) == (1, later, ERROR)
 
 
@@ -133,9 +127,8 @@ def test_a_skipped_node_says_why_and_when_it_was_skipped(
 def test_an_order_to_compare_that_failed_is_shown_until_one_succeeds(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT}))
     failure = {"code": "INTERNAL", "message": "m", "retryable": True}
-    with bench.store.for_all("test") as work:
-        work.comparisons.note_failed(index.id, failure)
-        assert not work.comparisons.follows(index.id)
+    bench.work.comparisons.note_failed(index.id, failure)
+    assert not bench.work.comparisons.follows(index.id)
     shown = progress(bench, index.id).last_error
     assert shown is not None
     assert shown == {**failure, "at": shown["at"]}
@@ -148,8 +141,7 @@ def test_a_failure_is_not_noted_when_somebody_has_compared_the_index_meanwhile(
 ) -> None:
     _, index = bench.tool(bench.table({"a": TEXT}))
     bench.enumerate(index)
-    with bench.store.for_all("test") as work:
-        work.comparisons.note_failed(index.id, ERROR)
+    bench.work.comparisons.note_failed(index.id, ERROR)
     assert progress(bench, index.id).last_error is None
 
 
@@ -167,22 +159,18 @@ def test_a_document_that_is_refused_stays_refused_until_it_is_gone(bench: Bench)
         reported = work.node_counts.progress(index, "", silent_s=100)
     assert reported.last_error is not None
     assert reported.last_error["code"] == "DOCUMENT_TOO_LARGE"
-    with bench.store.for_all("test") as work:
-        work.tables.mark_deleted(table.id)
-    with bench.store.for_all("test") as work:
-        assert work.node_counts.progress(index, "", silent_s=100).last_error is None
+    bench.work.tables.mark_deleted(table.id)
+    assert bench.work.node_counts.progress(index, "", silent_s=100).last_error is None
 
 
 def test_a_failure_is_over_when_the_index_turns_out_to_be_compared(bench: Bench) -> None:
     project = bench.project()
     table = bench.table({"a": TEXT}, project)
     index = bench.project_index(project.id)
-    with bench.store.for_all("test") as work:
-        work.comparisons.note_failed(index.id, ERROR)
-        assert not work.comparisons.follows(index.id, table.id)
+    bench.work.comparisons.note_failed(index.id, ERROR)
+    assert not bench.work.comparisons.follows(index.id, table.id)
     assert progress(bench, index.id).last_error is not None
     bench.delete(table)  # there is nothing to compare any more
-    with bench.store.for_all("test") as work:
-        assert work.comparisons.follows(index.id, table.id)
-        assert work.comparisons.follows(index.id)
+    assert bench.work.comparisons.follows(index.id, table.id)
+    assert bench.work.comparisons.follows(index.id)
     assert progress(bench, index.id).last_error is None

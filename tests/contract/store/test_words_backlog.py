@@ -23,19 +23,16 @@ def noted(bench: Bench, text: str = TEXT, project: Project | None = None) -> tup
     _, index = bench.tool(bench.table({"a": text}, project))
     [node_id] = bench.enumerate(index)
     made = bench.finish(node_id)
-    with bench.store.for_all("test") as work:
-        work.chunks.postpone_words([made.id])
+    bench.work.chunks.postpone_words([made.id])
     return bench.index(index.id), made
 
 
 def take(bench: Bench, limit: int = 500, wait_s: float = WORDS_WAIT_S) -> list[Unkeyed]:
-    with bench.store.for_all("test") as work:
-        return work.chunks.take_wordless(limit=limit, wait_s=wait_s)
+    return bench.work.chunks.take_wordless(limit=limit, wait_s=wait_s)
 
 
 def is_behind(bench: Bench, index: Index) -> bool:
-    with bench.store.for_all("test") as work:
-        return work.chunks.lacks_words(index)
+    return bench.work.chunks.lacks_words(index)
 
 
 def test_an_index_is_behind_until_its_words_are_written(bench: Bench) -> None:
@@ -51,8 +48,7 @@ def test_an_index_is_behind_until_its_words_are_written(bench: Bench) -> None:
 
 def test_what_is_noted_twice_or_gone_is_taken_once_or_not(bench: Bench) -> None:
     index, made = noted(bench)
-    with bench.store.for_all("test") as work:
-        work.chunks.postpone_words([made.id, made.id + 999])
+    bench.work.chunks.postpone_words([made.id, made.id + 999])
     assert write_words(bench.store) == len(made.chunks)
     again, _ = noted(bench)
     bench.delete_by_hand(bench.node_at(again, "/a"))
@@ -62,8 +58,7 @@ def test_what_is_noted_twice_or_gone_is_taken_once_or_not(bench: Bench) -> None:
 def test_chunks_come_in_the_text_around_them(bench: Bench) -> None:
     text = f"# Tides\n\n{english(250)}\n\n## Moons of the harbour\n\n{english(250, seed=4)}"
     _, made = noted(bench, text)
-    with bench.store.for_all("test") as work:
-        work.keywords.put([ChunkTokens(made.chunks[2].id, ["here"])])
+    bench.work.keywords.put([ChunkTokens(made.chunks[2].id, ["here"])])
     [found] = take(bench)
     wanted = [chunk for chunk in made.chunks if chunk.index != 2]
     assert found.text == text
@@ -81,8 +76,9 @@ def test_of_a_very_long_string_only_a_part_is_read(bench: Bench) -> None:
     _, made = noted(bench, english(152_000))
     late = [chunk for chunk in made.chunks if chunk.index >= TEXTS_ABOVE + 9]
     assert late
-    with bench.store.for_all("test") as work:
-        work.keywords.put([ChunkTokens(one.id, ["here"]) for one in made.chunks if one not in late])
+    bench.work.keywords.put(
+        [ChunkTokens(one.id, ["here"]) for one in made.chunks if one not in late]
+    )
     [found] = take(bench)
     begin = late[0].index - TEXTS_ABOVE
     assert [chunk.id for chunk in found.chunks] == [chunk.id for chunk in late]
@@ -95,12 +91,10 @@ def test_of_a_very_long_string_only_a_part_is_read(bench: Bench) -> None:
 def test_chunks_far_apart_are_not_taken_together(bench: Bench) -> None:
     _, made = noted(bench, english(152_000))
     first, *rest, last = made.chunks
-    with bench.store.for_all("test") as work:
-        work.keywords.put([ChunkTokens(one.id, ["here"]) for one in rest])
+    bench.work.keywords.put([ChunkTokens(one.id, ["here"]) for one in rest])
     for chunk in (first, last):
-        with bench.store.for_all("test") as work:
-            [found] = work.chunks.take_wordless(limit=500)
-            work.keywords.put(tokens_of(found))
+        [found] = bench.work.chunks.take_wordless(limit=500)
+        bench.work.keywords.put(tokens_of(found))
         assert [one.id for one in found.chunks] == [chunk.id]
     assert take(bench) == []
 
@@ -124,18 +118,15 @@ def test_words_wait_while_their_project_has_strings_to_index(bench: Bench) -> No
 def test_words_wait_until_their_generation_answers(bench: Bench) -> None:
     index, made = noted(bench)
     assert write_words(bench.store) == len(made.chunks)
-    with bench.store.for_all("test") as work:
-        building = work.indexes.start_rebuild(index, index.config, at_once=1)
+    building = bench.work.indexes.start_rebuild(index, index.config, at_once=1)
     [node_id] = bench.enumerate(building)
     built = bench.finish(node_id)
-    with bench.store.for_all("test") as work:
-        work.chunks.postpone_words([built.id])
+    bench.work.chunks.postpone_words([built.id])
     assert take(bench) == []
     assert not is_behind(bench, index)
-    with bench.store.for_all("test") as work:
-        pending = work.indexes.pending(index.id)
-        assert pending is not None
-        work.indexes.switch(pending)
+    pending = bench.work.indexes.pending(index.id)
+    assert pending is not None
+    bench.work.indexes.switch(pending)
     assert is_behind(bench, bench.index(index.id))
     assert write_words(bench.store) == len(built.chunks)
 
