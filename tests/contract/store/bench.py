@@ -19,7 +19,7 @@ from context_search.maintenance.rules.removals import Tombstone
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from testing.in_memory.clock import ManualClock
-from tests.builders import english
+from tests.builders import PlainSql, english
 from tests.faults.simulation.model.catalog import MemoryTables
 from tests.faults.simulation.model.removals import remove_nodes
 from tests.faults.simulation.model.store import MemoryStore
@@ -136,11 +136,14 @@ class Bench(Steps, ABC):
         assert self.activate(claim, chunk_set)
         return chunk_set
 
+    def finish_all(self, index: Index) -> list[ChunkSet]:
+        """Compares an index with its table, and takes what has to be indexed to its end."""
+        return [self.finish(node_id) for node_id in self.enumerate(index)]
+
     def indexed(self, document: object, scope: str = "") -> tuple[SearchTool, Index]:
         """A tool over a document, all of it indexed."""
         tool, index = self.tool(self.table(document), scope)
-        for node_id in self.enumerate(index):
-            self.finish(node_id)
+        self.finish_all(index)
         return tool, self.index(index.id)
 
     def ids(self, index: Index) -> list[str]:
@@ -197,8 +200,10 @@ class MemoryBench(Bench):
                     self.rows.words_backlog[row.set_id] = self.clock.now()
 
 
-class PostgresBench(Bench):
+class PostgresBench(Bench, PlainSql):
     """Postgres; time passes by making every timestamp earlier."""
+
+    store: PostgresStore
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -208,7 +213,7 @@ class PostgresBench(Bench):
     @cached_property
     def columns(self) -> list[list[str]]:
         """Table and name of every column with a time in it."""
-        with self.database.transaction() as tx:
+        with self.tx() as tx:
             return tx.run(
                 """
                 SELECT table_name, column_name FROM information_schema.columns
@@ -220,7 +225,7 @@ class PostgresBench(Bench):
 
     def pass_time(self, seconds: float) -> None:
         columns = self.columns
-        with self.database.transaction() as tx:
+        with self.tx() as tx:
             for table, column in columns:
                 tx.run(
                     f"UPDATE {table} SET {column} = {column} - make_interval(secs => :s)",
@@ -237,20 +242,20 @@ class PostgresBench(Bench):
             )
 
     def delete_by_hand(self, node_id: int) -> None:
-        with self.database.transaction() as tx:
+        with self.tx() as tx:
             tx.run("DELETE FROM node WHERE id = :id", id=node_id)
 
     def put_away(self, row: Table | SearchTool, *, back: bool = False) -> None:
         name = "context_table" if isinstance(row, Table) else "tool"
         at = "NULL" if back else "now()"
-        with self.database.transaction() as tx:
+        with self.tx() as tx:
             tx.run(f"UPDATE {name} SET deleted_at = {at} WHERE id = :id", id=row.id)
 
     def move(self, row: Table | SearchTool, project: int) -> None:
         name = "context_table" if isinstance(row, Table) else "tool"
-        with self.database.transaction() as tx:
+        with self.tx() as tx:
             tx.run(f"UPDATE {name} SET project_id = :to WHERE id = :id", to=project, id=row.id)
 
     def delete_words_by_hand(self, generation_id: int) -> None:
-        with self.database.transaction() as tx:
+        with self.tx() as tx:
             tx.run("DELETE FROM chunk_words WHERE generation_id = :id", id=generation_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,9 +9,8 @@ import pytest
 
 from context_search.core.model import ChunkSet, Claim, Index
 from context_search.indexing.vector_rows import plan
-from context_search.postgres.pool import Database
 from tests.builders import english
-from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 
 STRINGS = [english(60, seed) for seed in range(4)]
 
@@ -184,27 +182,17 @@ def test_nodes_of_deleted_tables_are_not_claimed(bench: Bench) -> None:
     assert claims(bench, ids) == []
 
 
+@only_postgres
 @pytest.mark.parametrize("step", ["claim", "hold"])
-def test_a_locked_node_is_left_out_and_nobody_waits(module_database: Database, step: str) -> None:
-    bench = PostgresBench(module_database)
+def test_a_locked_node_is_left_out_and_nobody_waits(bench: PostgresBench, step: str) -> None:
     _, ids = nodes(bench)
     taken = claims(bench, ids) if step == "hold" else []
-    locked, done = threading.Event(), threading.Event()
 
-    def lock() -> None:
-        with module_database.transaction() as tx:
-            tx.run("SELECT FROM node WHERE id = :id FOR UPDATE", id=ids[0])
-            locked.set()
-            assert done.wait(30)
+    def others() -> list[int]:
+        if step == "hold":
+            return held(bench, taken)
+        return [claim.node_id for claim in claims(bench, ids)]
 
-    with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(lock)
-        assert locked.wait(30)
-        try:
-            if step == "hold":
-                assert held(bench, taken) == ids[1:]
-            else:
-                assert [claim.node_id for claim in claims(bench, ids)] == ids[1:]
-        finally:
-            done.set()
-        other.result(30)
+    with bench.tx() as tx, ThreadPoolExecutor(1) as pool:
+        tx.run("SELECT FROM node WHERE id = :id FOR UPDATE", id=ids[0])
+        assert pool.submit(others).result() == ids[1:]

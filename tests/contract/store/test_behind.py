@@ -21,8 +21,7 @@ def compared(bench: Bench) -> tuple[Table, Index]:
     """A table and an index that is up to date, for a long time."""
     table = bench.table({"a": TEXT})
     _, index = bench.tool(table)
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
+    bench.finish_all(index)
     bench.pass_time(10_000)
     return table, index
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from context_search.core.ids import vector_row_id, window_ids
+from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.indexing.vector_rows import plan
-from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL
 
 
@@ -214,3 +215,18 @@ def test_tombstones_are_known_until_they_are_forgotten(bench: Bench) -> None:
         work.indexes.retire(index.id)
         work.removals.purge_generation(index.generation.id)
         assert work.chunks.without_row(index.generation.namespace, [doc_id]) == [doc_id]
+
+
+@only_postgres
+@pytest.mark.parametrize("owner", ["context_table", "project"])
+def test_no_cascade_forgets_a_document_or_leaves_its_words(
+    bench: PostgresBench, owner: str
+) -> None:
+    table = bench.table({"a": TEXT, "b": OTHER})
+    _, index = bench.tool(table)
+    chunks = [chunk for built in bench.finish_all(index) for chunk in built.chunks]
+    bench.work.keywords.put([ChunkTokens(chunk.id, ["word"]) for chunk in chunks])
+    row_id = table.id if owner == "context_table" else table.project_id
+    bench.sql(f"DELETE FROM {owner} WHERE id = :id", id=row_id)
+    assert {stone.doc_id for stone in bench.tombstones()} == {chunk.doc_id for chunk in chunks}
+    assert (bench.count("chunks"), bench.count("chunk_words")) == (0, 0)

@@ -14,7 +14,7 @@ from context_search.core.model import Index, KnownNode, Reach, Table
 from context_search.indexing.vector_rows import chunk_tokens
 from context_search.text.analysis import query_weights
 from tests.builders import english
-from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.filtering import NAMES, JsonObject, oracle, random_fields, random_filter
 from tests.steps import table_of
 
@@ -145,9 +145,8 @@ def test_the_strings_that_a_filter_lets_through_are_named_if_they_are_few(bench:
     assert named_by(bench, index, PUBLIC) == {"/0/text"}  # what is not searchable is not named
 
 
+@only_postgres
 def test_strings_of_another_project_are_named_to_nobody(bench: Bench) -> None:
-    if not isinstance(bench, PostgresBench):
-        pytest.skip("only a database asks whose transaction it is")
     _, index = indexed(bench, [{"status": "public", "text": TEXT}], "status")
     reach = Reach(filter=parse_filter(PUBLIC))
     named: list[list[str] | None] = []
@@ -157,21 +156,19 @@ def test_strings_of_another_project_are_named_to_nobody(bench: Bench) -> None:
     assert named == [["/0/text"], []]
 
 
-def test_a_search_for_strings_ends_in_time(bench: Bench) -> None:
-    if not isinstance(bench, PostgresBench):
-        pytest.skip("only a database takes time")
+@only_postgres
+def test_a_search_for_strings_ends_in_time(bench: PostgresBench) -> None:
     _, index = indexed(bench, [{"status": "public", "text": TEXT}], "status")
-    with bench.database.transaction() as tx:
-        tx.run(
-            """
-            INSERT INTO node (generation_id, table_id, json_pointer, pointer_sha256, content_hash,
-                              char_count, state, active_set_id, fields)
-            SELECT generation_id, table_id, json_pointer || n,
-                   sha256(CAST(CAST(n AS text) AS bytea)),
-                   content_hash, char_count, state, active_set_id, fields
-            FROM node, generate_series(1, 30000) AS n
-            """
-        )
+    bench.sql(
+        """
+        INSERT INTO node (generation_id, table_id, json_pointer, pointer_sha256, content_hash,
+                          char_count, state, active_set_id, fields)
+        SELECT generation_id, table_id, json_pointer || n,
+               sha256(CAST(CAST(n AS text) AS bytea)),
+               content_hash, char_count, state, active_set_id, fields
+        FROM node, generate_series(1, 30000) AS n
+        """
+    )
     reach = Reach(filter=parse_filter({"not": PUBLIC}))  # no index helps
     with pytest.raises(DatabaseUnavailableError), bench.store.for_all("test") as work:
         work.live_chunks.matching(index, reach, most=1_000, timeout_s=0.001)

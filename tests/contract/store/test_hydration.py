@@ -151,8 +151,7 @@ def test_generations_do_not_show_each_others_chunks(bench: Bench) -> None:
 def test_recency_counts_from_the_last_change_of_the_text(bench: Bench) -> None:
     table = bench.table({"a": TEXT, "b": OTHER})
     tool, index = bench.tool(table)
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
+    bench.finish_all(index)
     bench.pass_time(1000)
     bench.change(table, {"a": TEXT, "b": OTHER + OTHER})
     bench.enumerate(index)

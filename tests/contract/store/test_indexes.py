@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from tests.contract.store.bench import OTHER, TEXT, Bench
+from context_search.catalog.tools import ManageTools, NewSearchTool
+from context_search.core.config import SearchConfig
+from context_search.core.model import Scope, Table
+from context_search.indexing.comparing import Limits
+from context_search.indexing.outbox_delivery import OutboxDelivery
+from testing.in_memory.queue import ListQueue, unexpected
+from tests.builders import english
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL, table_of
 
 LARGER = replace(SMALL, chunk_size=200)
@@ -130,3 +138,56 @@ def test_retiring_twice_changes_nothing(bench: Bench) -> None:
         bench.pass_time(10)
     [cursor] = bench.work.removals.retired(older_than_s=15, limit=9)
     assert cursor.namespace == index.generation.namespace
+
+
+def creation(bench: PostgresBench) -> ManageTools:
+    store = OutboxDelivery(bench.store, ListQueue(), unexpected)
+    return ManageTools(store, Limits(), 180.0)
+
+
+def wanted(table: Table, name: str = "search") -> NewSearchTool:
+    scope = Scope(table.id, "")
+    return NewSearchTool(table.project_id, name, None, scope, SMALL, SearchConfig())
+
+
+@only_postgres
+def test_thirty_tools_created_at_once_share_one_index(bench: PostgresBench) -> None:
+    table = bench.table({"list": [english(200, seed) for seed in range(5)]})
+    use_case = creation(bench).create
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(lambda n: use_case(wanted(table, f"tool {n}")), range(30)))
+    assert len({status.index.id for status in made}) == 1
+    assert len({status.tool.id for status in made}) == 30
+    assert {len(status.nodes) for status in made} == {5}
+    rows = {name: bench.count(name) for name in ("search_index", "index_generation", "node")}
+    assert rows == {"search_index": 1, "index_generation": 1, "node": 5}
+    assert (bench.count("tool"), bench.count("coverage")) == (30, 30)
+    assert bench.sql("SELECT count(*), count(sent_at) FROM outbox") == [[5, 5]]  # all were sent
+
+
+@only_postgres
+def test_creating_and_retiring_at_once_never_leaves_a_tool_without_index(
+    bench: PostgresBench,
+) -> None:
+    table = bench.table({"a": english(200)})
+    use_case = creation(bench).create
+
+    def create_and_delete(number: int) -> None:
+        status = use_case(wanted(table))
+        if number % 3:
+            with bench.store.for_all("test") as work:
+                work.tools.mark_deleted(status.tool.id)
+                work.comparisons.uncover(status.tool.id)
+            with bench.store.for_all("test") as work:
+                work.tables.lock(table.id)
+                if not work.comparisons.scopes(status.index.id):
+                    work.indexes.retire(status.index.id)
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(create_and_delete, range(24)))
+    alive = bench.work.tools.page(table.project_id, after=0, limit=99)
+    assert len(alive) == 8
+    assert bench.count("search_index") == 1
+    assert {tool.index_id for tool in alive} == {
+        row[0] for row in bench.sql("SELECT id FROM search_index")
+    }

@@ -20,7 +20,7 @@ from context_search.searching.retrieve import read_sources
 from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.text.analysis import query_weights, tokens
 from tests.builders import chinese, english
-from tests.contract.store.bench import Bench
+from tests.contract.store.bench import Bench, PostgresBench, only_postgres
 
 LINES = [f"{english(60, seed=number)}\n\n" for number in range(12)]
 """A paragraph a chunk, under SMALL."""
@@ -227,8 +227,7 @@ def test_many_strings_keep_together(bench: Bench) -> None:
     texts = {f"k{number}": text_of(*LINES[number:]) for number in range(4)}
     table = bench.table(texts)
     _, index = bench.tool(table)
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
+    bench.finish_all(index)
     bench.change(table, {name: text + english(50, seed=3) for name, text in texts.items()})
     claims = [bench.claim(node_id) for node_id in bench.enumerate(index)]
     with bench.store.for_all("test") as work:
@@ -291,3 +290,19 @@ def test_what_a_swap_takes_over_is_not_shown_as_of_the_version_before(bench: Ben
         begin, end = source.shown
         offset = source.chunks[0].start
         assert source.text[begin - offset : end - offset] == text_of(*LINES)[begin:end]
+
+
+@only_postgres
+def test_words_that_are_deleted_during_the_swap_are_noted(bench: PostgresBench) -> None:
+    table, index, node_id, old = indexed(bench, *LINES)
+    bench.work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in old.chunks])
+    edited(bench, table, index, *LINES, english(60, seed=77))
+    claim = bench.claim(node_id)
+    bench.mark(new := bench.begin(claim))
+    with bench.tx() as tx:
+        tx.run("DELETE FROM chunk_words WHERE generation_id = :id", id=index.generation.id)
+        swapped = bench.begun(bench.work.chunks.activate, [(claim, new)])
+        assert not swapped.done()
+    assert swapped.result()
+    lost = {c.id for one in bench.work.chunks.take_wordless(limit=1_000) for c in one.chunks}
+    assert {one.id for one in new.kept} <= lost

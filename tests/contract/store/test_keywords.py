@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
 import pytest
 
 from context_search.core.errors import KeywordTimeoutError
 from context_search.core.model import ChunkSet, Index, Reach
 from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.ranking.bm25 import idf, term_weight
+from context_search.searching.sql.keywords import RESCORED
 from context_search.text.analysis import query_tokens, query_weights, tokens
 from tests.builders import chinese, english
-from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import table_of, write_words
 
 EVERYWHERE = Reach()
@@ -232,10 +236,32 @@ def test_words_that_were_deleted_by_hand_are_noticed_and_written_again(
     assert len(found(bench, other, TEXT)) == len(before)
 
 
+@only_postgres
 @pytest.mark.parametrize("timeout_s", [0.0, -1.0])
 def test_without_time_there_is_no_answer(bench: Bench, timeout_s: float) -> None:
-    if not isinstance(bench, PostgresBench):
-        pytest.skip("memory takes no time")
     index = searchable(bench, {"a": TEXT})
     with pytest.raises(KeywordTimeoutError), bench.store.for_all("test") as work:
         work.keywords.best(index, EVERYWHERE, {"ferry": 1.0}, 9, timeout_s=timeout_s)
+
+
+@only_postgres
+def test_a_search_that_takes_too_long_is_ended(bench: PostgresBench) -> None:
+    index = searchable(bench, {"a": TEXT})
+    best = partial(bench.work.keywords.best, index, EVERYWHERE, query_weights(TEXT), 2)
+    with bench.tx() as tx, ThreadPoolExecutor(1) as other:
+        tx.run("LOCK TABLE chunk_words IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(KeywordTimeoutError) as raised:
+            other.submit(best, timeout_s=0.2).result()
+    assert raised.value.retryable
+    assert best(timeout_s=9) != []
+
+
+def test_there_may_be_more_hits_than_texts_are_read(bench: Bench) -> None:
+    index = searchable(bench, [english(40_000)])
+    query = "harbour ferry season tenant quarry"
+    ranked = found(bench, index, query, limit=1_000)
+    assert len(ranked) > RESCORED
+    assert len({doc_id for doc_id, _ in ranked}) == len(ranked)
+    scores = [score for _, score in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert found(bench, index, query, limit=20) == ranked[:20]

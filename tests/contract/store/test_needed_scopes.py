@@ -13,8 +13,7 @@ def two_tools(bench: Bench) -> tuple[list[SearchTool], Index]:
     table = bench.table({"a": TEXT, "b": OTHER})
     tools = [bench.tool(table, scope)[0] for scope in ("/a", "/b")]
     index = bench.index(tools[0].index_id)
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
+    bench.finish_all(index)
     assert bench.is_compared(index)
     bench.pass_time(10_000)
     return tools, index

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -14,7 +16,7 @@ from context_search.core.model import Claim, Index, Reach
 from context_search.core.progress import NodeState
 from context_search.indexing.rules.nodes import UNNEEDED_PAUSE_S, NodeSelection, NodeUpsert
 from context_search.indexing.sql.nodes import Nodes
-from tests.contract.store.bench import OTHER, TEXT, Bench, only_postgres
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL, table_of
 
 ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at": "2026-01-01"}
@@ -355,3 +357,41 @@ def test_windows_are_part_of_a_plan(bench: Bench) -> None:
     [node_id] = bench.enumerate(index)
     chunk_set = bench.finish(node_id)
     assert min(chunk.window_count for chunk in chunk_set.chunks) > 1
+
+
+@only_postgres
+def test_of_many_workers_at_once_only_one_gets_the_node(bench: PostgresBench) -> None:
+    _, node_id = bench.node()
+    with ThreadPoolExecutor(8) as threads:
+        claims = list(threads.map(lambda _: bench.try_claim(node_id), range(16)))
+    assert [claim.fence for claim in claims if claim] == [1]
+
+
+@only_postgres
+def test_comparing_again_changes_nothing(bench: PostgresBench) -> None:
+    index, node_id = bench.node()
+    bench.claim(node_id)
+    before = bench.sql("SELECT * FROM node")
+    assert bench.enumerate(index) == []
+    assert bench.sql("SELECT * FROM node") == before
+
+
+def test_pointers_beyond_any_index_row_are_nodes_like_others(bench: Bench) -> None:
+    key = "很长的键" * 2_000
+    _, index = bench.tool(bench.table({key: TEXT, key + "x": TEXT}))
+    assert len(bench.enumerate(index)) == 2
+    assert bench.node_at(index, f"/{key}") != bench.node_at(index, f"/{key}x")
+
+
+@only_postgres
+def test_of_many_tables_one_that_is_being_deleted_is_left_out(bench: PostgresBench) -> None:
+    claims = [bench.claim(bench.node()[1]) for _ in range(3)]
+    hold = partial(bench.work.nodes.hold, claims, lease_s=60)
+    with ThreadPoolExecutor(1) as thread:
+        with bench.tx() as deleting:
+            deleting.run(
+                "SELECT FROM context_table WHERE id = :id FOR UPDATE", id=claims[1].table_id
+            )
+            # To wait with the other tables locked could be a deadlock.
+            assert thread.submit(hold).result() == [claims[0], claims[2]]
+        assert hold() == claims

@@ -167,8 +167,7 @@ def test_counters_of_parts_are_the_same_when_cleanup_counts_them_apart(bench: Be
         is_going_on = bench.work.quotas.count_parts()
     assert parts() == before
     bench.change(table, {"a": {"b": TEXT}, "d": {"e": TEXT, "f": OTHER}})
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
+    bench.finish_all(index)
     assert [part.states for part in parts()] == [{"indexed": 1}, {"indexed": 2}]
     assert [(part.chunks_count, part.indexed_chunks_count) for part in parts()] == [(3, 3), (5, 5)]
     bench.delete_by_hand(bench.node_at(index, "/d/f"))

@@ -29,8 +29,7 @@ def limits(max_chunks: int = 10**6, max_vector_bytes: int = 10**9) -> ProjectLim
 def indexed(bench: Bench, project: Project, text: str = TEXT) -> Index:
     """An index of one string, indexed; it is used for the last time now."""
     _, index = bench.tool(bench.table({"a": text}, project))
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
+    bench.finish_all(index)
     return bench.index(index.id)
 
 
@@ -75,8 +74,7 @@ def rebuilt(bench: Bench, index: Index) -> Index:
     with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
         new = work.indexes.start_rebuild(index, SMALL, at_once=2)
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
+    bench.finish_all(index)
     bench.work.indexes.switch(new)
     return new
 
@@ -386,8 +384,7 @@ def test_an_evicted_index_comes_back_once_and_is_in_use(bench: Bench) -> None:
     assert not bench.work.indexes.revive(2**40)
     now = bench.index(index.id)
     assert (now.evicted_at, now.is_idle, now.generation.number) == (None, False, 2)
-    for node_id in bench.enumerate(now):
-        bench.finish(node_id)
+    bench.finish_all(now)
     assert next_to_go(bench) is None
 
 

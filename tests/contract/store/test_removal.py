@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,7 +11,8 @@ from context_search.core.model import Index, Reach, SearchTool, Table
 from context_search.indexing.comparing import Limits, compare
 from context_search.maintenance.cleanup import RemoveDeleted
 from context_search.maintenance.rules.removals import Removal
-from tests.contract.store.bench import OTHER, TEXT, Bench
+from context_search.maintenance.rules.sweeps import SweepCursor
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 
 
 def remove_nodes(bench: Bench, *, limit: int = 100) -> int:
@@ -24,8 +26,7 @@ def due(bench: Bench, *, limit: int = 9) -> Sequence[Removal]:
 def indexed(bench: Bench, document: object) -> tuple[Table, SearchTool, Index]:
     table = bench.table(document)
     tool, index = bench.tool(table)
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
+    bench.finish_all(index)
     return table, tool, index
 
 
@@ -121,8 +122,7 @@ def test_a_table_in_its_owners_trash_is_not_there_and_comes_back_whole(bench: Be
     bench.put_away(table, back=True)
     assert not bench.is_compared(index)
     assert [order["kind"] for order in bench.messages()] == ["enumerate"]
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
+    bench.finish_all(index)
     assert bench.work.tools.find(tool.id, project_id=None) is not None
     assert len(bench.ids(index)) == len(stored)
     assert bench.is_compared(index)
@@ -251,3 +251,28 @@ def test_a_project_that_could_not_be_removed_is_due_later(bench: Bench) -> None:
     assert due(bench) == []
     bench.pass_time(61)
     assert due(bench) == [removal]
+
+
+@only_postgres
+def test_a_table_that_somebody_holds_keeps_no_other_of_a_deleted_project(
+    bench: PostgresBench,
+) -> None:
+    project = bench.project()
+    held, free = bench.table({}, project), bench.table({}, project)
+    delete_project(bench, project.id)
+    with ThreadPoolExecutor(1) as threads, bench.tx() as tx:
+        tx.run("SELECT FROM context_table WHERE id = :id FOR UPDATE", id=held.id)
+        assert threads.submit(mark_tables, bench).result() == 1
+    rows = bench.sql("SELECT id FROM context_table WHERE context_search_remove_at IS NOT NULL")
+    assert rows == [[free.id]]
+
+
+@only_postgres
+def test_a_table_deleted_by_plain_sql_leaves_no_namespace_behind(bench: PostgresBench) -> None:
+    table, _, index = indexed(bench, {"a": TEXT})
+    _, _, kept = indexed(bench, {"a": TEXT})
+    bench.sql("DELETE FROM context_table WHERE id = :id", id=table.id)
+    remove_nodes(bench)
+    found = bench.work.removals.retired(older_than_s=-1, limit=9)
+    assert found == [SweepCursor(index.generation.id, index.generation.namespace, "")]
+    assert bench.sql("SELECT id FROM search_index") == [[kept.id]]

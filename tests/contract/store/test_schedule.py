@@ -105,8 +105,7 @@ def words_lost(bench: Bench) -> None:
 def put_away(bench: Bench) -> None:
     table = bench.table({"a": TEXT})
     _, index = bench.tool(table)
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
+    bench.finish_all(index)
     bench.put_away(table)
 
 

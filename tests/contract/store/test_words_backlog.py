@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from context_search.core.model import ChunkSet, Index, Project
@@ -14,7 +16,7 @@ from context_search.indexing.rules.chunks import (
 from context_search.indexing.vector_rows import tokens_of
 from context_search.text.keywords import keyword_tokens, trails
 from tests.builders import english
-from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import write_words
 
 
@@ -140,4 +142,34 @@ def test_every_set_has_its_turn(bench: Bench, limit: int) -> None:
     total = sum(len(each.chunks) for each in sets)
     assert sum(written) == total
     assert written == [limit] * (total // limit) + [total % limit] * (total % limit > 0)
+    assert take(bench) == []
+
+
+@only_postgres
+def test_who_deletes_a_string_waits_until_its_words_are_written(bench: PostgresBench) -> None:
+    index, _ = noted(bench)
+    node_id = bench.node_at(index, "/a")
+    with bench.store.for_all("test") as work:
+        [taken] = work.chunks.take_wordless(limit=500)
+        deleting = bench.begun(bench.delete_by_hand, node_id)
+        assert not deleting.done()
+        work.keywords.put(tokens_of(taken))
+    deleting.result()
+    assert bench.count("chunk_words") == bench.count("words_backlog") == 0
+
+
+@only_postgres
+def test_a_string_that_is_being_deleted_is_left_out(bench: PostgresBench) -> None:
+    index, _ = noted(bench)
+    _, other = noted(bench, OTHER)
+    with bench.tx() as deleting, ThreadPoolExecutor(1) as thread:
+        deleting.run("DELETE FROM node WHERE generation_id = :id", id=index.generation.id)
+        assert thread.submit(write_words, bench.store).result() == len(other.chunks)
+    assert bench.count("words_backlog") == 0
+
+
+def test_words_of_an_index_that_is_gone_wait_for_nobody(bench: Bench) -> None:
+    index, _ = noted(bench)
+    bench.work.indexes.retire(index.id)
+    bench.work.removals.remove_retired_nodes(limit=10)
     assert take(bench) == []
