@@ -38,12 +38,6 @@ def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
     assert len(to_delete) == 3
 
 
-def test_a_scope_that_is_changed_beside_us_changes_nothing(bench: Workbench) -> None:
-    tool, _ = bench.tool(bench.table({}), "/a")
-    bench.sql("UPDATE tool SET json_path = '/b' WHERE id = :id", id=tool.id)
-    assert bench.work.tools.find(tool.id, project_id=None) == tool
-
-
 def test_an_index_rests_while_its_table_is_in_another_project(bench: Workbench) -> None:
     table = bench.table({"a": english(250)})
     _, index = bench.tool(table)
@@ -59,17 +53,6 @@ def test_an_index_rests_while_its_table_is_in_another_project(bench: Workbench) 
         assert work.comparisons.uncompared(index.id) == []
     bench.sql(move, to=table.project_id, data='{"a": "short"}', id=table.id)
     assert bench.work.comparisons.uncompared(index.id) == [table.id]
-
-
-@pytest.mark.parametrize("metadata", ["null", "[1]", '"x"', "{}"])
-def test_a_summary_is_written_whatever_the_metadata_were(bench: Workbench, metadata: str) -> None:
-    tool, _ = bench.tool(bench.table({}))
-    bench.sql(
-        "UPDATE tool SET metadata = CAST(:it AS jsonb) WHERE id = :id", it=metadata, id=tool.id
-    )
-    bench.work.tools.write_summary(tool.id, {"status": "ready"})
-    [[stored]] = bench.sql("SELECT metadata FROM tool WHERE id = :id", id=tool.id)
-    assert json.loads(stored) == {"search_index": {"status": "ready"}}
 
 
 def is_waiting(bench: Workbench, table: str = "context_table") -> bool:

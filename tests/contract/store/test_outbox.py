@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from context_search.core.messages import (
@@ -11,9 +13,10 @@ from context_search.core.messages import (
     IndexNodes,
     message_from_json,
 )
-from context_search.core.model import Project
+from context_search.core.model import Project, Table
 from context_search.integrations.ports import MessageBody
-from tests.contract.store.bench import OTHER, TEXT, Bench
+from context_search.store import UnitOfWork
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 
 WINDOW = 3
 
@@ -395,3 +398,108 @@ def test_neighbours_are_told_while_their_orders_wait_for_a_worker(bench: Bench) 
     assert has_neighbours()
     begin(bench, message_id)
     assert not has_neighbours()
+
+
+@only_postgres
+@pytest.mark.parametrize("way", ["hashjoin", "mergejoin", "nestloop"])
+def test_a_window_holds_whichever_way_the_planner_joins(bench: PostgresBench, way: str) -> None:
+    """Read again for every row, the oldest messages would be others each time."""
+    project = bench.project()
+    bench.sql("ANALYZE outbox")  # so that few rows are expected
+    comparisons(bench, project, 6)
+    others = {"hashjoin", "mergejoin", "nestloop", "material", "indexscan", "bitmapscan"} - {way}
+    with bench.tx() as tx:
+        for each in others:
+            tx.run(f"SET LOCAL enable_{each} = off")
+        assert len(UnitOfWork(tx).outbox.take(project.id, window=2)) == 2
+
+
+CHANGE = "UPDATE context_table SET data = '1' WHERE id = :id"
+
+
+def one_message(bench: PostgresBench) -> tuple[Table, int]:
+    """A table whose document is a number; the message to compare it is taken."""
+    table = bench.table(0)
+    _, index = bench.tool(table)
+    add(bench, CompareIndex(index.id, table.id).to_json())
+    [message_id] = take(bench, Project(table.project_id, ""))
+    return table, message_id
+
+
+def begin_and_read(bench: Bench, table: Table, message_id: int) -> str:
+    """What a worker does: it begins a message, and then reads the document."""
+    assert begin(bench, message_id) == table.project_id
+    return bench.work.tables.read(table.id)[1]
+
+
+@only_postgres
+def test_a_program_that_changes_tables_in_its_own_order_never_waits_in_a_circle(
+    bench: PostgresBench,
+) -> None:
+    """It holds the message of its second table, and asks for that of the first."""
+    (first, one), (second, other) = one_message(bench), one_message(bench)
+
+    def note() -> None:  # both: the second is left alone, nobody waits
+        with bench.store.for_all("test") as work:
+            work.outbox.note_sent([one, other])
+            work.outbox.restore([one, other])
+
+    with ThreadPoolExecutor(1) as pool, bench.tx() as program:
+        program.run(CHANGE, id=second.id)
+        pool.submit(note).result()
+        program.run(CHANGE, id=first.id)
+    assert bench.count("outbox") == 2
+
+
+@only_postgres
+def test_who_begins_an_order_sees_what_was_added_to_it(bench: PostgresBench) -> None:
+    """A writer that has not committed counts on the message that is there."""
+    table, message_id = one_message(bench)
+    with bench.tx() as writer:
+        writer.run(CHANGE, id=table.id)
+        seen = bench.begun(begin_and_read, bench, table, message_id)
+        assert not seen.done()
+    assert seen.result() == "1"
+    assert bench.count("outbox") == 1
+
+
+@only_postgres
+def test_what_is_written_after_the_begin_is_a_new_order(bench: PostgresBench) -> None:
+    table, message_id = one_message(bench)
+    with ThreadPoolExecutor(1) as pool, bench.tx() as writer:
+        writer.run("SELECT 1")
+        assert pool.submit(begin_and_read, bench, table, message_id).result() == "0"
+        writer.run(CHANGE, id=table.id)
+    assert bench.count("outbox") == 2
+
+
+@only_postgres
+def test_a_sender_passes_by_what_is_not_committed_and_nothing_is_lost(
+    bench: PostgresBench,
+) -> None:
+    table, _ = one_message(bench)
+    project = Project(table.project_id, "")
+    bench.pass_time(61)
+    with ThreadPoolExecutor(1) as pool, bench.tx() as writer:
+        writer.run(CHANGE, id=table.id)
+        assert pool.submit(take, bench, project).result() == {}
+    assert len(take(bench, project)) == 1
+
+
+@only_postgres
+def test_senders_of_one_project_do_not_overfill_its_window(bench: PostgresBench) -> None:
+    project = bench.project()
+    comparisons(bench, project, 12)
+    with ThreadPoolExecutor(6) as pool:
+        taken = list(pool.map(lambda _: take(bench, project, 5), range(6)))
+    assert sum(map(len, taken)) == 5
+
+
+@only_postgres
+def test_many_who_order_the_same_at_once_order_it_once(bench: PostgresBench) -> None:
+    _, index = bench.tool(bench.table(0))
+    with ThreadPoolExecutor(6) as pool:
+        message = CompareIndex(index.id).to_json()
+        owners = list(pool.map(lambda _: add(bench, message), range(30)))
+    assert owners == [[index.project_id]] * 30
+    assert bench.count("outbox") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -15,8 +16,8 @@ from context_search_editing.rules.plans import (
     PlanState,
     ReplaceScope,
 )
-from tests.contract.store.bench import Bench
-from tests.contract.store.planned import ASKED, LATER, added, read, saved, table, undo_of
+from tests.contract.store.bench import Bench, PostgresBench, only_postgres
+from tests.contract.store.planned import ASKED, LATER, added, asked, read, saved, table, undo_of
 
 
 def test_a_plan_begins_as_it_was_asked_for(bench: Bench) -> None:
@@ -214,3 +215,39 @@ def test_what_was_replaced_is_counted_by_plan(bench: Bench) -> None:
         assert work.plans.replaced([]) == {}
     with bench.store.for_project(bench.project().id) as work:
         assert work.plans.replaced([]) == {}
+
+
+@only_postgres
+def test_a_plan_that_ends_in_its_transaction_makes_room(bench: PostgresBench) -> None:
+    project = bench.project().id
+    first, second = added(bench, project), added(bench, project)
+    with bench.store.for_all("test") as work:
+        assert work.plans.begin(replace(first, state="executing"))
+        work.plans.save(first)
+    assert bench.work.plans.begin(replace(second, state="executing"))
+
+
+@only_postgres
+def test_who_counts_open_plans_counts_those_of_everybody_before(bench: PostgresBench) -> None:
+    project = bench.project().id
+
+    def count_and_add(_: int) -> int:
+        with bench.store.for_all("test") as work:
+            before = work.plans.open(project).plans
+            work.plans.add(asked(project))
+            return before
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sorted(threads.map(count_and_add, range(8))) == list(range(8))
+
+
+@only_postgres
+def test_who_waited_for_a_plan_sees_what_became_of_it(bench: PostgresBench) -> None:
+    plan = added(bench, bench.project().id)
+    with bench.store.for_all("test") as work:
+        assert work.plans.lock(plan.id)
+        seen = bench.begun(read, bench, plan)
+        assert not seen.done()
+        undo = work.plans.add(asked(plan.project_id, None, undoes=plan.id))
+    assert undo
+    assert seen.result().undone_by == undo.id

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
+
+from context_search.core.callers import ProjectKey
+from context_search.core.config import Model
 from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
-from context_search.core.model import Index, Reach, Table
-from tests.contract.store.bench import OTHER, TEXT, Bench
+from context_search.core.model import Index, Project, Reach, Table
+from context_search.indexing.comparing import Comparer, Limits
+from context_search.indexing.completion import IndexCompletion
+from context_search.indexing.outbox_delivery import OutboxDelivery
+from context_search.indexing.project_index import ProjectIndexes
+from context_search.postgres.errors import StatementRejectedError
+from context_search.store import UnitOfWork
+from testing.in_memory.queue import ListQueue, unexpected
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL
 
 
@@ -192,3 +203,95 @@ def test_switched_off_it_is_gone_with_all_that_it_held(bench: Bench) -> None:
     bench.change(table, {"a": OTHER})
     assert bench.messages() == []
     assert bench.project_index(index.project_id).id != index.id
+
+
+INSERT = "INSERT INTO context_table (project_id, name, data) VALUES (:project, 't', '[\"text\"]')"
+
+
+def switch_on(bench: Bench, project: Project) -> Index:
+    indexes = ProjectIndexes(bench.store, Model(SMALL.model, SMALL.dimensions), 180.0)
+    return indexes.switch_on(ProjectKey(project.id)).index
+
+
+def handled(bench: PostgresBench, index: Index) -> list[int]:
+    """Handles every message; returns the tables whose strings are nodes then."""
+    queue = ListQueue()
+    store = OutboxDelivery(bench.store, queue, unexpected)
+    run = Comparer(store, IndexCompletion(bench.store, 180.0), Limits()).compare
+    queue.send(bench.messages())
+    run(index.id)
+    while queue.messages:
+        message = queue.messages.pop(0)
+        if message["kind"] == "enumerate":
+            run(index.id, message.get("table_id"))  # type: ignore[arg-type]
+    return [table for [table] in bench.sql("SELECT DISTINCT table_id FROM node ORDER BY 1")]
+
+
+@only_postgres
+def test_it_waits_for_a_table_that_is_just_being_added(bench: PostgresBench) -> None:
+    project = bench.project()
+    with bench.tx() as tx:
+        tx.run(INSERT, project=project.id)
+        switched = bench.begun(switch_on, bench, project)
+        assert not switched.done()
+    assert handled(bench, switched.result()) == [1]
+
+
+@only_postgres
+def test_a_table_that_comes_meanwhile_waits_and_is_ordered(bench: PostgresBench) -> None:
+    project = bench.project()
+    with bench.tx() as tx:
+        work = UnitOfWork(tx)
+        assert work.projects.lock(project.id)
+        index = work.indexes.add_to_project(project.id, SMALL)
+        inserted = bench.begun(bench.sql, f"{INSERT} RETURNING id", project=project.id)
+        assert not inserted.done()
+    [[table_id]] = inserted.result()
+    assert bench.messages() == [CompareIndex(index.id, table_id).to_json()]
+
+
+@only_postgres
+def test_a_change_that_is_not_committed_yet_is_not_missed(bench: PostgresBench) -> None:
+    project = bench.project()
+    table = bench.table({}, project)
+    with bench.tx() as tx:
+        tx.run("UPDATE context_table SET data = '[\"x\"]' WHERE id = :id", id=table.id)
+        index = bench.begun(switch_on, bench, project).result()
+        tables = bench.begun(handled, bench, index)
+        assert not tables.done()
+    assert tables.result() == [table.id]
+
+
+@only_postgres
+def test_a_project_has_one_such_index_whoever_comes_first(bench: PostgresBench) -> None:
+    project = bench.project()
+    with bench.tx() as tx:
+        work = UnitOfWork(tx)
+        assert work.projects.lock(project.id)
+        switched = bench.begun(switch_on, bench, project)
+        assert not switched.done()
+        index = work.indexes.add_to_project(project.id, SMALL)
+    assert switched.result().id == index.id
+    with pytest.raises(StatementRejectedError):
+        bench.project_index(project.id)
+
+
+@only_postgres
+def test_comparisons_of_two_tables_do_not_wait_for_each_other_but_a_switch_does(
+    bench: PostgresBench,
+) -> None:
+    index = bench.project_index(bench.project().id)
+    with bench.tx() as tx:
+        UnitOfWork(tx).indexes.share(index)
+        bench.begun(bench.work.indexes.share, index).result(1)
+        locked = bench.begun(bench.work.indexes.lock, index)
+        assert not locked.done()
+    assert locked.result()
+
+
+@only_postgres
+def test_a_table_that_moved_to_another_project_is_not_shown(bench: PostgresBench) -> None:
+    index, [table] = switched_on(bench, {"a": TEXT})
+    assert shown(bench, index) == {table.id}
+    bench.move(table, bench.project().id)
+    assert shown(bench, index) == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from context_search.core.limits import HeldKind, ProjectLimits, Usage
 from context_search.core.messages import IndexNodes
 from context_search.core.model import Index, Project
 from tests.builders import english
-from tests.contract.store.bench import TEXT, Bench, only_postgres
+from tests.contract.store.bench import TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL, table_of
 
 HOUR = 3600.0
@@ -465,3 +466,28 @@ def test_bytes_of_documents_are_those_stored_and_those_that_are_imported(bench: 
     bench.work.uploads.save(replace(upload, state="done", bytes=70_000))
     bench.work.tables.mark_deleted(table.id)
     assert held(bench, project, "document_bytes") == 0
+
+
+@only_postgres
+def test_one_of_many_brings_an_evicted_index_back(bench: PostgresBench) -> None:
+    index = indexed(bench, bench.project())
+    bench.pass_time(HOUR + 1)
+    assert given_up(bench, index)
+    with ThreadPoolExecutor(8) as pool:
+        revived = pool.map(lambda _: bench.work.indexes.revive(index.id), range(8))
+        assert sorted(revived) == [False] * 7 + [True]
+    now = bench.index(index.id)
+    assert (now.evicted_at, now.is_idle) == (None, False)
+    assert not given_up(bench, now)
+
+
+@only_postgres
+def test_an_eviction_waits_for_a_search_that_is_being_noted(bench: PostgresBench) -> None:
+    index = indexed(bench, bench.project())
+    bench.pass_time(HOUR + 1)
+    with bench.store.for_all("test") as work:
+        work.indexes.note_search(index.id)
+        eviction = bench.begun(given_up, bench, index)
+        assert not eviction.done()
+    assert eviction.result() is False
+    assert bench.index(index.id).evicted_at is None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from context_search.core.config import IndexConfig
 from context_search.core.model import Index, Project
+from context_search.indexing.rebuilds import retire_outdated
 from context_search.indexing.rules.indexes import Size, UnderWay
-from tests.contract.store.bench import OTHER, TEXT, Bench, only_postgres
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL
 
 LARGER = replace(SMALL, chunk_size=200)
@@ -220,3 +222,41 @@ def test_what_is_under_way_is_counted_over_all_projects(bench: Bench) -> None:
     assert listed == {project.id: 3, building.project_id: 1}
     switch(bench, building)
     assert bench.work.indexes.rebuilds_under_way() == UnderWay(building=2, queued=1)
+
+
+DAY = 86_400.0
+
+
+def outdated(bench: Bench) -> Index:
+    """An index that switched long ago; the generation before is returned."""
+    [index] = indexes(bench, 1)
+    switch(bench, start(bench, index))
+    bench.pass_time(2 * DAY)
+    return index
+
+
+@only_postgres
+def test_a_generation_that_somebody_goes_back_to_is_not_retired(bench: PostgresBench) -> None:
+    index = outdated(bench)
+    with bench.store.for_all("test") as work:
+        work.indexes.lock(index)
+        previous = work.indexes.previous(index.id)
+        assert previous is not None
+        retiring = bench.begun(retire_outdated, bench.store, older_than_s=DAY)
+        assert not retiring.done()
+        work.indexes.switch(previous)
+    assert retiring.result() == 0
+    assert bench.index(index.id).generation.id == index.generation.id
+    assert bench.work.indexes.previous(index.id) is not None
+
+
+@only_postgres
+def test_a_table_that_is_busy_for_long_does_not_keep_the_others_waiting(
+    bench: PostgresBench,
+) -> None:
+    busy, free = outdated(bench), outdated(bench)
+    with bench.store.for_all("test") as work, ThreadPoolExecutor(1) as threads:
+        work.indexes.lock(busy)
+        assert threads.submit(retire_outdated, bench.store, older_than_s=DAY).result() == 1
+    assert bench.work.indexes.previous(free.id) is None
+    assert bench.work.indexes.previous(busy.id) is not None

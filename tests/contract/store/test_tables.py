@@ -11,14 +11,17 @@ from hypothesis import strategies as st
 
 from context_search.catalog.rules.projects import ListedProject
 from context_search.catalog.rules.tables import StringsAt
+from context_search.catalog.tables import ManageTables
 from context_search.core.documents import parse_json
-from context_search.core.errors import NotFoundError
+from context_search.core.errors import ConflictError, InvalidInputError, NotFoundError
 from context_search.core.json_text import to_json
 from context_search.core.messages import CompareIndex
 from context_search.core.model import Project, Table
+from context_search.postgres.errors import ForeignKeyViolationError
+from context_search.store import UnitOfWork
 from context_search_editing.matching import json_pieces
 from context_search_editing.rules.replacing import LiteralReplacer, ReplaceRequest
-from tests.contract.store.bench import Bench, only_postgres
+from tests.contract.store.bench import Bench, PostgresBench, only_postgres
 from tests.profile import examples
 
 # What JSON escapes, and what stands beside it; four bytes; another form of a letter.
@@ -78,8 +81,9 @@ def test_numbers_keep_their_digits_and_equal_ones_are_the_same_document(bench: B
 def test_the_same_document_is_the_same_revision(bench: Bench) -> None:
     table = bench.table({"a": 1, "b": [2]})
     bench.pass_time(60)
-    changed = bench.change(table, {"b": [2], "a": 1})
-    assert changed.revision == 1
+    before = bench.work.tables.find(table.id, project_id=table.project_id)
+    assert bench.change(table, {"b": [2], "a": 1}) == before
+    assert table.revision == 1
 
 
 def test_a_document_is_written_only_over_the_expected_revision(bench: Bench) -> None:
@@ -101,14 +105,17 @@ def test_a_deleted_table_is_invisible_at_once(bench: Bench) -> None:
         assert work.tables.replace(table.id, "{}", expected_revision=None) is None
         assert work.tools.find(tool.id, project_id=None) is None
         assert work.tools.page(table.project_id, after=0, limit=9) == []
+        assert work.tools.of_index(tool.index_id) == []
+        assert work.tools.first_of_names(table.project_id, ["search"]) == {}
 
 
 def test_a_document_has_a_size(bench: Bench) -> None:
-    text = to_json({"a": "ü" * 5_000})
-    table = bench.table({"a": "ü" * 5_000})
-    size = bench.work.tables.size(table.id)
+    for characters in (5_000, 3_000_000):
+        document = {"a": "ü" * characters}
+        size = bench.work.tables.size(bench.table(document).id)
+        # The store may write it with other spaces.
+        assert abs(size - len(to_json(document).encode())) < 10
     assert bench.work.tables.size(10**9) == 0
-    assert abs(size - len(text.encode())) < 10  # the store may write it with other spaces
 
 
 def test_the_lock_tells_the_revision(bench: Bench) -> None:
@@ -310,3 +317,72 @@ def test_projects_are_listed_with_what_they_have(bench: Bench) -> None:
         ]
         assert work.projects.page(after=0, limit=1) == page[:1]
         assert work.projects.page(after=first.id, limit=9) == page[1:]
+
+
+@only_postgres
+@pytest.mark.parametrize(
+    ("meanwhile", "refusal"), [("deleted", NotFoundError), ("changed", ConflictError)]
+)
+def test_a_revision_that_is_gone_when_the_row_is_free_is_missing_or_another(
+    bench: PostgresBench, meanwhile: str, refusal: type[Exception]
+) -> None:
+    table = bench.table({"a": 1})
+    delete = ManageTables(bench.store).delete
+    caller = bench.principal(table)
+    with bench.store.for_all("test") as work:
+        if meanwhile == "deleted":
+            work.tables.mark_deleted(table.id)
+        else:
+            work.tables.replace(table.id, "2", expected_revision=table.revision)
+        refused = bench.begun(delete, caller, table.id, if_revision=table.revision)
+        assert not refused.done()  # it has found the table, and waits for its row
+    with pytest.raises(refusal):
+        refused.result()
+
+
+@only_postgres
+def test_plain_sql_moves_the_revision_too(bench: PostgresBench) -> None:
+    table = bench.table({"a": 1})
+    bench.tool(table)
+    bench.lose_messages()
+    bench.sql("UPDATE context_table SET name = 'other'")
+    assert bench.messages() == []
+    bench.sql("UPDATE context_table SET data = jsonb_set(data, '{a}', '2')")
+    changed = bench.work.tables.find(table.id, project_id=table.project_id)
+    assert changed is not None
+    assert (changed.revision, changed.name) == (2, "other")
+    assert table.updated_at
+    assert changed.updated_at
+    assert changed.updated_at > table.updated_at
+    assert len(bench.messages()) == 1
+
+
+@only_postgres
+def test_a_row_without_data_reads_as_null(bench: PostgresBench) -> None:
+    table = bench.table(1)
+    bench.sql("UPDATE context_table SET data = NULL")
+    assert bench.work.tables.read(table.id) == (2, "null")
+    assert bench.work.tables.size(table.id) == 0
+
+
+@only_postgres
+@pytest.mark.parametrize("text", ['"\\u0000"', '{"\\u0000": 1}', '"a\x00b"'])
+def test_nul_is_an_invalid_input_and_not_a_broken_database(bench: PostgresBench, text: str) -> None:
+    with pytest.raises(InvalidInputError):
+        bench.work.tables.add(bench.project().id, "t", None, text)
+
+
+@only_postgres
+def test_a_table_of_no_project_is_refused_by_the_database(bench: PostgresBench) -> None:
+    with pytest.raises(ForeignKeyViolationError):
+        bench.work.tables.add(2**62, "t", None, "{}")
+
+
+@only_postgres
+def test_the_patience_for_a_table_ends_with_its_lock(bench: PostgresBench) -> None:
+    table = bench.table({})
+    limit = "SELECT current_setting('lock_timeout')"
+    with bench.tx() as tx:
+        usual = tx.run(limit)
+        assert UnitOfWork(tx).tables.lock(table.id) == 1
+        assert tx.run(limit) == usual != [["9s"]]

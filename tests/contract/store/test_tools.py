@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+
+import pytest
 
 from context_search.catalog.rules.tools import Unowned
 from context_search.core.callers import ProjectKey
@@ -10,7 +13,7 @@ from context_search.core.config import SearchConfig
 from context_search.core.model import Index, Scope
 from context_search.searching.rules.searched import SearchedTool
 from context_search.store import UnitOfWork
-from tests.contract.store.bench import Bench, only_postgres
+from tests.contract.store.bench import Bench, PostgresBench, only_postgres
 from tests.steps import SMALL
 
 READY = {"status": "ready", "nodes_count": 1}
@@ -212,3 +215,32 @@ def test_unsettled_indexes_take_turns(bench: Bench) -> None:
         turns.append(bench.work.indexes.with_incomplete_tools(limit=2))
         bench.pass_time(1)
     assert turns == [[one, two], [three, one], [two, one]]
+
+
+@only_postgres
+def test_rows_of_another_type_are_no_tools_of_ours(bench: PostgresBench) -> None:
+    table = bench.table({})
+    (tool, index), (other, _) = bench.tool(table), bench.tool(table)
+    bench.sql("UPDATE tool SET type = 'other' WHERE id = :id", id=other.id)
+    assert bench.work.tools.page(table.project_id, after=0, limit=9) == [tool]
+    assert bench.work.tools.of_index(index.id) == [tool]
+
+
+@only_postgres
+@pytest.mark.parametrize(
+    "before", [None, "null", "[1]", '"x"', "{}", '{"owner": "me", "search_index": {"status": "x"}}']
+)
+def test_the_summary_leaves_other_metadata_alone(bench: PostgresBench, before: str | None) -> None:
+    tool, _ = bench.tool(bench.table({}))
+    bench.sql("UPDATE tool SET metadata = CAST(:json AS jsonb)", json=before)
+    bench.work.tools.write_summary(tool.id, {**READY, "last_error": None})
+    [[text]] = bench.sql("SELECT metadata FROM tool")
+    kept = {"owner": "me"} if before and "owner" in before else {}
+    assert json.loads(text) == {**kept, "search_index": {**READY, "last_error": None}}
+
+
+@only_postgres
+def test_a_scope_that_is_changed_beside_us_changes_nothing(bench: PostgresBench) -> None:
+    tool, _ = bench.tool(bench.table({}), "/a")
+    bench.sql("UPDATE tool SET json_path = '/b'")
+    assert bench.work.tools.find(tool.id, project_id=None) == tool

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-
 import pytest
 
 from context_search.core.errors import VectorStoreUnavailableError
@@ -17,12 +14,10 @@ from context_search.postgres.pool import Database
 from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.search import searcher
-from context_search.store import UnitOfWork
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.vectors import DictVectors
 from tests.builders import english
 from tests.contract.store.bench import PostgresBench
-from tests.stack import eventually
 from tests.steps import write_words
 
 BEFORE = english(400)
@@ -40,7 +35,7 @@ class Desk:
     """A string that is indexed, and its next version, of which the swap alone is left."""
 
     def __init__(self, database: Database) -> None:
-        self.database, self.bench = database, PostgresBench(database)
+        self.bench = PostgresBench(database)
         self.table = self.bench.table({"a": BEFORE})
         self.tool, index = self.bench.tool(self.table)
         [node_id] = self.bench.enumerate(index)
@@ -54,27 +49,6 @@ class Desk:
         new = self.bench.begin(claim)
         self.bench.mark(new)
         return claim, new
-
-    def somebody_waits(self) -> bool:
-        with self.database.transaction() as tx:
-            [[count]] = tx.run(
-                """
-                SELECT count(*) FROM pg_stat_activity
-                WHERE datname = current_database() AND wait_event_type = 'Lock'
-                """
-            )
-        return int(count) > 0
-
-    def begun(self, do: Callable[[], object]) -> Future[object]:
-        """Has a thread do something; returns when that is done, or waits for a lock."""
-        thread = ThreadPoolExecutor(1)
-        future = thread.submit(do)
-        watch = ThreadPoolExecutor(1)
-        until = watch.submit(eventually, lambda: future.done() or self.somebody_waits())
-        assert until.result()
-        thread.shutdown(wait=False)
-        watch.shutdown()
-        return future
 
     def ask(self, words: str) -> SearchResult:
         clock, vectors, store = SystemClock(), AwayVectors(), self.bench.store
@@ -95,7 +69,7 @@ def test_who_writes_words_and_who_swaps_do_not_wait_for_each_other(desk: Desk) -
     swap = desk.edited()
     with desk.bench.store.for_all("test") as work:
         taken = work.chunks.take_wordless(limit=500, wait_s=0)
-        swapped = desk.begun(lambda: desk.bench.activate(*swap))
+        swapped = desk.bench.begun(desk.bench.activate, *swap)
         work.keywords.put([each for one in taken for each in tokens_of(one)])
     assert swapped.result(30) is True
 
@@ -104,7 +78,7 @@ def test_words_of_a_string_that_is_being_swapped_are_left_for_later(desk: Desk) 
     claim, new = desk.edited()
     with desk.bench.store.for_all("test") as work:
         assert work.nodes.hold([claim], lease_s=60)
-        other = desk.begun(lambda: write_words(desk.bench.store, wait_s=0))
+        other = desk.bench.begun(write_words, desk.bench.store, wait_s=0)
         assert other.result(30) == 0
         assert work.chunks.activate([(claim, new)])
         work.chunks.postpone_words([new.id])
@@ -117,13 +91,11 @@ def test_a_swap_while_keywords_are_searched_is_told(desk: Desk) -> None:
     claim, new = desk.edited()
     with desk.bench.store.for_all("test") as work:
         held = work.nodes.hold([claim], lease_s=60)
-        assert isinstance(work, UnitOfWork)
         work.keywords.tx.run("LOCK TABLE chunk_words IN ACCESS EXCLUSIVE MODE")
-        asked = desk.begun(lambda: desk.ask(AFTER[:60]))
+        asked = desk.bench.begun(desk.ask, AFTER[:60])
         assert not asked.done()
         assert work.chunks.activate([(each, new) for each in held])
         work.chunks.postpone_words([new.id])
     answer = asked.result(30)
-    assert isinstance(answer, SearchResult)
     assert answer.degraded == ["backend_unavailable", "partial_keywords"]
     assert answer.hint == "index_incomplete"
