@@ -283,7 +283,7 @@ def test_comparisons_of_two_tables_do_not_wait_for_each_other_but_a_switch_does(
     index = bench.project_index(bench.project().id)
     with bench.tx() as tx:
         UnitOfWork(tx).indexes.share(index)
-        bench.begun(bench.work.indexes.share, index).result(1)
+        assert bench.begun(bench.work.indexes.share, index).done()
         locked = bench.begun(bench.work.indexes.lock, index)
         assert not locked.done()
     assert locked.result()
