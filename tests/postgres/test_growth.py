@@ -140,9 +140,8 @@ TABLES = """
 
 
 def test_the_status_of_a_projects_index_costs_the_same_with_more_tables(
-    module_database: Database,
+    bench: Workbench,
 ) -> None:
-    bench = Workbench.alone(PostgresStore(module_database))
     with bench.store.for_all("test") as work:
         assert work.projects.lock(bench.project.id)
         index = work.indexes.add_to_project(bench.project.id, SMALL_CHUNKS)
@@ -161,7 +160,7 @@ def test_the_status_of_a_projects_index_costs_the_same_with_more_tables(
                 assert bench.work.node_counts.state(index, "", silent_s=999).status == expected
 
             status()
-            found.append(measured(module_database, status).blocks)
+            found.append(measured(bench.store.database, status).blocks)
         return found[0], found[1]
 
     bench.sql(TABLES, **of, count=FEW_TABLES)

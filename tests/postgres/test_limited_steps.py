@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from context_search.postgres.pool import Database
-from context_search.store import PostgresStore, UnitOfWork
+from context_search.store import UnitOfWork
 from tests.builders import Workbench
 
 _PLANS = """
@@ -61,15 +60,12 @@ STEPS: dict[str, tuple[str, Step]] = {
 
 @pytest.mark.parametrize("way", ["hashjoin", "mergejoin", "nestloop"])
 @pytest.mark.parametrize("name", STEPS)
-def test_a_step_takes_no_more_than_its_limit(
-    module_database: Database, name: str, way: str
-) -> None:
+def test_a_step_takes_no_more_than_its_limit(bench: Workbench, name: str, way: str) -> None:
     """Read again for every row, a subquery passes over what it has locked and gives others."""
-    bench = Workbench.alone(PostgresStore(module_database))
     rows, step = STEPS[name]
     bench.sql(rows, project=bench.project.id)
     others = {"hashjoin", "mergejoin", "nestloop", "material", "hashagg", "sort"} - {way}
-    with bench.store.database.transaction() as tx:
+    with bench.tx() as tx:
         for each in others:
             tx.run(f"SET LOCAL enable_{each} = off")
         taken = step(UnitOfWork(tx))

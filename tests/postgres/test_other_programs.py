@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -12,16 +11,8 @@ from context_search.core.model import Scope
 from context_search.indexing.comparing import Comparer, Limits, compare
 from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.vector_rows import plan
-from context_search.postgres.pool import Database
-from context_search.store import PostgresStore
 from tests.builders import Workbench, english
-from tests.stack import eventually
 from tests.steps import SMALL
-
-
-@pytest.fixture
-def bench(module_database: Database) -> Workbench:
-    return Workbench.of(PostgresStore(module_database))
 
 
 def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
@@ -55,16 +46,6 @@ def test_an_index_rests_while_its_table_is_in_another_project(bench: Workbench) 
     assert bench.work.comparisons.uncompared(index.id) == [table.id]
 
 
-def is_waiting(bench: Workbench, table: str = "context_table") -> bool:
-    return bool(
-        bench.sql(
-            "SELECT FROM pg_stat_activity WHERE datname = current_database()"
-            " AND wait_event_type = 'Lock' AND query LIKE :query",
-            query=f"DELETE FROM %{table}%",
-        )
-    )
-
-
 @pytest.mark.parametrize("step", ["begin", "mark", "activate", "skip"])
 def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
     bench: Workbench, step: str
@@ -76,72 +57,49 @@ def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
     begun = None if step == "begin" else bench.begin(claim)
     if begun and step == "activate":
         bench.mark(begun)
-    with ThreadPoolExecutor(2) as threads:
-        with bench.store.for_all("test") as work:
-            assert work.nodes.hold([claim], lease_s=60) == [claim]
-            delete = "DELETE FROM context_table WHERE id = :id"
-            deleted = threads.submit(bench.sql, delete, id=table.id)
-            assert threads.submit(eventually, lambda: is_waiting(bench)).result()
-            if step == "skip":
-                work.nodes.skip(claim, {"code": "PROJECT_FULL"})
-            elif begun is None:
-                work.chunks.begin_sets([(claim, plan(claim))])
-            elif step == "mark":
-                work.chunks.mark_present([begun.chunks[0].id])
-            else:
-                assert work.chunks.activate([(claim, begun)]) == {claim.node_id}
-        deleted.result()
+    with bench.store.for_all("test") as work:
+        assert work.nodes.hold([claim], lease_s=60) == [claim]
+        deleted = bench.begun(bench.sql, "DELETE FROM context_table WHERE id = :id", id=table.id)
+        assert not deleted.done()
+        if step == "skip":
+            work.nodes.skip(claim, {"code": "PROJECT_FULL"})
+        elif begun is None:
+            work.chunks.begin_sets([(claim, plan(claim))])
+        elif step == "mark":
+            work.chunks.mark_present([begun.chunks[0].id])
+        else:
+            assert work.chunks.activate([(claim, begun)]) == {claim.node_id}
+    deleted.result()
     assert bench.sql("SELECT FROM chunks WHERE table_id = :id", id=table.id) == []
 
 
-def test_whoever_deletes_a_project_waits_for_a_tool_that_is_made_and_not_the_other_way_round(
-    bench: Workbench,
+@pytest.mark.parametrize("work_on", ["tool", "comparison"])
+def test_whoever_deletes_a_project_waits_for_who_works_on_it_and_not_the_other_way_round(
+    bench: Workbench, work_on: str
 ) -> None:
-    owner = Workbench.of(bench.store)
-    table = owner.table({"a": english(250)})
-    with ThreadPoolExecutor(2) as threads:
-        with bench.store.for_project(owner.project.id) as work:
-            assert work.tables.lock(table.id, with_project=True) == 1
-            delete = "DELETE FROM project WHERE id = :id"
-            deleted = threads.submit(bench.sql, delete, id=owner.project.id)
-            waits = threads.submit(eventually, lambda: is_waiting(bench, "project"))
-            assert waits.result()
+    table = bench.table({"a": english(250)})
+    index = bench.tool(table)[1] if work_on == "comparison" else None
+    with bench.store.for_all("test") as work:
+        assert work.tables.lock(table.id, with_project=index is None) == 1
+        deleted = bench.begun(bench.sql, "DELETE FROM project WHERE id = :id", id=bench.project.id)
+        assert not deleted.done()
+        if index:
+            compare(work, index, table.id, Limits(), None)
+        else:
             index = work.indexes.find_or_add(
-                project_id=owner.project.id, table_id=table.id, config=SMALL
+                project_id=bench.project.id, table_id=table.id, config=SMALL
             )
             tool_id = work.tools.add(
-                project_id=owner.project.id,
+                project_id=bench.project.id,
                 name="search",
                 description=None,
                 scope=Scope(table.id, ""),
                 search=SearchConfig(),
             )
             work.comparisons.cover(index.id, tool_id=tool_id, scope="")
-        deleted.result()
-    for name, number in (
-        ("tool", tool_id),
-        ("search_index", index.id),
-        ("context_table", table.id),
-    ):
-        assert bench.sql(f"SELECT FROM {name} WHERE id = :id", id=number) == []
-
-
-def test_whoever_deletes_a_project_waits_for_a_comparison_and_not_the_other_way_round(
-    bench: Workbench,
-) -> None:
-    owner = Workbench.of(bench.store)
-    table = owner.table({"a": english(250)})
-    _, index = owner.tool(table)
-    with ThreadPoolExecutor(2) as threads:
-        with bench.store.for_all("test") as work:
-            assert work.tables.lock(table.id) == 1
-            delete = "DELETE FROM project WHERE id = :id"
-            deleted = threads.submit(bench.sql, delete, id=owner.project.id)
-            waits = threads.submit(eventually, lambda: is_waiting(bench, "project"))
-            assert waits.result()
-            compare(work, index, table.id, Limits(), None)
-        deleted.result()
-    assert bench.sql("SELECT FROM node WHERE table_id = :id", id=table.id) == []
+    deleted.result()
+    for name in ("tool", "search_index", "context_table", "node"):
+        assert bench.count(name) == 0
 
 
 @pytest.mark.parametrize("state", ["active", "building"])

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from context_search.postgres.pool import Database
-from context_search.store import PostgresStore
 from testing.grown_index import GrownIndex
 from tests.builders import Workbench, english
 
@@ -22,11 +21,6 @@ _HEAP_OF_NODES = """
     SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relname = 'node'
 """
 STEP = 200
-
-
-@pytest.fixture
-def bench(module_database: Database) -> Workbench:
-    return Workbench.alone(PostgresStore(module_database))
 
 
 def written(bench: Workbench) -> dict[str, tuple[int, int]]:

@@ -148,18 +148,6 @@ def test_a_reach_of_tables_leaves_others_out(bench: Bench) -> None:
     assert found(bench, index, TEXT, Reach("", ())) == []
 
 
-def test_two_indexes_never_meet(bench: Bench) -> None:
-    project = bench.project()
-    indexes = []
-    for _ in range(2):
-        _, index = bench.tool(bench.table([TEXT], project))
-        for node_id in bench.enumerate(index):
-            put(bench, bench.finish(node_id))
-        indexes.append(bench.index(index.id))
-    for index in indexes:
-        assert sorted(doc_id for doc_id, _ in found(bench, index, TEXT)) == bench.ids(index)
-
-
 def test_only_the_active_version_is_found(bench: Bench) -> None:
     table = bench.table({"a": TEXT})
     _, index = bench.tool(table)
@@ -209,11 +197,6 @@ def test_the_longest_tokens_and_the_largest_chunks_are_kept(bench: Bench) -> Non
     longest = ["\U0001f600" * 63, "é" * 127, "x" * 128]
     many = [f"{number}word" for number in range(8_000)] * 3
     bench.work.keywords.put([ChunkTokens(first.id, [*longest, *many])])
-
-
-def test_nothing_waits_for_words_in_a_new_store(bench: Bench) -> None:
-    bench.finish(bench.node()[1])
-    assert bench.work.chunks.take_wordless(limit=9) == []
 
 
 @pytest.mark.parametrize("limit", [1, 2, 9])

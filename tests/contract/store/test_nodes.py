@@ -1,8 +1,8 @@
-"""Contract of ``Nodes``: what enumeration writes, and the way of a node between workers."""
+"""What enumeration writes, and the way of nodes between workers, one or many at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -12,10 +12,14 @@ import pytest
 from context_search.core.documents import StringNode, content_hash
 from context_search.core.errors import LeaseLostError
 from context_search.core.ids import pointer_sha256
-from context_search.core.model import Claim, Index, Reach
+from context_search.core.messages import CompareIndex, IndexNodes
+from context_search.core.model import ChunkSet, Claim, Index, Reach
 from context_search.core.progress import NodeState
+from context_search.indexing.comparing import Limits, compare
 from context_search.indexing.rules.nodes import UNNEEDED_PAUSE_S, NodeSelection, NodeUpsert
 from context_search.indexing.sql.nodes import Nodes
+from context_search.indexing.vector_rows import plan
+from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL, table_of
 
@@ -113,12 +117,6 @@ def test_a_node_that_is_not_there_is_not_claimed(bench: Bench, node_id: int) -> 
     assert bench.work.nodes.due_in(node_id) is None
 
 
-def test_what_is_indexed_is_not_claimed(bench: Bench) -> None:
-    _, node_id = bench.node()
-    bench.finish(node_id)
-    assert bench.try_claim(node_id) is None
-
-
 @pytest.mark.parametrize("make", ["deleted", "retired", "previous"])
 def test_a_node_that_nobody_will_see_is_not_claimed(bench: Bench, make: str) -> None:
     table = bench.table({"a": TEXT})
@@ -131,6 +129,8 @@ def test_a_node_that_nobody_will_see_is_not_claimed(bench: Bench, make: str) -> 
     else:
         bench.work.indexes.switch(bench.work.indexes.start_rebuild(index, SMALL, at_once=2))
     assert bench.try_claim(node_id) is None
+    take = bench.work.nodes.claim_many
+    assert take([node_id], max_chars=10_000, max_attempts=4, lease_s=60) == []
 
 
 def test_a_node_is_claimed_while_a_live_tool_covers_it(bench: Bench) -> None:
@@ -283,14 +283,6 @@ def test_a_node_that_failed_for_good_keeps_its_active_chunks(bench: Bench) -> No
     assert bench.try_claim(node_id) is None
 
 
-def test_a_node_over_a_limit_of_its_project_keeps_its_text(bench: Bench) -> None:
-    index, node_id = bench.node()
-    claim = bench.claim(node_id)
-    bench.work.nodes.skip(claim, TOO_LARGE)
-    assert state(bench, index) == {"skipped": 1}
-    assert bench.try_claim(node_id) is None
-
-
 def test_quarantined_nodes_are_queued_with_their_attempts_forgotten(bench: Bench) -> None:
     nodes = [bench.node()[1] for _ in range(3)]
     for node_id in nodes:
@@ -351,14 +343,6 @@ def test_a_claim_of_what_was_indexed_reads_its_text_from_the_chunks(bench: Bench
     assert bench.claim(node_id).content == TEXT
 
 
-def test_windows_are_part_of_a_plan(bench: Bench) -> None:
-    with_windows = replace(SMALL, window_tokens=10)
-    _, index = bench.tool(bench.table({"a": TEXT}), config=with_windows)
-    [node_id] = bench.enumerate(index)
-    chunk_set = bench.finish(node_id)
-    assert min(chunk.window_count for chunk in chunk_set.chunks) > 1
-
-
 @only_postgres
 def test_of_many_workers_at_once_only_one_gets_the_node(bench: PostgresBench) -> None:
     _, node_id = bench.node()
@@ -395,3 +379,275 @@ def test_of_many_tables_one_that_is_being_deleted_is_left_out(bench: PostgresBen
             # To wait with the other tables locked could be a deadlock.
             assert thread.submit(hold).result() == [claims[0], claims[2]]
         assert hold() == claims
+
+
+STRINGS = [english(60, seed) for seed in range(4)]
+
+
+def nodes(bench: Bench, strings: Sequence[str] = STRINGS) -> tuple[Index, list[int]]:
+    _, index = bench.tool(bench.table(list(strings)))
+    return index, sorted(bench.enumerate(index))
+
+
+def claims(
+    bench: Bench, ids: Sequence[int], *, chars: int = 1_000, attempts: int = 4, lease_s: float = 60
+) -> list[Claim]:
+    return bench.work.nodes.claim_many(
+        tuple(ids), max_chars=chars, max_attempts=attempts, lease_s=lease_s
+    )
+
+
+def begin(bench: Bench, taken: Sequence[Claim]) -> list[ChunkSet]:
+    return bench.work.chunks.begin_sets([(claim, plan(claim)) for claim in taken])
+
+
+def finish(bench: Bench, taken: Sequence[Claim], sets: Sequence[ChunkSet]) -> set[int]:
+    bench.work.chunks.mark_present([chunk.id for each in sets for chunk in each.missing])
+    pairs = list(zip(taken, sets, strict=True))
+    return bench.work.chunks.activate(pairs)
+
+
+def held(bench: Bench, taken: Sequence[Claim]) -> list[int]:
+    return [claim.node_id for claim in bench.work.nodes.hold(taken, lease_s=60)]
+
+
+def test_many_are_claimed_as_one_would_be(bench: Bench) -> None:
+    _, ids = nodes(bench)
+    [alone, *others] = ids
+    one = bench.claim(alone)
+    many = claims(bench, [*reversed(ids), 2**60])
+    assert [claim.node_id for claim in many] == others
+    assert {claim.content for claim in [one, *many]} == set(STRINGS)
+    assert {(claim.fence, claim.attempt, claim.config) for claim in many} == {
+        (one.fence, one.attempt, one.config)
+    }
+
+
+def test_whose_lease_has_run_out_is_claimed_again_under_a_new_fence(bench: Bench) -> None:
+    _, ids = nodes(bench)
+    first = claims(bench, ids, lease_s=10)
+    bench.pass_time(11)
+    second = claims(bench, ids)
+    assert [claim.fence for claim in second] == [claim.fence + 1 for claim in first]
+    assert held(bench, first) == []
+    assert held(bench, second) == ids
+
+
+def test_long_strings_and_those_that_failed_often_are_left_out(bench: Bench) -> None:
+    _, ids = nodes(bench, [*STRINGS, TEXT])
+    long = next(iter(set(ids) - {claim.node_id for claim in claims(bench, ids, chars=100)}))
+    assert bench.claim(long).content == TEXT
+    bench.pass_time(61)
+    again = claims(bench, ids, attempts=1)
+    assert again == []
+    assert len(claims(bench, ids, attempts=2)) == 5
+
+
+def test_a_text_that_only_chunks_hold_is_left_out(bench: Bench) -> None:
+    _, index = bench.indexed([TEXT])
+    node_id, lost = bench.node_at(index, "/0"), bench.ids(index)[:1]
+    bench.work.sweeps.requeue_missing(index.generation.namespace, lost)
+    assert claims(bench, [node_id]) == []
+    assert bench.work.nodes.unfinished([node_id]) == [node_id]
+
+
+def test_unfinished_are_those_that_wait_and_those_under_work(bench: Bench) -> None:
+    _, ids = nodes(bench)
+    bench.claim(ids[0])
+    bench.finish(ids[1])
+    assert bench.work.nodes.unfinished((*reversed(ids), 2**60)) == [ids[0], *ids[2:]]
+    assert bench.work.nodes.unfinished([]) == []
+
+
+def test_lengths_are_those_of_the_strings(bench: Bench) -> None:
+    _, ids = nodes(bench, [TEXT, OTHER])
+    assert sorted(bench.work.nodes.char_counts((*ids, 2**60)).values()) == [len(OTHER), len(TEXT)]
+
+
+def test_sets_begin_in_the_order_asked_for_with_rows_that_are_not_present(bench: Bench) -> None:
+    index, ids = nodes(bench, [*STRINGS, TEXT])
+    taken = claims(bench, ids)
+    sets = begin(bench, taken)
+    texts = [[chunk.text for chunk in each.chunks] for each in sets]
+    assert texts == [[chunk.text for chunk in plan(claim)] for claim in taken]
+    assert all(each.is_new for each in sets)
+    assert not any(chunk.present for each in sets for chunk in each.chunks)
+    assert bench.ids(index) == []
+    again = begin(bench, taken)
+    assert [(each.id, each.chunks) for each in again] == [(each.id, each.chunks) for each in sets]
+    assert not any(each.is_new for each in again)
+
+
+def test_what_is_acknowledged_becomes_active_together(bench: Bench) -> None:
+    index, ids = nodes(bench, [*STRINGS, TEXT])
+    taken = claims(bench, ids)
+    sets = begin(bench, taken)
+    assert finish(bench, taken, sets) == set(ids)
+    assert len(bench.ids(index)) == sum(len(each.chunks) for each in sets)
+    index = bench.index(index.id)
+    progress = bench.work.node_counts.progress(index, "", silent_s=1e9)
+    assert progress.states == {"indexed": 5}
+    assert progress.indexed_chunks_count == progress.chunks_count
+    assert held(bench, taken) == []
+
+
+def test_what_is_not_acknowledged_stays_as_it_is(bench: Bench) -> None:
+    _, ids = nodes(bench)
+    taken = claims(bench, ids)
+    sets = begin(bench, taken)
+    bench.work.chunks.mark_present([chunk.id for chunk in sets[0].chunks])
+    pairs = list(zip(taken, sets, strict=True))
+    assert bench.work.chunks.activate(pairs) == {ids[0]}
+    assert held(bench, taken) == ids[1:]
+
+
+def test_a_text_that_changed_meanwhile_is_neither_held_nor_swapped(bench: Bench) -> None:
+    table = bench.table(STRINGS)
+    _, index = bench.tool(table)
+    ids = sorted(bench.enumerate(index))
+    taken = claims(bench, ids)
+    sets = begin(bench, taken)
+    bench.change(table, [OTHER, *STRINGS[1:]])
+    [changed] = bench.enumerate(index)
+    others = [node_id for node_id in ids if node_id != changed]
+    assert held(bench, taken) == others
+    assert finish(bench, taken, sets) == set(others)
+
+
+@only_postgres
+@pytest.mark.parametrize("step", ["claim", "hold"])
+def test_a_locked_node_is_left_out_and_nobody_waits(bench: PostgresBench, step: str) -> None:
+    _, ids = nodes(bench)
+    taken = claims(bench, ids) if step == "hold" else []
+
+    def others() -> list[int]:
+        if step == "hold":
+            return held(bench, taken)
+        return [claim.node_id for claim in claims(bench, ids)]
+
+    with bench.tx() as tx, ThreadPoolExecutor(1) as pool:
+        tx.run("SELECT FROM node WHERE id = :id FOR UPDATE", id=ids[0])
+        assert pool.submit(others).result() == ids[1:]
+
+
+def abandoned(bench: Bench, *, silent_s: float = 300, limit: int = 100) -> list[int]:
+    return bench.work.nodes.abandoned(silent_s=silent_s, limit=limit)
+
+
+def ordered(bench: Bench, index: Index) -> list[int]:
+    """Compares an index with its table, and orders the nodes in the same transaction."""
+    with bench.store.for_all("test") as work:
+        messages = compare(work, index, table_of(index), Limits(), None)
+        work.send(*messages)
+    return [node_id for message in messages for node_id in message.node_ids]
+
+
+def test_a_queued_node_is_abandoned_when_it_is_due_for_long(bench: Bench) -> None:
+    _, node_id = bench.node()
+    bench.pass_time(290)
+    assert abandoned(bench) == []
+    bench.pass_time(11)
+    assert abandoned(bench) == [node_id]
+
+
+def test_a_claimed_node_is_abandoned_when_its_lease_ended_long_ago(bench: Bench) -> None:
+    _, node_id = bench.node()
+    bench.claim(node_id, lease_s=60)
+    bench.pass_time(350)
+    assert abandoned(bench) == []
+    bench.pass_time(11)
+    assert abandoned(bench) == [node_id]
+    assert bench.claim(node_id).attempt == 2
+
+
+def test_a_node_is_taken_once(bench: Bench) -> None:
+    _, node_id = bench.node()
+    bench.pass_time(301)
+    assert abandoned(bench) == [node_id]
+    assert abandoned(bench) == []
+    bench.pass_time(301)
+    assert abandoned(bench) == [node_id]
+
+
+def test_a_node_that_is_to_wait_is_not_abandoned_meanwhile(bench: Bench) -> None:
+    _, node_id = bench.node()
+    claim = bench.claim(node_id)
+    bench.work.nodes.release([claim], retry_in_s=1000, error=None, progressed=False)
+    bench.pass_time(1200)
+    assert abandoned(bench) == []
+    bench.pass_time(101)
+    assert abandoned(bench) == [node_id]
+
+
+def test_what_is_done_with_is_not_abandoned(bench: Bench) -> None:
+    bench.finish(bench.node()[1])
+    for put_aside in ("quarantine", "skip"):
+        claim = bench.claim(bench.node()[1])
+        _put_aside(bench, claim, put_aside)
+    bench.pass_time(10_000)
+    assert abandoned(bench) == []
+
+
+def _put_aside(bench: Bench, claim: Claim, how: str) -> None:
+    with bench.store.for_all("test") as work:
+        getattr(work.nodes, how)(claim, {"code": "X", "message": "m", "retryable": False})
+
+
+def test_there_is_an_order_and_a_limit(bench: Bench) -> None:
+    nodes = sorted(bench.node()[1] for _ in range(3))
+    bench.pass_time(301)
+    assert abandoned(bench, limit=2) == nodes[:2]
+    assert abandoned(bench, limit=2) == nodes[2:]
+
+
+def test_nodes_of_generations_that_do_not_follow_are_left(bench: Bench) -> None:
+    index, _ = bench.node()
+    bench.work.indexes.switch(bench.work.indexes.start_rebuild(index, SMALL, at_once=2))
+    retired, _ = bench.node()
+    bench.work.indexes.retire(retired.id)
+    bench.pass_time(301)
+    assert abandoned(bench) == []
+
+
+def test_a_queued_node_waits_for_its_turn_while_its_order_may_be_in_the_book(
+    bench: Bench,
+) -> None:
+    table = bench.table({"a": TEXT})
+    _, index = bench.tool(table)
+    bench.lose_messages()
+    [node_id] = ordered(bench, index)
+    [(message_id, _)] = bench.work.outbox.take(table.project_id, window=1)
+    bench.pass_time(10_000)
+    assert abandoned(bench) == []
+    bench.work.outbox.begin(message_id)
+    assert abandoned(bench) == []
+    bench.work.outbox.finish(message_id)
+    assert abandoned(bench) == [node_id]
+
+
+def test_other_orders_do_not_keep_a_node_waiting(bench: Bench) -> None:
+    project = bench.project()
+    _, index = bench.tool(bench.table({"a": TEXT}, project))
+    [lost] = bench.enumerate(index)
+    ordered(bench, bench.tool(bench.table({"a": TEXT}))[1])
+    bench.work.outbox.add([CompareIndex(index.id).to_json()])
+    bench.pass_time(200)
+    ordered(bench, bench.tool(bench.table({"a": TEXT}, project))[1])
+    bench.pass_time(101)
+    assert abandoned(bench) == [lost]
+
+
+def test_an_order_that_rests_is_not_waited_for(bench: Bench) -> None:
+    project = bench.project()
+    _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}, project))
+    lost, failing = bench.enumerate(index)
+    with bench.store.for_all("test") as work:
+        work.outbox.add([IndexNodes((failing,)).to_json()])
+        [(message_id, _)] = work.outbox.take(project.id, window=1)
+        work.outbox.begin(message_id)
+        work.outbox.delay(message_id, after_s=4_000, window=1)
+        claim = work.nodes.claim(failing, lease_s=1)
+        assert claim is not None
+        work.nodes.release([claim], retry_in_s=4_000, error=None, progressed=False)
+    bench.pass_time(301)
+    assert abandoned(bench) == [lost]

@@ -1,21 +1,24 @@
-"""Contract of ``Outbox``: the outbox, from a message's cause to its end."""
+"""The outbox, from a message's cause to its end, also under transactions that overlap."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 import pytest
 
 from context_search.core.messages import (
     LONG_STRING,
+    SMALL_STRING,
     CompareIndex,
     ImportUpload,
     IndexNodes,
     message_from_json,
 )
-from context_search.core.model import Project, Table
+from context_search.core.model import Index, Project, Table
 from context_search.integrations.ports import MessageBody
 from context_search.store import UnitOfWork
+from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 
 WINDOW = 3
@@ -503,3 +506,198 @@ def test_many_who_order_the_same_at_once_order_it_once(bench: PostgresBench) -> 
         owners = list(pool.map(lambda _: add(bench, message), range(30)))
     assert owners == [[index.project_id]] * 30
     assert bench.count("outbox") == 1
+
+
+SLACK_S = 30
+
+
+def ordered(bench: Bench, project: Project, count: int = 1) -> None:
+    """Adds messages to compare so many indexes."""
+    for _ in range(count):
+        table = bench.table({}, project)
+        _, index = bench.tool(table)
+        bench.work.outbox.add([CompareIndex(index.id, table.id).to_json()])
+
+
+def taken(bench: Bench, project: Project, window: int = 1) -> list[int]:
+    """A sender takes messages, and dies."""
+    return [message_id for message_id, _ in bench.work.outbox.take(project.id, window=window)]
+
+
+def sent(bench: Bench, project: Project, window: int = 1) -> list[int]:
+    messages = taken(bench, project, window)
+    bench.work.outbox.note_sent(messages)
+    return messages
+
+
+def age(bench: Bench) -> int:
+    """The gauge, to half a minute below."""
+    return int(bench.work.health.readings().outbox_age_s // SLACK_S * SLACK_S)
+
+
+def test_an_order_that_is_in_the_queue_or_in_no_book_has_no_age(bench: Bench) -> None:
+    project = bench.project()
+    assert age(bench) == 0
+    ordered(bench, project)
+    [message_id] = sent(bench, project)
+    bench.pass_time(900)
+    assert age(bench) == 0
+    bench.work.outbox.begin(message_id)
+    assert age(bench) == 0
+
+
+def test_a_sender_that_dies_leaves_the_age_from_the_first_attempt_on(bench: Bench) -> None:
+    project = bench.project()
+    ordered(bench, project)
+    for minutes in range(1, 9):
+        assert len(taken(bench, project)) == 1
+        bench.pass_time(60 + 0.1)
+        assert age(bench) == 60 * minutes
+    assert len(sent(bench, project)) == 1
+    assert age(bench) == 0
+
+
+def test_an_order_that_nobody_takes_ages_from_its_beginning(bench: Bench) -> None:
+    ordered(bench, bench.project())
+    bench.pass_time(900)
+    assert age(bench) == 900
+
+
+def test_an_order_that_waits_for_a_place_has_no_age(bench: Bench) -> None:
+    project = bench.project()
+    ordered(bench, project, 3)
+    bench.pass_time(900)
+    first, *_ = sent(bench, project)
+    bench.pass_time(900)
+    assert age(bench) == 0
+    bench.work.outbox.finish(first)
+    assert len(taken(bench, project)) == 1
+    bench.pass_time(90)
+    assert age(bench) == 90
+
+
+def test_an_order_that_rests_ages_from_when_it_is_due(bench: Bench) -> None:
+    project = bench.project()
+    ordered(bench, project)
+    [message_id] = sent(bench, project)
+    bench.pass_time(900)
+    bench.work.outbox.begin(message_id)
+    assert not bench.work.outbox.delay(message_id, after_s=600, window=0)
+    bench.pass_time(590)
+    assert age(bench) == 0
+    bench.pass_time(160)
+    assert age(bench) == 150
+
+
+def test_an_order_that_was_lost_ages_from_when_that_was_noticed(bench: Bench) -> None:
+    project = bench.project()
+    ordered(bench, project, 2)
+    sent(bench, project)
+    bench.pass_time(900)
+    assert bench.work.outbox.reopen(bench.work.outbox.silent(silent_s=300), silent_s=300) == 1
+    assert age(bench) == 0
+    bench.pass_time(150)
+    assert age(bench) == 150
+    again = sent(bench, project)
+    bench.pass_time(150)
+    assert bench.work.outbox.restore(again) == [project.id]
+    assert age(bench) == 0
+
+
+SMALL_TEXT = english(60)
+
+
+def strings_ordered(bench: Bench, project: Project, texts: list[str]) -> tuple[Index, list[int]]:
+    """An index over strings, and a message for each; the oldest comes first."""
+    _, index = bench.tool(bench.table({f"{n:03}": text for n, text in enumerate(texts)}, project))
+    bench.enumerate(index)
+    ids = [bench.node_at(index, f"/{n:03}") for n in range(len(texts))]
+    for node_id in ids:
+        bench.work.outbox.add([IndexNodes((node_id,)).to_json()])
+    return index, ids
+
+
+def nodes_of(message: MessageBody) -> list[int]:
+    found: list[int] = message.get("node_ids") or [message["node_id"]]  # type: ignore[assignment]
+    return found
+
+
+def drained(bench: Bench, project: Project) -> list[list[int]]:
+    """Takes and finishes until nothing waits."""
+    found = []
+    while taken := take(bench, project):
+        for message_id, message in taken.items():
+            found.append(nodes_of(message))
+            finish(bench, message_id)
+    return found
+
+
+def test_what_waits_beyond_a_window_goes_along_with_the_oldest(bench: Bench) -> None:
+    project = bench.project()
+    _, ids = strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(2 * WINDOW + 1)])
+    taken = list(take(bench, project).values())
+    assert nodes_of(taken[0]) == [ids[0], *ids[WINDOW:]]
+    assert [nodes_of(message) for message in taken[1:]] == [[each] for each in ids[1:WINDOW]]
+    assert take(bench, project, 99) == {}
+
+
+def test_a_few_go_one_by_one(bench: Bench) -> None:
+    project = bench.project()
+    _, ids = strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(2 * WINDOW)])
+    assert drained(bench, project) == [[each] for each in ids]
+
+
+def test_strings_that_are_not_small_go_alone(bench: Bench) -> None:
+    project = bench.project()
+    _, ids = strings_ordered(bench, project, ["x" * (SMALL_STRING + 1)] * (3 * WINDOW))
+    assert drained(bench, project) == [[each] for each in ids]
+
+
+def test_another_projects_orders_stay_where_they_are(bench: Bench) -> None:
+    one, other = bench.project(), bench.project()
+    _, own = strings_ordered(bench, one, [f"{SMALL_TEXT} {n}" for n in range(20)])
+    _, foreign = strings_ordered(bench, other, [f"{SMALL_TEXT} {n}" for n in range(20)])
+    assert sorted(chain.from_iterable(drained(bench, one))) == sorted(own)
+    assert sorted(chain.from_iterable(drained(bench, other))) == sorted(foreign)
+
+
+def test_an_order_that_may_be_in_the_queue_gets_no_company(bench: Bench) -> None:
+    project = bench.project()
+    _, ids = strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(WINDOW)])
+    sent = take(bench, project)
+    _, more = strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(20)])
+    bench.pass_time(61)  # whoever took them was killed, before or after the queue had them
+    assert take(bench, project) == sent
+    assert [nodes_of(message) for message in sent.values()] == [[each] for each in ids]
+    for message_id in sent:
+        finish(bench, message_id)
+    assert sorted(chain.from_iterable(drained(bench, project))) == sorted(more)
+
+
+def test_an_order_that_was_begun_goes_in_no_other_message(bench: Bench) -> None:
+    project = bench.project()
+    strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(WINDOW)])
+    [first, *_] = take(bench, project)
+    bench.work.outbox.note_sent([first])
+    assert bench.work.outbox.begin(first) == project.id
+    assert bench.work.outbox.delay(first, after_s=100, window=0) is False
+    strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(20)])
+    bench.pass_time(101)
+    assert len(take(bench, project, 1_000)[first]) == len(IndexNodes((1,)).to_json())
+
+
+def test_a_string_that_is_ordered_twice_is_named_once(bench: Bench) -> None:
+    project = bench.project()
+    _, ids = strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(WINDOW + 2)])
+    bench.work.outbox.add([IndexNodes((ids[0], ids[-1])).to_json()])
+    bench.work.outbox.add([IndexNodes((ids[1], ids[-2])).to_json()])
+    assert sorted(drained(bench, project)[0]) == sorted({ids[0], ids[1], *ids[WINDOW:]})
+
+
+def test_a_string_that_is_gone_goes_with_nobody(bench: Bench) -> None:
+    project = bench.project()
+    _, ids = strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(3 * WINDOW)])
+    bench.delete_by_hand(ids[0])
+    [first, second, *_] = take(bench, project).values()
+    assert nodes_of(first) == [ids[0]]
+    assert nodes_of(second) == [ids[1], *ids[WINDOW:]]

@@ -1,4 +1,4 @@
-"""Contract of ``Sweeps``."""
+"""Which namespaces are compared with turbopuffer next, and what was found."""
 
 from __future__ import annotations
 
@@ -84,15 +84,6 @@ def test_what_was_swept_the_longest_ago_comes_first(bench: Bench) -> None:
         other.generation.namespace,
     ]
     assert [cursor.namespace for cursor in due(bench, limit=1)] == [third.generation.namespace]
-
-
-def test_what_could_not_be_compared_goes_behind_the_others(bench: Bench) -> None:
-    one, other = index(bench), index(bench)
-    [first, _] = due(bench)
-    bench.work.sweeps.note_failed(first)
-    assert next(cursor.namespace for cursor in due(bench)) == other.generation.namespace
-    assert first.namespace == one.generation.namespace
-    assert reports(bench) == []
 
 
 def test_only_live_generations_are_swept(bench: Bench) -> None:
@@ -286,3 +277,16 @@ def test_the_oldest_whole_sweep_is_that_of_the_namespace_that_waits_for_the_long
     bench.pass_time(300)
     index(bench)
     assert extent(bench).oldest_s == 300
+
+
+def test_an_ordered_generation_is_the_next_and_begins_anew(bench: Bench) -> None:
+    indexes = [bench.tool(bench.table({}))[1] for _ in range(3)]
+    for cursor in bench.work.sweeps.due(older_than_s=0, limit=9):
+        bench.work.sweeps.note(cursor, after="k", found=FOUND)
+    bench.pass_time(1)
+    wanted = indexes[2]
+    for _ in range(2):
+        bench.work.sweeps.order(wanted.generation.id)
+        first, *others = bench.work.sweeps.due(older_than_s=3600, limit=9)
+        assert first == SweepCursor(wanted.generation.id, wanted.generation.namespace, "")
+        assert [cursor.after for cursor in others] == ["k", "k"]

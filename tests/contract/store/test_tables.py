@@ -16,7 +16,7 @@ from context_search.core.documents import parse_json
 from context_search.core.errors import ConflictError, InvalidInputError, NotFoundError
 from context_search.core.json_text import to_json
 from context_search.core.messages import CompareIndex
-from context_search.core.model import Project, Table
+from context_search.core.model import Table
 from context_search.postgres.errors import ForeignKeyViolationError
 from context_search.store import UnitOfWork
 from context_search_editing.matching import json_pieces
@@ -231,10 +231,6 @@ def test_no_document_with_a_literal_lacks_its_pieces(
         assert part.lacks or any(piece in str(part.text) for piece in json_pieces(request))
 
 
-def test_a_table_that_never_was_has_no_lock(bench: Bench) -> None:
-    assert bench.work.tables.lock(10**9) is None
-
-
 def test_a_change_orders_a_comparison_of_every_index_of_the_table(bench: Bench) -> None:
     project = bench.project()
     table, neighbour = bench.table({"a": 1}, project), bench.table({"a": 1}, project)
@@ -245,12 +241,6 @@ def test_a_change_orders_a_comparison_of_every_index_of_the_table(bench: Bench) 
     assert bench.messages() == []
     bench.change(table, {"a": 2})
     assert bench.messages() == [CompareIndex(index.id, table.id).to_json()]
-
-
-def test_projects_have_ids_of_their_own(bench: Bench) -> None:
-    one, other = bench.project(), bench.project()
-    assert one.id != other.id
-    assert one == Project(one.id, "p")
 
 
 def test_a_project_is_there_or_not(bench: Bench) -> None:

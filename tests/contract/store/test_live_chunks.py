@@ -1,4 +1,4 @@
-"""Contract of ``LiveChunks.hydrate``: what a search may show."""
+"""What a search may show, and what a retrieval reads around it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from context_search.catalog.rules.settings import StoredSettings
+from context_search.core.config import RankingChange
 from context_search.core.documents import content_hash
 from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
+from context_search.ranking.search import Target
+from context_search.searching.rules.retrieval import ChunkText, RetrievalSettings
+from context_search.searching.rules.searched import Searched, SearchedProject, SearchedTool
+from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 
@@ -197,3 +203,188 @@ def test_every_character_comes_back_as_it_was(bench: Bench) -> None:
     assert {chunk.json_pointer for chunk in found} == {'/k"e\\y\n{1,2}\U0001f600~1~0'}
     assert all(chunk.chunk_text == text[chunk.char_start : chunk.char_end] for chunk in found)
     assert not any(chunk.stale for chunk in found)
+
+
+Read = tuple[Target | None, dict[str, HydratedChunk]]
+
+
+def at_once(bench: Bench, searched: Searched, target: Target, *, texts: bool = True) -> Read:
+    """What a search reads in the end, with a permit that goes back then."""
+    ids = bench.ids(target.index)
+    holder = bench.work.permits.take("a", size=1, count=1, lease_s=60)
+    assert holder is not None
+    with bench.store.for_project(target.index.project_id) as work:
+        work.permits.give_back("a", holder)
+        read = work.live_chunks.read_search(searched, target, ids, texts=texts, silent_s=60)
+    taken = bench.work.permits.take("a", size=1, count=1, lease_s=60)
+    assert taken is not None
+    bench.work.permits.give_back("a", taken)
+    return read
+
+
+def in_steps(bench: Bench, searched: Searched, target: Target, *, texts: bool = True) -> Read:
+    ids = bench.ids(target.index)
+    with bench.store.for_project(target.index.project_id) as work:
+        now = work.live_chunks.read_target(searched, silent_s=60)
+        return now, work.live_chunks.hydrate(target.index, target.reach, ids, texts=texts)
+
+
+def read_target(bench: Bench, searched: SearchedTool) -> Target:
+    target = bench.work.live_chunks.read_target(searched, silent_s=60)
+    assert target is not None
+    return target
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_a_search_reads_its_target_and_chunks_at_once(bench: Bench, *, texts: bool) -> None:
+    tool, index = bench.indexed({"a": TEXT})
+    searched = SearchedTool(tool.id, tool.project_id)
+    target = read_target(bench, searched)
+    now, chunks = at_once(bench, searched, target, texts=texts)
+    assert now == target == Target(index, Reach(), tool.search, "ready", 0)
+    assert len(chunks) == 3
+    assert (now, chunks) == in_steps(bench, searched, target, texts=texts)
+
+
+def test_an_index_that_moves_is_not_taken_for_one_at_rest(bench: Bench) -> None:
+    tool, _ = bench.indexed({"a": TEXT})
+    searched = SearchedTool(tool.id, tool.project_id)
+    target = read_target(bench, searched)
+    table = bench.work.tables.find(tool.scope.table_id, project_id=tool.project_id)
+    assert table is not None
+    bench.change(table, {"a": TEXT, "b": TEXT[::-1]})
+    now, chunks = at_once(bench, searched, target)
+    assert now is not None
+    assert now.status == "indexing"
+    assert (now, chunks) == in_steps(bench, searched, target)
+
+
+def test_a_target_that_was_moved_meanwhile_is_read_as_it_is_now(bench: Bench) -> None:
+    tool, index = bench.indexed({"a": TEXT})
+    searched = SearchedTool(tool.id, tool.project_id)
+    now = read_target(bench, searched)
+    former = [
+        replace(now, reach=Reach("/b")),
+        replace(now, index=replace(index, generation=replace(index.generation, id=-1))),
+    ]
+    for target in former:
+        assert at_once(bench, searched, target) == (now, {})
+
+
+def test_a_draft_ranks_what_is_read(bench: Bench) -> None:
+    tool, _ = bench.indexed({"a": TEXT})
+    searched = SearchedTool(tool.id, tool.project_id)
+    target = read_target(bench, searched)
+    draft = replace(searched, draft=RankingChange((("strategy", "keyword"),)))
+    now, _ = at_once(bench, draft, target)
+    assert now == read_target(bench, draft)
+    assert now is not None
+    assert now.search.strategy == "keyword"
+
+
+def test_a_tool_or_an_index_that_is_gone_has_nothing_to_read(bench: Bench) -> None:
+    tool, _ = bench.indexed({"a": TEXT})
+    target = read_target(bench, SearchedTool(tool.id, tool.project_id))
+    gone: list[Searched] = [
+        SearchedTool(tool.id + 1, tool.project_id),
+        SearchedTool(tool.id, tool.project_id + 1),
+        SearchedProject(tool.project_id),
+    ]
+    for searched in gone:
+        assert at_once(bench, searched, target)[0] is None
+        assert in_steps(bench, searched, target)[0] is None
+
+
+LONG = english(900)
+CONTENTS = {content_hash(text) for text in (LONG, TEXT, OTHER)}
+DEFAULTS = StoredSettings(0, RetrievalSettings())
+
+
+def around(bench: Bench, ids: list[int], reach: int) -> list[ChunkText]:
+    return bench.work.live_chunks.around(ids, contents=CONTENTS, reach=reach)
+
+
+def chunk_ids(bench: Bench, node: int) -> list[int]:
+    """Indexes a node; the ids of its chunks by index."""
+    return [chunk.id for chunk in bench.finish(node).chunks]
+
+
+def long_node(bench: Bench) -> list[int]:
+    """The chunks of a long text, beside another text."""
+    _, index = bench.tool(bench.table({"a": LONG, "b": OTHER}))
+    bench.enumerate(index)
+    bench.finish(bench.node_at(index, "/b"))
+    return chunk_ids(bench, bench.node_at(index, "/a"))
+
+
+@pytest.mark.parametrize(
+    ("hits", "reach", "expected"),
+    [
+        ([4], 0, [4]),
+        ([4], 1, [3, 4, 5]),
+        ([0], 2, [0, 1, 2]),
+        ([1, 2], 1, [0, 1, 2, 3]),
+        ([6, 2], 1, [1, 2, 3, 5, 6, 7]),
+        ([4], 10**6, None),
+        ([], 3, []),
+    ],
+)
+def test_chunks_come_with_those_beside_them(
+    bench: Bench, hits: list[int], reach: int, expected: list[int] | None
+) -> None:
+    ids = long_node(bench)
+    found = around(bench, [ids[hit] for hit in hits], reach)
+    assert [chunk.id for chunk in found] == [
+        ids[i] for i in (range(len(ids)) if expected is None else expected)
+    ]
+    assert [chunk.text for chunk in found] == [LONG[chunk.start : chunk.end] for chunk in found]
+    assert [ids[chunk.index] for chunk in found] == [chunk.id for chunk in found]
+    assert len({chunk.set_id for chunk in found}) <= 1
+
+
+def test_chunks_of_several_texts_come_one_text_after_the_other(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
+    bench.enumerate(index)
+    both = [chunk_ids(bench, bench.node_at(index, pointer)) for pointer in ("/a", "/b")]
+    found = around(bench, [both[1][0], both[0][0]], 1)
+    assert [chunk.index for chunk in found] == [0, 1, 0, 1]
+    assert len({chunk.set_id for chunk in found}) == 2
+
+
+def test_a_text_that_was_replaced_has_nothing_around(bench: Bench) -> None:
+    table = bench.table({"a": TEXT})
+    _, index = bench.tool(table)
+    bench.enumerate(index)
+    old = chunk_ids(bench, bench.node_at(index, "/a"))
+    bench.change(table, {"a": LONG})
+    bench.enumerate(index)
+    building = bench.begin(bench.claim(bench.node_at(index, "/a")))
+    assert len(around(bench, old, 0)) == len(old)
+    assert building.missing
+    assert around(bench, [chunk.id for chunk in building.missing], 9) == []
+    bench.mark(building)
+    assert len(around(bench, old, 0)) == len(old)
+
+
+def test_unknown_chunks_have_nothing_around(bench: Bench) -> None:
+    assert around(bench, [10**15], 3) == []
+
+
+def test_a_project_without_settings_has_the_defaults(bench: Bench) -> None:
+    project = bench.project()
+    settings = bench.work.project_settings
+    for ask in (settings.read, settings.lock, settings.read):
+        assert ask(RetrievalSettings, project.id) == DEFAULTS
+
+
+def test_settings_are_read_as_they_were_written_and_each_write_is_a_version(bench: Bench) -> None:
+    project, other = bench.project(), bench.project()
+    first = RetrievalSettings(3, 0.25, 100, 0, redaction=False, kinds=("email",))
+    second = RetrievalSettings(kinds=())
+    for version, settings in enumerate([first, second], start=1):
+        with bench.store.for_all("test") as work:
+            work.project_settings.lock(RetrievalSettings, project.id)
+            written = work.project_settings.write(project.id, settings)
+        assert written == StoredSettings(version, settings)
+        assert bench.work.project_settings.read(RetrievalSettings, project.id) == written
+        assert bench.work.project_settings.read(RetrievalSettings, other.id).version == 0

@@ -1,8 +1,9 @@
-"""Contract of ``Nodes``: status, counters and lists."""
+"""What is said about an index: status, counters, lists, errors."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
@@ -56,14 +57,6 @@ def test_an_index_behind_its_document_is_indexing(bench: Bench) -> None:
     assert status(bench, index.id) == "ready"
 
 
-def test_a_quarantined_node_degrades_the_index(bench: Bench) -> None:
-    index, node_id = bench.node()
-    claim = bench.claim(node_id)
-    bench.work.nodes.quarantine(claim, ERROR)
-    assert status(bench, index.id) == "degraded"
-    assert progress(bench, index.id).last_error == ERROR
-
-
 def test_an_index_is_degraded_once_nothing_is_on_its_way(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
     bench.enumerate(index)
@@ -72,18 +65,9 @@ def test_an_index_is_degraded_once_nothing_is_on_its_way(bench: Bench) -> None:
     assert status(bench, index.id) == "indexing"
     bench.finish(bench.node_at(index, "/b"))
     assert status(bench, index.id) == "degraded"
+    assert progress(bench, index.id).last_error == ERROR
     untouched = progress(bench, index.id, "/b")
     assert (untouched.status, untouched.last_error) == ("ready", None)
-
-
-def test_a_skipped_node_does_not_count_against_the_index(bench: Bench) -> None:
-    _, index = bench.tool(bench.table({"a": TEXT}))
-    bench.enumerate(index, Limits(max_node_chars=10))
-    assert status(bench, index.id) == "ready"
-    counted = progress(bench, index.id)
-    assert counted.states == {"skipped": 1}
-    assert counted.last_error is not None
-    assert counted.last_error["code"] == "NODE_TOO_LARGE"
 
 
 def test_an_index_beside_which_another_is_built_is_rebuilding(bench: Bench) -> None:
@@ -257,3 +241,141 @@ def test_a_scope_has_something_to_search_or_has_not(bench: Bench) -> None:
     for node_id in nodes:
         bench.finish(node_id)
     assert found("", "/a", "/blank", "/ab", "/a/b", "/long") == [True] * 2 + [False] * 4
+
+
+def abandoned(bench: Bench) -> list[int]:
+    return bench.work.nodes.abandoned(silent_s=300, limit=9)
+
+
+def test_who_waits_behind_others_of_the_project_is_not_stalled(bench: Bench) -> None:
+    project = bench.project()
+    _, waiting = bench.tool(bench.table({"a": TEXT}, project))
+    bench.enumerate(waiting)
+    _, busy = bench.tool(bench.table({"a": TEXT, "b": OTHER}, project))
+    one, other = bench.enumerate(busy)
+    bench.pass_time(400)
+    assert status(bench, waiting.id) == "stalled"
+    claim = bench.claim(one)
+    assert status(bench, waiting.id) == "indexing"
+    bench.mark(chunk_set := bench.begin(claim))
+    bench.activate(claim, chunk_set)
+    assert status(bench, waiting.id) == "indexing"
+    bench.pass_time(301)
+    assert status(bench, waiting.id) == "stalled"
+    bench.finish(other)
+    assert status(bench, waiting.id) == "indexing"
+
+
+def test_work_on_another_project_is_no_progress(bench: Bench) -> None:
+    index, passed_by = bench.node()
+    _, other = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
+    one, two = bench.enumerate(other)
+    bench.pass_time(400)
+    bench.finish(one)
+    bench.claim(two)
+    assert (status(bench, index.id), abandoned(bench)) == ("stalled", [passed_by])
+
+
+def test_several_scopes_are_counted_together_as_each_alone(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": {"b": TEXT}, "ab": OTHER, "c": TEXT}))
+    bench.enumerate(index)
+    bench.finish(bench.node_at(index, "/a/b"))
+    claim = bench.claim(bench.node_at(index, "/c"))
+    bench.work.nodes.release([claim], retry_in_s=60, error=ERROR, progressed=False)
+    scopes = ["", "/a", "/ab", "/c", "/nowhere"]
+    now = bench.index(index.id)
+    together = bench.work.node_counts.progress_of(now, scopes, silent_s=300)
+    assert together == {scope: progress(bench, index.id, scope) for scope in scopes}
+    assert [together[scope].nodes_count for scope in scopes] == [3, 1, 1, 1, 0]
+    assert [together[scope].chunks_count for scope in scopes] == [3, 3, 0, 0, 0]
+    assert [together[scope].last_error for scope in scopes] == [ERROR, None, None, ERROR, None]
+
+
+def test_it_is_said_when_the_next_attempt_is(bench: Bench) -> None:
+    index, node_id = bench.node()
+    queued = progress(bench, index.id).next_attempt_at
+    assert queued is not None
+    claim = bench.claim(node_id)
+    assert progress(bench, index.id).next_attempt_at is None
+    bench.work.nodes.release([claim], retry_in_s=3600, error=ERROR, progressed=False)
+    later = progress(bench, index.id).next_attempt_at
+    assert later is not None
+    assert (later - queued).total_seconds() >= 3600
+    [node] = bench.work.node_counts.not_indexed(index, "", limit=9)
+    assert (node.attempts, node.next_attempt_at, node.last_error) == (1, later, ERROR)
+
+
+def test_what_is_not_indexed_is_listed_and_what_failed_comes_first(bench: Bench) -> None:
+    texts = {"a": TEXT, "b": TEXT, "c": TEXT + "!", "d": TEXT, "e": {"f": TEXT}}
+    _, index = bench.tool(bench.table(texts))
+    bench.enumerate(index, Limits(max_node_chars=len(TEXT)))
+    bench.finish(bench.node_at(index, "/a"))
+    claim = bench.claim(bench.node_at(index, "/d"))
+    with bench.store.for_all("test") as work:
+        work.nodes.quarantine(claim, ERROR)
+        listed = work.node_counts.not_indexed(index, "", limit=9)
+        assert work.node_counts.not_indexed(index, "", limit=2) == listed[:2]
+        [below] = work.node_counts.not_indexed(index, "/e", limit=9)
+    assert {(node.json_pointer, node.state) for node in listed[:2]} == {
+        ("/c", "skipped"),
+        ("/d", "quarantined"),
+    }
+    assert {node.json_pointer for node in listed[2:]} == {"/b", "/e/f"}
+    assert (below.json_pointer, below.state) == ("/e/f", "queued")
+    failed = next(node for node in listed if node.state == "quarantined")
+    assert (failed.attempts, failed.next_attempt_at) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (Limits(max_node_chars=10), "NODE_TOO_LARGE"),
+        (Limits(max_node_chunks=2), "NODE_TOO_MANY_CHUNKS"),
+    ],
+    ids=str,
+)
+def test_a_skipped_node_says_why_and_when_it_was_skipped(
+    bench: Bench, limits: Limits, code: str
+) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT}))
+    bench.enumerate(index, limits)
+    reported = progress(bench, index.id)
+    assert (reported.status, reported.states) == ("ready", {"skipped": 1})
+    error = reported.last_error
+    assert error is not None
+    assert (error["code"], error["retryable"]) == (code, False)
+    assert datetime.fromisoformat(str(error["at"])).tzinfo is not None
+
+
+def test_an_order_to_compare_that_failed_is_shown_until_one_succeeds(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT}))
+    failure = {"code": "INTERNAL", "message": "m", "retryable": True}
+    bench.work.comparisons.note_failed(index.id, failure)
+    assert not bench.work.comparisons.follows(index.id)
+    shown = progress(bench, index.id).last_error
+    assert shown is not None
+    assert shown == {**failure, "at": shown["at"]}
+    bench.enumerate(index)
+    assert progress(bench, index.id).last_error is None
+
+
+def test_a_failure_is_not_noted_when_somebody_has_compared_the_index_meanwhile(
+    bench: Bench,
+) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT}))
+    bench.enumerate(index)
+    bench.work.comparisons.note_failed(index.id, ERROR)
+    assert progress(bench, index.id).last_error is None
+
+
+def test_a_failure_is_over_when_the_index_turns_out_to_be_compared(bench: Bench) -> None:
+    project = bench.project()
+    table = bench.table({"a": TEXT}, project)
+    index = bench.project_index(project.id)
+    bench.work.comparisons.note_failed(index.id, ERROR)
+    assert not bench.work.comparisons.follows(index.id, table.id)
+    assert progress(bench, index.id).last_error is not None
+    bench.delete(table)  # there is nothing to compare any more
+    assert bench.work.comparisons.follows(index.id, table.id)
+    assert bench.work.comparisons.follows(index.id)
+    assert progress(bench, index.id).last_error is None
