@@ -47,6 +47,12 @@ def until(ask: Callable[[], T | None], timeout_s: float = 20.0, *, every_s: floa
     return answer
 
 
+def present(value: T | None) -> T:
+    """The value, which must be there."""
+    assert value is not None
+    return value
+
+
 def an_index() -> Index:
     """An index that is nowhere stored."""
     return Index(

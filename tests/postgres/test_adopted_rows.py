@@ -85,9 +85,8 @@ def test_a_table_that_he_puts_away_later_stays_and_its_strings_leave(bench: Work
 def test_our_delete_never_writes_his_column(bench: Workbench) -> None:
     kept, gone = indexed(bench), indexed(bench)
     [[tool_id]] = bench.sql("SELECT id FROM tool WHERE table_id = :id", id=kept.id)
-    with bench.store.for_all("test") as work:
-        work.tools.mark_deleted(tool_id)
-        work.tables.mark_deleted(gone.id)
+    bench.work.tools.mark_deleted(tool_id)
+    bench.work.tables.mark_deleted(gone.id)
     assert (
         bench.sql("SELECT FROM context_table WHERE id = :id AND deleted_at IS NOT NULL", id=gone.id)
         == []
@@ -205,9 +204,8 @@ def test_his_tools_are_no_part_of_ours_until_they_are_taken_over(bench: Workbenc
 def test_a_table_of_his_that_our_api_deletes_goes_unless_his_tools_hold_it(
     bench: Workbench,
 ) -> None:
-    with bench.store.for_all("test") as work:
-        work.tables.mark_deleted(3)
-        work.tables.mark_deleted(1)
+    bench.work.tables.mark_deleted(3)
+    bench.work.tables.mark_deleted(1)
     [error] = clean_up(bench)
     assert error.startswith("remove_table 1: FOREIGN_KEY_VIOLATION (")
     assert "constraint tool_table_id_fkey" in error

@@ -42,9 +42,7 @@ def test_a_certificate_of_an_unknown_authority_is_refused(
     another = str(self_signed(tmp_path, "127.0.0.2"))
     with Relay(url, server_context(self_signed(tmp_path, "127.0.0.1"))) as relay:
         secured = replace(
-            relay.url,
-            sslmode="verify-full",
-            sslrootcert=another if trusted == "another" else None,
+            relay.url, sslmode="verify-full", sslrootcert=another if trusted == "another" else None
         )
         with pytest.raises(PostgresUnavailableError, match="certificate not trusted"):
             Connection(secured)

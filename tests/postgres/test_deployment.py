@@ -40,13 +40,3 @@ def test_two_databases_never_share_or_delete_a_namespace(databases: DatabaseFact
             FindUnknownNamespaces(store, vectors, deletes=True).run(report)
             assert report.unknown_namespaces == 0
         assert set(vectors.namespaces) == set(names)
-
-
-def test_the_id_of_a_deployment_never_changes(database: Database) -> None:
-    with PostgresStore(database).for_all("test") as work:
-        prefix = work.sweeps.namespace_prefix()
-    bench = Workbench.of(PostgresStore(database))
-    _, index = bench.tool(bench.table({}))
-    assert index.generation.namespace.startswith(prefix)
-    with PostgresStore(database).for_all("test") as work:
-        assert work.sweeps.namespace_prefix() == prefix

@@ -17,16 +17,9 @@ from context_search.indexing.sql.indexes import SIZED_NODES
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from testing.grown_index import GrownIndex
-from testing.grown_operations import (
-    COMPARE,
-    EDIT,
-    PAGE,
-    edit_one,
-    operations,
-    operations_of_a_part,
-)
+from testing.grown_operations import COMPARE, EDIT, PAGE, edit_one, operations, operations_of_a_part
 from testing.postgres_cost import Cost, measured
-from tests.builders import Workbench
+from tests.builders import Workbench, present
 from tests.steps import SMALL as SMALL_CHUNKS
 
 if TYPE_CHECKING:
@@ -59,8 +52,7 @@ def costs(databases: DatabaseFactory, count: int) -> tuple[dict[str, Cost], int]
 
 
 def compared_strings(grown: GrownIndex) -> int:
-    document = preload(grown.store, grown.index.id)
-    assert document is not None
+    document = present(preload(grown.store, grown.index.id))
     return len(document.desired(document.scopes, grown.index).strings)
 
 
@@ -139,9 +131,7 @@ TABLES = """
 """
 
 
-def test_the_status_of_a_projects_index_costs_the_same_with_more_tables(
-    bench: Workbench,
-) -> None:
+def test_the_status_of_a_projects_index_costs_the_same_with_more_tables(bench: Workbench) -> None:
     with bench.store.for_all("test") as work:
         assert work.projects.lock(bench.project.id)
         index = work.indexes.add_to_project(bench.project.id, SMALL_CHUNKS)

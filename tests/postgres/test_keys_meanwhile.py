@@ -17,7 +17,7 @@ from context_search.core.limits import ProjectBounds
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore, UnitOfWork
 from testing.postgres_cost import measured
-from tests.builders import Workbench
+from tests.builders import Workbench, present
 from tests.stack import DatabaseFactory
 
 ACTOR = "token:0123456789abcdef"
@@ -73,10 +73,9 @@ def test_who_adds_to_an_instance_that_is_deleted_meanwhile_finds_none(
         bindings = ManageBindings(bench.store)
         return bindings.add(bench.principal, mcp.id, tool.id, status=True)
 
-    with bench.store.for_all("test") as work:
-        work.mcp_instances.remove(mcp.id)
-        added = bench.begun(add)
-        assert not added.done()
+    bench.work.mcp_instances.remove(mcp.id)
+    added = bench.begun(add)
+    assert not added.done()
     with pytest.raises(NotFoundError, match="no such MCP instance"):
         added.result()
     assert (bench.count("api_key"), bench.count("mcp_binding")) == (0, 0)
@@ -103,15 +102,13 @@ def test_nobody_lowers_an_instance_while_another_compares_what_it_was(
     bench: Workbench, mcp: McpInstance
 ) -> None:
     def replacing() -> str:
-        found = bench.work.mcp_instances.find(mcp.id, project_id=bench.project.id)
-        assert found is not None
+        found = present(bench.work.mcp_instances.find(mcp.id, project_id=bench.project.id))
         return found.replacing
 
     raised, lowered = McpChanges(replacing="execute"), McpChanges(replacing="off")
     bench.work.mcp_instances.change(mcp.id, raised)
     with bench.store.for_project(bench.project.id) as work:
-        before = work.mcp_instances.lock(mcp.id, project_id=bench.project.id)
-        assert before is not None
+        before = present(work.mcp_instances.lock(mcp.id, project_id=bench.project.id))
         lower = bench.begun(bench.work.mcp_instances.change, mcp.id, lowered)
         assert not lower.done()
         assert not work.mcp_instances.change(mcp.id, raised).gives_more_than(before)
@@ -162,10 +159,9 @@ def test_who_makes_a_key_waits_for_who_revokes_the_maker_and_makes_none(bench: W
         with bench.store.for_all("test") as work:
             add(work, bench, first)
 
-    with bench.store.for_all("test") as work:
-        work.keys.revoke(first.id)
-        made = bench.begun(make)
-        assert not made.done()
+    bench.work.keys.revoke(first.id)
+    made = bench.begun(make)
+    assert not made.done()
     with pytest.raises(UnauthenticatedError):
         made.result()
 

@@ -25,10 +25,7 @@ STEPS: dict[str, tuple[str, Step]] = {
         """,
         lambda work: len(work.uploads.silent(silent_s=60, limit=2)),
     ),
-    "plans that fell silent": (
-        _PLANS,
-        lambda work: len(work.plans.silent(silent_s=60, limit=2)),
-    ),
+    "plans that fell silent": (_PLANS, lambda work: len(work.plans.silent(silent_s=60, limit=2))),
     "plans that expire": (_PLANS, lambda work: work.plans.expire(limit=2)),
     "permits that nobody uses": (
         """

@@ -39,9 +39,8 @@ def test_an_index_rests_while_its_table_is_in_another_project(bench: Workbench) 
     order = Comparer(bench.store, IndexCompletion(bench.store, 60), Limits())
     order.compare(index.id, table.id)
     bench.sql("DELETE FROM outbox")  # it is done
-    with bench.store.for_all("test") as work:
-        assert (index.id, table.id) not in work.comparisons.behind(silent_s=-60, limit=99)
-        assert work.comparisons.uncompared(index.id) == []
+    assert (index.id, table.id) not in bench.work.comparisons.behind(silent_s=-60, limit=99)
+    assert bench.work.comparisons.uncompared(index.id) == []
     bench.sql(move, to=table.project_id, data='{"a": "short"}', id=table.id)
     assert bench.work.comparisons.uncompared(index.id) == [table.id]
 
@@ -115,10 +114,9 @@ def test_a_chunk_that_is_deleted_by_hand_has_its_string_indexed_anew(
     assert bench.work.comparisons.is_compared(index)
     where = "WHERE set_id = :set AND chunk_index = 1"
     bench.sql(f"DELETE FROM chunks {where} RETURNING id", set=broken.id)
-    with bench.store.for_all("test") as work:
-        assert not work.comparisons.is_compared(index)
-        assert not work.chunks.activate([(claim, broken)])
-        stones = {each.doc_id for each in work.removals.tombstones(older_than_s=0, limit=9_999)}
+    assert not bench.work.comparisons.is_compared(index)
+    assert not bench.work.chunks.activate([(claim, broken)])
+    stones = {each.doc_id for each in bench.work.removals.tombstones(older_than_s=0, limit=9_999)}
     assert {chunk.doc_id for chunk in broken.chunks} <= stones
     [again] = bench.enumerate(index)
     assert again not in (kept, lost)

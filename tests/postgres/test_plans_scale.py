@@ -20,7 +20,7 @@ from context_search_editing.rules.plans import (
     PlannedTable,
     ReplaceScope,
 )
-from tests.builders import Workbench
+from tests.builders import Workbench, present
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,9 +99,7 @@ ASKED: dict[str, Callable[[UnitOfWork], object]] = {
 
 
 def added(work: UnitOfWork) -> Plan:
-    plan = work.plans.add(NEW)
-    assert plan is not None
-    return plan
+    return present(work.plans.add(NEW))
 
 
 def rows_read(tx: Transaction) -> int:

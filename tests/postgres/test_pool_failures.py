@@ -12,9 +12,7 @@ from context_search.core.errors import CommitUnknownError
 from context_search.integrations.ports import Deadline
 from context_search.integrations.system_clock import SystemClock
 from context_search.postgres.connection import Connection
-from context_search.postgres.errors import (
-    PostgresUnavailableError,
-)
+from context_search.postgres.errors import PostgresUnavailableError
 from context_search.postgres.pool import Database
 from testing.in_memory.clock import ManualClock
 from tests.postgres.counters import backend, counts, increment, sessions, transact
@@ -92,15 +90,6 @@ def test_a_lock_that_is_not_given_up_is_not_waited_for(
             transact(impatient, increment)
     assert caught.value.sqlstate == "55P03"
     impatient.close()
-
-
-def test_an_idle_connection_that_died_is_replaced_before_anything_runs(
-    single: Database, other: Database
-) -> None:
-    before = backend(single)
-    with other.transaction() as tx:
-        tx.run("SELECT pg_terminate_backend(:pid, 5000)", pid=before)
-    assert backend(single) != before
 
 
 def test_a_first_statement_goes_to_the_connection_that_replaced_a_dead_one(

@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.core.errors import (
-    CommitUnknownError,
-    ContextSearchError,
-    InvalidInputError,
-)
+from context_search.core.errors import CommitUnknownError, ContextSearchError, InvalidInputError
 from context_search.integrations.ports import Deadline
 from context_search.postgres.connection import Connection
 from context_search.postgres.errors import (
@@ -85,14 +81,10 @@ def _queue_and_read(tx: Transaction) -> None:
 
 
 @pytest.mark.parametrize(
-    ("work", "round_trips"),
-    [(_add_all_and_commit, 1), (_queue_only, 1), (_queue_and_read, 3)],
+    ("work", "round_trips"), [(_add_all_and_commit, 1), (_queue_only, 1), (_queue_and_read, 3)]
 )
 def test_statements_go_together(
-    work: Callable[[Transaction], None],
-    round_trips: int,
-    counter_url: DatabaseUrl,
-    other: Database,
+    work: Callable[[Transaction], None], round_trips: int, counter_url: DatabaseUrl, other: Database
 ) -> None:
     with Relay(counter_url) as relay:
         database = Database(relay.url)

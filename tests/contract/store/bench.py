@@ -19,7 +19,7 @@ from context_search.maintenance.rules.removals import Tombstone
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from testing.in_memory.clock import ManualClock
-from tests.builders import PlainSql, english
+from tests.builders import PlainSql, english, present
 from tests.faults.simulation.model.catalog import MemoryTables
 from tests.faults.simulation.model.removals import remove_nodes
 from tests.faults.simulation.model.store import MemoryStore
@@ -83,11 +83,16 @@ class Bench(Steps, ABC):
         owner = project or self.project()
         return self.work.tables.add(owner.id, "t", None, to_json(document))
 
+    def served(self, document: object, project: Project | None = None) -> tuple[Table, Index]:
+        """A new table, and the index of a tool over all of it; nothing is enumerated."""
+        table = self.table(document, project)
+        return table, self.tool(table)[1]
+
     def change(self, table: Table, document: object) -> Table:
         """Writes another document; nothing is compared."""
-        changed = self.work.tables.replace(table.id, to_json(document), expected_revision=None)
-        assert changed is not None
-        return changed
+        return present(
+            self.work.tables.replace(table.id, to_json(document), expected_revision=None)
+        )
 
     def delete(self, table: Table) -> None:
         """Deletes a table for its users."""
@@ -228,8 +233,7 @@ class PostgresBench(Bench, PlainSql):
         with self.tx() as tx:
             for table, column in columns:
                 tx.run(
-                    f"UPDATE {table} SET {column} = {column} - make_interval(secs => :s)",
-                    s=seconds,
+                    f"UPDATE {table} SET {column} = {column} - make_interval(secs => :s)", s=seconds
                 )
             tx.run("UPDATE ledger SET day = day - CAST(:days AS int)", days=int(seconds // 86_400))
             tx.run(

@@ -14,6 +14,7 @@ from context_search_editing.rules.plans import (
     ReplaceScope,
 )
 from context_search_editing.rules.replacing import ReplaceRequest
+from tests.builders import present
 from tests.contract.store.bench import Bench
 
 LATER = datetime(2100, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -30,9 +31,7 @@ def asked(project_id: int, request: ReplaceRequest | None = ASKED, **more: objec
 
 def added(bench: Bench, project_id: int, **more: object) -> Plan:
     """A plan that is stored."""
-    plan = bench.work.plans.add(asked(project_id, **more))  # type: ignore[arg-type]
-    assert plan is not None
-    return plan
+    return present(bench.work.plans.add(asked(project_id, **more)))  # type: ignore[arg-type]
 
 
 def undo_of(bench: Bench, plan: Plan) -> Plan | None:
@@ -48,9 +47,7 @@ def saved(bench: Bench, plan: Plan, **changes: object) -> Plan:
 
 def read(bench: Bench, plan: Plan) -> Plan:
     """A plan as it is stored."""
-    found = bench.work.plans.lock(plan.id)
-    assert found is not None
-    return found
+    return present(bench.work.plans.lock(plan.id))
 
 
 def table(table_id: int, **more: object) -> PlannedTable:

@@ -21,12 +21,7 @@ from context_search.core.model import (
     Table,
     kept_chunks,
 )
-from context_search.indexing.rules.chunks import (
-    TEXTS_ABOVE,
-    WORDS_WAIT_S,
-    ChunkTokens,
-    Unkeyed,
-)
+from context_search.indexing.rules.chunks import TEXTS_ABOVE, WORDS_WAIT_S, ChunkTokens, Unkeyed
 from context_search.indexing.use_index import IndexUse
 from context_search.indexing.vector_rows import plan, tokens_of
 from context_search.integrations.ports import Legs
@@ -41,7 +36,7 @@ from context_search.text.analysis import query_weights, tokens
 from context_search.text.keywords import keyword_tokens, trails
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.vectors import DictVectors
-from tests.builders import chinese, english
+from tests.builders import chinese, english, present
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL, write_words
 
@@ -86,8 +81,7 @@ def test_the_set_of_a_content_is_found_again(bench: Bench) -> None:
 
 
 def test_another_content_replaces_what_was_being_built(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT})
     [node_id] = bench.enumerate(index)
     active = bench.finish(node_id)
     bench.change(table, {"a": OTHER})
@@ -102,8 +96,7 @@ def test_another_content_replaces_what_was_being_built(bench: Bench) -> None:
 
 
 def test_a_text_that_comes_back_has_other_documents(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT})
     sets = []
     for text in (TEXT, OTHER, TEXT):
         bench.change(table, {"a": text})
@@ -156,17 +149,15 @@ def test_the_swap_needs_the_text_that_is_still_wanted(bench: Bench) -> None:
     claim = bench.claim(node_id)
     chunk_set = bench.begin(claim)
     bench.mark(chunk_set)
-    with bench.store.for_all("test") as work:
-        other = replace(claim, content_hash="0" * 64)
-        assert not work.chunks.activate([(other, chunk_set)])
-        assert not work.chunks.activate([(claim, replace(chunk_set, id=chunk_set.id + 999))])
-        assert work.node_counts.progress(index, "", silent_s=300).states == {"claimed": 1}
+    other = replace(claim, content_hash="0" * 64)
+    assert not bench.work.chunks.activate([(other, chunk_set)])
+    assert not bench.work.chunks.activate([(claim, replace(chunk_set, id=chunk_set.id + 999))])
+    assert bench.work.node_counts.progress(index, "", silent_s=300).states == {"claimed": 1}
     assert bench.activate(claim, chunk_set)
 
 
 def test_the_swap_buries_the_set_before(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT})
     [node_id] = bench.enumerate(index)
     old = bench.finish(node_id)
     bench.change(table, {"a": OTHER})
@@ -189,8 +180,7 @@ def test_presence_of_what_is_gone_is_no_error(bench: Bench) -> None:
 
 
 def test_chunks_that_turbopuffer_has_are_found_by_what_was_embedded(bench: Bench) -> None:
-    table = bench.table({"a": TEXT, "b": TEXT})
-    _, index = bench.tool(table)
+    _, index = bench.served({"a": TEXT, "b": TEXT})
     bench.enumerate(index)
     one = bench.begin(bench.claim(bench.node_at(index, "/a")))
     claim = bench.claim(bench.node_at(index, "/b"))
@@ -242,12 +232,11 @@ def test_ids_without_a_row_are_those_that_nobody_knows(bench: Bench) -> None:
 def test_tombstones_are_known_until_they_are_forgotten(bench: Bench) -> None:
     index, node_id = bench.node()
     doc_id = bench.finish(node_id).chunks[0].doc_id
-    with bench.store.for_all("test") as work:
-        work.nodes.remove([node_id])
-        assert work.chunks.without_row(index.generation.namespace, [doc_id]) == []
-        work.indexes.retire(index.id)
-        work.removals.purge_generation(index.generation.id)
-        assert work.chunks.without_row(index.generation.namespace, [doc_id]) == [doc_id]
+    bench.work.nodes.remove([node_id])
+    assert bench.work.chunks.without_row(index.generation.namespace, [doc_id]) == []
+    bench.work.indexes.retire(index.id)
+    bench.work.removals.purge_generation(index.generation.id)
+    assert bench.work.chunks.without_row(index.generation.namespace, [doc_id]) == [doc_id]
 
 
 @only_postgres
@@ -255,8 +244,7 @@ def test_tombstones_are_known_until_they_are_forgotten(bench: Bench) -> None:
 def test_no_cascade_forgets_a_document_or_leaves_its_words(
     bench: PostgresBench, owner: str
 ) -> None:
-    table = bench.table({"a": TEXT, "b": OTHER})
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT, "b": OTHER})
     chunks = [chunk for built in bench.finish_all(index) for chunk in built.chunks]
     bench.work.keywords.put([ChunkTokens(chunk.id, ["word"]) for chunk in chunks])
     row_id = table.id if owner == "context_table" else table.project_id
@@ -275,8 +263,7 @@ def text_of(*lines: str) -> str:
 
 def indexed(bench: Bench, *lines: str) -> tuple[Table, Index, int, ChunkSet]:
     """A string at /a and its active set."""
-    table = bench.table({"a": text_of(*lines)})
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": text_of(*lines)})
     [node_id] = bench.enumerate(index)
     return table, index, node_id, bench.finish(node_id)
 
@@ -326,27 +313,26 @@ def test_an_edit_writes_what_it_changed_and_nothing_else(bench: Bench) -> None:
     is_the_text(shown(bench, index), text_of(*changed), claim.content_hash)
 
 
-def test_what_comes_before_moves_the_places_of_what_stays(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    ("lines", "anew"),
+    [
+        ([english(70, seed=7) + "\n\n", english(80, seed=8) + "\n\n", *LINES], 5),
+        (LINES[:6], 1),
+        ([*LINES, LINES[0], english(60, seed=7), "\n\n", LINES[0]], 5),
+    ],
+    ids=["longer", "shorter", "twice"],
+)
+def test_what_stays_is_kept_at_its_new_place(bench: Bench, lines: list[str], anew: int) -> None:
     table, index, node_id, old = indexed(bench, *LINES)
-    longer = [english(70, seed=7) + "\n\n", english(80, seed=8) + "\n\n", *LINES]
-    edited(bench, table, index, *longer)
-    new = bench.finish(node_id)
-    assert len(new.kept) >= len(old.chunks) - 3
-    assert [one.index for one in new.kept] != [chunk.index for chunk in old.chunks]
-    [known] = bench.work.nodes.known(index.generation.id, table.id)
-    is_the_text(shown(bench, index), text_of(*longer), known.content_hash)
-
-
-def test_a_shorter_text_keeps_what_is_left(bench: Bench) -> None:
-    table, index, node_id, old = indexed(bench, *LINES)
-    edited(bench, table, index, *LINES[:6])
+    edited(bench, table, index, *lines)
     claim = bench.claim(node_id)
     new = bench.begin(claim)
+    assert len(new.kept) >= len(new.chunks) - anew
+    assert len({one.id for one in new.kept}) == len(new.kept)
+    assert {one.id for one in new.kept} <= {one.id for one in old.chunks}
     bench.mark(new)
     assert bench.activate(claim, new)
-    assert len(new.chunks) < len(old.chunks)
-    assert len(new.kept) >= len(new.chunks) - 1
-    is_the_text(shown(bench, index), text_of(*LINES[:6]), claim.content_hash)
+    is_the_text(shown(bench, index), text_of(*lines), claim.content_hash)
 
 
 def test_a_heading_is_part_of_what_stands_under_it(bench: Bench) -> None:
@@ -354,20 +340,6 @@ def test_a_heading_is_part_of_what_stands_under_it(bench: Bench) -> None:
     edited(bench, table, index, "# Orchard\n\n", *LINES)
     assert not bench.begin(bench.claim(node_id)).kept
     assert bench.ids(index) == sorted(chunk.doc_id for chunk in old.chunks)
-
-
-def test_a_paragraph_that_stands_twice_is_kept_as_often_as_it_was_there(bench: Bench) -> None:
-    table, index, node_id, _ = indexed(bench, *LINES[:4], LINES[0])
-    edited(bench, table, index, *LINES[:4], LINES[0], LINES[5], LINES[0])
-    new = bench.finish(node_id)
-    texts = [chunk.text for chunk in new.chunks if chunk.id in {one.id for one in new.kept}]
-    assert len({one.id for one in new.kept}) == len(new.kept) == len(texts)
-    [known] = bench.work.nodes.known(index.generation.id, table.id)
-    is_the_text(
-        shown(bench, index),
-        text_of(*LINES[:4], LINES[0], LINES[5], LINES[0]),
-        known.content_hash,
-    )
 
 
 def test_a_run_goes_on_where_another_one_stopped(bench: Bench) -> None:
@@ -468,8 +440,7 @@ def test_lost_words_of_what_moved_are_not_forgotten(bench: Bench) -> None:
 
 def test_many_strings_keep_together(bench: Bench) -> None:
     texts = {f"k{number}": text_of(*LINES[number:]) for number in range(4)}
-    table = bench.table(texts)
-    _, index = bench.tool(table)
+    table, index = bench.served(texts)
     bench.finish_all(index)
     bench.change(table, {name: text + english(50, seed=3) for name, text in texts.items()})
     claims = [bench.claim(node_id) for node_id in bench.enumerate(index)]
@@ -554,8 +525,7 @@ def test_words_that_are_deleted_during_the_swap_are_noted(bench: PostgresBench) 
 def noted(bench: Bench, text: str = TEXT, project: Project | None = None) -> tuple[Index, ChunkSet]:
     """An index over one string, whose words are to be written."""
     _, index = bench.tool(bench.table({"a": text}, project))
-    [node_id] = bench.enumerate(index)
-    made = bench.finish(node_id)
+    [made] = bench.finish_all(index)
     bench.work.chunks.postpone_words([made.id])
     return bench.index(index.id), made
 
@@ -652,13 +622,11 @@ def test_words_wait_until_their_generation_answers(bench: Bench) -> None:
     index, made = noted(bench)
     assert write_words(bench.store) == len(made.chunks)
     building = bench.work.indexes.start_rebuild(index, index.config, at_once=1)
-    [node_id] = bench.enumerate(building)
-    built = bench.finish(node_id)
+    [built] = bench.finish_all(building)
     bench.work.chunks.postpone_words([built.id])
     assert take(bench) == []
     assert not is_behind(bench, index)
-    pending = bench.work.indexes.pending(index.id)
-    assert pending is not None
+    pending = present(bench.work.indexes.pending(index.id))
     bench.work.indexes.switch(pending)
     assert is_behind(bench, bench.index(index.id))
     assert write_words(bench.store) == len(built.chunks)
@@ -753,10 +721,9 @@ def desk(module_database: Database) -> Desk:
 
 def test_who_writes_words_and_who_swaps_do_not_wait_for_each_other(desk: Desk) -> None:
     swap = desk.edited()
-    with desk.bench.store.for_all("test") as work:
-        taken = work.chunks.take_wordless(limit=500, wait_s=0)
-        swapped = desk.bench.begun(desk.bench.activate, *swap)
-        work.keywords.put([each for one in taken for each in tokens_of(one)])
+    taken = desk.bench.work.chunks.take_wordless(limit=500, wait_s=0)
+    swapped = desk.bench.begun(desk.bench.activate, *swap)
+    desk.bench.work.keywords.put([each for one in taken for each in tokens_of(one)])
     assert swapped.result(30) is True
 
 

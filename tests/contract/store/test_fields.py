@@ -26,8 +26,7 @@ def named(bench: Bench, index: Index, *names: str) -> Index:
 
 def indexed(bench: Bench, document: object, *names: str) -> tuple[Table, Index]:
     """A table and its index, all of it indexed, words too."""
-    table = bench.table(document)
-    _, index = bench.tool(table)
+    table, index = bench.served(document)
     index = named(bench, index, *names)
     for node_id in bench.enumerate(index):
         chunk_set = bench.finish(node_id)
@@ -117,15 +116,6 @@ def test_a_string_that_changed_has_the_fields_of_then(bench: Bench) -> None:
     bench.change(table, [{"status": "draft", "text": OTHER}])
     assert len(bench.compare(index, table)) == 1
     assert list(noted(bench, index).values()) == [{"status": "draft"}]
-
-
-def test_a_filter_looks_at_the_fields_that_are_noted(bench: Bench) -> None:
-    document = [{"status": "public", "text": TEXT}, {"status": "draft", "text": OTHER}]
-    _, index = indexed(bench, document, "status")
-    assert shown(bench, index, None) == {"/0/text": False, "/1/text": False}
-    assert shown(bench, index, PUBLIC) == {"/0/text": False}
-    assert shown(bench, index, DRAFT) == {"/1/text": False}
-    assert shown(bench, index, {"not": PUBLIC}) == {"/1/text": False}
 
 
 def test_the_strings_that_a_filter_lets_through_are_named_if_they_are_few(bench: Bench) -> None:

@@ -18,7 +18,7 @@ from context_search.indexing.rebuilds import retire_outdated
 from context_search.indexing.rules.indexes import SampledRow, Size, UnderWay
 from context_search.searching.rules.searched import SearchedTool
 from testing.in_memory.queue import ListQueue, unexpected
-from tests.builders import english
+from tests.builders import english, present
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL, table_of
 
@@ -26,8 +26,7 @@ LARGER = replace(SMALL, chunk_size=200)
 
 
 def test_equal_configurations_share_an_index(bench: Bench) -> None:
-    table = bench.table({})
-    _, one = bench.tool(table)
+    table, one = bench.served({})
     _, same = bench.tool(table, "/a")
     _, other = bench.tool(table, config=LARGER)
     assert one.id == same.id != other.id
@@ -50,8 +49,7 @@ def test_a_new_index_answers_through_its_first_generation(bench: Bench) -> None:
 
 
 def test_the_first_index_of_a_table_has_the_short_namespace(bench: Bench) -> None:
-    table = bench.table({})
-    _, first = bench.tool(table)
+    table, first = bench.served({})
     _, second = bench.tool(table, config=LARGER)
     name = f"{bench.work.sweeps.namespace_prefix()}{table.project_id}_table_{table.id}"
     assert first.generation.namespace == name
@@ -59,8 +57,7 @@ def test_the_first_index_of_a_table_has_the_short_namespace(bench: Bench) -> Non
 
 
 def test_a_namespace_is_not_given_again_while_its_documents_may_be_there(bench: Bench) -> None:
-    table = bench.table({})
-    _, first = bench.tool(table)
+    table, first = bench.served({})
     bench.work.indexes.retire(first.id)
     _, second = bench.tool(table)
     assert second.id != first.id
@@ -68,8 +65,7 @@ def test_a_namespace_is_not_given_again_while_its_documents_may_be_there(bench: 
 
 
 def test_an_index_being_rebuilt_to_a_configuration_is_the_one(bench: Bench) -> None:
-    table = bench.table({})
-    _, index = bench.tool(table)
+    table, index = bench.served({})
     bench.work.indexes.start_rebuild(index, LARGER, at_once=2)
     _, found = bench.tool(table, config=LARGER)
     assert found.id == index.id
@@ -92,11 +88,10 @@ def test_scopes_are_those_of_tools_each_once(bench: Bench) -> None:
 
 def test_a_scope_that_no_tool_needs_is_gone(bench: Bench) -> None:
     tool, index = bench.tool(bench.table({}), "/b")
-    with bench.store.for_all("test") as work:
-        work.comparisons.uncover(tool.id)
-        work.comparisons.uncover(tool.id)
-        assert work.comparisons.scopes(index.id) == []
-        assert work.tools.find(tool.id, project_id=None) is None
+    bench.work.comparisons.uncover(tool.id)
+    bench.work.comparisons.uncover(tool.id)
+    assert bench.work.comparisons.scopes(index.id) == []
+    assert bench.work.tools.find(tool.id, project_id=None) is None
 
 
 def test_the_compared_revision_is_that_of_a_generation(bench: Bench) -> None:
@@ -169,9 +164,8 @@ def test_creating_and_retiring_at_once_never_leaves_a_tool_without_index(
     def create_and_delete(number: int) -> None:
         status = use_case(wanted(table))
         if number % 3:
-            with bench.store.for_all("test") as work:
-                work.tools.mark_deleted(status.tool.id)
-                work.comparisons.uncover(status.tool.id)
+            bench.work.tools.mark_deleted(status.tool.id)
+            bench.work.comparisons.uncover(status.tool.id)
             with bench.store.for_all("test") as work:
                 work.tables.lock(table.id)
                 if not work.comparisons.scopes(status.index.id):
@@ -230,12 +224,11 @@ def test_what_is_pending_is_what_is_built_or_waits(bench: Bench) -> None:
     one, other = indexes(bench, 2, bench.project())
     assert bench.work.indexes.pending(one.id) is None
     building, queued = start(bench, one, at_once=1), start(bench, other, at_once=1)
-    with bench.store.for_all("test") as work:
-        assert work.indexes.pending(one.id) == building
-        assert work.indexes.pending(other.id) == queued
-        assert work.indexes.pending(10**9) is None
-        assert work.indexes.building(limit=9) == [one.id]
-        assert [each.generation.state for each in work.indexes.live(other.id)] == ["active"]
+    assert bench.work.indexes.pending(one.id) == building
+    assert bench.work.indexes.pending(other.id) == queued
+    assert bench.work.indexes.pending(10**9) is None
+    assert bench.work.indexes.building(limit=9) == [one.id]
+    assert [each.generation.state for each in bench.work.indexes.live(other.id)] == ["active"]
 
 
 def test_a_queued_generation_begins_when_there_is_room(bench: Bench) -> None:
@@ -243,12 +236,11 @@ def test_a_queued_generation_begins_when_there_is_room(bench: Bench) -> None:
     first, *_ = [start(bench, index, at_once=1) for index in found]
     assert bench.work.indexes.promote(at_once=1) == []
     switch(bench, first)
-    with bench.store.for_all("test") as work:
-        assert work.indexes.promote(at_once=1) == [found[1].id]
-        assert work.indexes.promote(at_once=1) == []
-        assert work.indexes.promote(at_once=2) == [found[2].id]
-        assert work.indexes.building(limit=9) == [found[1].id, found[2].id]
-        assert work.indexes.building(limit=1) == [found[1].id]
+    assert bench.work.indexes.promote(at_once=1) == [found[1].id]
+    assert bench.work.indexes.promote(at_once=1) == []
+    assert bench.work.indexes.promote(at_once=2) == [found[2].id]
+    assert bench.work.indexes.building(limit=9) == [found[1].id, found[2].id]
+    assert bench.work.indexes.building(limit=1) == [found[1].id]
 
 
 def test_a_switch_keeps_the_generation_before(bench: Bench) -> None:
@@ -282,27 +274,22 @@ def test_going_back_exchanges_the_two(bench: Bench) -> None:
     [index] = indexes(bench, 1)
     building = start(bench, index, LARGER)
     switch(bench, building)
-    previous = bench.work.indexes.previous(index.id)
-    assert previous is not None
-    bench.work.indexes.switch(previous)
+    switch(bench, present(bench.work.indexes.previous(index.id)))
     assert bench.index(index.id).generation.id == index.generation.id
     assert bench.index(index.id).config == SMALL
-    previous = bench.work.indexes.previous(index.id)
     assert bench.work.removals.retired(older_than_s=-1, limit=9) == []
-    assert previous is not None
-    assert previous.generation.id == building.generation.id
+    assert present(bench.work.indexes.previous(index.id)).generation.id == building.generation.id
 
 
 def test_the_generation_before_is_retired_when_it_is_old(bench: Bench) -> None:
     [index] = indexes(bench, 1)
     switch(bench, start(bench, index))
     bench.pass_time(100)
-    with bench.store.for_all("test") as work:
-        assert not work.indexes.retire_previous(index.id, older_than_s=150)
-        assert not work.indexes.retire_previous(10**9, older_than_s=50)
-        assert work.indexes.retire_previous(index.id, older_than_s=50)
-        assert not work.indexes.retire_previous(index.id, older_than_s=50)
-        assert work.indexes.previous(index.id) is None
+    assert not bench.work.indexes.retire_previous(index.id, older_than_s=150)
+    assert not bench.work.indexes.retire_previous(10**9, older_than_s=50)
+    assert bench.work.indexes.retire_previous(index.id, older_than_s=50)
+    assert not bench.work.indexes.retire_previous(index.id, older_than_s=50)
+    assert bench.work.indexes.previous(index.id) is None
     switch(bench, start(bench, index))
     assert bench.work.indexes.retire_previous(index.id, older_than_s=0)
 
@@ -323,13 +310,12 @@ def test_outdated_generations_are_found_the_oldest_first(bench: Bench) -> None:
 def test_a_table_has_the_index_of_its_active_configuration(bench: Bench) -> None:
     [index] = indexes(bench, 1)
     building = start(bench, index, LARGER)
-    with bench.store.for_all("test") as work:
-        assert work.indexes.has_index(index.table_id, SMALL)
-        assert not work.indexes.has_index(index.table_id, LARGER)
-        assert not work.indexes.has_index(10**9, SMALL)
-        work.indexes.switch(building)
-        assert work.indexes.has_index(index.table_id, LARGER)
-        assert not work.indexes.has_index(index.table_id, SMALL)
+    assert bench.work.indexes.has_index(index.table_id, SMALL)
+    assert not bench.work.indexes.has_index(index.table_id, LARGER)
+    assert not bench.work.indexes.has_index(10**9, SMALL)
+    bench.work.indexes.switch(building)
+    assert bench.work.indexes.has_index(index.table_id, LARGER)
+    assert not bench.work.indexes.has_index(index.table_id, SMALL)
 
 
 def test_a_generation_is_finished_when_no_node_waits_or_has_failed(bench: Bench) -> None:
@@ -369,12 +355,11 @@ def test_indexes_of_all_projects_come_in_pages(bench: Bench) -> None:
         assert work.projects.mark_deleted(project.id)
     start(bench, second, LARGER)
     rebuilding = bench.index(second.id)
-    with bench.store.for_all("test") as work:
-        page = work.indexes.page(after=0, limit=99)
-        assert [index.id for index in page] == [first.id, second.id, other.id]
-        assert page[1] == rebuilding
-        assert work.indexes.page(after=first.id, limit=1) == [page[1]]
-        assert work.indexes.page(after=other.id, limit=9) == []
+    page = bench.work.indexes.page(after=0, limit=99)
+    assert [index.id for index in page] == [first.id, second.id, other.id]
+    assert page[1] == rebuilding
+    assert bench.work.indexes.page(after=first.id, limit=1) == [page[1]]
+    assert bench.work.indexes.page(after=other.id, limit=9) == []
     assert gone.id > other.id
 
 
@@ -407,8 +392,7 @@ def test_a_generation_that_somebody_goes_back_to_is_not_retired(bench: PostgresB
     index = outdated(bench)
     with bench.store.for_all("test") as work:
         work.indexes.lock(index)
-        previous = work.indexes.previous(index.id)
-        assert previous is not None
+        previous = present(work.indexes.previous(index.id))
         retiring = bench.begun(retire_outdated, bench.store, older_than_s=DAY)
         assert not retiring.done()
         work.indexes.switch(previous)
@@ -450,8 +434,7 @@ def test_what_was_found_is_read_with_the_index_and_with_its_tools(
     assert index.generation.calibration is None
     assert note(bench, index, found)
     assert bench.index(index.id).generation.calibration == found
-    target = bench.work.live_chunks.read_target(SearchedTool(tool.id, None), silent_s=60)
-    assert target is not None
+    target = present(bench.work.live_chunks.read_target(SearchedTool(tool.id, None), silent_s=60))
     assert target.index.generation.calibration == found
 
 
@@ -473,8 +456,7 @@ def test_only_the_generation_that_answers_has_one(bench: Bench) -> None:
     assert bench.index(index.id).generation.calibration is None
     assert not note(bench, index)
     bench_previous = bench.index(index.id)
-    kept = bench.work.indexes.previous(index.id)
-    assert kept is not None
+    kept = present(bench.work.indexes.previous(index.id))
     assert kept.generation.calibration == FOUND
     assert bench_previous.generation.id == building.generation.id
 
@@ -529,18 +511,16 @@ def test_a_large_index_is_sampled_like_a_small_one(bench: Bench) -> None:
 
 def test_vectors_of_questions_are_kept_once_a_model(bench: Bench) -> None:
     vectors = [[0.5, -0.25], [1.0, 0.125]]
-    with bench.store.for_all("test") as work:
-        assert work.indexes.asked_vectors("m", 2, LIST) == []
-        work.indexes.keep_asked_vectors("m", 2, LIST, vectors)
-        work.indexes.keep_asked_vectors("m", 2, LIST, vectors)
-        work.indexes.keep_asked_vectors("other", 2, LIST, [[2.0, 2.0]])
-        work.indexes.keep_asked_vectors("m", 1, LIST, [[3.0]])
-    with bench.store.for_all("test") as work:
-        assert [list(each) for each in work.indexes.asked_vectors("m", 2, LIST)] == vectors
-        assert work.indexes.asked_vectors("m", 2, OTHER_LIST) == []
-        work.indexes.keep_asked_vectors("m", 2, OTHER_LIST, [[4.0, 4.0]])
-        assert work.indexes.asked_vectors("m", 2, LIST) == []
-        assert [list(each) for each in work.indexes.asked_vectors("m", 1, LIST)] == [[3.0]]
+    assert bench.work.indexes.asked_vectors("m", 2, LIST) == []
+    bench.work.indexes.keep_asked_vectors("m", 2, LIST, vectors)
+    bench.work.indexes.keep_asked_vectors("m", 2, LIST, vectors)
+    bench.work.indexes.keep_asked_vectors("other", 2, LIST, [[2.0, 2.0]])
+    bench.work.indexes.keep_asked_vectors("m", 1, LIST, [[3.0]])
+    assert [list(each) for each in bench.work.indexes.asked_vectors("m", 2, LIST)] == vectors
+    assert bench.work.indexes.asked_vectors("m", 2, OTHER_LIST) == []
+    bench.work.indexes.keep_asked_vectors("m", 2, OTHER_LIST, [[4.0, 4.0]])
+    assert bench.work.indexes.asked_vectors("m", 2, LIST) == []
+    assert [list(each) for each in bench.work.indexes.asked_vectors("m", 1, LIST)] == [[3.0]]
 
 
 def test_the_order_to_calibrate_is_of_the_indexs_project(bench: Bench) -> None:

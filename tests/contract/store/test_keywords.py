@@ -149,8 +149,7 @@ def test_a_reach_of_tables_leaves_others_out(bench: Bench) -> None:
 
 
 def test_only_the_active_version_is_found(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT})
     [node_id] = bench.enumerate(index)
     building = bench.begin(claim := bench.claim(node_id))
     bench.mark(building)
@@ -177,8 +176,7 @@ def test_a_generation_that_is_being_built_has_words_of_its_own(bench: Bench) -> 
 
 
 def test_words_come_twice_without_harm_and_go_with_their_chunk(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+    _, index = bench.served({"a": TEXT})
     [node_id] = bench.enumerate(index)
     chunk_set = bench.finish(node_id)
     put(bench, chunk_set)

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from context_search.core.limits import DailyLimits, Spent
 from context_search.core.model import Index
+from tests.builders import present
 from tests.contract.store.bench import TEXT, Bench, only_postgres
 
 DAY_S = 86_400.0
@@ -62,8 +63,7 @@ def test_a_project_that_has_spent_its_tokens_has_none_until_the_day_ends(bench: 
     assert spend(bench, index, tokens=99)
     assert spent_for_s(index, most) is None
     assert spend(bench, index, tokens=1)
-    left_s = spent_for_s(index, most)
-    assert left_s is not None
+    left_s = present(spent_for_s(index, most))
     assert 0 < left_s <= DAY_S
     assert spent_for_s(index, DailyLimits(embedding_tokens=101)) is None
     assert spent_for_s(index, FREE) is None

@@ -13,7 +13,7 @@ from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
 from context_search.ranking.search import Target
 from context_search.searching.rules.retrieval import ChunkText, RetrievalSettings
 from context_search.searching.rules.searched import Searched, SearchedProject, SearchedTool
-from tests.builders import english
+from tests.builders import english, present
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 
@@ -47,8 +47,7 @@ def test_nothing_is_asked_and_nothing_found(bench: Bench) -> None:
 def test_only_what_is_in_the_scope_is_shown(bench: Bench) -> None:
     document = {"a": {"b": TEXT}, "ab": TEXT, "a/b": TEXT, "": TEXT, "a%": TEXT}
     _, index = bench.indexed(document)
-    table = bench.work.tables.find(table_of(index), project_id=index.project_id)
-    assert table is not None
+    table = present(bench.work.tables.find(table_of(index), project_id=index.project_id))
     for scope, pointers in {
         "": {"/a/b", "/ab", "/a~1b", "/", "/a%"},
         "/a": {"/a/b"},
@@ -110,8 +109,7 @@ def test_a_change_elsewhere_makes_nothing_stale(bench: Bench) -> None:
 def test_a_removed_pointer_vanishes_before_anything_is_compared(bench: Bench, gone: object) -> None:
     table = bench.table({"a": TEXT})
     tool, index = bench.tool(table)
-    [node_id] = bench.enumerate(index)
-    bench.finish(node_id)
+    bench.finish_all(index)
     bench.change(table, gone)
     assert hydrated(bench, tool, bench.index(index.id), bench.ids(index)) == []
 
@@ -120,8 +118,7 @@ def test_a_removed_pointer_vanishes_before_anything_is_compared(bench: Bench, go
 def test_a_key_that_looks_like_a_number_is_no_place_in_an_array(bench: Bench, key: str) -> None:
     table = bench.table({"a": {key: TEXT}})
     tool, index = bench.tool(table)
-    [node_id] = bench.enumerate(index)
-    bench.finish(node_id)
+    bench.finish_all(index)
     bench.change(table, {"a": [TEXT]})
     assert hydrated(bench, tool, bench.index(index.id), bench.ids(index)) == []
 
@@ -129,8 +126,7 @@ def test_a_key_that_looks_like_a_number_is_no_place_in_an_array(bench: Bench, ke
 def test_a_key_and_a_place_of_the_same_name_are_the_same_pointer(bench: Bench) -> None:
     table = bench.table({"a": {"0": TEXT}})
     tool, index = bench.tool(table)
-    [node_id] = bench.enumerate(index)
-    bench.finish(node_id)
+    bench.finish_all(index)
     bench.change(table, {"a": [TEXT]})
     found = hydrated(bench, tool, bench.index(index.id), bench.ids(index))
     assert [chunk.stale for chunk in found] == [False] * 3
@@ -146,8 +142,7 @@ def test_a_deleted_table_shows_nothing(bench: Bench) -> None:
 def test_generations_do_not_show_each_others_chunks(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT})
     building = bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
-    [node_id] = bench.enumerate(index)
-    bench.finish(node_id)
+    bench.finish_all(index)
     own, foreign = bench.ids(index), bench.ids(building)
     assert len(hydrated(bench, tool, index, own + foreign)) == 3
     assert len(hydrated(bench, tool, building, own + foreign)) == 3
@@ -165,13 +160,6 @@ def test_recency_counts_from_the_last_change_of_the_text(bench: Bench) -> None:
     found = hydrated(bench, tool, bench.index(index.id), bench.ids(index))
     changed = {chunk.json_pointer: chunk.changed_at for chunk in found}
     assert 990 < (changed["/b"] - changed["/a"]).total_seconds() < 1100
-
-
-def test_a_reach_may_name_tables(bench: Bench) -> None:
-    _, index = bench.indexed({"a": TEXT})
-    ids = bench.ids(index)
-    for tables, count in (((table_of(index),), 3), ((table_of(index) + 1,), 0), ((), 0)):
-        assert len(bench.work.live_chunks.hydrate(index, Reach("", tables), ids)) == count
 
 
 def test_what_few_chunks_are_looked_at_for_can_be_read_later(bench: Bench) -> None:
@@ -211,13 +199,11 @@ Read = tuple[Target | None, dict[str, HydratedChunk]]
 def at_once(bench: Bench, searched: Searched, target: Target, *, texts: bool = True) -> Read:
     """What a search reads in the end, with a permit that goes back then."""
     ids = bench.ids(target.index)
-    holder = bench.work.permits.take("a", size=1, count=1, lease_s=60)
-    assert holder is not None
+    holder = present(bench.work.permits.take("a", size=1, count=1, lease_s=60))
     with bench.store.for_project(target.index.project_id) as work:
         work.permits.give_back("a", holder)
         read = work.live_chunks.read_search(searched, target, ids, texts=texts, silent_s=60)
-    taken = bench.work.permits.take("a", size=1, count=1, lease_s=60)
-    assert taken is not None
+    taken = present(bench.work.permits.take("a", size=1, count=1, lease_s=60))
     bench.work.permits.give_back("a", taken)
     return read
 
@@ -230,9 +216,7 @@ def in_steps(bench: Bench, searched: Searched, target: Target, *, texts: bool = 
 
 
 def read_target(bench: Bench, searched: SearchedTool) -> Target:
-    target = bench.work.live_chunks.read_target(searched, silent_s=60)
-    assert target is not None
-    return target
+    return present(bench.work.live_chunks.read_target(searched, silent_s=60))
 
 
 @pytest.mark.parametrize("texts", [True, False])
@@ -250,8 +234,7 @@ def test_an_index_that_moves_is_not_taken_for_one_at_rest(bench: Bench) -> None:
     tool, _ = bench.indexed({"a": TEXT})
     searched = SearchedTool(tool.id, tool.project_id)
     target = read_target(bench, searched)
-    table = bench.work.tables.find(tool.scope.table_id, project_id=tool.project_id)
-    assert table is not None
+    table = present(bench.work.tables.find(tool.scope.table_id, project_id=tool.project_id))
     bench.change(table, {"a": TEXT, "b": TEXT[::-1]})
     now, chunks = at_once(bench, searched, target)
     assert now is not None
@@ -352,8 +335,7 @@ def test_chunks_of_several_texts_come_one_text_after_the_other(bench: Bench) -> 
 
 
 def test_a_text_that_was_replaced_has_nothing_around(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT})
     bench.enumerate(index)
     old = chunk_ids(bench, bench.node_at(index, "/a"))
     bench.change(table, {"a": LONG})

@@ -9,6 +9,7 @@ import pytest
 
 from context_search.core.progress import IndexState, IndexStatus, Progress
 from context_search.indexing.comparing import Limits
+from tests.builders import present
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 
@@ -29,15 +30,6 @@ def progress(bench: Bench, index_id: int, scope: str = "") -> Progress:
     return bench.work.node_counts.progress(index, scope, silent_s=300)
 
 
-def test_the_status_follows_the_nodes(bench: Bench) -> None:
-    _, index = bench.tool(bench.table({"a": TEXT}))
-    assert status(bench, index.id) == "indexing"  # not compared yet
-    [node_id] = bench.enumerate(index)
-    assert status(bench, index.id) == "indexing"
-    bench.finish(node_id)
-    assert status(bench, index.id) == "ready"
-
-
 def test_an_index_without_strings_is_ready(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": "short"}))
     bench.enumerate(index)
@@ -47,10 +39,12 @@ def test_an_index_without_strings_is_ready(bench: Bench) -> None:
 
 
 def test_an_index_behind_its_document_is_indexing(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT})
+    assert status(bench, index.id) == "indexing"  # not compared yet
     [node_id] = bench.enumerate(index)
+    assert status(bench, index.id) == "indexing"
     bench.finish(node_id)
+    assert status(bench, index.id) == "ready"
     bench.change(table, {"a": TEXT, "b": 1})
     assert status(bench, index.id) == "indexing"
     bench.enumerate(index)
@@ -60,8 +54,7 @@ def test_an_index_behind_its_document_is_indexing(bench: Bench) -> None:
 def test_an_index_is_degraded_once_nothing_is_on_its_way(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
     bench.enumerate(index)
-    claim = bench.claim(bench.node_at(index, "/a"))
-    bench.work.nodes.quarantine(claim, ERROR)
+    bench.work.nodes.quarantine(bench.claim(bench.node_at(index, "/a")), ERROR)
     assert status(bench, index.id) == "indexing"
     bench.finish(bench.node_at(index, "/b"))
     assert status(bench, index.id) == "degraded"
@@ -97,8 +90,7 @@ def test_silence_is_stalled_unless_somebody_works(bench: Bench) -> None:
 
 def test_a_node_that_waits_for_its_next_attempt_is_not_silent(bench: Bench) -> None:
     index, node_id = bench.node()
-    claim = bench.claim(node_id)
-    bench.work.nodes.release([claim], retry_in_s=900, error=ERROR, progressed=False)
+    bench.work.nodes.release([bench.claim(node_id)], retry_in_s=900, error=ERROR, progressed=False)
     bench.pass_time(310)
     assert status(bench, index.id) == "indexing"
 
@@ -158,9 +150,7 @@ def test_counters_of_parts_are_the_same_when_cleanup_counts_them_apart(bench: Be
     assert [part.chunks_count for part in parts()] == [3, 3]
 
 
-def test_chunks_count_from_the_rows_and_present_ones_from_the_acknowledgement(
-    bench: Bench,
-) -> None:
+def test_chunks_count_from_the_rows_and_present_ones_from_the_acknowledgement(bench: Bench) -> None:
     index, node_id = bench.node()
     chunk_set = bench.begin(bench.claim(node_id))
     assert (counts := progress(bench, index.id)).chunks_count == 3
@@ -171,8 +161,7 @@ def test_chunks_count_from_the_rows_and_present_ones_from_the_acknowledgement(
 
 
 def test_the_old_version_counts_until_the_new_one_answers(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT})
     [node_id] = bench.enumerate(index)
     bench.finish(node_id)
     bench.change(table, {"a": OTHER})
@@ -185,16 +174,16 @@ def test_the_old_version_counts_until_the_new_one_answers(bench: Bench) -> None:
 def test_the_last_error_is_the_latest(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
     for at, node_id in zip(("2026-01-02", "2026-01-01"), bench.enumerate(index), strict=True):
-        claim = bench.claim(node_id)
-        bench.work.nodes.release([claim], retry_in_s=0, error=ERROR | {"at": at}, progressed=False)
+        bench.work.nodes.release(
+            [bench.claim(node_id)], retry_in_s=0, error=ERROR | {"at": at}, progressed=False
+        )
     last = progress(bench, index.id).last_error
     assert last == ERROR | {"at": "2026-01-02"}
 
 
 def test_success_forgets_the_error(bench: Bench) -> None:
     index, node_id = bench.node()
-    claim = bench.claim(node_id)
-    bench.work.nodes.release([claim], retry_in_s=0, error=ERROR, progressed=False)
+    bench.work.nodes.release([bench.claim(node_id)], retry_in_s=0, error=ERROR, progressed=False)
     bench.finish(node_id)
     assert progress(bench, index.id).last_error is None
 
@@ -280,8 +269,9 @@ def test_several_scopes_are_counted_together_as_each_alone(bench: Bench) -> None
     _, index = bench.tool(bench.table({"a": {"b": TEXT}, "ab": OTHER, "c": TEXT}))
     bench.enumerate(index)
     bench.finish(bench.node_at(index, "/a/b"))
-    claim = bench.claim(bench.node_at(index, "/c"))
-    bench.work.nodes.release([claim], retry_in_s=60, error=ERROR, progressed=False)
+    bench.work.nodes.release(
+        [bench.claim(bench.node_at(index, "/c"))], retry_in_s=60, error=ERROR, progressed=False
+    )
     scopes = ["", "/a", "/ab", "/c", "/nowhere"]
     now = bench.index(index.id)
     together = bench.work.node_counts.progress_of(now, scopes, silent_s=300)
@@ -293,13 +283,11 @@ def test_several_scopes_are_counted_together_as_each_alone(bench: Bench) -> None
 
 def test_it_is_said_when_the_next_attempt_is(bench: Bench) -> None:
     index, node_id = bench.node()
-    queued = progress(bench, index.id).next_attempt_at
-    assert queued is not None
+    queued = present(progress(bench, index.id).next_attempt_at)
     claim = bench.claim(node_id)
     assert progress(bench, index.id).next_attempt_at is None
     bench.work.nodes.release([claim], retry_in_s=3600, error=ERROR, progressed=False)
-    later = progress(bench, index.id).next_attempt_at
-    assert later is not None
+    later = present(progress(bench, index.id).next_attempt_at)
     assert (later - queued).total_seconds() >= 3600
     [node] = bench.work.node_counts.not_indexed(index, "", limit=9)
     assert (node.attempts, node.next_attempt_at, node.last_error) == (1, later, ERROR)
@@ -310,12 +298,10 @@ def test_what_is_not_indexed_is_listed_and_what_failed_comes_first(bench: Bench)
     _, index = bench.tool(bench.table(texts))
     bench.enumerate(index, Limits(max_node_chars=len(TEXT)))
     bench.finish(bench.node_at(index, "/a"))
-    claim = bench.claim(bench.node_at(index, "/d"))
-    with bench.store.for_all("test") as work:
-        work.nodes.quarantine(claim, ERROR)
-        listed = work.node_counts.not_indexed(index, "", limit=9)
-        assert work.node_counts.not_indexed(index, "", limit=2) == listed[:2]
-        [below] = work.node_counts.not_indexed(index, "/e", limit=9)
+    bench.work.nodes.quarantine(bench.claim(bench.node_at(index, "/d")), ERROR)
+    listed = bench.work.node_counts.not_indexed(index, "", limit=9)
+    assert bench.work.node_counts.not_indexed(index, "", limit=2) == listed[:2]
+    [below] = bench.work.node_counts.not_indexed(index, "/e", limit=9)
     assert {(node.json_pointer, node.state) for node in listed[:2]} == {
         ("/c", "skipped"),
         ("/d", "quarantined"),
@@ -341,8 +327,7 @@ def test_a_skipped_node_says_why_and_when_it_was_skipped(
     bench.enumerate(index, limits)
     reported = progress(bench, index.id)
     assert (reported.status, reported.states) == ("ready", {"skipped": 1})
-    error = reported.last_error
-    assert error is not None
+    error = present(reported.last_error)
     assert (error["code"], error["retryable"]) == (code, False)
     assert datetime.fromisoformat(str(error["at"])).tzinfo is not None
 
@@ -352,8 +337,7 @@ def test_an_order_to_compare_that_failed_is_shown_until_one_succeeds(bench: Benc
     failure = {"code": "INTERNAL", "message": "m", "retryable": True}
     bench.work.comparisons.note_failed(index.id, failure)
     assert not bench.work.comparisons.follows(index.id)
-    shown = progress(bench, index.id).last_error
-    assert shown is not None
+    shown = present(progress(bench, index.id).last_error)
     assert shown == {**failure, "at": shown["at"]}
     bench.enumerate(index)
     assert progress(bench, index.id).last_error is None

@@ -11,7 +11,6 @@ import pytest
 
 from context_search.core.documents import StringNode, content_hash
 from context_search.core.errors import LeaseLostError
-from context_search.core.ids import pointer_sha256
 from context_search.core.messages import CompareIndex, IndexNodes
 from context_search.core.model import ChunkSet, Claim, Index, Reach
 from context_search.core.progress import NodeState
@@ -19,7 +18,7 @@ from context_search.indexing.comparing import Limits, compare
 from context_search.indexing.rules.nodes import UNNEEDED_PAUSE_S, NodeSelection, NodeUpsert
 from context_search.indexing.sql.nodes import Nodes
 from context_search.indexing.vector_rows import plan
-from tests.builders import english
+from tests.builders import english, present
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL, table_of
 
@@ -38,14 +37,6 @@ def release(bench: Bench, claim: Claim, *, in_s: float = 0, progressed: bool = F
 
 def state(bench: Bench, index: Index) -> dict[NodeState, int]:
     return bench.work.node_counts.progress(index, "", silent_s=1e9).states
-
-
-def test_known_nodes_are_those_of_one_generation(bench: Bench) -> None:
-    index, node_id = bench.node()
-    bench.node()
-    [known] = bench.work.nodes.known(index.generation.id, table_of(index))
-    assert (known.id, known.pointer_sha256) == (node_id, pointer_sha256("/a"))
-    assert known.content_hash == content_hash(TEXT)
 
 
 def test_new_and_changed_nodes_are_queued(bench: Bench) -> None:
@@ -119,8 +110,7 @@ def test_a_node_that_is_not_there_is_not_claimed(bench: Bench, node_id: int) -> 
 
 @pytest.mark.parametrize("make", ["deleted", "retired", "previous"])
 def test_a_node_that_nobody_will_see_is_not_claimed(bench: Bench, make: str) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT})
     [node_id] = bench.enumerate(index)
     if make == "deleted":
         bench.work.tables.mark_deleted(table.id)
@@ -142,11 +132,10 @@ def test_a_node_is_claimed_while_a_live_tool_covers_it(bench: Bench) -> None:
     assert bench.work.nodes.are_needed([claim])
     bench.work.tools.mark_deleted(tool.id)
     bench.work.comparisons.uncover(tool.id)
-    with bench.store.for_all("test") as work:
-        assert not work.nodes.are_needed([claim])
-        work.nodes.release([claim], retry_in_s=0, error=None, progressed=False)
-        assert work.nodes.due_in(in_a) == UNNEEDED_PAUSE_S
-        assert work.nodes.due_in(in_b) is None
+    assert not bench.work.nodes.are_needed([claim])
+    bench.work.nodes.release([claim], retry_in_s=0, error=None, progressed=False)
+    assert bench.work.nodes.due_in(in_a) == UNNEEDED_PAUSE_S
+    assert bench.work.nodes.due_in(in_b) is None
     assert bench.try_claim(in_a) is None
     claims = bench.work.nodes.claim_many([in_a, in_b], max_chars=10_000, max_attempts=4, lease_s=60)
     assert [each.node_id for each in claims] == [in_b]
@@ -169,8 +158,7 @@ def lose_to_another(bench: Bench, claim: Claim) -> None:
 
 
 def lose_to_an_edit(bench: Bench, claim: Claim) -> None:
-    index = bench.work.indexes.find(claim.index_id)
-    assert index is not None
+    index = present(bench.work.indexes.find(claim.index_id))
     upsert(bench, index, OTHER)
 
 
@@ -237,8 +225,7 @@ def test_whoever_lost_a_node_writes_nothing(
 def test_a_released_node_is_due_when_it_was_said(bench: Bench) -> None:
     _, node_id = bench.node()
     release(bench, bench.claim(node_id), in_s=100)
-    due_in_s = bench.work.nodes.due_in(node_id)
-    assert due_in_s is not None
+    due_in_s = present(bench.work.nodes.due_in(node_id))
     assert 90 < due_in_s <= 100
     assert bench.try_claim(node_id) is None
     bench.pass_time(101)
@@ -286,8 +273,7 @@ def test_a_node_that_failed_for_good_keeps_its_active_chunks(bench: Bench) -> No
 def test_quarantined_nodes_are_queued_with_their_attempts_forgotten(bench: Bench) -> None:
     nodes = [bench.node()[1] for _ in range(3)]
     for node_id in nodes:
-        claim = bench.claim(node_id)
-        bench.work.nodes.quarantine(claim, ERROR)
+        bench.work.nodes.quarantine(bench.claim(node_id), ERROR)
     assert bench.work.nodes.requeue_quarantined(limit=2) == sorted(nodes)[:2]
     assert bench.work.nodes.requeue_quarantined(limit=2) == sorted(nodes)[2:]
     assert bench.work.nodes.requeue_quarantined(limit=2) == []
@@ -303,8 +289,7 @@ def test_only_those_of_a_selection_are_queued_again(bench: Bench) -> None:
     at = {(index, pointer): bench.node_at(index, pointer) for pointer in ("/a", "/a/b", "/ab")}
     at[others, "/a"] = bench.node_at(others, "/a")
     for node_id in at.values():
-        claim = bench.claim(node_id)
-        bench.work.nodes.quarantine(claim, ERROR)
+        bench.work.nodes.quarantine(bench.claim(node_id), ERROR)
     below = NodeSelection([index.generation.id], "/a")
     with bench.store.for_all("test") as work:
         assert work.nodes.count_quarantined(replace(below, scope="")) == 3
@@ -325,11 +310,10 @@ def test_only_those_of_a_selection_are_queued_again(bench: Bench) -> None:
 def test_removed_nodes_leave_tombstones_of_all_their_chunks(bench: Bench) -> None:
     index, node_id = bench.node()
     chunk_set = bench.finish(node_id)
-    with bench.store.for_all("test") as work:
-        work.nodes.remove([node_id])
-        work.nodes.remove([node_id])
-        work.nodes.remove([])
-        assert work.nodes.known(index.generation.id, table_of(index)) == []
+    bench.work.nodes.remove([node_id])
+    bench.work.nodes.remove([node_id])
+    bench.work.nodes.remove([])
+    assert bench.work.nodes.known(index.generation.id, table_of(index)) == []
     stones = bench.tombstones()
     assert {stone.doc_id for stone in stones} == {chunk.doc_id for chunk in chunk_set.chunks}
     assert {stone.namespace for stone in stones} == {index.generation.namespace}
@@ -502,8 +486,7 @@ def test_what_is_not_acknowledged_stays_as_it_is(bench: Bench) -> None:
 
 
 def test_a_text_that_changed_meanwhile_is_neither_held_nor_swapped(bench: Bench) -> None:
-    table = bench.table(STRINGS)
-    _, index = bench.tool(table)
+    table, index = bench.served(STRINGS)
     ids = sorted(bench.enumerate(index))
     taken = claims(bench, ids)
     sets = begin(bench, taken)
@@ -542,14 +525,6 @@ def ordered(bench: Bench, index: Index) -> list[int]:
     return [node_id for message in messages for node_id in message.node_ids]
 
 
-def test_a_queued_node_is_abandoned_when_it_is_due_for_long(bench: Bench) -> None:
-    _, node_id = bench.node()
-    bench.pass_time(290)
-    assert abandoned(bench) == []
-    bench.pass_time(11)
-    assert abandoned(bench) == [node_id]
-
-
 def test_a_claimed_node_is_abandoned_when_its_lease_ended_long_ago(bench: Bench) -> None:
     _, node_id = bench.node()
     bench.claim(node_id, lease_s=60)
@@ -562,7 +537,9 @@ def test_a_claimed_node_is_abandoned_when_its_lease_ended_long_ago(bench: Bench)
 
 def test_a_node_is_taken_once(bench: Bench) -> None:
     _, node_id = bench.node()
-    bench.pass_time(301)
+    bench.pass_time(290)
+    assert abandoned(bench) == []
+    bench.pass_time(11)
     assert abandoned(bench) == [node_id]
     assert abandoned(bench) == []
     bench.pass_time(301)
@@ -571,8 +548,7 @@ def test_a_node_is_taken_once(bench: Bench) -> None:
 
 def test_a_node_that_is_to_wait_is_not_abandoned_meanwhile(bench: Bench) -> None:
     _, node_id = bench.node()
-    claim = bench.claim(node_id)
-    bench.work.nodes.release([claim], retry_in_s=1000, error=None, progressed=False)
+    bench.work.nodes.release([bench.claim(node_id)], retry_in_s=1000, error=None, progressed=False)
     bench.pass_time(1200)
     assert abandoned(bench) == []
     bench.pass_time(101)
@@ -609,11 +585,8 @@ def test_nodes_of_generations_that_do_not_follow_are_left(bench: Bench) -> None:
     assert abandoned(bench) == []
 
 
-def test_a_queued_node_waits_for_its_turn_while_its_order_may_be_in_the_book(
-    bench: Bench,
-) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+def test_a_queued_node_waits_for_its_turn_while_its_order_may_be_in_the_book(bench: Bench) -> None:
+    table, index = bench.served({"a": TEXT})
     bench.lose_messages()
     [node_id] = ordered(bench, index)
     [(message_id, _)] = bench.work.outbox.take(table.project_id, window=1)
@@ -641,13 +614,11 @@ def test_an_order_that_rests_is_not_waited_for(bench: Bench) -> None:
     project = bench.project()
     _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}, project))
     lost, failing = bench.enumerate(index)
-    with bench.store.for_all("test") as work:
-        work.outbox.add([IndexNodes((failing,)).to_json()])
-        [(message_id, _)] = work.outbox.take(project.id, window=1)
-        work.outbox.begin(message_id)
-        work.outbox.delay(message_id, after_s=4_000, window=1)
-        claim = work.nodes.claim(failing, lease_s=1)
-        assert claim is not None
-        work.nodes.release([claim], retry_in_s=4_000, error=None, progressed=False)
+    bench.work.outbox.add([IndexNodes((failing,)).to_json()])
+    [(message_id, _)] = bench.work.outbox.take(project.id, window=1)
+    bench.work.outbox.begin(message_id)
+    bench.work.outbox.delay(message_id, after_s=4_000, window=1)
+    claim = present(bench.work.nodes.claim(failing, lease_s=1))
+    bench.work.nodes.release([claim], retry_in_s=4_000, error=None, progressed=False)
     bench.pass_time(301)
     assert abandoned(bench) == [lost]

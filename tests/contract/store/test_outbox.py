@@ -18,7 +18,7 @@ from context_search.core.messages import (
 from context_search.core.model import Index, Project, Table
 from context_search.integrations.ports import MessageBody
 from context_search.store import UnitOfWork
-from tests.builders import english
+from tests.builders import english, present
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 
 WINDOW = 3
@@ -28,8 +28,7 @@ def comparisons(bench: Bench, project: Project, count: int) -> list[MessageBody]
     """Adds messages to compare so many indexes of a project; the oldest comes first."""
     messages: list[MessageBody] = []
     for _ in range(count):
-        table = bench.table({}, project)
-        _, index = bench.tool(table)
+        table, index = bench.served({}, project)
         messages.append(CompareIndex(index.id, table.id).to_json())
         add(bench, messages[-1])
     return messages
@@ -74,8 +73,7 @@ def waiting(bench: Bench) -> list[int]:
 
 def test_an_order_is_of_the_project_of_what_it_names(bench: Bench) -> None:
     project = bench.project()
-    table = bench.table({"a": TEXT}, project)
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT}, project)
     [node_id] = bench.enumerate(index)
     own: list[MessageBody] = [
         CompareIndex(index.id).to_json(),
@@ -95,8 +93,7 @@ def test_an_order_is_of_the_project_of_what_it_names(bench: Bench) -> None:
 
 def test_comparisons_leave_before_strings_that_have_waited_longer(bench: Bench) -> None:
     project = bench.project()
-    table = bench.table({"a": TEXT, "b": OTHER}, project)
-    _, index = bench.tool(table)
+    _, index = bench.served({"a": TEXT, "b": OTHER}, project)
     strings = [IndexNodes((node_id,)).to_json() for node_id in sorted(bench.enumerate(index))]
     add(bench, *strings)
     compared = comparisons(bench, project, 2)
@@ -325,9 +322,7 @@ def test_an_order_that_no_worker_ever_had_does_not_wait_longer(bench: Bench) -> 
         assert reopen(bench, 300) == 1
 
 
-def test_an_order_that_waits_long_takes_no_place_and_comes_back_when_restored(
-    bench: Bench,
-) -> None:
+def test_an_order_that_waits_long_takes_no_place_and_comes_back_when_restored(bench: Bench) -> None:
     project = bench.project()
     [first] = comparisons(bench, project, 1)
     [message_id] = take(bench, project)
@@ -346,9 +341,7 @@ def test_an_order_that_waits_long_takes_no_place_and_comes_back_when_restored(
     assert send(bench, project) == {message_id: first}
 
 
-def test_a_worker_that_still_gets_the_message_begins_an_order_that_waits_long(
-    bench: Bench,
-) -> None:
+def test_a_worker_that_still_gets_the_message_begins_an_order_that_waits_long(bench: Bench) -> None:
     project = bench.project()
     comparisons(bench, project, 1)
     [message_id] = take(bench, project)
@@ -378,9 +371,7 @@ def test_who_carries_an_order_out_withdraws_it_unless_it_was_begun(bench: Bench)
     first, second = send(bench, project)
     begin(bench, first)
     for body in (one, other, other):
-        message = message_from_json(body)
-        assert message is not None
-        bench.work.outbox.withdraw(message)
+        bench.work.outbox.withdraw(present(message_from_json(body)))
     assert begin(bench, first) == project.id
     assert begin(bench, second) is None
 
@@ -422,8 +413,7 @@ CHANGE = "UPDATE context_table SET data = '1' WHERE id = :id"
 
 def one_message(bench: PostgresBench) -> tuple[Table, int]:
     """A table whose document is a number; the message to compare it is taken."""
-    table = bench.table(0)
-    _, index = bench.tool(table)
+    table, index = bench.served(0)
     add(bench, CompareIndex(index.id, table.id).to_json())
     [message_id] = take(bench, Project(table.project_id, ""))
     return table, message_id
@@ -477,9 +467,7 @@ def test_what_is_written_after_the_begin_is_a_new_order(bench: PostgresBench) ->
 
 
 @only_postgres
-def test_a_sender_passes_by_what_is_not_committed_and_nothing_is_lost(
-    bench: PostgresBench,
-) -> None:
+def test_a_sender_passes_by_what_is_not_committed_and_nothing_is_lost(bench: PostgresBench) -> None:
     table, _ = one_message(bench)
     project = Project(table.project_id, "")
     bench.pass_time(61)
@@ -514,8 +502,7 @@ SLACK_S = 30
 def ordered(bench: Bench, project: Project, count: int = 1) -> None:
     """Adds messages to compare so many indexes."""
     for _ in range(count):
-        table = bench.table({}, project)
-        _, index = bench.tool(table)
+        table, index = bench.served({}, project)
         bench.work.outbox.add([CompareIndex(index.id, table.id).to_json()])
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from context_search.budgets.sql.permits import Permits
 from context_search.postgres.pool import Database, Transaction
+from tests.builders import present
 from tests.contract.store.bench import Bench, only_postgres
 
 
@@ -92,8 +93,7 @@ def test_who_renews_a_lease_keeps_it_until_somebody_else_has_it(bench: Bench) ->
 
 @only_postgres
 def test_nobody_takes_what_is_being_renewed(bench: Bench) -> None:
-    holder = take(bench, 3)
-    assert holder is not None
+    holder = present(take(bench, 3))
     bench.pass_time(31)
     with bench.store.for_all("test") as work:
         assert work.permits.renew("a", holder, lease_s=0)
@@ -138,8 +138,7 @@ class Repeated(Transaction):
 def test_who_takes_the_last_permits_twice_has_them(database: Database) -> None:
     with database.transaction() as tx:
         Permits(tx).take("a", size=2, count=0, lease_s=60)  # makes the rows
-    holder = Permits(Repeated(database)).take("a", size=2, count=2, lease_s=60)
-    assert holder is not None
+    holder = present(Permits(Repeated(database)).take("a", size=2, count=2, lease_s=60))
     with database.transaction() as tx:
         assert Permits(tx).take("a", size=2, count=1, lease_s=60) is None
     for _ in range(2):

@@ -24,6 +24,7 @@ from context_search_editing.rules.plans import (
     ReplaceScope,
 )
 from context_search_editing.rules.replacing import MAX_MATCHES
+from tests.builders import present
 from tests.contract.store.bench import Bench, PostgresBench, only_postgres
 from tests.contract.store.planned import (
     ASKED,
@@ -130,8 +131,7 @@ def test_plans_are_listed_from_the_newest(bench: Bench) -> None:
     project = bench.project().id
     plans = [added(bench, project) for _ in range(3)]
     added(bench, bench.project().id)
-    undo = undo_of(bench, saved(bench, plans[0], state="done"))
-    assert undo is not None
+    undo = present(undo_of(bench, saved(bench, plans[0], state="done")))
     first = replace(read(bench, plans[0]), undone_by=undo.id)
     assert bench.work.plans.page(project, below=undo.id, limit=2) == [plans[2], plans[1]]
     assert bench.work.plans.page(project, below=plans[1].id, limit=2) == [first]
@@ -161,11 +161,10 @@ def test_one_plan_of_a_project_is_executed_at_a_time(bench: Bench) -> None:
     project = bench.project().id
     first, second, others = added(bench, project), added(bench, project), bench.project().id
     elsewhere = added(bench, others)
-    with bench.store.for_all("test") as work:
-        assert work.plans.begin(replace(first, state="executing"))
-        assert work.plans.begin(replace(first, state="executing"))
-        assert not work.plans.begin(replace(second, state="executing"))
-        assert work.plans.begin(replace(elsewhere, state="executing"))
+    assert bench.work.plans.begin(replace(first, state="executing"))
+    assert bench.work.plans.begin(replace(first, state="executing"))
+    assert not bench.work.plans.begin(replace(second, state="executing"))
+    assert bench.work.plans.begin(replace(elsewhere, state="executing"))
     assert read(bench, first) == replace(first, state="executing")
     assert read(bench, second) == second
     assert not bench.work.plans.begin(replace(second, state="executing"))
@@ -177,19 +176,16 @@ def test_a_plan_is_undone_once_unless_that_came_to_nothing(bench: Bench) -> None
     plan = saved(bench, added(bench, bench.project().id), state="done")
     in_vain: tuple[PlanState, ...] = ("failed", "cancelled", "expired")
     for state in in_vain:
-        undo = undo_of(bench, plan)
-        assert undo is not None
+        undo = present(undo_of(bench, plan))
         assert (undo.state, undo.undoes, undo.request) == ("ready", plan.id, None)
         assert read(bench, plan).undone_by == undo.id
         assert undo_of(bench, plan) is None
         saved(bench, undo, state=state)
         assert read(bench, plan).undone_by is None
-    undo = undo_of(bench, plan)
-    assert undo is not None
+    undo = present(undo_of(bench, plan))
     undo = saved(bench, undo, state="partial")
     assert undo_of(bench, plan) is None
-    redo = undo_of(bench, undo)
-    assert redo is not None
+    redo = present(undo_of(bench, undo))
     assert read(bench, undo).undone_by == redo.id
 
 
@@ -316,22 +312,21 @@ def test_as_many_tables_as_there_may_be_are_added_at_once(bench: Bench) -> None:
     )
     tables = [*(table(number, matches=number) for number in range(1, MAX_PLANNED_TABLES)), done]
     in_both = [string(1, 0, 1), string(done.table_id, 0, 2)]
-    with bench.store.for_all("test") as work:
-        work.plans.add_tables(plan.id, tables, in_both)
-        assert work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES + 1) == tables
-        assert work.plans.strings(plan.id, 1) + work.plans.strings(plan.id, 2**53 + 1) == in_both
-        assert work.plans.tables(other.id, limit=1) == []
+    bench.work.plans.add_tables(plan.id, tables, in_both)
+    assert bench.work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES + 1) == tables
+    read_back = [bench.work.plans.strings(plan.id, each.table_id) for each in in_both]
+    assert read_back == [[each] for each in in_both]
+    assert bench.work.plans.tables(other.id, limit=1) == []
 
 
 def test_strings_are_read_in_the_order_of_the_document(bench: Bench) -> None:
     plan = added(bench, bench.project().id)
     strings = [string(4, position, 1 + position) for position in (0, 3, 20, 100)]
-    with bench.store.for_all("test") as work:
-        work.plans.add_tables(plan.id, [table(4)], list(reversed(strings)))
-        work.plans.add_tables(plan.id, [table(5)], [string(5, 0, 200)])
-        assert work.plans.strings(plan.id, 4) == strings
-        assert work.plans.strings(plan.id, 6) == []
-        work.plans.write_strings(plan.id, [])
+    bench.work.plans.add_tables(plan.id, [table(4)], list(reversed(strings)))
+    bench.work.plans.add_tables(plan.id, [table(5)], [string(5, 0, 200)])
+    assert bench.work.plans.strings(plan.id, 4) == strings
+    assert bench.work.plans.strings(plan.id, 6) == []
+    bench.work.plans.write_strings(plan.id, [])
 
 
 def test_what_was_executed_is_written_and_what_is_new_added(bench: Bench) -> None:
@@ -393,8 +388,7 @@ def test_strings_are_found_by_their_matches(bench: Bench) -> None:
 
 def test_a_removed_plan_takes_all_that_it_has_with_it(bench: Bench) -> None:
     plan, other = (saved(bench, added(bench, bench.project().id), state="done") for _ in range(2))
-    undo = undo_of(bench, plan)
-    assert undo is not None
+    undo = present(undo_of(bench, plan))
     with bench.store.for_all("test") as work:
         for each in (plan, undo, other):
             work.plans.add_tables(each.id, [table(4)], [string(4, 0, 1)])
@@ -409,16 +403,14 @@ def test_a_removed_plan_takes_all_that_it_has_with_it(bench: Bench) -> None:
 
 def test_forgotten_texts_are_gone_and_counts_stay(bench: Bench) -> None:
     plan = saved(bench, added(bench, bench.project().id), state="done", undo_until=LATER)
-    undo = undo_of(bench, plan)
-    assert undo is not None
+    undo = present(undo_of(bench, plan))
     undo = saved(bench, undo, state="done", undo_until=LATER)
     for each in (plan, undo):
-        with bench.store.for_all("test") as work:
-            edited = string(4, 0, 1, edits=(Edit(0, "a", "b"),))
-            work.plans.add_tables(each.id, [table(4)], [edited])
-            work.plans.purge_texts(each.id)
-            assert work.plans.strings(each.id, 4) == []
-            assert work.plans.tables(each.id, limit=1) == [table(4)]
+        edited = string(4, 0, 1, edits=(Edit(0, "a", "b"),))
+        bench.work.plans.add_tables(each.id, [table(4)], [edited])
+        bench.work.plans.purge_texts(each.id)
+        assert bench.work.plans.strings(each.id, 4) == []
+        assert bench.work.plans.tables(each.id, limit=1) == [table(4)]
         left = replace(each, request=None, undo_until=None, undone_by=read(bench, each).undone_by)
         assert read(bench, each) == left
 
@@ -476,8 +468,7 @@ def test_texts_are_outlived_when_nobody_can_use_them_any_more(bench: Bench) -> N
 def test_texts_stay_while_somebody_undoes_what_they_did(bench: Bench) -> None:
     plan = added(bench, bench.project().id)
     plan = saved(bench, plan, state="done", undo_until=plan.created_at)
-    undo = undo_of(bench, plan)
-    assert undo is not None
+    undo = present(undo_of(bench, plan))
     saved(bench, undo, state="executing")
     assert outlived(bench) == []
     saved(bench, undo, state="done", undo_until=LATER)
@@ -489,8 +480,7 @@ def test_plans_are_forgettable_after_a_year_undos_first(bench: Bench) -> None:
     plan, open_one, other = (added(bench, project) for _ in range(3))
     saved(bench, plan, state="done")
     saved(bench, other, state="cancelled")
-    undo = undo_of(bench, plan)
-    assert undo is not None
+    undo = present(undo_of(bench, plan))
     saved(bench, undo, state="done")
     bench.pass_time(PLAN_KEPT_S - 10)
     saved(bench, added(bench, project), state="done")
@@ -509,25 +499,22 @@ def test_plans_of_a_deleted_project_go_before_it(bench: Bench) -> None:
     project, others = bench.project().id, bench.project().id
     plan = saved(bench, added(bench, project), state="executing")
     added(bench, others)
-    undo = undo_of(bench, plan)
-    assert undo is not None
+    undo = present(undo_of(bench, plan))
     assert bench.work.projects.mark_deleted(project)
     assert bench.work.removals.due(limit=9) == []
     assert purgeable(bench) == [undo.id]
     bench.work.plans.remove(undo.id)
     assert purgeable(bench) == [plan.id]
-    with bench.store.for_all("test") as work:
-        work.plans.remove(plan.id)
-        assert work.removals.due(limit=9) == [Removal("project", project)]
-        assert work.removals.remove(Removal("project", project)) == "removed"
-        assert len(work.plans.page(others, below=None, limit=9)) == 1
+    bench.work.plans.remove(plan.id)
+    assert bench.work.removals.due(limit=9) == [Removal("project", project)]
+    assert bench.work.removals.remove(Removal("project", project)) == "removed"
+    assert len(bench.work.plans.page(others, below=None, limit=9)) == 1
 
 
 def test_a_project_takes_the_plans_with_it_that_came_last(bench: Bench) -> None:
     project = bench.project().id
     plan = saved(bench, added(bench, project), state="done")
-    undo = undo_of(bench, plan)
-    assert undo is not None
+    undo = present(undo_of(bench, plan))
     with bench.store.for_all("test") as work:
         work.plans.add_tables(undo.id, [table(4)], [string(4, 0, 1)])
         assert work.projects.mark_deleted(project)

@@ -16,6 +16,7 @@ from context_search.indexing.project_index import ProjectIndexes
 from context_search.postgres.errors import StatementRejectedError
 from context_search.store import UnitOfWork
 from testing.in_memory.queue import ListQueue, unexpected
+from tests.builders import present
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL
 
@@ -152,11 +153,8 @@ def test_a_new_generation_follows_every_table(bench: Bench) -> None:
     for table in tables:
         bench.compare(index, table)
     assert bench.is_compared(building)
-    with bench.store.for_all("test") as work:
-        work.indexes.switch(building)
-        previous = work.indexes.previous(index.id)
-        assert previous is not None
-        work.indexes.switch(previous)
+    bench.work.indexes.switch(building)
+    bench.work.indexes.switch(present(bench.work.indexes.previous(index.id)))
     assert uncompared(bench, index) == [table.id for table in tables]
 
 
@@ -164,8 +162,7 @@ def test_one_over_the_limit_gives_way_and_comes_back_empty(bench: Bench) -> None
     index, tables = switched_on(bench, {"a": TEXT}, {"a": TEXT})
     bench.pass_time(100)
     tight = ProjectLimits(max_chunks=1, idle_s=10)
-    going = bench.work.indexes.next_to_go(tight)
-    assert going is not None
+    going = present(bench.work.indexes.next_to_go(tight))
     assert bench.work.indexes.give_up(going, tight)
     evicted = bench.index(index.id)
     assert evicted.generation.namespace.endswith(
@@ -184,8 +181,7 @@ def test_what_waits_for_room_comes_back_unless_its_table_is_deleted(bench: Bench
     full = {"code": "PROJECT_FULL", "message": "m", "chunks": 3, "vector_bytes": 3 * 16 * 4}
     nodes = [node_id for table in tables for node_id in bench.compare(index, table)]
     for node_id in nodes:
-        claim = bench.claim(node_id)
-        bench.work.nodes.skip(claim, full)
+        bench.work.nodes.skip(bench.claim(node_id), full)
     bench.delete(tables[0])
     bench.work.quotas.readmit(ProjectLimits(), limit=9)
     assert bench.try_claim(nodes[0]) is None

@@ -12,7 +12,7 @@ from context_search.core.callers import KeyOwner, NewApiKey
 from context_search.core.limits import HeldKind, ProjectLimits, Usage
 from context_search.core.messages import IndexNodes
 from context_search.core.model import Index, Project
-from tests.builders import english
+from tests.builders import english, present
 from tests.contract.store.bench import TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL, table_of
 
@@ -47,8 +47,7 @@ def waiting(bench: Bench, index: Index, *needs: int) -> list[int]:
     nodes = bench.enumerate(index)
     for node_id, chunks in zip(nodes, needs, strict=True):
         reason = {"code": "PROJECT_FULL", "chunks": chunks, "vector_bytes": chunks * A_CHUNK}
-        claim = bench.claim(node_id)
-        bench.work.nodes.skip(claim, reason)
+        bench.work.nodes.skip(bench.claim(node_id), reason)
     return nodes
 
 
@@ -197,9 +196,7 @@ def test_at_most_so_many_come_back_at_a_time(bench: Bench) -> None:
     assert readmitted(bench, limits(), limit=2) == sorted(nodes)[2:]
 
 
-def test_the_index_that_was_used_last_comes_first_and_each_project_for_itself(
-    bench: Bench,
-) -> None:
+def test_the_index_that_was_used_last_comes_first_and_each_project_for_itself(bench: Bench) -> None:
     project, other = bench.project(), bench.project()
     _, old = bench.tool(bench.table({"a": TEXT}, project))
     bench.pass_time(90)
@@ -222,8 +219,7 @@ def test_a_node_waits_until_something_colder_may_go(bench: Bench) -> None:
 
 
 def test_no_node_of_a_deleted_table_or_a_retired_index_comes_back(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, deleted = bench.tool(table)
+    table, deleted = bench.served({"a": TEXT})
     _, retired = bench.tool(bench.table({"a": TEXT}))
     for index in (deleted, retired):
         waiting(bench, index, 1)
@@ -239,8 +235,7 @@ def test_nothing_goes_while_a_project_is_within_its_limits(bench: Bench) -> None
     exact = limits(IN_TEXT, IN_TEXT * A_CHUNK)
     assert next_to_go(bench, exact) is None
     for tight in (limits(IN_TEXT - 1), limits(max_vector_bytes=IN_TEXT * A_CHUNK - 1)):
-        going = next_to_go(bench, tight)
-        assert going is not None
+        going = present(next_to_go(bench, tight))
         assert going.id == index.id
 
 
@@ -271,13 +266,14 @@ def test_an_evicted_index_is_there_and_empty(bench: Bench) -> None:
     assert now.evicted_at is not None
     assert not bench.is_compared(now)
     assert used(bench, project) == Usage(0, 0)
-    with bench.store.for_all("test") as work:
-        progress = work.node_counts.progress(now, "", silent_s=180)
-        assert work.node_counts.state(now, "", silent_s=180).status == progress.status == "evicted"
-        assert work.indexes.with_incomplete_tools(limit=10) == [index.id]
-        [tool] = work.tools.of_index(index.id)
-        work.tools.write_summary(tool.id, {"status": "evicted"})
-        assert work.indexes.with_incomplete_tools(limit=10) == []
+    progress = bench.work.node_counts.progress(now, "", silent_s=180)
+    assert (
+        bench.work.node_counts.state(now, "", silent_s=180).status == progress.status == "evicted"
+    )
+    assert bench.work.indexes.with_incomplete_tools(limit=10) == [index.id]
+    [tool] = bench.work.tools.of_index(index.id)
+    bench.work.tools.write_summary(tool.id, {"status": "evicted"})
+    assert bench.work.indexes.with_incomplete_tools(limit=10) == []
     assert progress.last_error is not None
     assert (progress.nodes_count, progress.last_error["code"]) == (0, "INDEX_EVICTED")
     assert not given_up(bench, now)
@@ -297,37 +293,6 @@ def test_an_operator_clears_an_index_however_hot_it_is(bench: Bench) -> None:
     assert (progress.status, progress.last_error["code"]) == ("evicted", "INDEX_DELETED")
     assert bench.work.indexes.revive(index.id)
     assert (bench.index(index.id).evicted_at, bench.index(index.id).evicted_by) == (None, None)
-
-
-def test_the_rows_of_an_evicted_index_are_deleted_and_its_namespace_forgotten(
-    bench: Bench,
-) -> None:
-    index = indexed(bench, bench.project())
-    bench.pass_time(HOUR + 1)
-    given_up(bench, index)
-    assert bench.work.removals.remove_retired_nodes(limit=10) == 1
-    assert {stone.namespace for stone in bench.tombstones()} == {index.generation.namespace}
-    bench.pass_time(60)
-    [gone] = bench.work.removals.retired(older_than_s=30, limit=10)
-    bench.work.removals.purge_generation(gone.generation_id)
-    assert gone.namespace == index.generation.namespace
-    assert bench.index(index.id).evicted_at is not None
-
-
-def test_a_previous_generation_goes_before_any_index(bench: Bench) -> None:
-    project = bench.project()
-    cold = indexed(bench, project)
-    bench.pass_time(HOUR + 1)
-    hot = indexed(bench, project)
-    new = rebuilt(bench, hot)
-    going = next_to_go(bench)
-    assert going is not None
-    assert (going.generation.id, going.generation.state) == (hot.generation.id, "previous")
-    assert given_up(bench, going)
-    assert bench.index(hot.id).generation.id == new.generation.id
-    going = next_to_go(bench)
-    assert going is not None
-    assert going.id == cold.id
 
 
 def test_an_index_that_was_rolled_back_goes_by_its_last_use(bench: Bench) -> None:
@@ -370,8 +335,7 @@ def test_a_rebuild_that_does_not_end_is_given_up_with_its_index(bench: Bench) ->
     bench.finish(bench.node_at(new, "/a"))
     assert next_to_go(bench) is None
     bench.pass_time(HOUR + 1)
-    going = next_to_go(bench)
-    assert going is not None
+    going = present(next_to_go(bench))
     assert (going.id, going.generation.state) == (index.id, "building")
     assert given_up(bench, going)
     assert used(bench, project) == Usage(0, 0)

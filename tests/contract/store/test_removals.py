@@ -158,8 +158,7 @@ def test_the_last_tool_of_an_index_comes_back_from_its_owners_trash(bench: Bench
     assert ordered(bench) == []
     bench.put_away(tool, back=True)
     assert ordered(bench) == [(index.id, table.id)]
-    [node_id] = bench.enumerate(index)
-    bench.finish(node_id)
+    bench.finish_all(index)
     assert len(bench.ids(index)) == 3
 
 
@@ -229,11 +228,10 @@ def test_a_deleted_project_goes_after_its_tables(bench: Bench) -> None:
     assert due(bench) == []
     remove_nodes(bench)
     assert sorted(stone.doc_id for stone in bench.tombstones()) == stored
-    with bench.store.for_all("test") as work:
-        assert work.removals.remove(Removal("project", table.project_id)) == "left"
-        assert work.indexes.find(of_project.id) is None
-        retired = work.removals.retired(older_than_s=-1, limit=9)
-        assert work.outbox.waiting(limit=9) == []
+    assert bench.work.removals.remove(Removal("project", table.project_id)) == "left"
+    assert bench.work.indexes.find(of_project.id) is None
+    retired = bench.work.removals.retired(older_than_s=-1, limit=9)
+    assert bench.work.outbox.waiting(limit=9) == []
     namespaces = {index.generation.namespace, of_project.generation.namespace}
     assert {generation.namespace for generation in retired} == namespaces
 

@@ -20,6 +20,7 @@ from context_search_editing.rules.plans import (
     Plan,
     ReplaceScope,
 )
+from tests.builders import present
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 from tests.system import System
@@ -74,14 +75,14 @@ def claimed(bench: Bench) -> None:
 
 def quarantined(bench: Bench) -> None:
     _, node_id = bench.node()
-    claim = bench.claim(node_id)
-    bench.work.nodes.quarantine(claim, {"code": "EMBEDDING_REJECTED"})
+    bench.work.nodes.quarantine(bench.claim(node_id), {"code": "EMBEDDING_REJECTED"})
 
 
 def without_room(bench: Bench) -> None:
     _, node_id = bench.node()
-    claim = bench.claim(node_id)
-    bench.work.nodes.skip(claim, {"code": "PROJECT_FULL", "chunks": 1, "vector_bytes": 1})
+    bench.work.nodes.skip(
+        bench.claim(node_id), {"code": "PROJECT_FULL", "chunks": 1, "vector_bytes": 1}
+    )
 
 
 def rebuilding(bench: Bench) -> None:
@@ -103,8 +104,7 @@ def words_lost(bench: Bench) -> None:
 
 
 def put_away(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT})
     bench.finish_all(index)
     bench.put_away(table)
 
@@ -139,16 +139,13 @@ def test_what_waits_or_is_under_way_is_due_at_once(
 
 def test_a_string_that_is_skipped_for_its_size_waits_for_nothing(bench: Bench) -> None:
     _, node_id = bench.node()
-    claim = bench.claim(node_id)
-    bench.work.nodes.skip(claim, {"code": "NODE_TOO_LARGE"})
+    bench.work.nodes.skip(bench.claim(node_id), {"code": "NODE_TOO_LARGE"})
     assert due(bench) is None
 
 
 def test_a_vector_row_is_due_for_its_first_delete_and_after_the_grace(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
-    [node_id] = bench.enumerate(index)
-    bench.finish(node_id)
+    table, index = bench.served({"a": TEXT})
+    bench.finish_all(index)
     bench.change(table, {})
     bench.compare(index, table)
     bench.lose_messages()
@@ -206,8 +203,7 @@ def test_a_plan_is_due_when_it_expires_falls_silent_or_outlives_its_texts(bench:
         bench.work.plans.save(replace(plan, **changes))  # type: ignore[arg-type]
 
     new = NewPlan(bench.project().id, None, ReplaceScope(), b"", "", lifetime_s=600, actor=None)
-    plan = bench.work.plans.add(new)
-    assert plan is not None
+    plan = present(bench.work.plans.add(new))
     assert due(bench) == SILENT_S
     save(plan, state="ready")
     assert due(bench) == 600
@@ -216,16 +212,13 @@ def test_a_plan_is_due_when_it_expires_falls_silent_or_outlives_its_texts(bench:
     assert due(bench) == SILENT_S - 70
     save(plan, state="expired")
     assert due(bench) == 530 + TEXTS_OUTLIVE_S
-    now = bench.work.plans.lock(plan.id)
-    assert now is not None
+    now = present(bench.work.plans.lock(plan.id))
     save(plan, state="done", undo_until=now.created_at + timedelta(days=30))
     assert due(bench) == 30 * 86_400 - 70
     bench.work.plans.purge_texts(plan.id)
     assert due(bench) == PLAN_KEPT_S - 70
     bench.pass_time(PLAN_KEPT_S)
-    with bench.store.for_all("test") as work:
-        undo = work.plans.add(replace(new, undoes=plan.id))
-        assert undo is not None
-        work.plans.save(replace(undo, state="done"))
-        work.plans.purge_texts(undo.id)
+    undo = present(bench.work.plans.add(replace(new, undoes=plan.id)))
+    bench.work.plans.save(replace(undo, state="done"))
+    bench.work.plans.purge_texts(undo.id)
     assert due(bench) == PLAN_KEPT_S  # until then the plan that it undid stays

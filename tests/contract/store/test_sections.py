@@ -26,6 +26,7 @@ from context_search.indexing.comparing import (
     locked_revision,
     preload,
 )
+from tests.builders import present
 from tests.contract.store.bench import Bench
 from tests.profile import examples
 from tests.steps import table_of
@@ -69,9 +70,7 @@ class Desk:
         return cls(bench, table, index, tools=[tool])
 
     def ahead(self) -> Document:
-        found = preload(self.bench.store, self.index.id)
-        assert found is not None
-        return found
+        return present(preload(self.bench.store, self.index.id))
 
     def save(self) -> None:
         self.bench.change(self.table, self.document)
@@ -83,8 +82,7 @@ class Desk:
 
     def compared_count(self) -> int:
         """How many strings are parsed and hashed for the next comparison."""
-        sections = self.ahead().sections
-        assert sections is not None
+        sections = present(self.ahead().sections)
         return max(len(desired.strings) for desired in sections.values())
 
     def _each(self) -> list[tuple[list[str], Index]]:
@@ -234,8 +232,7 @@ def compare_whole(desk: Desk, random: Random) -> None:
 
 def refuse(desk: Desk, random: Random) -> None:
     """The document is as it was, and another generation cannot have it."""
-    seen = locked_revision(desk.bench.store, desk.index.id, desk.table.id)
-    assert seen is not None
+    seen = present(locked_revision(desk.bench.store, desk.index.id, desk.table.id))
     error = {"code": "DOCUMENT_TOO_LARGE", "message": "too large", "retryable": False}
     give_up(desk.bench.store, desk.index.id, seen, error)
 
@@ -312,8 +309,7 @@ def test_nodes_that_are_gone_have_the_whole_document_compared(bench: Bench) -> N
 def test_an_index_that_was_emptied_has_the_whole_document_compared(bench: Bench) -> None:
     desk = Desk.of(bench)
     desk.compare()
-    revision = bench.work.tables.lock(desk.table.id)
-    assert revision is not None
+    revision = present(bench.work.tables.lock(desk.table.id))
     give_up(bench.store, desk.index.id, (desk.table.id, revision), {"code": "C", "message": "m"})
     replace_row(desk, Random(5))
     desk.save()
@@ -335,8 +331,7 @@ def test_a_document_that_was_refused_is_compared_anew(bench: Bench) -> None:
 
 def test_each_section_says_where_its_strings_are(bench: Bench) -> None:
     desk = Desk.of(bench)
-    changes = bench.work.comparisons.changed_sections(desk.index, desk.table.id, [""])
-    assert changes is not None
+    changes = present(bench.work.comparisons.changed_sections(desk.index, desk.table.id, [""]))
     assert changes.basis is None
     assert len({section.digest for section in changes.new}) == len(changes.new) > 5
     assert max(len(section.text) for section in changes.new) < 30_000
@@ -346,8 +341,6 @@ def test_each_section_says_where_its_strings_are(bench: Bench) -> None:
 
 def test_a_small_document_is_read_as_it_is(bench: Bench) -> None:
     table, large = bench.table({"a": text("small")}), bench.table(document())
-    with bench.store.for_all("test") as work:
-        found = work.comparisons.small_document(table.id)
-        assert found is not None
-        assert parse_stored(found[1]) == {"a": text("small")}
-        assert work.comparisons.small_document(large.id) is None
+    found = present(bench.work.comparisons.small_document(table.id))
+    assert parse_stored(found[1]) == {"a": text("small")}
+    assert bench.work.comparisons.small_document(large.id) is None

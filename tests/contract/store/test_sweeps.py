@@ -28,11 +28,6 @@ def index(bench: Bench) -> Index:
     return bench.tool(bench.table({}))[1]
 
 
-def test_a_namespace_that_was_never_swept_is_due(bench: Bench) -> None:
-    one = index(bench)
-    assert due(bench) == [SweepCursor(one.generation.id, one.generation.namespace, "")]
-
-
 def test_a_sweep_goes_on_where_it_stopped_with_what_it_found(bench: Bench) -> None:
     index(bench)
     [cursor] = due(bench)
@@ -117,20 +112,19 @@ def test_reports_are_those_of_live_generations_of_an_index(bench: Bench) -> None
 
 def test_a_namespace_is_known_while_its_generation_has_a_row(bench: Bench) -> None:
     one, retired = index(bench), index(bench)
-    with bench.store.for_all("test") as work:
-        work.indexes.retire(retired.id)
-        listed = [
-            retired.generation.namespace,
-            "project_9_table_9",
-            one.generation.namespace,
-            "project_9_table_10",
-        ]
-        assert work.sweeps.unknown(listed) == ["project_9_table_10", "project_9_table_9"]
-        assert work.sweeps.unknown([]) == []
-        work.removals.purge_generation(retired.generation.id)
-        assert work.sweeps.unknown([retired.generation.namespace, one.generation.namespace]) == [
-            retired.generation.namespace
-        ]
+    bench.work.indexes.retire(retired.id)
+    listed = [
+        retired.generation.namespace,
+        "project_9_table_9",
+        one.generation.namespace,
+        "project_9_table_10",
+    ]
+    assert bench.work.sweeps.unknown(listed) == ["project_9_table_10", "project_9_table_9"]
+    assert bench.work.sweeps.unknown([]) == []
+    bench.work.removals.purge_generation(retired.generation.id)
+    assert bench.work.sweeps.unknown([retired.generation.namespace, one.generation.namespace]) == [
+        retired.generation.namespace
+    ]
 
 
 def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
@@ -145,15 +139,6 @@ def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
     assert bench.work.sweeps.present_after("elsewhere", "", 4) == []
     assert bench.work.sweeps.present_after(one.generation.namespace, ids[-1], 4) == []
     assert [doc_id for page in pages for doc_id, _ in page] == ids[:8]
-
-
-def test_a_chunk_that_is_not_present_need_not_be_there(bench: Bench) -> None:
-    one, node_id = bench.node()
-    chunk_set = bench.begin(bench.claim(node_id))
-    assert bench.work.sweeps.present_after(one.generation.namespace, "", 9) == []
-    bench.work.chunks.mark_present([chunk_set.chunks[0].id])
-    [(doc_id, windows)] = bench.work.sweeps.present_after(one.generation.namespace, "", 9)
-    assert (doc_id, windows) == (chunk_set.chunks[0].doc_id, 1)
 
 
 def test_what_is_lost_of_an_unfinished_string_holds_its_swap_up(bench: Bench) -> None:
@@ -213,8 +198,7 @@ def test_what_is_missing_elsewhere_changes_nothing(bench: Bench) -> None:
 def test_missing_chunks_count_as_not_indexed(bench: Bench) -> None:
     config = replace(SMALL, window_tokens=10)
     _, one = bench.tool(bench.table({"a": TEXT}), config=config)
-    [node_id] = bench.enumerate(one)
-    bench.finish(node_id)
+    bench.finish_all(one)
     requeue(bench, one, bench.ids(one)[:2])
     progress = bench.work.node_counts.progress(one, "", silent_s=300)
     assert (progress.chunks_count, progress.indexed_chunks_count) == (3, 1)
@@ -237,10 +221,7 @@ def test_one_that_failed_is_behind_the_others_and_goes_on_where_it_was(bench: Be
     note(bench, cursor, "k")
     other = index(bench)
     bench.work.sweeps.note_failed(cursor)
-    assert [each.namespace for each in due(bench)] == [
-        other.generation.namespace,
-        cursor.namespace,
-    ]
+    assert [each.namespace for each in due(bench)] == [other.generation.namespace, cursor.namespace]
     assert due(bench)[-1].after == "k"
 
 
@@ -253,8 +234,7 @@ def test_a_round_is_as_many_pages_as_live_namespaces_have(bench: Bench) -> None:
     assert extent(bench) == SweepExtent(0, 0, 0)
     config = replace(SMALL, window_tokens=10)
     _, one = bench.tool(bench.table({"a": TEXT}), config=config)
-    [node_id] = bench.enumerate(one)
-    bench.finish(node_id)
+    bench.finish_all(one)
     rows = sum(
         each for _, each in bench.work.sweeps.present_after(one.generation.namespace, "", 99)
     )

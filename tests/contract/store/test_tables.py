@@ -21,6 +21,7 @@ from context_search.postgres.errors import ForeignKeyViolationError
 from context_search.store import UnitOfWork
 from context_search_editing.matching import json_pieces
 from context_search_editing.rules.replacing import LiteralReplacer, ReplaceRequest
+from tests.builders import present
 from tests.contract.store.bench import Bench, PostgresBench, only_postgres
 from tests.profile import examples
 
@@ -90,8 +91,7 @@ def test_a_document_is_written_only_over_the_expected_revision(bench: Bench) -> 
     table = bench.table({"a": 1})
     assert bench.work.tables.replace(table.id, "{}", expected_revision=2) is None
     assert json.loads(bench.work.tables.read(table.id)[1]) == {"a": 1}
-    replaced = bench.work.tables.replace(table.id, "{}", expected_revision=1)
-    assert replaced is not None
+    replaced = present(bench.work.tables.replace(table.id, "{}", expected_revision=1))
     assert replaced.revision == 2
 
 
@@ -150,8 +150,7 @@ def test_a_part_of_a_document_is_what_its_path_leads_to(
     bench: Bench, path: list[str], value: object
 ) -> None:
     table = bench.table(PARTS)
-    part = bench.work.tables.part(table.id, path, max_bytes=1_000)
-    assert part is not None
+    part = present(bench.work.tables.part(table.id, path, max_bytes=1_000))
     assert part.text is not None
     assert json.loads(part.text) == value
     assert (part.revision, part.size) == (1, len(part.text.encode()))
@@ -299,14 +298,13 @@ def test_projects_are_listed_with_what_they_have(bench: Bench) -> None:
         bench.tool(table, scope)
     bench.delete(deleted)
     assert bench.work.projects.mark_deleted(gone.id)
-    with bench.store.for_all("test") as work:
-        page = work.projects.page(after=0, limit=9)
-        assert page == [
-            ListedProject(first.id, first.name, tables_count=1, tools_count=2, building=0),
-            ListedProject(empty.id, empty.name, tables_count=0, tools_count=0, building=0),
-        ]
-        assert work.projects.page(after=0, limit=1) == page[:1]
-        assert work.projects.page(after=first.id, limit=9) == page[1:]
+    page = bench.work.projects.page(after=0, limit=9)
+    assert page == [
+        ListedProject(first.id, first.name, tables_count=1, tools_count=2, building=0),
+        ListedProject(empty.id, empty.name, tables_count=0, tools_count=0, building=0),
+    ]
+    assert bench.work.projects.page(after=0, limit=1) == page[:1]
+    assert bench.work.projects.page(after=first.id, limit=9) == page[1:]
 
 
 @only_postgres
@@ -338,8 +336,7 @@ def test_plain_sql_moves_the_revision_too(bench: PostgresBench) -> None:
     bench.sql("UPDATE context_table SET name = 'other'")
     assert bench.messages() == []
     bench.sql("UPDATE context_table SET data = jsonb_set(data, '{a}', '2')")
-    changed = bench.work.tables.find(table.id, project_id=table.project_id)
-    assert changed is not None
+    changed = present(bench.work.tables.find(table.id, project_id=table.project_id))
     assert (changed.revision, changed.name) == (2, "other")
     assert table.updated_at
     assert changed.updated_at

@@ -13,7 +13,7 @@ from context_search.core.limits import ProjectLimits, Usage
 from context_search.core.model import Index, Table
 from context_search.core.progress import Progress
 from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor
-from tests.builders import english
+from tests.builders import english, present
 from tests.contract.store.bench import PostgresBench, only_postgres
 from tests.steps import SMALL
 from tests.tallies import wrong_tallies
@@ -98,9 +98,8 @@ def assert_same(bench: PostgresBench, index: Index) -> None:
 
 def sweep_ends(bench: PostgresBench, index: Index) -> None:
     generation = index.generation
-    with bench.store.for_all("test") as work:
-        cursor = SweepCursor(generation.id, generation.namespace, "")
-        work.sweeps.note(cursor, after="", found=SweepCounts())
+    cursor = SweepCursor(generation.id, generation.namespace, "")
+    bench.work.sweeps.note(cursor, after="", found=SweepCounts())
 
 
 def test_a_part_says_the_same_when_it_is_summed_and_after_every_change(
@@ -128,8 +127,7 @@ def test_what_nobody_takes_up_is_told_of_a_part(bench: PostgresBench) -> None:
     for at, [node_id] in enumerate(claimed):
         error = {"code": "PROJECT_FULL", "message": "m", "retryable": False, "at": f"2026-01-0{at}"}
         with bench.store.for_all("test") as work:
-            claim = work.nodes.claim(node_id, lease_s=60)
-            assert claim is not None
+            claim = present(work.nodes.claim(node_id, lease_s=60))
             (work.nodes.skip if at else work.nodes.quarantine)(claim, error)
     assert_same(bench, index)
 
@@ -231,9 +229,7 @@ def test_a_generation_that_is_built_is_counted_apart_and_alone(bench: PostgresBe
     assert reported.chunks_count != progress(bench, index, "/a").chunks_count
 
 
-def test_the_end_of_a_sweep_mends_what_was_written_past_the_triggers(
-    bench: PostgresBench,
-) -> None:
+def test_the_end_of_a_sweep_mends_what_was_written_past_the_triggers(bench: PostgresBench) -> None:
     _, index = of_parts(bench)
     steps(bench)
     with bench.tx() as tx:

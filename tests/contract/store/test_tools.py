@@ -110,11 +110,10 @@ def test_a_tool_without_its_table_or_its_index_in_its_project_is_invisible(bench
 def test_a_tool_that_no_index_serves_is_its_projects(bench: Bench) -> None:
     table = bench.table({})
     tool, _ = bench.tool(table)
-    with bench.store.for_all("test") as work:
-        work.comparisons.uncover(tool.id)
-        [unserved] = work.tools.unserved(table.project_id, after=0, limit=9)
-        assert unserved.id == tool.id
-        assert work.tools.of_no_project(limit=9) == Unowned(0, [])
+    bench.work.comparisons.uncover(tool.id)
+    [unserved] = bench.work.tools.unserved(table.project_id, after=0, limit=9)
+    assert unserved.id == tool.id
+    assert bench.work.tools.of_no_project(limit=9) == Unowned(0, [])
 
 
 def test_pages_go_up_by_id_and_begin_after_the_one_before(bench: Bench) -> None:
@@ -135,16 +134,15 @@ def test_a_page_of_names_looks_at_so_many_and_says_where_to_go_on(bench: Bench) 
     project = table.project_id
 
     def named(after: int, *, limit: int = 9, among: int = 9) -> tuple[list[object], int | None]:
-        page = work.tools.named(project, "NEEDLE", after=after, limit=limit, among=among)
+        page = bench.work.tools.named(project, "NEEDLE", after=after, limit=limit, among=among)
         return [*page.rows], page.next_after
 
-    with bench.store.for_all("test") as work:
-        assert named(0) == ([tools[0], *tools[3:]], None)
-        assert named(0, limit=2) == ([tools[0], tools[3]], tools[3].id)
-        assert named(tools[0].id, among=2) == ([], tools[2].id)
-        assert named(tools[2].id, among=3) == (tools[3:], None)
-        page = work.tools.named(project, "a", table_id=table.id + 1, after=0, limit=9, among=9)
-        assert (list(page.rows), page.next_after) == ([], None)
+    assert named(0) == ([tools[0], *tools[3:]], None)
+    assert named(0, limit=2) == ([tools[0], tools[3]], tools[3].id)
+    assert named(tools[0].id, among=2) == ([], tools[2].id)
+    assert named(tools[2].id, among=3) == (tools[3:], None)
+    page = bench.work.tools.named(project, "a", table_id=table.id + 1, after=0, limit=9, among=9)
+    assert (list(page.rows), page.next_after) == ([], None)
 
 
 def test_the_first_of_a_name_is_that_with_the_lowest_id(bench: Bench) -> None:
@@ -153,11 +151,10 @@ def test_the_first_of_a_name_is_that_with_the_lowest_id(bench: Bench) -> None:
     bench.tool(table, name="a")
     other, _ = bench.tool(table, name="b")
     caller = bench.principal(table)
-    with bench.store.for_all("test") as work:
-        named = work.tools.first_of_names(caller.project_id, ["a", "b", "c"])
-        assert named == {"a": first.id, "b": other.id}
-        assert work.tools.first_of_names(caller.project_id, []) == {}
-        assert work.tools.first_of_names(caller.project_id + 999, ["a"]) == {}
+    named = bench.work.tools.first_of_names(caller.project_id, ["a", "b", "c"])
+    assert named == {"a": first.id, "b": other.id}
+    assert bench.work.tools.first_of_names(caller.project_id, []) == {}
+    assert bench.work.tools.first_of_names(caller.project_id + 999, ["a"]) == {}
 
 
 def test_tools_of_an_index_come_by_id(bench: Bench) -> None:

@@ -27,15 +27,13 @@ from context_search.catalog.rules.versions import (
 )
 from context_search.catalog.tables import ManageTables
 from context_search.catalog.versions import ManageVersions, find_version, text_of
-from context_search.core.errors import (
-    DocumentTooLargeError,
-    NotFoundError,
-)
+from context_search.core.errors import DocumentTooLargeError, NotFoundError
 from context_search.core.model import Table
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore, UnitOfWork
 from context_search_editing.rules.plans import Plan, PlannedTable
+from tests.builders import present
 from tests.contract.store.bench import Bench, PostgresBench, only_postgres
 from tests.contract.store.planned import added, saved, undo_of
 from tests.profile import examples
@@ -49,8 +47,7 @@ def write(bench: Bench, table: Table, text: str, *, by: Origin = PUT) -> Table:
     """Writes a document as our API does: what it overwrites is recorded."""
     with bench.store.for_all("test") as work:
         before = work.versions.overwritten(table.id, project_id=table.project_id, max_bytes=10**9)
-        changed = work.tables.replace(table.id, text, expected_revision=None, origin=by)
-        assert changed is not None
+        changed = present(work.tables.replace(table.id, text, expected_revision=None, origin=by))
         if before.text is not None:
             record(work, changed, before.revision, before.text)
         return changed
@@ -71,11 +68,9 @@ def versions(bench: Bench, table: Table) -> list[Version]:
 
 def read(bench: Bench, table: Table, revision: int) -> str:
     """Returns the text of a recorded version."""
-    with bench.store.for_all("test") as work:
-        version = work.versions.find(table, revision)
-        assert version is not None
-        assert version.sha256 is not None
-        return joined(work.versions.pieces(table, revision, first=0, count=1_000), version.sha256)
+    version = present(bench.work.versions.find(table, revision))
+    assert version.sha256 is not None
+    return joined(bench.work.versions.pieces(table, revision, first=0, count=1_000), version.sha256)
 
 
 def prune(bench: Bench, limit: int = 1_000) -> Pruned:
@@ -151,8 +146,7 @@ def test_pieces_are_stored_once_for_all_versions_of_a_table(bench: Bench) -> Non
     table = write(bench, table, '"another"')
     first = pieces_of(bench, table)
     with bench.store.for_all("test") as work:
-        version = work.versions.find(table, 1)
-        assert version is not None
+        version = present(work.versions.find(table, 1))
         assert version.sha256
         long = cut(joined(work.versions.pieces(table, 1, first=0, count=99), version.sha256))
         assert work.versions.missing(table, list(long.pieces)) == set()
@@ -226,11 +220,9 @@ def test_another_project_sees_no_version_of_a_table_that_moves_to_it(bench: Benc
     table = write(bench, bench.table(LONG), "1")
     to = bench.project()
     bench.move(table, to.id)
-    with bench.store.for_all("test") as work:
-        moved = work.tables.find(table.id, project_id=to.id)
-        assert moved is not None
-        assert work.versions.find(moved, 1) is None
-        assert work.versions.pieces(moved, 1, first=0, count=9) == []
+    moved = present(bench.work.tables.find(table.id, project_id=to.id))
+    assert bench.work.versions.find(moved, 1) is None
+    assert bench.work.versions.pieces(moved, 1, first=0, count=9) == []
     again = write(bench, moved, '"after"')
     assert [(v.revision, v.cause) for v in versions(bench, again)] == [(3, "put"), (2, None)]
     assert read(bench, again, 2) == "1"
@@ -264,8 +256,7 @@ def history_of(table: Table) -> TableHistory:
 
 def text_at(bench: PostgresBench, table: Table, revision: int) -> str:
     with bench.store.for_project(table.project_id) as work:
-        live = work.tables.find(table.id, project_id=table.project_id)
-        assert live is not None
+        live = present(work.tables.find(table.id, project_id=table.project_id))
         return text_of(work, live, find_version(work, live, revision), max_bytes=10**9)
 
 
@@ -304,8 +295,7 @@ def test_every_version_is_the_canonical_text_and_restores_to_it(
             before = work.versions.overwritten(
                 table.id, project_id=table.project_id, max_bytes=10**9
             )
-            changed = work.tables.replace(table.id, text, expected_revision=None)
-            assert changed is not None
+            changed = present(work.tables.replace(table.id, text, expected_revision=None))
             versions.recorder.record(work, changed, before)
             written[changed.revision] = work.tables.read(table.id)[1]
     for revision, text in written.items():
@@ -435,8 +425,7 @@ def test_a_program_that_sets_a_revision_back_begins_it_anew(bench: PostgresBench
     tables.replace(bench.principal(table), table.id, "two")
     bench.sql("UPDATE context_table SET revision = 1 WHERE id = :id", id=table.id)
     with bench.store.for_all("test") as work:
-        live = work.tables.find(table.id, project_id=table.project_id)
-        assert live is not None
+        live = present(work.tables.find(table.id, project_id=table.project_id))
         found = find_version(work, live, 1)
     assert (found.is_live, found.cause, found.sha256) == (True, "sql", None)
     tables.replace(bench.principal(table), table.id, "three")
@@ -539,12 +528,11 @@ def test_a_label_keeps_a_version_and_twenty_of_them_are_enough(bench: Bench) -> 
     table = bench.table(0)
     for number in range(1, MAX_LABELS + 2):
         table = write(bench, table, str(number))
-    with bench.store.for_all("test") as work:
-        done = [work.versions.label(table, n, f"label {n}") for n in range(1, MAX_LABELS + 2)]
-        assert done == [True] * MAX_LABELS + [False]
-        assert work.versions.label(table, 1, "another")
-        assert work.versions.label(table, 2, None)
-        assert work.versions.label(table, MAX_LABELS + 1, "now")
+    done = [bench.work.versions.label(table, n, f"label {n}") for n in range(1, MAX_LABELS + 2)]
+    assert done == [True] * MAX_LABELS + [False]
+    assert bench.work.versions.label(table, 1, "another")
+    assert bench.work.versions.label(table, 2, None)
+    assert bench.work.versions.label(table, MAX_LABELS + 1, "now")
     keep(bench, table.project_id, keep_count=1)
     prune(bench)
     left = [(v.revision, v.label) for v in versions(bench, table) if v.label]
@@ -624,11 +612,10 @@ def test_the_project_that_keeps_most_too_much_is_first_and_none_stands_in_its_wa
         keep(bench, table.project_id, max_bytes=most)
         tables.append(table)
     labelled = tables[1]
-    with bench.store.for_all("test") as work:
-        work.versions.label(labelled, 1, "mine")
-        expected = [tables[at].project_id for at in (2, 0, 3)]
-        assert work.versions.over_limit(limit=9) == expected
-        assert work.versions.over_limit(limit=1) == expected[:1]
+    bench.work.versions.label(labelled, 1, "mine")
+    expected = [tables[at].project_id for at in (2, 0, 3)]
+    assert bench.work.versions.over_limit(limit=9) == expected
+    assert bench.work.versions.over_limit(limit=1) == expected[:1]
 
 
 def test_what_was_written_meanwhile_is_erased_with_the_rest(bench: Bench) -> None:
@@ -669,14 +656,12 @@ def test_what_a_plan_replaced_that_can_be_undone_is_never_too_much(bench: Bench)
     keep(bench, table.project_id, keep_count=1, max_bytes=1)
     assert prune(bench).versions == 2
     assert [v.revision for v in versions(bench, table)] == [5, 4, 2]
-    with bench.store.for_all("test") as work:
-        assert work.versions.over_limit(limit=9) == [table.project_id]
-        assert work.versions.expire_oldest(table.project_id) == 1
-        assert work.versions.over_limit(limit=9) == []
-        assert work.versions.expire_oldest(table.project_id) == 0
+    assert bench.work.versions.over_limit(limit=9) == [table.project_id]
+    assert bench.work.versions.expire_oldest(table.project_id) == 1
+    assert bench.work.versions.over_limit(limit=9) == []
+    assert bench.work.versions.expire_oldest(table.project_id) == 0
     assert [v.revision for v in versions(bench, table)] == [5, 2]
-    undo = undo_of(bench, plan)
-    assert undo is not None
+    undo = present(undo_of(bench, plan))
     # It may fail, and the plan can be undone again.
     assert bench.work.versions.expire_oldest(table.project_id) == 0
     bench.work.plans.save(replace(undo, state="done"))

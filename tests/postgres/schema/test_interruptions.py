@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from context_search.postgres.url import DatabaseUrl
     from tests.stack import DatabaseFactory
 
-BEGINNINGS = {
-    "empty": ["SELECT"],
-    "an adopter's": [*SCHEMA, *ROWS],
-}
+BEGINNINGS = {"empty": ["SELECT"], "an adopter's": [*SCHEMA, *ROWS]}
 # Fails the DDL commands with these numbers, counted over all runs: a sequence is not rolled back.
 STRIKES = [1, 2, 9, 40, 75, 150, 220, 300, 380, 430, 431]
 INTERRUPTIONS = f"""

@@ -1,28 +1,133 @@
-"""After any fault a connection answers for itself or is closed: never with somebody else's rows."""
+"""What a connection answers, what its errors keep to themselves, and what it is after a fault."""
 
 from __future__ import annotations
 
 import random
+import secrets
 import signal
+import traceback
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.core.errors import InvalidInputError
+from context_search.core.errors import ContextSearchError, InvalidInputError
 from context_search.postgres.connection import Connection
 from context_search.postgres.errors import (
     PostgresUnavailableError,
+    StatementRejectedError,
+    UniqueViolationError,
 )
 from context_search.postgres.pool import Database
+
+
+def test_a_reply_counts_what_it_touched(connection: Connection) -> None:
+    connection.query("CREATE TEMP TABLE thing (a int, b text)")
+    inserted = connection.query("INSERT INTO thing SELECT generate_series(1, 3), :b", {"b": "x"})
+    read = connection.query("SELECT a, b FROM thing WHERE a = 2")
+    assert (inserted.rows, inserted.row_count) == ([], 3)
+    assert read.rows == [[2, "x"]]
+
+
+def test_an_error_tells_names_and_never_values(connection: Connection) -> None:
+    connection.query("CREATE TEMP TABLE person (email text CONSTRAINT one_email UNIQUE)")
+    insert = "INSERT INTO person VALUES (:email)"
+    email = secrets.token_hex(8)
+    connection.query(insert, {"email": email})
+    with pytest.raises(UniqueViolationError) as caught:
+        connection.query(insert, {"email": email})
+    assert (caught.value.constraint, caught.value.table) == ("one_email", "person")
+    assert str(caught.value) == "SQLSTATE 23505, constraint one_email, table person"
+    assert email not in "".join(traceback.format_exception(caught.value))
+
+
+def test_an_unreadable_value_is_not_quoted(connection: Connection) -> None:
+    end_of_day = ":".join(("24", "00", "00"))
+    with pytest.raises(StatementRejectedError) as caught:
+        connection.query("SELECT :moment::time", {"moment": end_of_day})
+    assert end_of_day not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_mistake_in_sql_is_located_in_our_own_text(connection: Connection) -> None:
+    with pytest.raises(StatementRejectedError, match="SQLSTATE 42703, line 2 at 'absent'"):
+        connection.query("SELECT :one::int,\nabsent", {"one": 1})
+
+
+@pytest.mark.parametrize(
+    ("sql", "error", "sqlstate"),
+    [
+        ("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$", "TransactionAbortedError", "40001"),
+        ("DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$", "TransactionAbortedError", "40P01"),
+        ("DO $$ BEGIN RAISE SQLSTATE '55P03'; END $$", "PostgresUnavailableError", "55P03"),
+        ("DO $$ BEGIN RAISE SQLSTATE '57014'; END $$", "PostgresUnavailableError", "57014"),
+        ("DO $$ BEGIN RAISE SQLSTATE '53100'; END $$", "PostgresUnavailableError", "53100"),
+        ("DO $$ BEGIN RAISE SQLSTATE '25006'; END $$", "PostgresUnavailableError", "25006"),
+        ("DO $$ BEGIN RAISE SQLSTATE '08P01'; END $$", "PostgresUnavailableError", "08P01"),
+        ("DO $$ BEGIN RAISE SQLSTATE '23503'; END $$", "ForeignKeyViolationError", "23503"),
+        ("DO $$ BEGIN RAISE SQLSTATE '22012'; END $$", "StatementRejectedError", "22012"),
+    ],
+)
+def test_an_sqlstate_becomes_the_error_that_callers_act_on(
+    sql: str, error: str, sqlstate: str, connection: Connection
+) -> None:
+    with pytest.raises(ContextSearchError) as caught:
+        connection.query(sql)
+    assert (type(caught.value).__name__, getattr(caught.value, "sqlstate", None)) == (
+        error,
+        sqlstate,
+    )
+    assert connection.is_healthy == (sqlstate not in {"25006", "08P01"})
+
+
+if TYPE_CHECKING:
+    from context_search.postgres.connection import Connection
+
+
+HOSTILE = ["", "NULL", "null", 'a"b', "\\", '\\"', "{a,b}", " a\tb\n", "中文，🐡", ",", "'"]
+
+
+@pytest.mark.parametrize("values", [[], HOSTILE, ["a.b-c"], [["a", 'b"'], ["c", "\\"]]])
+def test_an_array_of_strings_arrives_as_it_was_sent(
+    connection: Connection, values: list[object]
+) -> None:
+    reply = connection.query("SELECT CAST(:values AS text[])", {"values": values})
+    assert reply.rows == [[values]]
+
+
+def test_an_array_may_have_gaps_and_numbers(connection: Connection) -> None:
+    reply = connection.query(
+        "SELECT CAST(:texts AS text[]), CAST(:numbers AS bigint[])",
+        {"texts": ["a", None], "numbers": [1, 2**40]},
+    )
+    assert reply.rows == [[["a", None], [1, 2**40]]]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        datetime(2026, 11, 22, 5, 33, 11, tzinfo=UTC),
+        datetime(1, 1, 1, tzinfo=UTC),
+        datetime(2026, 11, 22, 5, 33, 11, 120_000, tzinfo=timezone(timedelta(hours=5.5))),
+    ],
+)
+def test_a_moment_arrives_as_it_was_sent(connection: Connection, moment: datetime) -> None:
+    reply = connection.query("SELECT CAST(:moment AS timestamptz)", {"moment": moment})
+    assert reply.rows == [[moment]]
+
+
+def test_what_is_no_moment_of_python_stays_text(connection: Connection) -> None:
+    reply = connection.query("SELECT CAST('infinity' AS timestamptz)")
+    assert reply.rows == [["infinity"]]
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from context_search.postgres.url import DatabaseUrl
 
+
 _HUGE_INTEGER = "9" * 5_000
 _DEEP = "[" * 2_500 + "]" * 2_500
-
 # Each with the parameters it takes; together they fail before, while and after bytes are sent.
 _FAULTS: tuple[tuple[str, Mapping[str, object]], ...] = (
     ("SELECT :text::text", {"text": "\ud800"}),
