@@ -1,11 +1,14 @@
-"""What a connection answers, what its errors keep to themselves, and what it is after a fault."""
+"""Where a connection leads and whom it trusts, what it answers, and what it is after a fault."""
 
 from __future__ import annotations
 
 import random
 import secrets
 import signal
+import socket
+import threading
 import traceback
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
@@ -19,6 +22,9 @@ from context_search.postgres.errors import (
     UniqueViolationError,
 )
 from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
+from tests.postgres.certificates import self_signed, server_context
+from tests.postgres.relay import Relay
 
 
 def test_a_reply_counts_what_it_touched(connection: Connection) -> None:
@@ -236,3 +242,161 @@ def test_json_arrives_as_text_so_that_no_document_can_break_the_read(
 ) -> None:
     rows = connection.query(f"SELECT '{_HUGE_INTEGER}'::jsonb, '{_DEEP}'::json, ARRAY['1'::jsonb]")
     assert rows.rows == [[_HUGE_INTEGER, _DEEP, ["1"]]]
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def url(postgres_url: str) -> DatabaseUrl:
+    return DatabaseUrl.parse(postgres_url)
+
+
+def test_a_certificate_that_is_trusted_for_the_host_carries_the_session(
+    url: DatabaseUrl, tmp_path: Path
+) -> None:
+    certificate = self_signed(tmp_path, "127.0.0.1")
+    with Relay(url, server_context(certificate)) as relay:
+        secured = replace(relay.url, sslmode="verify-full", sslrootcert=str(certificate))
+        connection = Connection(secured)
+        assert connection.query("SELECT :n::int", {"n": 7}).rows == [[7]]
+        connection.close()
+
+
+@pytest.mark.parametrize("trusted", ["system", "another"])
+def test_a_certificate_of_an_unknown_authority_is_refused(
+    trusted: str, url: DatabaseUrl, tmp_path: Path
+) -> None:
+    another = str(self_signed(tmp_path, "127.0.0.2"))
+    with Relay(url, server_context(self_signed(tmp_path, "127.0.0.1"))) as relay:
+        secured = replace(
+            relay.url, sslmode="verify-full", sslrootcert=another if trusted == "another" else None
+        )
+        with pytest.raises(PostgresUnavailableError, match="certificate not trusted"):
+            Connection(secured)
+
+
+def test_a_certificate_for_another_host_is_refused(url: DatabaseUrl, tmp_path: Path) -> None:
+    certificate = self_signed(tmp_path, "127.0.0.2")
+    with Relay(url, server_context(certificate)) as relay:
+        secured = replace(relay.url, sslmode="verify-full", sslrootcert=str(certificate))
+        with pytest.raises(PostgresUnavailableError, match="IP address mismatch"):
+            Connection(secured)
+
+
+def test_a_server_without_tls_is_refused(url: DatabaseUrl) -> None:
+    with pytest.raises(PostgresUnavailableError, match="refuses TLS"):
+        Connection(replace(url, sslmode="verify-full"))
+
+
+@pytest.mark.parametrize("answer", [b"N", b"E", b""])
+def test_a_server_that_declines_tls_hears_nothing_more(answer: bytes, url: DatabaseUrl) -> None:
+    heard: list[bytes] = []
+
+    def decline(listener: socket.socket) -> None:
+        client, _ = listener.accept()
+        with client:
+            heard.append(client.recv(1024))
+            client.sendall(answer)
+            client.shutdown(socket.SHUT_WR)
+            heard.append(client.recv(1024))
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=decline, args=(listener,))
+        server.start()
+        port = listener.getsockname()[1]
+        with pytest.raises(PostgresUnavailableError, match="refuses TLS"):
+            Connection(replace(url, port=port, sslmode="verify-full"))
+        server.join()
+    assert heard == [b"\x00\x00\x00\x08\x04\xd2\x16\x2f", b""]
+
+
+def test_a_missing_file_of_authorities_is_an_error_and_not_the_systems(
+    url: DatabaseUrl, tmp_path: Path
+) -> None:
+    missing = replace(url, sslmode="verify-full", sslrootcert=str(tmp_path / "none.pem"))
+    with pytest.raises(PostgresUnavailableError, match="FileNotFoundError"):
+        Connection(missing)
+
+
+def test_nobody_listening_is_an_unavailable_database(url: DatabaseUrl, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    for gone in (replace(url, port=port), replace(url, socket_dir=str(tmp_path))):
+        with pytest.raises(PostgresUnavailableError, match="no connection"):
+            Connection(gone)
+
+
+def test_a_wrong_password_is_an_unavailable_database(url: DatabaseUrl) -> None:
+    with pytest.raises(PostgresUnavailableError, match="login refused: SQLSTATE 28P01"):
+        Connection(replace(url, password="wrong"))
+
+
+def test_a_url_with_everything_is_read_part_by_part() -> None:
+    url = DatabaseUrl.parse(
+        "postgresql://us%40er:p%3Aw%2F@db.example.org:6432/shop%20db"
+        "?sslmode=verify-full&sslrootcert=/etc/ca.pem"
+    )
+    assert url == DatabaseUrl(
+        user="us@er",
+        password="p:w/",
+        host="db.example.org",
+        port=6432,
+        database="shop db",
+        sslmode="verify-full",
+        sslrootcert="/etc/ca.pem",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sslmode"),
+    [
+        ("postgresql://u:p@db.example.org/d", "verify-full"),
+        ("postgres://u:p@10.0.0.7/d", "verify-full"),
+        ("postgresql://u:p@127.0.0.1/d", "disable"),
+        ("postgresql://u:p@[::1]/d", "disable"),
+        ("postgresql://u:p@localhost/d?sslmode=verify-full", "verify-full"),
+        ("postgresql://u:p@db/d?sslmode=disable", "disable"),
+        ("postgresql://u:p@/d?host=/run/postgresql", "disable"),
+    ],
+)
+def test_only_this_machine_is_trusted_without_tls_unless_the_url_says_so(
+    text: str, sslmode: str
+) -> None:
+    assert DatabaseUrl.parse(text).sslmode == sslmode
+
+
+def test_a_unix_socket_is_a_directory_and_a_port() -> None:
+    url = DatabaseUrl.parse("postgresql://u@:5433/d?host=/run/pg")
+    assert (url.socket_dir, url.port, url.password) == ("/run/pg", 5433, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "mysql://u:canary@h/d",
+        "postgresql://h/d",
+        "postgresql://u:canary@h",
+        "postgresql://u:canary@h/",
+        "postgresql://u:canary@/d",
+        "postgresql://u:canary@h:port/d",
+        "postgresql://u:canary@h:70000/d",
+        "postgresql://u:canary@[::1/d",
+        "postgresql://u:canary@h/d?sslmode=require",
+        "postgresql://u:canary@h/d?sslmode=prefer",
+        "postgresql://u:canary@h/d?options=-c%20x=y",
+        "postgresql://u:canary@h/d?sslmode",
+        "postgresql://u:canary@h/d?host=elsewhere",
+        "postgresql://u:canary@/d?host=/run&sslmode=verify-full",
+    ],
+)
+def test_a_url_that_cannot_be_followed_is_refused_without_being_quoted(text: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        DatabaseUrl.parse(text)
+    assert "canary" not in str(caught.value)
+
+
+def test_a_password_is_not_in_the_representation() -> None:
+    assert "canary" not in repr(DatabaseUrl.parse("postgresql://u:canary@h/d"))
