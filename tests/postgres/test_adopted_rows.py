@@ -201,9 +201,7 @@ def test_his_tools_are_no_part_of_ours_until_they_are_taken_over(bench: Workbenc
         assert not work.tools.take_over(1, project_id=2)
 
 
-def test_a_table_of_his_that_our_api_deletes_goes_unless_his_tools_hold_it(
-    bench: Workbench,
-) -> None:
+def test_his_table_that_our_api_deletes_goes_unless_his_tools_hold_it(bench: Workbench) -> None:
     bench.work.tables.mark_deleted(3)
     bench.work.tables.mark_deleted(1)
     [error] = clean_up(bench)

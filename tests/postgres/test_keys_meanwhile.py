@@ -48,7 +48,7 @@ def deleting(bench: Workbench, mcp: McpInstance) -> Callable[[], None]:
     return partial(instances.delete, bench.principal, mcp.id)
 
 
-def test_who_rotates_a_key_and_who_deletes_its_instance_never_wait_for_each_other(
+def test_rotating_a_key_and_deleting_its_instance_never_deadlock(
     bench: Workbench, mcp: McpInstance
 ) -> None:
     owner, key_id = KeyOwner(bench.project.id, mcp.id), key_of(bench, mcp)
@@ -166,9 +166,7 @@ def test_who_makes_a_key_waits_for_who_revokes_the_maker_and_makes_none(bench: W
         made.result()
 
 
-def test_who_rotates_a_key_and_who_revokes_its_maker_never_wait_for_each_other(
-    bench: Workbench,
-) -> None:
+def test_rotating_a_key_and_revoking_its_maker_never_deadlock(bench: Workbench) -> None:
     owner = KeyOwner(bench.project.id)
     with bench.store.for_all("test") as work:
         first = add(work, bench)

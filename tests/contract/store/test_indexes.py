@@ -155,9 +155,7 @@ def test_thirty_tools_created_at_once_share_one_index(bench: PostgresBench) -> N
 
 
 @only_postgres
-def test_creating_and_retiring_at_once_never_leaves_a_tool_without_index(
-    bench: PostgresBench,
-) -> None:
+def test_creating_and_retiring_at_once_leaves_each_tool_an_index(bench: PostgresBench) -> None:
     table = bench.table({"a": english(200)})
     use_case = creation(bench).create
 
@@ -182,9 +180,7 @@ def test_creating_and_retiring_at_once_never_leaves_a_tool_without_index(
 
 
 def start(bench: Bench, index: Index, config: IndexConfig = SMALL, *, at_once: int = 2) -> Index:
-    with bench.store.for_all("test") as work:
-        assert work.indexes.lock(index)
-        return work.indexes.start_rebuild(index, config, at_once=at_once)
+    return bench.work.indexes.start_rebuild(index, config, at_once=at_once)
 
 
 def switch(bench: Bench, to: Index) -> None:
@@ -402,9 +398,7 @@ def test_a_generation_that_somebody_goes_back_to_is_not_retired(bench: PostgresB
 
 
 @only_postgres
-def test_a_table_that_is_busy_for_long_does_not_keep_the_others_waiting(
-    bench: PostgresBench,
-) -> None:
+def test_a_busy_table_keeps_no_other_generation_from_being_retired(bench: PostgresBench) -> None:
     busy, free = outdated(bench), outdated(bench)
     with bench.store.for_all("test") as work, ThreadPoolExecutor(1) as threads:
         work.indexes.lock(busy)
@@ -447,9 +441,7 @@ def test_a_later_calibration_takes_the_place_of_the_one_before(bench: Bench) -> 
 
 def test_only_the_generation_that_answers_has_one(bench: Bench) -> None:
     _, index = bench.indexed({"a": TEXT})
-    with bench.store.for_all("test") as work:
-        assert work.indexes.lock(index)
-        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
+    building = bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
     assert not note(bench, building)
     assert note(bench, index)
     bench.work.indexes.switch(building)

@@ -343,9 +343,7 @@ def test_an_order_to_compare_that_failed_is_shown_until_one_succeeds(bench: Benc
     assert progress(bench, index.id).last_error is None
 
 
-def test_a_failure_is_not_noted_when_somebody_has_compared_the_index_meanwhile(
-    bench: Bench,
-) -> None:
+def test_a_failure_is_not_noted_once_the_index_is_compared(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT}))
     bench.enumerate(index)
     bench.work.comparisons.note_failed(index.id, ERROR)

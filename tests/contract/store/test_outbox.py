@@ -426,9 +426,7 @@ def begin_and_read(bench: Bench, table: Table, message_id: int) -> str:
 
 
 @only_postgres
-def test_a_program_that_changes_tables_in_its_own_order_never_waits_in_a_circle(
-    bench: PostgresBench,
-) -> None:
+def test_a_program_with_an_order_of_its_own_never_deadlocks(bench: PostgresBench) -> None:
     """It holds the message of its second table, and asks for that of the first."""
     (first, one), (second, other) = one_message(bench), one_message(bench)
 

@@ -273,9 +273,7 @@ def test_a_project_has_one_such_index_whoever_comes_first(bench: PostgresBench) 
 
 
 @only_postgres
-def test_comparisons_of_two_tables_do_not_wait_for_each_other_but_a_switch_does(
-    bench: PostgresBench,
-) -> None:
+def test_two_comparisons_do_not_wait_but_a_switch_does(bench: PostgresBench) -> None:
     index = bench.project_index(bench.project().id)
     with bench.tx() as tx:
         UnitOfWork(tx).indexes.share(index)

@@ -71,9 +71,7 @@ def searched(bench: Bench, index: Index) -> None:
 
 def rebuilt(bench: Bench, index: Index) -> Index:
     """Builds an index anew and switches; returns the generation that answers now."""
-    with bench.store.for_all("test") as work:
-        assert work.indexes.lock(index)
-        new = work.indexes.start_rebuild(index, SMALL, at_once=2)
+    new = bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
     bench.finish_all(index)
     bench.work.indexes.switch(new)
     return new
@@ -140,9 +138,7 @@ def test_a_node_is_new_until_it_has_chunks(bench: Bench) -> None:
 
 def test_a_node_of_a_rebuild_is_not_new(bench: Bench) -> None:
     index = indexed(bench, bench.project())
-    with bench.store.for_all("test") as work:
-        assert work.indexes.lock(index)
-        work.indexes.start_rebuild(index, SMALL, at_once=2)
+    bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
     claim = bench.claim(bench.enumerate(index)[0])
     assert not bench.work.quotas.new_among([claim])
 
@@ -315,9 +311,7 @@ def test_an_index_that_was_rolled_back_goes_by_its_last_use(bench: Bench) -> Non
 def test_all_generations_of_an_evicted_index_are_given_up(bench: Bench) -> None:
     index = indexed(bench, bench.project())
     new = rebuilt(bench, index)
-    with bench.store.for_all("test") as work:
-        assert work.indexes.lock(index)
-        work.indexes.start_rebuild(new, SMALL, at_once=2)
+    bench.work.indexes.start_rebuild(new, SMALL, at_once=2)
     bench.pass_time(HOUR + 1)
     assert given_up(bench, bench.index(index.id))
     assert bench.work.indexes.previous(index.id) is bench.work.indexes.pending(index.id) is None
@@ -328,9 +322,7 @@ def test_all_generations_of_an_evicted_index_are_given_up(bench: Bench) -> None:
 def test_a_rebuild_that_does_not_end_is_given_up_with_its_index(bench: Bench) -> None:
     project = bench.project()
     _, index = bench.tool(bench.table({"a": TEXT}, project))
-    with bench.store.for_all("test") as work:
-        work.tables.lock(table_of(index))
-        new = work.indexes.start_rebuild(index, SMALL, at_once=2)
+    new = bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
     bench.enumerate(index)
     bench.finish(bench.node_at(new, "/a"))
     assert next_to_go(bench) is None
@@ -395,9 +387,7 @@ def held(bench: Bench, project: Project, kind: HeldKind) -> int:
 
 
 @only_postgres
-def test_tables_tools_keys_and_instances_of_a_project_are_counted_while_they_are_there(
-    bench: Bench,
-) -> None:
+def test_what_a_project_holds_is_counted_while_it_is_there(bench: Bench) -> None:
     project, other = bench.project(), bench.project()
     table, _ = bench.table({"a": TEXT}, project), bench.table({}, project)
     bench.tool(table)

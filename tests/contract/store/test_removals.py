@@ -254,9 +254,7 @@ def test_a_project_that_could_not_be_removed_is_due_later(bench: Bench) -> None:
 
 
 @only_postgres
-def test_a_table_that_somebody_holds_keeps_no_other_of_a_deleted_project(
-    bench: PostgresBench,
-) -> None:
+def test_a_held_table_keeps_no_other_of_a_deleted_project(bench: PostgresBench) -> None:
     project = bench.project()
     held, free = bench.table({}, project), bench.table({}, project)
     delete_project(bench, project.id)

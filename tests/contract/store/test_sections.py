@@ -133,14 +133,12 @@ def replace_row(desk: Desk, random: Random) -> None:
         rows[random.randrange(len(rows))] = text(random.random())
 
 
-def insert_row(desk: Desk, random: Random) -> None:
+def change_rows(desk: Desk, random: Random) -> None:
+    """Inserts, removes, cuts off, or grows one into many strings."""
     rows = rows_of(desk)
-    rows.insert(random.randrange(len(rows) + 1), text(random.random()))
-
-
-def remove_row(desk: Desk, random: Random) -> None:
-    if rows := rows_of(desk):
-        del rows[random.randrange(len(rows))]
+    place, gone = random.randrange(len(rows) + 1), random.choice([0, 1, 1, ROWS])
+    grown = {str(number): text(random.random()) for number in range(random.choice([2, 300]))}
+    rows[place : place + gone] = random.choice([[], [text(random.random())], [grown]])
 
 
 def swap_rows(desk: Desk, random: Random) -> None:
@@ -148,17 +146,6 @@ def swap_rows(desk: Desk, random: Random) -> None:
     if len(rows) > 1:
         one, other = random.sample(range(len(rows)), 2)
         rows[one], rows[other] = rows[other], rows[one]
-
-
-def cut_rows(desk: Desk, random: Random) -> None:
-    del rows_of(desk)[random.randrange(ROWS) :]
-
-
-def grow_row(desk: Desk, random: Random) -> None:
-    if rows := rows_of(desk):
-        rows[random.randrange(len(rows))] = {
-            str(number): text(random.random()) for number in range(random.choice([2, 300]))
-        }
 
 
 def rename(desk: Desk, random: Random) -> None:
@@ -185,12 +172,8 @@ def change_deep(desk: Desk, random: Random) -> None:
     )
 
 
-def shrink(desk: Desk, random: Random) -> None:
-    desk.document = {"rows": [text(random.random())]}
-
-
 def start_again(desk: Desk, random: Random) -> None:
-    desk.document = document()
+    desk.document = random.choice([document(), {"rows": [text(random.random())]}])
 
 
 def change_number(desk: Desk, random: Random) -> None:
@@ -250,8 +233,8 @@ def read_too_early(desk: Desk, random: Random) -> None:
 
 
 EDITS: Sequence[Edit] = [
-    *(replace_row, insert_row, remove_row, swap_rows, cut_rows, grow_row, rename, change_name),
-    *(move_names, change_deep, shrink, start_again, change_number),
+    *(replace_row, *[change_rows] * 4, swap_rows, rename, change_name),
+    *(move_names, change_deep, start_again, start_again, change_number),
     *(narrow, delete_node, rebuild, compare_whole, refuse, read_too_early),
 ]
 
@@ -289,43 +272,20 @@ def test_a_small_edit_has_a_small_part_of_the_strings_compared(bench: Bench, edi
     assert desk.compared_count() < every / 3
 
 
-def test_what_was_compared_without_sections_is_compared_anew(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    "edits",
+    [[replace_row, compare_whole], [delete_node], [refuse, replace_row]],
+    ids=["compared without sections", "nodes are gone", "it was refused"],
+)
+def test_the_whole_document_is_compared_anew(bench: Bench, edits: list[Edit]) -> None:
     desk = Desk.of(bench)
     every = desk.compared_count()
     desk.compare()
-    replace_row(desk, Random(2))
-    compare_whole(desk, Random(3))
-    assert desk.compared_count() == every
-
-
-def test_nodes_that_are_gone_have_the_whole_document_compared(bench: Bench) -> None:
-    desk = Desk.of(bench)
-    every = desk.compared_count()
-    desk.compare()
-    delete_node(desk, Random(4))
-    assert desk.compared_count() == every
-
-
-def test_an_index_that_was_emptied_has_the_whole_document_compared(bench: Bench) -> None:
-    desk = Desk.of(bench)
-    desk.compare()
-    revision = present(bench.work.tables.lock(desk.table.id))
-    give_up(bench.store, desk.index.id, (desk.table.id, revision), {"code": "C", "message": "m"})
-    replace_row(desk, Random(5))
+    for number, edit in enumerate(edits):
+        edit(desk, Random(number))
     desk.save()
+    assert desk.compared_count() == every
     desk.compare(desk.ahead())
-    desk.check()
-
-
-def test_a_document_that_was_refused_is_compared_anew(bench: Bench) -> None:
-    desk = Desk.of(bench)
-    every = desk.compared_count()
-    desk.compare()
-    refuse(desk, Random(5))
-    replace_row(desk, Random(6))
-    desk.save()
-    assert desk.compared_count() == every
-    desk.compare()
     desk.check()
 
 

@@ -243,9 +243,7 @@ def test_a_round_is_as_many_pages_as_live_namespaces_have(bench: Bench) -> None:
     assert extent(bench) == SweepExtent(rows, rows // 2 + 1 + 1, 0)
 
 
-def test_the_oldest_whole_sweep_is_that_of_the_namespace_that_waits_for_the_longest(
-    bench: Bench,
-) -> None:
+def test_the_oldest_sweep_is_that_of_the_namespace_that_waits_longest(bench: Bench) -> None:
     index(bench)
     bench.pass_time(500)
     assert extent(bench).oldest_s == 500  # never swept: since it was begun

@@ -102,9 +102,7 @@ def sweep_ends(bench: PostgresBench, index: Index) -> None:
     bench.work.sweeps.note(cursor, after="", found=SweepCounts())
 
 
-def test_a_part_says_the_same_when_it_is_summed_and_after_every_change(
-    bench: PostgresBench,
-) -> None:
+def test_a_summed_part_says_the_same_after_every_change(bench: PostgresBench) -> None:
     table, index = of_parts(bench)
     assert summed(bench) == []
     steps(bench)
@@ -193,9 +191,7 @@ def test_parts_of_a_restored_database_are_summed(bench: PostgresBench) -> None:
     assert_same(bench, index)
 
 
-def test_a_part_goes_with_its_tool_and_one_that_is_the_whole_index_is_none(
-    bench: PostgresBench,
-) -> None:
+def test_a_part_goes_with_its_tool_and_the_whole_index_is_none(bench: PostgresBench) -> None:
     table, index = of_parts(bench)
     steps(bench)
     for tool in bench.work.tools.of_index(index.id):
@@ -246,9 +242,7 @@ def test_the_end_of_a_sweep_mends_what_was_written_past_the_triggers(bench: Post
     assert progress(bench, index, "/a").nodes_count == 0
 
 
-def test_the_time_of_a_part_is_that_of_its_last_string_whoever_is_indexed_later(
-    bench: PostgresBench,
-) -> None:
+def test_the_time_of_a_part_is_that_of_its_last_string(bench: PostgresBench) -> None:
     table, index = of_parts(bench)
     steps(bench)
     bench.change(table, {**document(), "a": strings(4)})

@@ -390,9 +390,7 @@ def test_a_writer_waits_until_pieces_are_collected_and_then_misses_them(
 
 
 @only_postgres
-def test_a_change_of_settings_locks_histories_in_the_order_of_their_tables(
-    bench: PostgresBench,
-) -> None:
+def test_a_change_of_settings_locks_histories_in_table_order(bench: PostgresBench) -> None:
     """As plans of several documents do."""
     first = bench.table(1)
     with bench.store.for_project(first.project_id) as work:
@@ -603,9 +601,7 @@ def test_the_oldest_leave_while_a_project_keeps_too_much(bench: Bench) -> None:
     assert [v.revision for v in versions(bench, other)] == [2, 1]
 
 
-def test_the_project_that_keeps_most_too_much_is_first_and_none_stands_in_its_way(
-    bench: Bench,
-) -> None:
+def test_the_project_that_is_furthest_over_its_limit_is_first(bench: Bench) -> None:
     tables = []
     for most in (3, 1, 2, 4):
         table = write(bench, bench.table(LONG, bench.project()), '"a"')
