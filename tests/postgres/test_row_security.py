@@ -71,6 +71,22 @@ OPEN = {
     "words_backlog": "ids only, read by trusted work",
 }
 EVERY_TABLE = pytest.mark.parametrize("table", SECURED)
+# What no use case writes here, for one project.
+ROWS = [
+    "INSERT INTO mcp (project_id, name) VALUES (:project, 'x')",
+    "INSERT INTO mcp_binding (mcp_id, tool_id)"
+    " SELECT id, :tool FROM mcp WHERE project_id = :project",
+    "INSERT INTO comparison (generation_id, table_id)"
+    " SELECT :generation, table_id FROM tool WHERE id = :tool ON CONFLICT DO NOTHING",
+    "INSERT INTO counted_part (generation_id, scope, is_summed) VALUES (:generation, '/a', true)",
+    "INSERT INTO ranking (name, project_id, body)"
+    " VALUES (CAST(CAST(:project AS int) AS text), CAST(:project AS int), '{}')",
+    "INSERT INTO project_settings (project_id, kind) VALUES (:project, 'retrieval')",
+    "INSERT INTO judged_set (project_id, name, version, questions, bytes, lines)"
+    " VALUES (:project, 'x', 1, 0, 0, '')",
+    "INSERT INTO ledger (project_id, day) VALUES (:project, now())",
+    "INSERT INTO project_removal (project_id) VALUES (:project)",
+]
 
 
 @pytest.fixture(scope="module")
@@ -90,38 +106,10 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
     bench = Workbench.of(store)
     tool, index = bench.tool(bench.table({"a": english(300)}))
     bench.indexed(index)
+    values = {"project": bench.project.id, "tool": tool.id, "generation": index.generation.id}
     with bench.tx() as tx:
-        [[mcp]] = tx.run(
-            "INSERT INTO mcp (project_id, name) VALUES (:project, 'x') RETURNING id",
-            project=bench.project.id,
-        )
-        tx.run("INSERT INTO mcp_binding (mcp_id, tool_id) VALUES (:m, :t)", m=mcp, t=tool.id)
-        tx.run(
-            "INSERT INTO comparison (generation_id, table_id) VALUES (:generation, :table)"
-            " ON CONFLICT DO NOTHING",
-            generation=index.generation.id,
-            table=tool.scope.table_id,
-        )
-        tx.run(
-            "INSERT INTO counted_part (generation_id, scope, is_summed) VALUES (:g, '/a', true)",
-            g=index.generation.id,
-        )
-        tx.run(
-            "INSERT INTO ranking (name, project_id, body) VALUES (:name, :project, '{}')",
-            name=f"of {bench.project.id}",
-            project=bench.project.id,
-        )
-        tx.run(
-            "INSERT INTO project_settings (project_id, kind) VALUES (:p, 'retrieval')",
-            p=bench.project.id,
-        )
-        tx.run(
-            "INSERT INTO judged_set (project_id, name, version, questions, bytes, lines)"
-            " VALUES (:p, 'x', 1, 0, 0, '')",
-            p=bench.project.id,
-        )
-        tx.run("INSERT INTO ledger (project_id, day) VALUES (:p, now())", p=bench.project.id)
-        tx.run("INSERT INTO project_removal (project_id) VALUES (:p)", p=bench.project.id)
+        for statement in ROWS:
+            tx.run(statement, **values)
     with store.for_all("test") as work:
         key = str(bench.project.id).encode()
         work.keys.add(KeyOwner(bench.project.id), NewApiKey(None, "cs_", key))
