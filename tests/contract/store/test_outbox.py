@@ -18,7 +18,7 @@ from context_search.core.messages import (
 from context_search.core.model import Index, Project, Table
 from context_search.integrations.ports import MessageBody
 from context_search.store import UnitOfWork
-from tests.builders import english, present
+from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 
 WINDOW = 3
@@ -371,7 +371,9 @@ def test_who_carries_an_order_out_withdraws_it_unless_it_was_begun(bench: Bench)
     first, second = send(bench, project)
     begin(bench, first)
     for body in (one, other, other):
-        bench.work.outbox.withdraw(present(message_from_json(body)))
+        message = message_from_json(body)
+        assert message is not None
+        bench.work.outbox.withdraw(message)
     assert begin(bench, first) == project.id
     assert begin(bench, second) is None
 
