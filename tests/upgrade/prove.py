@@ -9,12 +9,15 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -50,7 +53,27 @@ LEFT_OUT = {
     "tests/postgres/test_row_security.py::"
     "test_every_table_has_a_policy_or_a_reason_to_have_none": "lists every table; today's own does",
 }
+_SERVERS = ROOT / ".local" / "tests"
+_PASSED = re.compile(r"(\d+) passed")
 _ROLES = ("create_tool", "index_node", "search", "cleanup")
+
+
+@contextmanager
+def _server_with_template(name: str) -> Iterator[str]:
+    """Gives the URL of a new server whose database ``name`` has today's schema.
+
+    The release's tests copy the database of this name: they take it for their own.
+    """
+    with ExitStack() as open_:
+        url = open_.enter_context(server_of_this_run(_SERVERS))
+        migrated = open_.enter_context(DatabaseFactory(url).migrated())
+        admin = Connection(DatabaseUrl.parse(url), timeout_s=60.0)
+        open_.callback(admin.close)
+        found = admin.query("SELECT 1 FROM pg_database WHERE datname = :name", {"name": name})
+        if not found.rows:
+            admin.query(f"CREATE DATABASE {name} TEMPLATE {migrated.database}")
+            open_.callback(admin.query, f"DROP DATABASE {name} WITH (FORCE)")
+        yield url
 
 
 class Proof:
@@ -79,9 +102,9 @@ class Proof:
     def __call__(self, scratch: Path) -> None:
         """Everything, on one PostgreSQL server."""
         self.part("schema", self.migrations)
-        with server_of_this_run(ROOT / ".local" / "tests") as url:
+        self.part("tests", self.tests)
+        with server_of_this_run(_SERVERS) as url:
             databases = DatabaseFactory(url)
-            self.part("tests", lambda: self.tests(databases, url))
             for name, prove in (
                 ("messages", self.messages),
                 ("mixed", self.mixed),
@@ -108,32 +131,40 @@ class Proof:
 
     # ------------------------------------------------------------------- tests
 
-    def tests(self, databases: DatabaseFactory, server_url: str) -> str:
-        """The release's own tests, unchanged, on databases that have today's schema."""
-        owner = DatabaseUrl.parse(server_url)
+    def tests(self) -> str:
+        """The release's own tests, unchanged, on databases that have today's schema.
+
+        Each worker has a server of its own, as in ``make test``: some tests see whether an older
+        transaction of the server is open, and another worker's would be one.
+        """
         name = self._template_of_base()
+        shares = [self._files()[worker :: self.workers] for worker in range(self.workers)]
         with ExitStack() as open_:
-            migrated = open_.enter_context(databases.migrated())
-            admin = Connection(owner, timeout_s=60.0)
-            open_.callback(admin.close)
-            found = admin.query("SELECT 1 FROM pg_database WHERE datname = :name", {"name": name})
-            if not found.rows:
-                # The release's tests copy the database of this name: they take it for their own.
-                admin.query(f"CREATE DATABASE {name} TEMPLATE {migrated.database}")
-                open_.callback(admin.query, f"DROP DATABASE {name} WITH (FORCE)")
-            done = self.base.run(
-                *("-m", "pytest", "-n", str(self.workers), "--dist", "worksteal"),
-                *("-p", "no:cacheprovider", *SUITES),
-                *(f"--deselect={each}" for each in LEFT_OUT),
-                CONTEXT_SEARCH_TEST_DATABASE_URL=server_url,
-            )
-        lines = done.stdout.strip().splitlines() or [done.stderr[-2_000:]]
-        if done.returncode:
+            urls = [open_.enter_context(_server_with_template(name)) for _ in shares]
+            with ThreadPoolExecutor(self.workers) as pool:
+                runs = list(pool.map(self._run_share, urls, shares))
+        if any(done.returncode for done in runs):
             log = ROOT / ".local" / "upgrade" / "tests.log"
-            log.write_text(done.stdout + done.stderr)
+            log.write_text("".join(done.stdout + done.stderr for done in runs))
+            lines = [line for done in runs for line in done.stdout.splitlines()]
             failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-            raise UpgradeError("\n".join([lines[-1], *failed[:30], f"all of it: {log}"]))
-        return f"{lines[-1].split(' in ')[0]} of {self.base.name} on today's schema"
+            ends = [(done.stdout.strip() or done.stderr[-2_000:]).splitlines()[-1] for done in runs]
+            raise UpgradeError("\n".join([*ends, *failed[:30], f"all of it: {log}"]))
+        passed = sum(int(count) for done in runs for count in _PASSED.findall(done.stdout))
+        return f"{passed:,} passed of {self.base.name} on today's schema"
+
+    def _files(self) -> list[str]:
+        """The release's test files, the largest first, so that shares of them are alike."""
+        found = [path for suite in SUITES for path in (self.base.root / suite).rglob("test_*.py")]
+        found.sort(key=lambda path: path.stat().st_size, reverse=True)
+        return [str(path.relative_to(self.base.root)) for path in found]
+
+    def _run_share(self, server_url: str, files: list[str]) -> subprocess.CompletedProcess[str]:
+        return self.base.run(
+            *("-m", "pytest", "-n", "1", "-p", "no:cacheprovider", *files),
+            *(f"--deselect={each}" for each in LEFT_OUT),
+            CONTEXT_SEARCH_TEST_DATABASE_URL=server_url,
+        )
 
     def _template_of_base(self) -> str:
         code = (
