@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
 
 from context_search.postgres.connection import Connection
 from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
 from testing.one_process import OneProcess
 from tests.builders import Workbench
 from tests.postgres import counters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.postgres.url import DatabaseUrl
-    from tests.stack import DatabaseFactory
+from tests.stack import DatabaseFactory
 
 
 @pytest.fixture(scope="module")

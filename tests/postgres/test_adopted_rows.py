@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
+from context_search.core.model import Table
 from context_search.maintenance.cleanup import RETRY_S, RemoveDeleted
 from context_search.postgres.connection import Connection
 from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
 from tests.adopter import prepare
 from tests.builders import Workbench, english
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.core.model import Table
-    from context_search.postgres.url import DatabaseUrl
-    from tests.stack import DatabaseFactory
+from tests.stack import DatabaseFactory
 
 
 @pytest.fixture

@@ -8,9 +8,10 @@ import signal
 import socket
 import threading
 import traceback
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -85,10 +86,6 @@ def test_an_sqlstate_becomes_the_error_that_callers_act_on(
     assert connection.is_healthy == (sqlstate not in {"25006", "08P01"})
 
 
-if TYPE_CHECKING:
-    from context_search.postgres.connection import Connection
-
-
 HOSTILE = ["", "NULL", "null", 'a"b', "\\", '\\"', "{a,b}", " a\tb\n", "中文，🐡", ",", "'"]
 
 
@@ -124,12 +121,6 @@ def test_a_moment_arrives_as_it_was_sent(connection: Connection, moment: datetim
 def test_what_is_no_moment_of_python_stays_text(connection: Connection) -> None:
     reply = connection.query("SELECT CAST('infinity' AS timestamptz)")
     assert reply.rows == [["infinity"]]
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from context_search.postgres.url import DatabaseUrl
 
 
 _HUGE_INTEGER = "9" * 5_000
@@ -242,10 +233,6 @@ def test_json_arrives_as_text_so_that_no_document_can_break_the_read(
 ) -> None:
     rows = connection.query(f"SELECT '{_HUGE_INTEGER}'::jsonb, '{_DEEP}'::json, ARRAY['1'::jsonb]")
     assert rows.rows == [[_HUGE_INTEGER, _DEEP, ["1"]]]
-
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

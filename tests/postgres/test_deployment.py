@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.sweep import FindUnknownNamespaces
@@ -12,9 +11,7 @@ from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from testing.in_memory.vectors import DictVectors
 from tests.builders import Workbench
-
-if TYPE_CHECKING:
-    from tests.stack import DatabaseFactory
+from tests.stack import DatabaseFactory
 
 
 def test_two_databases_never_share_or_delete_a_namespace(databases: DatabaseFactory) -> None:

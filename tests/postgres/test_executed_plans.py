@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,16 +20,13 @@ from context_search.core.errors import (
 from context_search.indexing.node_report import RetryLater
 from context_search.integrations.system_clock import SystemClock
 from context_search.postgres.pool import BATCH_ROWS, Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
 from context_search_editing.rules.plans import MAX_PLANNED_TABLES
 from context_search_editing.rules.replacing import ReplaceRequest
 from tests.builders import present
 from tests.editing.replacing import SKIP, STORY, BusyStore, Desk
 from tests.stack import clear_rows
-
-if TYPE_CHECKING:
-    from context_search.postgres.pool import Database
-
 
 LETTERS = ReplaceRequest("x", "yy")
 
@@ -143,12 +140,6 @@ def test_an_undo_of_many_documents_is_ordered_in_few_statements(
             plan=undo.id,
         )
     assert (rows, statements) == (MAX_PLANNED_TABLES, MAX_PLANNED_TABLES // BATCH_ROWS)
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.postgres.url import DatabaseUrl
 
 
 AT_ONCE = 4

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from context_search.core.callers import Internal
+from context_search.core.progress import NodeState
 from context_search.indexing.comparing import preload
 from context_search.indexing.rules.large_strings import StringPlace
 from context_search.indexing.sql.indexes import SIZED_NODES
@@ -21,16 +23,11 @@ from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
 from testing.grown_index import GrownIndex
 from testing.grown_operations import COMPARE, EDIT, PAGE, edit_one, operations, operations_of_a_part
+from testing.one_process import OneProcess
 from testing.postgres_cost import Cost, measured
 from tests.builders import Workbench, english, present
+from tests.stack import DatabaseFactory
 from tests.steps import SMALL as SMALL_CHUNKS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from context_search.core.progress import NodeState
-    from tests.stack import DatabaseFactory
-
 
 SMALL, LARGE = 20_000, 60_000
 # A page is as many rows, and in the larger index each lies in a block of its own.
@@ -172,10 +169,6 @@ def test_the_status_of_a_projects_index_costs_the_same_with_more_tables(bench: W
     assert all(after <= 1.5 * before for before, after in zip(few, many, strict=True)), (few, many)
 
 
-if TYPE_CHECKING:
-    from tests.stack import DatabaseFactory
-
-
 _WRITTEN = """
     SELECT relname, n_tup_ins, n_tup_upd FROM pg_stat_user_tables
     WHERE relname IN ('chunks', 'chunk_words', 'words_backlog')
@@ -239,10 +232,6 @@ def _blocks(database: Database) -> int:
     with database.transaction() as tx:
         [[blocks]] = tx.run(_HEAP_OF_NODES)
     return int(blocks)
-
-
-if TYPE_CHECKING:
-    from testing.one_process import OneProcess
 
 
 STRINGS = 300

@@ -5,22 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from context_search.postgres import migrations
 from context_search.postgres.migrations import MigrationError
-from context_search.postgres.pool import Database
+from context_search.postgres.pool import Database, Transaction
+from context_search.postgres.url import DatabaseUrl
 from tests.postgres.schema.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.postgres.pool import Transaction
-    from context_search.postgres.url import DatabaseUrl
 
 _FIRST = "0001_first.sql"
 _SECOND = "0002_second.sql"

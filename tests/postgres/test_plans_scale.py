@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,11 +20,7 @@ from context_search_editing.rules.plans import (
     ReplaceScope,
 )
 from tests.builders import Workbench, present
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.stack import DatabaseFactory
+from tests.stack import DatabaseFactory
 
 pytestmark = pytest.mark.slow
 

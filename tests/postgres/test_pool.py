@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -27,15 +26,12 @@ from context_search.postgres.errors import (
     UniqueViolationError,
 )
 from context_search.postgres.limits import Limits
-from context_search.postgres.pool import Database
+from context_search.postgres.pool import Database, Transaction
+from context_search.postgres.url import DatabaseUrl
 from testing.in_memory.clock import ManualClock
 from tests.postgres.counters import backend, counts, increment, sessions, transact
 from tests.postgres.relay import Relay
 from tests.stack import eventually
-
-if TYPE_CHECKING:
-    from context_search.postgres.pool import Transaction
-    from context_search.postgres.url import DatabaseUrl
 
 
 def test_a_block_commits_at_its_end(single: Database, other: Database) -> None:
@@ -181,11 +177,6 @@ def test_a_first_statement_that_was_never_sent_leaves_the_transaction_usable(
             tx.run("SELECT :text::text", text="a\x00b")
         increment(tx)
     assert counts(single) == [1, 0]
-
-
-if TYPE_CHECKING:
-    from context_search.postgres.pool import Transaction
-    from context_search.postgres.url import DatabaseUrl
 
 
 def test_the_limits_of_a_transaction_end_with_it(counter_url: DatabaseUrl) -> None:
@@ -350,13 +341,6 @@ def test_a_session_that_the_server_ended_for_its_idleness_is_replaced(
     transact(idle, increment)
     assert counts(idle)[0] == 2
     idle.close()
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from context_search.postgres.pool import Transaction
-    from context_search.postgres.url import DatabaseUrl
 
 
 def _add_and_commit(tx: Transaction) -> None:

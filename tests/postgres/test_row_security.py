@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,19 +10,14 @@ from context_search.access.rules.idempotency_keys import RequestKey
 from context_search.catalog.rules.uploads import NewUpload
 from context_search.catalog.rules.versions import Content, HistoryLimits
 from context_search.core.callers import ALL_PERMISSIONS, KeyOwner, NewApiKey, Token
-from context_search.core.model import Reach
+from context_search.core.model import Index, Reach
 from context_search.postgres.connection import Connection
 from context_search.postgres.errors import StatementRejectedError
 from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
 from context_search_editing.rules.plans import NewPlan, PlannedString, PlannedTable, ReplaceScope
 from tests.builders import Workbench, english, present
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.core.model import Index
-    from context_search.postgres.url import DatabaseUrl
 
 SECURED = [
     "api_key",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from context_search.postgres import migrations
 from context_search.postgres.connection import Connection
 from context_search.postgres.errors import StatementRejectedError
 from context_search.postgres.pool import Database, may_write
+from context_search.postgres.url import DatabaseUrl
 from tests.postgres.schema.catalogue import run
 
 # A foreign key of a project needs none: projects are not deleted.
@@ -67,13 +69,6 @@ def test_every_function_has_a_fixed_search_path(database: Database) -> None:
         )
     assert found
     assert {path for _, path in found} == {"search_path=context_search, pg_temp"}
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from context_search.postgres.url import DatabaseUrl
 
 
 _MIGRATION = "0008_rights.sql"

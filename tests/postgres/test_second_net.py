@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from context_search.core.config import SearchConfig
 from context_search.core.errors import NotFoundError
-from context_search.core.model import Reach, SearchTool, ToolSettings
+from context_search.core.model import Index, Reach, SearchTool, ToolSettings
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore, UnitOfWork
 from tests.builders import Workbench, english
-
-if TYPE_CHECKING:
-    from context_search.core.model import Index
 
 
 @dataclass(frozen=True)
@@ -75,8 +72,6 @@ READS: dict[str, Callable[[UnitOfWork, Things], object]] = {
     "changes": lambda work, its: work.comparisons.changed_sections(its.index, its.table_id, [""]),
     "records": lambda work, its: work.tools.records([its.tool.id]),
 }
-
-
 WRITES: dict[str, Callable[[UnitOfWork, Things], object]] = {
     "replace": lambda work, its: work.tables.replace(its.table_id, "1", expected_revision=None),
     "change": lambda work, its: work.tools.change(

@@ -24,8 +24,6 @@ COPIED = """
     INSERT INTO node (generation_id, table_id, content_hash, char_count, state, pointer_sha256,
                       json_pointer)
     SELECT generation_id, table_id, content_hash, char_count, 'queued', sha256('new')"""
-
-
 pytestmark = only_postgres
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from context_search.postgres.connection import Connection
-
-if TYPE_CHECKING:
-    from context_search.postgres.url import DatabaseUrl
+from context_search.postgres.url import DatabaseUrl
 
 _OURS = "CAST(CAST(relnamespace AS regnamespace) AS text) IN ('public', 'context_search')"
 _FACTS = {

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from secrets import token_hex
-from typing import TYPE_CHECKING
 
 import pytest
 
 from context_search.postgres import migrations
 from context_search.postgres.migrations import MigrationError
 from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
 from tests.adopter import ROWS, SCHEMA, STRANGERS
 from tests.builders import Workbench, english
 from tests.postgres.schema.catalogue import Catalogue, catalogue, run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.postgres.url import DatabaseUrl
 
 # A main service with integer ids, its own columns, index and trigger.
 MAIN_SERVICE = [
