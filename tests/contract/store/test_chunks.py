@@ -42,8 +42,7 @@ from tests.steps import SMALL, write_words
 
 
 def test_a_set_holds_the_planned_chunks_in_order(bench: Bench) -> None:
-    _, node_id = bench.node()
-    claim = bench.claim(node_id)
+    claim = bench.claim(bench.node()[1])
     chunk_set = bench.begin(claim)
     planned = plan(claim)
     assert chunk_set.is_new
@@ -55,8 +54,7 @@ def test_a_set_holds_the_planned_chunks_in_order(bench: Bench) -> None:
 
 
 def test_document_ids_come_from_the_row(bench: Bench) -> None:
-    _, node_id = bench.node()
-    claim = bench.claim(node_id)
+    claim = bench.claim(bench.node()[1])
     chunk_set = bench.begin(claim)
     assert [chunk.doc_id for chunk in chunk_set.chunks] == [
         vector_row_id(
