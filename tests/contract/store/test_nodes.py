@@ -108,12 +108,14 @@ def test_a_node_that_is_not_there_is_not_claimed(bench: Bench, node_id: int) -> 
     assert bench.work.nodes.due_in(node_id) is None
 
 
-@pytest.mark.parametrize("make", ["deleted", "retired", "previous"])
+@pytest.mark.parametrize("make", ["deleted", "deleted of a project", "retired", "previous"])
 def test_a_node_that_nobody_will_see_is_not_claimed(bench: Bench, make: str) -> None:
     table, index = bench.served({"a": TEXT})
-    [node_id] = bench.enumerate(index)
-    if make == "deleted":
-        bench.work.tables.mark_deleted(table.id)
+    if make == "deleted of a project":
+        index = bench.project_index(table.project_id)
+    [node_id] = bench.compare(index, table)
+    if make.startswith("deleted"):
+        bench.delete(table)
     elif make == "retired":
         bench.work.indexes.retire(index.id)
     else:
