@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from secrets import token_hex
 
 import pytest
 
@@ -18,7 +14,7 @@ from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
 from tests.adopter import ROWS, SCHEMA, STRANGERS
 from tests.builders import Workbench, english
-from tests.postgres.schema.catalogue import Catalogue, catalogue, run
+from tests.postgres.schema.catalogue import Catalogue, catalogue, role, run
 
 # A main service with integer ids, its own columns, index and trigger.
 MAIN_SERVICE = [
@@ -326,17 +322,6 @@ def test_a_name_of_ours_that_is_taken_is_told_whatever_it_is_the_name_of(
 
 
 VIEWS = ["generation_usage", "index_table", "needed_scope"]
-
-
-@contextmanager
-def role(url: DatabaseUrl) -> Iterator[DatabaseUrl]:
-    """The URL of a role that may log in, and no more."""
-    name = f"cs_migrating_{token_hex(8)}"
-    run(url, f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
-    try:
-        yield replace(url, user=name, password="x")
-    finally:
-        run(url, f"DROP OWNED BY {name}", f"DROP ROLE {name}")
 
 
 GRANT = re.compile(r": (GRANT [^(\n]+?)(?: \(|$)", re.MULTILINE)
