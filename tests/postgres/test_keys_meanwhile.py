@@ -73,9 +73,10 @@ def test_who_adds_to_an_instance_that_is_deleted_meanwhile_finds_none(
         bindings = ManageBindings(bench.store)
         return bindings.add(bench.principal, mcp.id, tool.id, status=True)
 
-    bench.work.mcp_instances.remove(mcp.id)
-    added = bench.begun(add)
-    assert not added.done()
+    with bench.store.for_all("test") as work:
+        work.mcp_instances.remove(mcp.id)
+        added = bench.begun(add)
+        assert not added.done()
     with pytest.raises(NotFoundError, match="no such MCP instance"):
         added.result()
     assert (bench.count("api_key"), bench.count("mcp_binding")) == (0, 0)
@@ -159,9 +160,10 @@ def test_who_makes_a_key_waits_for_who_revokes_the_maker_and_makes_none(bench: W
         with bench.store.for_all("test") as work:
             add(work, bench, first)
 
-    bench.work.keys.revoke(first.id)
-    made = bench.begun(make)
-    assert not made.done()
+    with bench.store.for_all("test") as work:
+        work.keys.revoke(first.id)
+        made = bench.begun(make)
+        assert not made.done()
     with pytest.raises(UnauthenticatedError):
         made.result()
 
