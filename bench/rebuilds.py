@@ -63,7 +63,7 @@ def report(parts: OneProcess, name: str, first: Sizes) -> None:
 
 def rebuild(parts: OneProcess, tool_id: int) -> None:
     """Does one cycle."""
-    parts.use_cases.operations.rebuilds.start(tool_id, Internal())
+    parts.use_cases.rebuilds.start(tool_id, Internal())
     parts.clean()
     parts.work()
     parts.clean()

@@ -1,4 +1,4 @@
-"""``python -m evaluation run [--sets FOLDER] [--model NAME]``, ``python -m evaluation compare``."""
+"""``python -m evaluation run [--sets FOLDER] [--model NAME]``: the quality of search."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, get_args
 
 from context_search.core.config import Precision
 from context_search.core.errors import ContextSearchError
-from evaluation.compare import Deployment, NotMeasuredError, compare, read_judged
 from evaluation.jsonl import UnreadableError
 from evaluation.judged import QUERIES, SHIPPED, JudgedSet, read_sets
 from evaluation.models import MODELS, model_named, shortened
@@ -20,8 +19,12 @@ if TYPE_CHECKING:
     from evaluation.report import Results
 
 
+class NotMeasuredError(Exception):
+    """The pipeline gave no answer that says something about a set."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit code: 0 done, better or not worse, 1 worse, 2 not measured."""
+    """Returns the exit code: 0 done, 2 not measured."""
     options = _options(arguments)
     try:
         return int(options.run(options))
@@ -81,17 +84,6 @@ def _questions_of_others(judged: JudgedSet, sets: Sequence[JudgedSet]) -> list[s
     return [question.text for each in others for question in each.questions[::10]]
 
 
-def _compare(options: argparse.Namespace) -> int:
-    judged = read_judged(options.queries)
-    try:
-        ask = Deployment(options.url, options.key_file.read_text(encoding="ascii").strip())
-    except (OSError, UnicodeDecodeError) as error:
-        raise NotMeasuredError(f"{options.key_file}: {error}") from error
-    outcome = compare(ask, judged, options.base, options.candidate, measure=options.measure)
-    print("\n".join(outcome.lines()))
-    return 1 if outcome.verdict == "worse" else 0
-
-
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m evaluation", description=__doc__)
     commands = parser.add_subparsers(required=True)
@@ -106,14 +98,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     run.add_argument("--dimensions", type=int, help="cut vectors to so many")
     run.add_argument("--precision", choices=get_args(Precision), default="f32")
     run.set_defaults(run=_run)
-    two = commands.add_parser("compare", help="compare two Search Tools of a deployment")
-    two.add_argument("--url", required=True, help="where the deployment answers")
-    two.add_argument("--key-file", type=Path, required=True, help="file with the project key")
-    two.add_argument("--queries", type=Path, required=True, help="judged questions, JSONL")
-    two.add_argument("--base", type=int, required=True, help="id of the Search Tool in use")
-    two.add_argument("--candidate", type=int, required=True, help="id of the one to try")
-    two.add_argument("--measure", default="ndcg@10", help="what decides (default: %(default)s)")
-    two.set_defaults(run=_compare)
     return parser.parse_args(arguments)
 
 

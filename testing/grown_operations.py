@@ -17,6 +17,7 @@ from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.status import ToolStatuses
 from context_search.indexing.strings import ReadStrings
 from context_search.integrations.system_clock import SystemClock
+from context_search.maintenance.cleanup import remove_nodes
 from context_search.maintenance.rules.health import CleanupLimits
 from context_search.store import REPOSITORIES, UnitOfWork
 from testing.grown_index import SILENT_S, GrownIndex, wanted_tool
@@ -89,7 +90,7 @@ class _Operations:
     def health(self) -> None:
         """Reads the health of the project."""
         with self.work() as work:
-            work.health.of_project(self.grown.owner.project_id, silent_s=180)
+            work.health.of_project(self.grown.owner.project_id, work.node_counts, silent_s=180)
 
     def settle(self) -> None:
         """Writes the summaries of tools that changed."""
@@ -126,8 +127,8 @@ class _Operations:
             work.indexes.promote(at_once=2)
             work.indexes.building(limit=200)
             work.chunks.take_wordless(limit=500)
-            work.removals.mark_tables(limit=200)
-            work.removals.remove_nodes(limit=200)
+            work.tables.mark_of_deleted_projects(limit=200)
+            remove_nodes(work, limit=200)
             work.removals.remove_retired_nodes(limit=200)
             work.removals.tombstones(older_than_s=1_800, limit=PAGE)
             work.removals.retired(older_than_s=1_800, limit=1)

@@ -56,11 +56,7 @@ def present(value: T | None) -> T:
 def an_index() -> Index:
     """An index that is nowhere stored."""
     return Index(
-        id=4,
-        project_id=1,
-        table_id=2,
-        config=SMALL,
-        generation=Generation(6, "project_1_table_2"),
+        id=4, project_id=1, table_id=2, config=SMALL, generation=Generation(6, "project_1_table_2")
     )
 
 

@@ -49,7 +49,7 @@ from testing.in_memory.objects import DictObjects
 from testing.in_memory.patterns import RePatterns
 from testing.in_memory.queue import ListQueue
 from testing.in_memory.vectors import DictVectors
-from tests.faults.simulation.model.store import MemoryStore
+from tests.faults.simulation.model.store import ModelStore
 
 SILENT_S = 60.0
 WORDS = re.findall(
@@ -93,7 +93,7 @@ class System:
         **config: object,
     ) -> None:
         self.clock = ManualClock()
-        self.memory = MemoryStore(self.clock)
+        self.memory = ModelStore(self.clock)
         self.vectors = DictVectors()
         self.queue = queue or ListQueue()
         self.undelivered: list[ContextSearchError] = []

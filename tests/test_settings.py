@@ -237,11 +237,8 @@ def test_no_secret_is_in_what_a_log_would_show() -> None:
 @pytest.mark.parametrize(
     ("schedule", "seconds"),
     [
-        ("rate(1 minute)", 60),
-        ("rate(5 minutes)", 300),
-        ("rate(2 hours)", 7_200),
-        ("cron(0 * * * ? *)", 0),
-        ("", 0),
+        *(("rate(1 minute)", 60), ("rate(5 minutes)", 300), ("rate(2 hours)", 7_200)),
+        *(("cron(0 * * * ? *)", 0), ("", 0)),
     ],
 )
 def test_a_schedule_that_is_a_rate_tells_how_often_cleanup_runs(

@@ -69,10 +69,7 @@ TEXTS: list[tuple[str, str, dict[str, Any]]] = [
             "title": "guide",
             "chapters": [
                 {"title": "guide", "text": "# Book"},
-                {
-                    "title": "One",
-                    "text": "text\n\n```sh\n# no heading\n```\n\n### Under one\nmore",
-                },
+                {"title": "One", "text": "text\n\n```sh\n# no heading\n```\n\n### Under one\nmore"},
                 {"title": "Two", "text": "#nor this\n\nlast"},
             ],
         },

@@ -77,12 +77,19 @@ export interface Measured {
   readonly byQuestion: ReadonlyMap<Judged, Schema<"MeasuredQuestionAnswer">>;
 }
 
-/** What the server is asked for: the judged ranges of questions, and where their hits stand. */
+/** The judged ranges of questions, and where their hits stand. */
 export const measurable = (questions: readonly Judged[]): string =>
   JSON.stringify({ questions: questions.map((one) => ({ relevant: one.relevant.map((range) => placeOf(spanOf(range))), ...answered.value.get(one) })) });
 
+/** What is sent: the server only compares pointers, so a number stands for each, and the request stays small. */
+function numbered(text: string): string {
+  const numbers = new Map<string, string>();
+  const short = (pointer: string): string => numbers.get(pointer) ?? numbers.set(pointer, `${numbers.size}`).get(pointer)!;
+  return JSON.stringify(JSON.parse(text, (name, value) => (name === "json_pointer" ? short(value) : value)));
+}
+
 export async function measured(questions: readonly Judged[], text: string, signal: AbortSignal): Promise<Measured> {
-  const { data } = await request<Schema<"MeasuresAnswer">>("POST", `/api/v1/projects/${session.value?.projectId}/measures`, { text, signal });
+  const { data } = await request<Schema<"MeasuresAnswer">>("POST", `/api/v1/projects/${session.value?.projectId}/measures`, { text: numbered(text), signal });
   return { measures: data.measures, byQuestion: new Map(questions.map((one, at) => [one, data.questions[at]!])) };
 }
 

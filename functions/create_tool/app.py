@@ -10,7 +10,6 @@ from context_search.catalog.routes import (
     adopt,
     history_settings,
     judged_sets,
-    measures,
     outline,
     tables,
     tools,
@@ -19,15 +18,9 @@ from context_search.catalog.routes import (
 )
 from context_search.composition.create_tool import CreateToolFunction
 from context_search.composition.parts import parts
-from context_search.indexing.routes import search_index, strings
-from context_search.maintenance.routes import (
-    deployment,
-    health,
-    project_health,
-    project_index,
-    rebuilds,
-)
-from context_search.searching.routes import retrieval_settings
+from context_search.indexing.routes import project_index, rebuilds, search_index, strings
+from context_search.maintenance.routes import deployment, health, operations, project_health
+from context_search.searching.routes import measures, retrieval_settings
 from context_search.web import console
 from context_search.web.app import LambdaHandler, counting_requests, http_app, lambda_handler_of
 from context_search.web.logs import function_logger
@@ -39,11 +32,13 @@ logger = function_logger("create-tool")
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    catalog = [health, tables, outline, uploads, tools, judged_sets, measures, adopt]
+    catalog = [tables, outline, uploads, tools, judged_sets, adopt]
     editing = [versions, history_settings, replacing, matches, executing]
-    indexing = [search_index, strings, project_index, rebuilds, project_health, deployment]
+    indexing = [search_index, strings, project_index, rebuilds]
+    maintenance = [health, operations, project_health, deployment]
     access = [keys, whoami, sign_in, console]
-    modules = [*catalog, *editing, *indexing, *access, retrieval_settings]
+    searching = [measures, retrieval_settings]
+    modules = [*catalog, *editing, *indexing, *maintenance, *access, *searching]
     routers, use_cases = [module.router for module in modules], CreateToolFunction(parts())
     app = http_app(routers, use_cases, contract=contract, log=logger)
     return counting_requests(lambda_handler_of(app), parts().clock)

@@ -194,7 +194,7 @@ class ExecutePlans:
             return finish(work, begun, outcomes)
 
     def _look(self, plan: Plan, asked: _Asked) -> ExecutedPlan:
-        """What was committed, after nobody said whether it was."""
+        """Returns what was committed, after the answer to the commit was lost."""
         with self.store.for_project(plan.project_id) as work:
             locked = work.plans.lock(plan.id)
             if locked is not None and (before := self._before(work, locked, asked)):
@@ -311,7 +311,7 @@ class Replace:
     def _done(
         self, strings: Sequence[PlannedString], texts: Sequence[str]
     ) -> list[tuple[PlannedString, str]] | None:
-        """None when the rules, or the engine, make something else of the texts by now."""
+        """Returns None where the rules or the engine have changed since, and give other texts."""
         done = []
         try:
             found = self.replacer.edits_in(texts, Allowance())

@@ -52,7 +52,7 @@ gives a message up after 20 times, and the other one lives for two minutes.
 RESERVE_S = 60.0
 """A worker with less time than this leaves all but his first document to another one."""
 PRELOADS = 3
-"""So often a document is computed without a lock, while somebody keeps changing it."""
+"""How often a document that keeps changing is computed without a lock."""
 LEASE_S = 10.0
 """Lease of a plan in seconds. For as long a killed worker keeps the others from it."""
 BYTES_A_S = 1_000_000
@@ -88,7 +88,7 @@ class PlanWorker:
             return "nothing_to_do"
         with self._turn(plan, deadline) as turn:
             done = self._go_on(turn)
-        if done == "goes_on":  # whoever does comes when nobody has the plan
+        if done == "goes_on":  # the next worker comes when the plan is free
             with self.store.for_project(plan.project_id) as work:
                 work.send(ExecutePlan(plan.id))
         return done
@@ -104,7 +104,7 @@ class PlanWorker:
             if holder is None:
                 raise RetryLater(BUSY_WORKER_S)
             with self.store.for_project(plan.project_id) as work:
-                # Whoever had it until now has gone on with it.
+                # The worker that had the plan before has gone on with it.
                 now = work.plans.find(plan.id, project_id=plan.project_id)
                 work.send(ExecutePlan(plan.id))  # who takes the plan if this worker is killed
             yield Turn(now or plan, deadline, pool, holder)
@@ -129,7 +129,7 @@ class PlanWorker:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A worker's turn with a plan, in which nobody else writes.
+    """A worker's turn with a plan. No other worker writes meanwhile.
 
     It ends with the worker's time, or when the worker was silent for so long that another one has
     taken the plan. ``holder`` of ``pool`` is the permit for it.
@@ -236,7 +236,7 @@ class OneByOne:
         return None
 
     def _conflict(self, turn: Turn, task: Rewriting, planned: PlannedTable) -> Outcome | None:
-        """Reads a document only if it is another one by now, or an agent's tools may hide it."""
+        """Reads a document only if it has changed, or if an agent's tools may hide it."""
         plan = turn.plan
         with self.store.for_project(plan.project_id) as work:
             table = work.tables.find(planned.table_id, project_id=plan.project_id)
@@ -315,7 +315,7 @@ class OneByOne:
     def _write(
         self, turn: Turn, task: Rewriting, ahead: Rewritten | Refused, *, may_compute: bool
     ) -> bool:
-        """False: the document has another revision by now."""
+        """Returns False where the document has another revision."""
         plan, planned = turn.plan, ahead.source.planned
         with self.patient.for_project(plan.project_id) as work:
             turn.go_on(work, planned)
@@ -340,7 +340,7 @@ class OneByOne:
     def _give_back(self, plan: Plan, planned: PlannedTable) -> None:
         """A run that failed for a reason was not stopped without a word.
 
-        Whoever has lost the plan may do it, too: it takes back what this run has counted.
+        A worker that has lost the plan may do it, too: it takes back what its own run has counted.
         """
         with suppress(ContextSearchError), self.store.for_project(plan.project_id) as work:
             locked = work.plans.lock_table(plan.id, planned.table_id)
@@ -351,7 +351,7 @@ class OneByOne:
     # ---- The plan.
 
     def stop(self, turn: Turn, cause: PlanCause, error: ContextSearchError) -> TurnResult:
-        """Ends a plan that cannot go on: what is not done by now stays as it is."""
+        """Ends a plan that cannot go on. Documents that are not done stay as they are."""
         plan_id = turn.plan.id
         with self._writing(turn) as work:
             pending = work.plans.tables(plan_id, limit=MAX_PLANNED_TABLES, state="pending")

@@ -27,7 +27,7 @@ def find_plan(work: UnitOfWork, principal: Principal, plan_id: int) -> Plan:
 def locked_chain(work: UnitOfWork, plan: Plan) -> list[Plan]:
     """Returns the plan that was executed first, its undo, and so on; ``plan`` is one of them.
 
-    Nobody else changes them, or undoes the last, until the transaction ends.
+    No other transaction changes them, or undoes the last, until this one ends.
     """
     first: Plan | None = plan
     while first is not None and first.undoes is not None:

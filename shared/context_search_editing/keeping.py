@@ -29,9 +29,9 @@ class KeptPlans:
 def keep_plans(store: Store, *, silent_s: float) -> KeptPlans:
     """Does what time has brought about, each plan in a transaction of its own.
 
-    Plans that were not executed in their time expire. Those that a worker has to go on with, and
-    that were silent for so long, are ordered again. Texts go that nobody can use any more, strings
-    of deleted tables, and whole plans that are a year old or of deleted projects.
+    Plans that were not executed in their time expire. A silent plan that a worker has to go on with
+    gets a new message. Unusable texts, strings of deleted tables, plans that are a year old and
+    plans of deleted projects are deleted.
     """
     with store.for_all("maintenance") as work:
         expired = work.plans.expire(limit=PLANS_PER_STEP)
@@ -71,7 +71,7 @@ def keep_plans_step(store: Store, *, silent_s: float) -> Step:
 
 
 def _is_being_undone(work: UnitOfWork, plan_id: int) -> bool:
-    """Locks a plan: somebody may have begun to undo it since it was listed, and needs its texts."""
+    """Locks a plan. An undo that began since it was listed needs its texts."""
     plan = work.plans.lock(plan_id)
     if plan is None or plan.undone_by is None:
         return False

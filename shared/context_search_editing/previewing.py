@@ -138,7 +138,7 @@ class PreviewLimits:
 
     ``text_s``, ``queue_text_s``: for one string under a regular expression. Until
     ``queue_document_s`` a worker goes on with the document in hand. ``document_bytes``: of one
-    document, whoever reads it.
+    document, in a request and in a worker.
     """
 
     bytes: int = MAX_PREVIEWED_BYTES
@@ -396,13 +396,13 @@ def _fitting(page: Page[Plan]) -> Page[Plan]:
 
 
 def _replaced(work: UnitOfWork, plans: Sequence[Plan]) -> Mapping[int, int]:
-    """Returns how many matches were replaced, by plan: of those that somebody executed."""
+    """Returns how many matches each executed plan replaced."""
     executed = [plan.id for plan in plans if plan.executed_by is not None]
     return work.plans.replaced(executed) if executed else {}
 
 
 class OvertakenError(Exception):
-    """The plan is not previewed any more, or somebody else goes on with it."""
+    """The plan is no longer previewed, or another worker goes on with it."""
 
 
 class OutOfTimeError(Exception):
@@ -427,9 +427,9 @@ class _Timed:
 class ScanTables:
     """Goes on with the preview of a plan that is ``previewing``, from where it stands.
 
-    One document is in memory at a time, and each is read in a transaction of its own. What it adds
-    is committed together with the place to go on, by whoever was first: after a kill nothing is
-    there twice. After ``deadline`` no document is begun, but for the first one of a worker, and
+    One document is in memory at a time, and each is read in a transaction of its own. Its matches
+    are committed together with the place to go on. The first commit wins, so after a kill nothing
+    is there twice. After ``deadline`` no document is begun, but for the first one of a worker, and
     after ``last_deadline`` the one in hand is given up. ``max_bytes`` are those of all documents
     that this one may read; None: it is a worker, who may read any with up to ``document_bytes``.
     ``shown`` are the first matches, as many as are ``wanted``. For an agent only those strings are

@@ -137,7 +137,7 @@ class ShowMatches:
             visible = None if agent is None else visible_strings(work, plan.project_id, agent)
         revision = whole.revision if whole else None
         if whole is not None and whole.text is None:
-            if agent is not None:  # without the document nobody knows its fields
+            if agent is not None:  # without the document its fields are unknown
                 return
             for string in strings:  # together they may be as long as the document
                 yield from _shown([string], [self._text_of(plan, string)], replacer, revision)

@@ -59,8 +59,8 @@ from context_search_editing.write_documents import (
 class UndoPlans:
     """Takes back plans of the caller's project; an MCP key reaches those of its instance only.
 
-    As plans are executed: up to 100 documents and 20 MB here and in one transaction, others by a
-    worker. So are documents that the plan, or somebody since, made too large for a request.
+    Undoing follows the limits of executing: up to 100 documents and 20 MB in one transaction of
+    the request. A worker undoes larger plans, and documents that are now too large for a request.
     """
 
     store: Store
@@ -195,7 +195,7 @@ class UndoPlans:
     def _committed(
         self, plan: Plan, asked: _AskedUndo, act: Callable[[UnitOfWork, Plan], ExecutedPlan]
     ) -> ExecutedPlan:
-        """Begins an undo and acts, in one transaction; looks when nobody says what became of it."""
+        """Begins an undo and acts, in one transaction. Reads the outcome if the answer is lost."""
         done = None
         try:
             with self.store.for_project(plan.project_id) as work:

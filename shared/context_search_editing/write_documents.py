@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from context_search.budgets.bounds import check_growth
 from context_search.catalog.rules.versions import HistoryLimits, Origin, Overwritten
 from context_search.catalog.versions import RecordVersions
-from context_search.core.documents import parse_exact, strings_at
+from context_search.core.documents import parse_exact, strings_in
 from context_search.core.errors import InvalidDocumentError, NotFoundError, ReplaceStaleError
 from context_search.core.json_pointer import replace_value, resolve, split
 from context_search.core.json_text import fits, to_json
@@ -213,7 +213,7 @@ def rewritten_with(
     if not fits(after, MAX_UPLOAD_BYTES):
         return refused(source, "TOO_LARGE")
     texts = {text for _, text in done}
-    times = Counter(each.text for each in strings_at(document, [""]) if each.text in texts)
+    times = Counter(text for text in strings_in(document) if text in texts)
     strings = [replace(string, is_only=times[text] == 1) for string, text in done]
     count = sum(len(string.edits or ()) for string in strings)
     return Rewritten(source, after, strings, count, kept, conflicts)
@@ -230,7 +230,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """A document that nobody else changes until the transaction ends, and what becomes of it."""
+    """A document that is locked until the transaction ends, and what becomes of it."""
 
     result: Rewritten | Refused
     before: Overwritten | None = field(default=None, repr=False)
@@ -263,9 +263,9 @@ class WriteDocuments:
         *,
         max_bytes: int | None,
     ) -> Locked | None:
-        """Keeps a document from changing, of which was computed before what becomes of it.
+        """Locks a document and returns it with its result, which was computed before.
 
-        It is computed again where the document has another revision by now, or another time: a
+        The result is computed again where the document has another revision, or another time: a
         revision may have been set back. ``max_bytes`` is how large it may be for that; None: it is
         not, and None is returned. Tables are locked in the order of their ids.
         """

@@ -9,11 +9,8 @@ import pytest
 from context_search.core.callers import (
     ALL_PERMISSIONS,
     MAX_OPEN_CODES,
-    MCP_PERMISSIONS,
     ApiKey,
     KeyOwner,
-    McpChanges,
-    McpKey,
     NewApiKey,
     Principal,
     ProjectKey,
@@ -60,48 +57,6 @@ def test_what_the_keys_of_an_actor_made_is_revoked_with_him(bench: Bench) -> Non
     assert [key.revoked_at is None for key in listed(bench, stranger)] == [True]
 
 
-def test_a_key_belongs_to_the_project_that_it_was_stored_for(bench: Bench) -> None:
-    one, other = KeyOwner(bench.project().id), KeyOwner(bench.project().id)
-    first = add(bench, one, b"one")
-    second = add(bench, other, b"other", permissions=frozenset({"search"}))
-    assert principal_of(bench, b"one") == ProjectKey(one.project_id, key_id=first.id)
-    assert principal_of(bench, b"other") == ProjectKey(
-        other.project_id, permissions=frozenset({"search"}), key_id=second.id
-    )
-    assert principal_of(bench, b"neither") is None
-
-
-def test_a_key_is_listed_as_it_was_added(bench: Bench) -> None:
-    owner = KeyOwner(bench.project().id)
-    key = add(bench, owner, b"k", lifetime_s=90.0)
-    assert (key.name, key.prefix, key.permissions) == ("ci", "cs_abc", ALL_PERMISSIONS)
-    assert (key.lifetime_s, key.last_used_at, key.revoked_at) == (90.0, None, None)
-    assert listed(bench, owner) == [key]
-    assert add(bench, owner, b"l").expires_at is None
-
-
-def test_pages_of_keys_hold_one_owners_by_id(bench: Bench) -> None:
-    mcp = mcp_owner(bench)
-    project = KeyOwner(mcp.project_id)
-    keys = [add(bench, project, bytes([number])) for number in range(4)]
-    of_mcp = add(bench, mcp, b"m")
-    add(bench, KeyOwner(bench.project().id), b"s")
-    with bench.store.for_all("test") as work:
-        assert work.keys.page(project, after=keys[0].id, limit=2) == keys[1:3]
-        assert work.keys.page(project, after=keys[3].id, limit=2) == []
-        assert work.keys.page(mcp, after=0, limit=9) == [of_mcp]
-
-
-def test_a_revoked_key_is_nobodys(bench: Bench) -> None:
-    owner = KeyOwner(bench.project().id)
-    key = add(bench, owner, b"k")
-    with bench.store.for_all("test") as work:
-        work.keys.revoke(key.id)
-        assert work.keys.find_live(owner, key.id) is None
-    assert principal_of(bench, b"k") is None
-    assert listed(bench, owner)[0].revoked_at is not None
-
-
 def test_a_key_expires_when_its_lifetime_is_over(bench: Bench) -> None:
     owner = KeyOwner(bench.project().id)
     key = add(bench, owner, b"k", lifetime_s=90.0)
@@ -141,17 +96,6 @@ def test_an_owner_finds_its_own_keys_only(bench: Bench) -> None:
             assert work.keys.find_live(owner, key_id) is None
 
 
-def test_the_key_of_an_instance_counts_while_the_instance_is_enabled(bench: Bench) -> None:
-    owner = mcp_owner(bench)
-    assert owner.mcp_id is not None
-    add(bench, owner, b"m", permissions=MCP_PERMISSIONS)
-    expected = McpKey(owner.project_id, owner.mcp_id)
-    for status, principal in ((True, expected), (False, None), (True, expected)):
-        with bench.store.for_all("test") as work:
-            work.mcp_instances.change(owner.mcp_id, McpChanges(status=status))
-        assert principal_of(bench, b"m") == principal
-
-
 def test_that_a_key_is_in_use_is_noted_at_most_once_a_minute(bench: Bench) -> None:
     owner = KeyOwner(bench.project().id)
     add(bench, owner, b"k")
@@ -168,18 +112,6 @@ def test_that_a_key_is_in_use_is_noted_at_most_once_a_minute(bench: Bench) -> No
     assert ages == [0, 0, 80, 80]
 
 
-def test_a_key_ends_after_its_lifetime_or_when_it_has_to(bench: Bench) -> None:
-    owner = KeyOwner(bench.project().id)
-    end = add(bench, owner, b"a", lifetime_s=90.0).expires_at
-    assert add(bench, owner, b"b", ends_by=end).expires_at == end
-    ended = add(bench, owner, b"c", ends_by=end, lifetime_s=900.0)
-    assert ended.expires_at == end
-    assert add(bench, owner, b"d", ends_by=end, lifetime_s=5.0).lifetime_s == 5.0
-    assert principal_of(bench, b"c") == ProjectKey(
-        owner.project_id, expires_at=end, key_id=ended.id
-    )
-
-
 def code(bench: Bench, maker: Principal, code_hash: bytes) -> datetime:
     with bench.store.for_project(maker.project_id) as work:
         return work.keys.add_code(maker, code_hash, lifetime_s=90.0)
@@ -188,18 +120,6 @@ def code(bench: Bench, maker: Principal, code_hash: bytes) -> datetime:
 def used(bench: Bench, code_hash: bytes) -> ProjectKey | Token | None:
     with bench.store.for_all("test") as work:
         return work.keys.use_code(code_hash)
-
-
-def test_a_code_tells_once_who_has_made_it(bench: Bench) -> None:
-    project_id = bench.project().id
-    key = add(bench, KeyOwner(project_id), b"k", lifetime_s=900.0)
-    maker = ProjectKey(project_id, frozenset({"manage"}), key.expires_at, key.id)
-    token = Token(bench.project().id, ALL_PERMISSIONS, "0123456789abcdef")
-    code(bench, maker, b"one")
-    code(bench, token, b"other")
-    assert used(bench, b"neither") is None
-    assert [used(bench, b"one"), used(bench, b"one")] == [maker, None]
-    assert used(bench, b"other") == token
 
 
 def test_a_code_that_has_ended_opens_nothing_and_goes_with_the_next(bench: Bench) -> None:

@@ -224,17 +224,6 @@ def as_json(fields: Mapping[str, Value]) -> dict[str, object]:
     return {n: list(each) if isinstance(each, tuple) else each for n, each in fields.items()}
 
 
-def test_conditions_hold_together() -> None:
-    arguments = {"query": "x", "status": "public", "year_min": 1902, "year_max": 1903.5}
-    wanted = parse_search_arguments(arguments, ["status", "year"]).filter
-    assert wanted is not None
-    assert matches(wanted, {"status": "public", "year": 1902})
-    assert matches(wanted, {"status": ("draft", "public"), "year": Decimal("1903.5")})
-    assert not matches(wanted, {"status": "public", "year": 1904})
-    assert not matches(wanted, {"status": "draft", "year": 1902})
-    assert not matches(wanted, {"status": "public"})
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -1,8 +1,10 @@
-"""The names that agents call tools by, for whatever their owners have called them."""
+"""What agents call tools by, and what is looked at for those that may filter."""
 
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,11 @@ from hypothesis import strategies as st
 from context_search.agents.list_tools import ListTools
 from context_search.catalog.tools import NewSearchTool
 from context_search.core.config import SearchConfig
-from context_search.core.model import Scope
+from context_search.core.errors import DatabaseUnavailableError
+from context_search.core.model import Scope, SearchTool
+from context_search.integrations.ports import Deadline
+from context_search.searching.rules.searched import SeenFields
+from context_search.store import Store, UnitOfWork
 from tests.profile import examples
 from tests.system import System
 
@@ -44,7 +50,7 @@ def test_every_tool_has_one_valid_name_that_leads_to_it(names: list[str]) -> Non
     ids = named(system, *names)
     found = shown(system)
     assert list(found) == ids
-    assert len(set(found.values())) == len(ids)
+    assert len({name.lower() for name in found.values()}) == len(ids)
     for tool_id, name in found.items():
         assert VALID.fullmatch(name), name
         tool = ListTools(system.store).find(system.principal, name)
@@ -76,18 +82,53 @@ def test_what_is_readable_of_a_name_stays_readable() -> None:
 
 def test_names_are_those_that_models_take_and_differ_in_more_than_case() -> None:
     system = System()
-    ids = named(system, "faq", "FAQ", "price.list", "a-B_c")
-    assert list(shown(system).values()) == ["faq", f"FAQ_{ids[1]}", f"price_list_{ids[2]}", "a-B_c"]
+    ids = named(system, "faq", "FAQ", "price.list", "a-B_c", "x" * 65, "Replace_Undo", "replace")
+    assert list(shown(system).values()) == [
+        *("faq", f"FAQ_{ids[1]}", f"price_list_{ids[2]}", "a-B_c", f"{'x' * 40}_{ids[4]}"),
+        *(f"Replace_Undo_{ids[5]}", "replace"),  # replace_undo is a tool of ours
+    ]
     find = ListTools(system.store).find
     assert [find(system.principal, name) for name in ("FAQ", "Faq", "price.list", "A-B_C")] == [
         None
     ] * 4
 
 
-@settings(max_examples=examples(40))
-@given(st.lists(NAMES | TEXT, min_size=1, max_size=8))
-def test_no_two_names_differ_in_case_only(names: list[str]) -> None:
-    system = System()
-    named(system, *names)
-    found = [name.lower() for name in shown(system).values()]
-    assert len(set(found)) == len(found)
+FILTERED = SearchConfig(filterable=("status",))
+TOOLS = [
+    SearchTool(number, 1, "t", None, None, Scope(1), search, 1, None, 10_000)
+    for number, search in enumerate(
+        [FILTERED] * 2 + [replace(FILTERED, agents_may_filter=True)] * 2, 1
+    )
+]
+
+
+@dataclass
+class BusyStore:
+    """A store that cannot serve, and counts who asks."""
+
+    inner: Store
+    asked: list[int] = field(default_factory=list)
+
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        del deadline
+        self.asked.append(project_id)
+        raise DatabaseUnavailableError("busy")
+
+    def for_all(
+        self, reason: str, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        return self.inner.for_all(reason, deadline)
+
+
+def test_nothing_is_read_for_tools_that_do_not_opt_in() -> None:
+    store = BusyStore(System().store)
+    assert ListTools(store).seen_fields(TOOLS[:2]) == {}
+    assert store.asked == []
+
+
+def test_a_busy_database_is_asked_once_and_the_tools_have_no_values() -> None:
+    store = BusyStore(System().store)
+    assert ListTools(store).seen_fields(TOOLS) == {3: SeenFields(), 4: SeenFields()}
+    assert store.asked == [1]

@@ -10,7 +10,7 @@ from context_search.maintenance.rules.health import CleanupLimits
 from context_search.store import REPOSITORIES, UnitOfWork
 from testing.in_memory.clock import ManualClock
 from tests.faults.simulation.model.rows import Rows
-from tests.faults.simulation.model.store import MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelUnitOfWork
 from tests.system import System
 from tests.web.api import LocalParts
 
@@ -30,7 +30,7 @@ def test_the_repositories_that_steps_name_say_when_they_have_work_and_no_others(
 
 
 def test_so_do_those_of_the_model() -> None:
-    in_memory = MemoryUnitOfWork(Rows(), ManualClock())
+    in_memory = ModelUnitOfWork(Rows(), ManualClock())
     assert {
         name
         for name in vars(in_memory).keys() & REPOSITORIES.keys()

@@ -26,12 +26,7 @@ ELSEWHERE = {
     *(".in", ".txt", ".mcp.json", "config.toml", "claude_desktop_config.json", "openapi.json"),
     *(".cursor/mcp.json", ".vscode/mcp.json", "docs/decisions/NNNN-name.md"),
     *("context-search.json", "context-search-models.json", "context-search-internal.json"),
-    *(
-        "iam:PassRole",
-        ".local/endpoints.json",
-        ".build/bom.json",
-        "docs/read_v2.md",
-    ),
+    *("iam:PassRole", ".local/endpoints.json", ".build/bom.json", "docs/read_v2.md"),
     *("ZhiShiKu_12", "ZhiShiKu_FAQ_12", "RenameTable", "RenameTableBody"),
 }
 

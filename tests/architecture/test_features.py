@@ -14,7 +14,7 @@ from scripts.shape.modules import is_use_case, name_of
 from testing.in_memory.clock import ManualClock
 from tests.architecture.project import ROOT, python_files, relative, statements_in
 from tests.faults.simulation.model.rows import Rows
-from tests.faults.simulation.model.store import MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelUnitOfWork
 
 FEATURES = [folder.parent for folder in sorted((ROOT / "shared").rglob("sql"))]
 SHARED = [ROOT / "shared/context_search/core", ROOT / "shared/context_search/integrations"]
@@ -22,16 +22,8 @@ SHARED += [ROOT / "shared/context_search" / name for name in ("postgres", "ranki
 INNER = {"core", "ports.py", "ranking", "rules", "text"}
 OUTER = ("context_search.postgres", "context_search.web", "context_search.mcp")
 LIBRARIES = {
-    "aws_lambda_powertools",
-    "boto3",
-    "botocore",
-    "fastapi",
-    "litellm",
-    "mangum",
-    "pg8000",
-    "pydantic",
-    "re2",
-    "turbopuffer",
+    *("aws_lambda_powertools", "boto3", "botocore", "fastapi", "litellm", "mangum", "pg8000"),
+    *("pydantic", "re2", "turbopuffer"),
 }
 
 
@@ -87,7 +79,7 @@ def test_nothing_else_is_asked_for_as_a_repository() -> None:
 
 
 def test_a_repository_of_the_model_is_one_of_postgres() -> None:
-    work = MemoryUnitOfWork(Rows(), ManualClock())
+    work = ModelUnitOfWork(Rows(), ManualClock())
     for name in REPOSITORIES.keys() & vars(work).keys():
         assert isinstance(getattr(work, name), resolve_name(REPOSITORIES[name]))
     with pytest.raises(AttributeError, match="the model has no keyz"):

@@ -10,13 +10,7 @@ import pytest
 
 from context_search.composition.index_node import IndexNodeFunction
 from context_search.core.messages import IndexNodes, read_message
-from tests.architecture.project import (
-    ROOT,
-    functions,
-    served_routes,
-    template_routes,
-    triggers,
-)
+from tests.architecture.project import ROOT, functions, served_routes, template_routes, triggers
 from tests.web.api import LocalParts
 
 HTTP_FUNCTIONS = ["create_tool", "search"]

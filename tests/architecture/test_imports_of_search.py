@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ ALSO_OURS = {"context_search.indexing.outbox_delivery"}
 """What leaves after a commit is for every function."""
 
 
+@cache
 def loaded() -> dict[str, str]:
     """The modules that a process has loaded with ``search``, by name, and where they are."""
     ended = subprocess.run(  # noqa: S603 - our own program

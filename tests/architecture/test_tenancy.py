@@ -20,22 +20,13 @@ from context_search.searching.rules.searched import SearchedTool
 def use(store: Store, work: UnitOfWork) -> None:
 """
 RIGHT = [
-    "store.for_project(1)",
-    'store.for_all("a reason")',
-    "live_tool(work, 1, ProjectKey(1))",
-    "live_tool(work, 1, Internal())",
-    "SearchedTool.by(Internal(), 1)",
+    *("store.for_project(1)", 'store.for_all("a reason")', "live_tool(work, 1, ProjectKey(1))"),
+    *("live_tool(work, 1, Internal())", "SearchedTool.by(Internal(), 1)"),
 ]
 WRONG = [
-    "store.for_project()",
-    "store.for_project(None)",
-    "store.for_all()",
-    "store.for_all(None)",
-    "store.transaction()",
-    "live_tool(work, 1)",
-    "live_tool(work, 1, None)",
-    "SearchedTool.by(None, 1)",
-    "ProjectKey()",
+    *("store.for_project()", "store.for_project(None)", "store.for_all()", "store.for_all(None)"),
+    *("store.transaction()", "live_tool(work, 1)", "live_tool(work, 1, None)"),
+    *("SearchedTool.by(None, 1)", "ProjectKey()"),
 ]
 
 

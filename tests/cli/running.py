@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -64,6 +65,18 @@ class Network(httpx2.BaseTransport):
         self.lose_next_reply: str | None = None
         self.working = threading.Lock()
         """Who serves: one request after the other, also where several are sent at once."""
+
+    def meets(self, address: str, then: httpx2.Response | BaseException, *, times: int = 1) -> None:
+        """Has requests whose URL matches get an answer, or an error, in the server's place."""
+
+        def before(request: httpx2.Request) -> httpx2.Response | None:
+            if not re.search(address, str(request.url).partition("?")[0]):
+                return None
+            if isinstance(then, BaseException):
+                raise then
+            return then
+
+        self.before += [before] * times
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """One exchange."""

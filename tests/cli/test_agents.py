@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -15,7 +14,7 @@ import pytest
 from context_search.access.keys import new_key
 from context_search.core.callers import KeyOwner, NewApiKey
 from context_search_cli.mcp_clients import CLIENTS, ClientName, Connection
-from tests.cli.running import URL, Before, CommandLine
+from tests.cli.running import URL, CommandLine
 from tests.web.api import SECRET
 
 MCP_PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
@@ -109,13 +108,6 @@ def test_a_tool_that_an_instance_does_not_have_is_given_to_it_first(
     assert cli("mcp", "bind", made, tool, way, "--json").document["error"]["code"] == "NOT_FOUND"
 
 
-def test_an_agents_key_opens_nothing_else(cli: CommandLine) -> None:
-    path = cli.folder / "agent.key"
-    cli.done("mcp", "create", "support", "-o", path)
-    cli.environment["CONTEXT_SEARCH_KEY_FILE"] = str(path)
-    assert cli("tools", "list").code == 6
-
-
 def test_every_client_of_the_page_is_there() -> None:
     assert set(get_args(ClientName)) == set(CLIENTS)
     assert len(CLIENTS) == 9
@@ -199,12 +191,6 @@ def test_a_key_is_printed_where_that_is_asked_for(cli: CommandLine) -> None:
     assert cli("mcp", "config", "--client", "emacs").code == 2
 
 
-def test_operators_make_projects(operator: CommandLine) -> None:
-    made = operator.json("ops", "projects", "create", "acme")
-    assert made["name"] == "acme"
-    assert made["api_key"].startswith("cs_")
-
-
 def test_operators_look_and_mend(operator: CommandLine) -> None:
     tool = operator.tool(operator.table({"a": "x" * 40}))
     assert "sweep" in operator.json("ops", "integrity")
@@ -238,22 +224,19 @@ def test_operators_rebuild_all_projects(operator: CommandLine) -> None:
 
 def test_rebuilds_of_all_projects_are_summed_over_the_pages(operator: CommandLine) -> None:
     first, last = {"indexes": 50, "cost": 0.5, "cursor": "7"}, {"indexes": 2, "cost": None}
-    operator.network.before += [page_of_a_rebuild(first), page_of_a_rebuild(last)]
+    for page in (first, last):
+        operator.network.meets("/", httpx2.Response(200, json={"cursor": None, **page}))
     reported = operator.json("ops", "rebuild", "--dry-run")
     assert reported == {"indexes": 52, "cost": None}
     assert [each.url.params.get("cursor") for each in operator.network.requests] == [None, "7"]
 
 
 def test_rebuilds_whose_pages_go_in_circles_end(operator: CommandLine) -> None:
-    page = {"generations": [], "cursor": "7"}
-    operator.network.before += [page_of_a_rebuild(page) for _ in range(9)]
+    page = httpx2.Response(200, json={"generations": [], "cursor": "7"})
+    operator.network.meets("/", page, times=9)
     result = operator("ops", "rebuild", "--yes", "--json")
     assert (result.code, result.document["error"]["code"]) == (5, "UNREACHABLE")
     assert len(operator.network.requests) == 2
-
-
-def page_of_a_rebuild(page: Mapping[str, object]) -> Before:
-    return lambda _: httpx2.Response(200, json={"cursor": None, **page})
 
 
 def test_the_secret_travels_without_the_key(operator: CommandLine) -> None:

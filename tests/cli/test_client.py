@@ -23,16 +23,9 @@ def problem(status: int, **members: object) -> httpx2.Response:
     )
 
 
-def answering(reply: httpx2.Response, path: str, times: int = 1) -> list[object]:
-    def before(request: httpx2.Request) -> httpx2.Response | None:
-        return reply if path in request.url.path else None
-
-    return [before] * times
-
-
 def test_a_retryable_problem_is_tried_again_as_the_server_says(cli: CommandLine) -> None:
     busy = problem(503, code="DATABASE_UNAVAILABLE", retryable=True, retryAfterMs=1500)
-    cli.network.before += answering(busy, "/tables", times=2)  # type: ignore[arg-type]
+    cli.network.meets("/tables", busy, times=2)
     result = cli.done("tables", "import", cli.file("a.json", {"a": 1}))
     assert cli.pauses == pytest.approx([1.5, 1.5], abs=0.5)
     assert "DATABASE_UNAVAILABLE" in result.err
@@ -47,14 +40,14 @@ def test_retry_after_counts_where_a_gateway_answers(cli: CommandLine) -> None:
     refused = httpx2.Response(
         429, json={"message": "Too Many Requests"}, headers={"Retry-After": "7"}
     )
-    cli.network.before += answering(refused, "/whoami")  # type: ignore[arg-type]
+    cli.network.meets("/whoami", refused)
     cli.done("whoami")
     assert cli.pauses == pytest.approx([7.0], abs=0.5)
 
 
 def test_patience_has_an_end(cli: CommandLine) -> None:
     busy = problem(503, code="DATABASE_UNAVAILABLE", retryable=True)
-    cli.network.before += answering(busy, "/whoami", times=99)  # type: ignore[arg-type]
+    cli.network.meets("/whoami", busy, times=99)
     result = cli("whoami", "--json")
     assert (result.code, result.document["error"]["code"]) == (5, "DATABASE_UNAVAILABLE")
     assert result.document["error"]["exit"] == 5
@@ -64,7 +57,7 @@ def test_patience_has_an_end(cli: CommandLine) -> None:
 
 def test_a_wait_that_is_too_long_is_not_waited_for(cli: CommandLine) -> None:
     busy = problem(429, code="SEARCH_BACKPRESSURE", retryable=True, retryAfterMs=3_600_000)
-    cli.network.before += answering(busy, "/whoami")  # type: ignore[arg-type]
+    cli.network.meets("/whoami", busy)
     assert cli("whoami").code == 5
     assert cli.pauses == []
 
@@ -87,7 +80,7 @@ def test_a_wait_that_is_too_long_is_not_waited_for(cli: CommandLine) -> None:
     ],
 )
 def test_exit_codes(cli: CommandLine, reply: httpx2.Response, code: int) -> None:
-    cli.network.before += answering(reply, "/whoami")  # type: ignore[arg-type]
+    cli.network.meets("/whoami", reply)
     result = cli("whoami", "--json")
     assert result.code == code
     assert result.document["error"]["exit"] == code
@@ -123,7 +116,7 @@ def endless() -> Iterator[bytes]:
 def test_answers_of_something_else_than_the_api_end_a_command_in_order(
     cli: CommandLine, reply: httpx2.Response, code: int
 ) -> None:
-    cli.network.before += answering(reply, "/tables")  # type: ignore[arg-type]
+    cli.network.meets("/tables", reply)
     result = cli("tables", "list")
     assert result.code == code
     assert code == 0 or "error: " in result.err
@@ -148,23 +141,20 @@ ops projects create acme
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", '"x"', "<html>a proxy's page</html>"])
-@pytest.mark.parametrize("line", ASKING.strip().splitlines())
-def test_no_command_takes_something_else_for_an_answer(
-    cli: CommandLine, line: str, text: str
-) -> None:
+def test_no_command_takes_something_else_for_an_answer(cli: CommandLine, text: str) -> None:
     cli.environment["CONTEXT_SEARCH_SECRET"] = "secret"
-    reply = httpx2.Response(200, text=text)
-    cli.network.before += answering(reply, "/", times=9)  # type: ignore[arg-type]
-    result = cli(*line.split())
-    assert result.code == 5
-    assert "is this address the API's?" in result.err
+    cli.network.meets("/", httpx2.Response(200, text=text), times=99)
+    for line in ASKING.strip().splitlines():
+        result = cli(*line.split())
+        assert result.code == 5, line
+        assert "is this address the API's?" in result.err, line
 
 
 @pytest.mark.parametrize("line", ["whoami", "tools show 1", "status 1", "ops projects create a"])
 def test_a_member_that_is_not_there_is_named(cli: CommandLine, line: str) -> None:
     cli.environment["CONTEXT_SEARCH_SECRET"] = "secret"
     reply = httpx2.Response(200, json={})
-    cli.network.before += answering(reply, "/", times=9)  # type: ignore[arg-type]
+    cli.network.meets("/", reply, times=9)
     result = cli(*line.split())
     assert result.code == 5
     assert "the answer has no " in result.err
@@ -193,19 +183,13 @@ def test_a_broken_connection_makes_nothing_twice(cli: CommandLine) -> None:
 
 
 def test_where_nobody_listens_is_told(cli: CommandLine) -> None:
-    def refuse(request: httpx2.Request) -> httpx2.Response | None:
-        raise httpx2.ConnectError("refused", request=request)
-
-    cli.network.before.append(refuse)
+    cli.network.meets("/", httpx2.ConnectError("refused"))
     result = cli("tools", "list", "--json")
     assert (result.code, result.document["error"]["code"]) == (5, "UNREACHABLE")
 
 
 def test_ctrl_c_ends_a_command(cli: CommandLine) -> None:
-    def interrupt(request: httpx2.Request) -> httpx2.Response | None:
-        raise KeyboardInterrupt
-
-    cli.network.before.append(interrupt)
+    cli.network.meets("/", KeyboardInterrupt())
     result = cli("whoami", "--json")
     assert (result.code, result.document["error"]["code"]) == (130, "INTERRUPTED")
 
@@ -219,8 +203,7 @@ def test_a_body_that_is_refused_is_explained_field_by_field(cli: CommandLine) ->
 
 
 def client_of(
-    handle: Callable[[httpx2.Request], httpx2.Response],
-    sleep: Callable[[float], None] = time.sleep,
+    handle: Callable[[httpx2.Request], httpx2.Response], sleep: Callable[[float], None] = time.sleep
 ) -> Client:
     return Client(Endpoint(URL, "a test"), transport=httpx2.MockTransport(handle), sleep=sleep)
 
@@ -229,7 +212,7 @@ def client_of(
 def test_a_list_whose_pages_go_in_circles_ends(cli: CommandLine, cursors: list[object]) -> None:
     for cursor in cursors:
         page = httpx2.Response(200, json={"tables": [], "cursor": cursor})
-        cli.network.before += answering(page, "/tables")  # type: ignore[arg-type]
+        cli.network.meets("/tables", page)
     result = cli("tables", "list", "--limit", 0, "--json")
     assert (result.code, result.document["error"]["code"]) == (5, "UNREACHABLE")
     assert len(cli.network.requests) == len(cursors)
@@ -248,16 +231,14 @@ def test_a_list_of_which_every_page_names_another_ends() -> None:
 
 
 def test_rows_that_are_no_list_end_a_command_in_order(cli: CommandLine) -> None:
-    cli.network.before += answering(  # type: ignore[arg-type]
-        httpx2.Response(200, json={"tables": 5, "cursor": None}), "/tables"
-    )
+    cli.network.meets("/tables", httpx2.Response(200, json={"tables": 5, "cursor": None}))
     assert cli("tables", "list").code == 5
 
 
 def test_a_string_that_does_not_go_on_ends(cli: CommandLine) -> None:
     window = {"text": "", "hash": "h", "end": 0, "total": 5}
     stuck = httpx2.Response(200, json=window)
-    cli.network.before += answering(stuck, "/text", times=9)  # type: ignore[arg-type]
+    cli.network.meets("/text", stuck, times=9)
     assert cli("tables", "get", 1, "/a", "--text").code == 5
     assert len(cli.network.requests) == 1
 

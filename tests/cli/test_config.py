@@ -76,11 +76,6 @@ def test_a_key_goes_to_no_server_that_it_was_not_given_for(tmp_path: Path) -> No
         configuration(tmp_path).endpoint(EndpointOptions(key_file=tmp_path / "key"))
 
 
-def test_nothing_known_says_how_to_begin(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="context-search login"):
-        configuration(tmp_path).endpoint(EndpointOptions())
-
-
 @pytest.mark.parametrize("text", ["", " ", "two words", "schlüssel", "a\nb", "a\x00"])
 def test_what_is_no_key_is_refused_without_quoting_it(tmp_path: Path, text: str) -> None:
     path = tmp_path / "key"
@@ -93,21 +88,15 @@ def test_what_is_no_key_is_refused_without_quoting_it(tmp_path: Path, text: str)
 def test_where_no_server_is_known_all_ways_to_one_are_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
         Configuration({"HOME": str(tmp_path)}, tmp_path).endpoint(EndpointOptions())
-    for way in ("login --url", "CONTEXT_SEARCH_URL", "make serve"):
+    for way in ("context-search login --url", "CONTEXT_SEARCH_URL", "make serve"):
         assert way in str(refused.value)
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        "",
-        "api.test",
-        "ftp://a.test",
-        "https://",
-        "https://u:p@a.test",
-        "https://a.test?k=1",
-        "http://a.test:x",
-        "http://a b.test",
+        *("", "api.test", "ftp://a.test", "https://", "https://u:p@a.test", "https://a.test?k=1"),
+        *("http://a.test:x", "http://a b.test"),
     ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:

@@ -217,10 +217,7 @@ def test_a_doctor_waits_for_nothing_that_is_away(cli: CommandLine, tool: int, aw
 
 
 def test_a_doctor_stops_where_nobody_answers(cli: CommandLine) -> None:
-    def refuse(request: httpx2.Request) -> httpx2.Response | None:
-        raise httpx2.ConnectError("refused", request=request)
-
-    cli.network.before.append(refuse)
+    cli.network.meets("/", httpx2.ConnectError("refused"))
     result = cli("doctor", "--json")
     assert result.code == 5
     assert [each["check"] for each in result.document["checks"]] == ["settings", "reachable"]

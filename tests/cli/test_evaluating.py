@@ -11,12 +11,11 @@ from typing import Any, get_args
 import httpx2
 import pytest
 
-from context_search.catalog.routes.measures import MAX_RANGES
 from context_search.ranking.measures import MEASURES
+from context_search.searching.routes.measures import MAX_RANGES
 from context_search_cli.concurrent import concurrently
 from context_search_cli.evaluating import Measure
-from context_search_cli.judged import MOST_QUESTIONS, MOST_RANGES
-from evaluation.compare import read_judged
+from context_search_cli.judged import MOST_QUESTIONS, MOST_RANGES, Question, question_of
 from tests.builders import english
 from tests.cli.running import CommandLine
 
@@ -36,6 +35,12 @@ def on_shelf(query: str) -> dict[str, Any]:
     """Judged to be answered where no word of it stands."""
     place = {"json_pointer": "/shelf", "char_start": 0, "char_end": len(SHELF)}
     return {"query": query, "relevant": [place]}
+
+
+def answered_in(file: Path) -> list[Question]:
+    """The questions of a file that have a range which answers."""
+    read = map(question_of, file.read_text().splitlines())
+    return [question for question in read if question.gold]
 
 
 def lines(*rows: object) -> str:
@@ -153,6 +158,16 @@ def test_a_draft_that_is_none_is_told_as_it_was_typed(
     assert (refused.code, f"error: --draft {wrong}: {reported}" in refused.err) == (2, True)
 
 
+def test_a_request_for_measures_has_numbers_for_pointers(cli: CommandLine) -> None:
+    key = "k" * 2_000
+    tool = cli.tool(cli.table({key: TEXT}), "--strategy", "keyword")
+    judged = cli.file("judged.jsonl", lines(line("keeper clockwork lantern", LIGHT, f"/{key}")))
+    found = cli.json("eval", "run", judged, "--tool", tool)
+    assert found["measures"]["recall@20"]["mean"] == 1
+    [asked] = [each for each in cli.network.requests if each.url.path.endswith("/measures")]
+    assert key.encode() not in asked.content
+
+
 def test_four_questions_are_asked_at_once_and_counted_in_order(
     cli: CommandLine, tool: int, narrow: int
 ) -> None:
@@ -196,20 +211,14 @@ def test_a_slow_answer_keeps_no_other_from_being_asked_for() -> None:
     assert len(counts) == 10
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, httpx2.ReadError("gone")])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), httpx2.ReadError("gone")])
 def test_a_run_that_is_stopped_asks_no_more_and_prints_no_figure(
-    cli: CommandLine, tool: int, error: type[BaseException] | BaseException
+    cli: CommandLine, tool: int, error: BaseException
 ) -> None:
     judged = cli.file("judged.jsonl", JUDGED * 50)
-
-    def stop(request: httpx2.Request) -> httpx2.Response | None:
-        if request.url.path.endswith("/search"):
-            raise error
-        return None
-
-    cli.network.before.append(stop)
+    cli.network.meets("/search$", error)
     result = cli("eval", "run", judged, "--tool", tool)
-    assert (result.code, result.out) == (130 if error is KeyboardInterrupt else 5, "")
+    assert (result.code, result.out) == (130 if isinstance(error, KeyboardInterrupt) else 5, "")
     asked = len(cli.network.requests)
     assert asked < 50
     cli.network.before.clear()
@@ -332,13 +341,7 @@ def test_what_was_measured_before_an_outage_is_printed(
 def test_an_outage_that_lasts_leaves_no_figure(cli: CommandLine, tool: int, many: Path) -> None:
     """The server would have measured what it answered before."""
     refused(cli, 6)
-
-    def gone(request: httpx2.Request) -> httpx2.Response | None:
-        if request.url.path.endswith("/measures"):
-            raise httpx2.ConnectError("Connection refused", request=request)
-        return None
-
-    cli.network.before += [gone] * 9
+    cli.network.meets("/measures$", httpx2.ConnectError("Connection refused"))
     result = cli("eval", "run", many, "--tool", tool)
     assert (result.code, result.out) == (5, "")
     assert "cannot be reached" in result.err
@@ -398,13 +401,13 @@ def test_passages_are_judged_blind_and_measured(cli: CommandLine, table: int, to
     assert "tool" not in first.out + first.err
     assert "relevance" not in first.err
     assert "0 nothing" in first.err
-    [judged] = read_judged(out)
+    [judged] = answered_in(out)
     assert judged.text == "keeper clockwork lantern"
     again = cli.json(*words, stdin="1\n")
     assert again == {"judged": 1, "without_answer": 1, "file": str(out)}
     mentioned = json.loads(out.read_text().splitlines()[1])
     assert (mentioned["relevant"], mentioned["others"][0]["grade"]) == ([], 1)
-    assert [each.text for each in read_judged(out)] == ["keeper clockwork lantern"]
+    assert [each.text for each in answered_in(out)] == ["keeper clockwork lantern"]
     cli.done("eval", "sets", "put", "mine", out)
     assert "0 of 2 questions left" in cli.done(*words).err
     assert cli.json("eval", "run", out, "--tool", tool)["measures"]["recall@1"]["mean"] > 0
@@ -416,9 +419,11 @@ def test_a_judgment_may_be_some_words(cli: CommandLine, tool: int) -> None:
     words = ("eval", "judge", asked, "--tool", tool, "--depth", 1, "-o", out)
     result = cli.done(*words, stdin="2 of nobody\n3 lease   is three\n")
     assert "does not have these words" in result.err
-    *_, judged = read_judged(out)
+    *_, judged = answered_in(out)
     start = TEXT.index("lease is three")
-    assert [(span.start, span.end) for span in judged.gold] == [(start, start + 14)]
+    assert [(place["char_start"], place["char_end"]) for place in judged.gold] == [
+        (start, start + 14)
+    ]
     assert json.loads(out.read_text().splitlines()[1])["relevant"][0]["grade"] == 3
     assert cli("eval", "judge", "-", "--tool", tool, "-o", out).code == 2
     nowhere = cli.folder / "none" / "mine.jsonl"

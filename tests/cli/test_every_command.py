@@ -6,8 +6,6 @@ import json
 import shlex
 from typing import Any
 
-import pytest
-
 from tests.builders import english
 from tests.cli.running import URL, CommandLine
 from tests.cli.test_page import COMMANDS
@@ -152,14 +150,14 @@ def lines(text: str) -> list[list[str]]:
     return [shlex.split(line) for line in text.strip().splitlines()]
 
 
-@pytest.mark.parametrize("name", sorted({each[:n] for each in COMMANDS for n in (0, 1, 2, 3)}))
-def test_every_command_and_every_group_has_help(cli: CommandLine, name: tuple[str, ...]) -> None:
-    reported = cli.done(*name, "--help")
-    assert "Usage: " in reported.out
-    assert reported.err == ""
-    below = {each[len(name)] for each in COMMANDS if each[: len(name)] == name != each}
-    assert all(word in reported.out for word in below)
-    assert ("--json" in reported.out) is (name in COMMANDS)
+def test_every_command_and_every_group_has_help(cli: CommandLine) -> None:
+    for name in {each[:n] for each in COMMANDS for n in (0, 1, 2, 3)}:
+        reported = cli.done(*name, "--help")
+        assert "Usage: " in reported.out, name
+        assert reported.err == "", name
+        below = {each[len(name)] for each in COMMANDS if each[: len(name)] == name != each}
+        assert all(word in reported.out for word in below), name
+        assert ("--json" in reported.out) is (name in COMMANDS), name
 
 
 def test_no_command_is_left_out() -> None:
@@ -184,20 +182,17 @@ def test_every_command_prints_one_json_document(cli: CommandLine) -> None:
         ids |= _new_ids(words, result.document)
 
 
-@pytest.mark.parametrize("line", WRONG.strip().splitlines())
-def test_every_command_fails_with_its_code_and_one_json_document(
-    cli: CommandLine, line: str
-) -> None:
-    code, *words = shlex.split(line)
+def test_every_command_fails_with_its_code_and_one_json_document(cli: CommandLine) -> None:
     cli.file("key.json", "{}")
     cli.file("wrong", "wrong")
-    result = cli(*_found(cli, words), "--json")
-    assert result.code == int(code), result.err
-    error = result.document["error"]
-    assert error["exit"] == result.code
-    assert error["code"]
-    assert "error: " in result.err
-    assert "Traceback" not in result.err
+    for code, *words in lines(WRONG):
+        result = cli(*_found(cli, words), "--json")
+        assert result.code == int(code), (words, result.err)
+        error = result.document["error"]
+        assert error["exit"] == result.code
+        assert error["code"]
+        assert "error: " in result.err
+        assert "Traceback" not in result.err
 
 
 def _found(cli: CommandLine, words: list[str]) -> list[object]:

@@ -71,13 +71,7 @@ def test_strings_that_are_too_short_for_a_tool_are_counted(cli: CommandLine) -> 
         if each in {f"/api/v1/tables/{table}/data/read", "/api/v1/tools/search"}
     ]
     assert made[-2:] == [f"/api/v1/tables/{table}/data/read", "/api/v1/tools/search"]
-
-    def too_large(request: httpx2.Request) -> httpx2.Response | None:
-        if request.url.path.endswith("/data/read"):
-            return httpx2.Response(413, json={"code": "DOCUMENT_TOO_LARGE"})
-        return None
-
-    cli.network.before.append(too_large)
+    cli.network.meets("/data/read$", httpx2.Response(413, json={"code": "DOCUMENT_TOO_LARGE"}))
     assert "strings under 20 characters are not indexed" in cli.done(*small).err
 
 
@@ -185,11 +179,7 @@ def rebuild_told(cli: CommandLine, tool: int, **reported: object) -> None:
     counted = {name: state[name] for name in ("chunks_count", "indexed_chunks_count", "nodes")}
     rebuild = {"generation": 2, **counted, "last_error": error, **reported}
     reported = {**state, "status": "rebuilding", "rebuild": rebuild}
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, json=reported)
-
-    cli.network.before.append(answer)
+    cli.network.meets("/", httpx2.Response(200, json=reported))
 
 
 def test_a_rebuild_that_never_takes_over_ends_the_watching(cli: CommandLine, tool: int) -> None:
@@ -210,11 +200,7 @@ def test_a_stalled_index_says_why_and_no_attempt_that_is_over(
     cli: CommandLine, tool: int, at: str, reported: str
 ) -> None:
     state = {**cli.json("status", tool), "status": "stalled", "next_attempt_at": at}
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, json=state)
-
-    cli.network.before.append(answer)
+    cli.network.meets("/", httpx2.Response(200, json=state))
     shown = dict(line.split("\t") for line in cli.done("status", tool).out.splitlines())
     assert shown["next attempt"] == reported
     assert "no worker moves one" in shown["why"]
@@ -232,11 +218,6 @@ def test_an_index_is_emptied_when_that_is_meant(cli: CommandLine, tool: int) -> 
     emptied = cli.done("tools", "clear", tool, "--yes", "--shared")
     assert emptied.out.endswith(f"gone, of tool {tool}, {twin}\n")
     assert cli.done("search", "lantern", "--tool", tool).out == ""
-
-
-def test_what_is_quarantined_is_tried_again(cli: CommandLine, tool: int) -> None:
-    assert cli.json("tools", "retry", tool) == {"nodes": 0, "left": 0}
-    assert "0 strings" in cli.done("tools", "retry", tool, "/notes").out
 
 
 def test_a_string_that_the_model_refuses_is_told_and_tried_again(

@@ -65,13 +65,8 @@ def test_a_list_without_room_for_its_words_is_told_line_by_line(
     seen: Callable[[int, Print], list[str]],
 ) -> None:
     assert seen(40, listing) == [
-        "id          7",
-        "name        harbour",
-        "matches     5",
-        "scopes      search manage",
-        "created at  2026-11-24 02:46 UTC",
-        "ended at    2026-11-24 02:46 UTC",
-        "",
+        *("id          7", "name        harbour", "matches     5", "scopes      search manage"),
+        *("created at  2026-11-24 02:46 UTC", "ended at    2026-11-24 02:46 UTC", ""),
     ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import httpx2
 import pytest
 
 from tests.builders import english
@@ -18,16 +17,6 @@ TEXT = f"The keeper wound the clockwork of the lantern.\n{english(120)} {HOSTILE
 @pytest.fixture
 def tool(cli: CommandLine) -> int:
     return cli.tool(cli.table({"notes": TEXT, "title": "Skagen"}))
-
-
-def test_a_tool_is_made_listed_shown_and_deleted(cli: CommandLine, tool: int) -> None:
-    assert [each["id"] for each in cli.json("tools", "list")["tools"]] == [tool]
-    [row] = cli.done("tools", "list").lines
-    assert (row[0], row[-1]) == (str(tool), "ready")
-    shown = cli.json("tools", "show", tool)
-    assert shown["search_config"]["chunk_size"] == 100
-    cli.done("tools", "delete", tool, "--yes")
-    assert cli("tools", "show", tool).code == 3
 
 
 def test_the_settings_of_a_tool_are_options(cli: CommandLine) -> None:
@@ -154,13 +143,7 @@ def test_a_question_names_no_more_than_eight_tools_and_says_so(cli: CommandLine)
 
 def test_a_tool_whose_maker_waits_no_longer_is_named(cli: CommandLine) -> None:
     table = cli.table({"a": TEXT})
-
-    def stop(request: httpx2.Request) -> httpx2.Response | None:
-        if request.url.path.endswith("/search-index"):
-            raise KeyboardInterrupt
-        return None
-
-    cli.network.before.append(stop)
+    cli.network.meets("/search-index$", KeyboardInterrupt())
     result = cli("tools", "create", table, "--wait", "--quiet")
     cli.network.before.clear()
     [tool] = cli.json("tools", "list")["tools"]

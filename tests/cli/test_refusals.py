@@ -125,19 +125,15 @@ def test_help_and_version_are_no_refusals(cli: CommandLine) -> None:
     assert "Usage: " in alone.out
 
 
-@pytest.mark.parametrize("words", lines(NUMBERS), ids=" ".join)
-def test_a_number_that_no_id_has_is_refused_here(cli: CommandLine, words: list[str]) -> None:
-    assert f"{LARGE} is too large" in refused(cli, *words).err
+def test_a_number_that_no_id_has_is_refused_here(cli: CommandLine) -> None:
+    for words in lines(NUMBERS):
+        assert f"{LARGE} is too large" in refused(cli, *words).err, words
 
 
-@pytest.mark.parametrize("words", lines(EMPTY), ids=" ".join)
-def test_an_empty_text_is_not_taken_for_none(cli: CommandLine, words: list[str]) -> None:
-    assert f"'{words[-2]}': it is empty" in refused(cli, *words).err
-
-
-@pytest.mark.parametrize("name", ["search", "retrieve"])
-def test_a_question_without_words_is_refused_here(cli: CommandLine, name: str) -> None:
-    assert "'question': it is empty" in refused(cli, name, " ", "--tool", "1").err
+def test_an_empty_text_is_not_taken_for_none(cli: CommandLine) -> None:
+    for words in [*lines(EMPTY), ["search", " ", "--tool", "1"], ["retrieve", " ", "--tool", "1"]]:
+        name = "question" if " " in words[1:2] else words[-2]
+        assert f"'{name}': it is empty" in refused(cli, *words).err, words
 
 
 @pytest.mark.parametrize("words", lines(OUTPUTS), ids=" ".join)

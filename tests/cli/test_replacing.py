@@ -158,13 +158,7 @@ def test_a_lost_reply_replaces_once(cli: CommandLine) -> None:
 
 def test_ctrl_c_at_the_preview_leaves_no_plan(cli: CommandLine) -> None:
     chapters(cli)
-
-    def interrupt(request: httpx2.Request) -> httpx2.Response | None:
-        if request.url.path.endswith("/execute"):
-            raise KeyboardInterrupt
-        return None
-
-    cli.network.before.append(interrupt)
+    cli.network.meets("/execute$", KeyboardInterrupt())
     assert cli("replace", "废弃仓库", "荒废工厂", "--yes").code == 130
 
 
@@ -190,14 +184,8 @@ def test_ten_strings_that_are_in_the_way_are_named(cli: CommandLine) -> None:
     ]
     changed[0] = {"table_id": 1, "json_pointer": "/a", "reason": "MOVED", "moved_to": "/b"}
     changed[1] = "a gateway's own"
-
-    def refuse(request: httpx2.Request) -> httpx2.Response | None:
-        if not request.url.path.endswith("/execute"):
-            return None
-        problem = {"code": "REPLACE_STALE", "retryable": False, "changed": changed}
-        return httpx2.Response(409, json=problem)
-
-    cli.network.before.append(refuse)
+    problem = {"code": "REPLACE_STALE", "retryable": False, "changed": changed}
+    cli.network.meets("/execute$", httpx2.Response(409, json=problem))
     reported = cli("replace", "废弃仓库", "荒废工厂", "--yes").err
     assert "table 1 /a: MOVED to /b" in reported
     assert reported.count(": CHANGED") == 8

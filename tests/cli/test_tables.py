@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import httpx2
 import pytest
@@ -81,10 +80,6 @@ def test_json_lines_that_are_not_called_so_are_told_what_to_say(
     assert cli.done("tables", "import", "-", "--name", "x", "--jsonl", stdin=lines)
 
 
-def test_a_missing_file_is_a_usage_error(cli: CommandLine) -> None:
-    assert cli("tables", "import", cli.folder / "none.json").code == 2
-
-
 def test_a_large_document_goes_by_upload_by_itself(cli: CommandLine) -> None:
     table = cli.json("tables", "import", cli.file("large.json", LARGE))
     assert table["revision"] == 2
@@ -113,12 +108,7 @@ def test_an_upload_that_fails_leaves_no_table(cli: CommandLine) -> None:
 
 
 def test_ctrl_c_in_an_upload_leaves_no_table(cli: CommandLine) -> None:
-    def interrupt(request: httpx2.Request) -> httpx2.Response | None:
-        if str(request.url).startswith(BUCKET):
-            raise KeyboardInterrupt
-        return None
-
-    cli.network.before.append(interrupt)
+    cli.network.meets(BUCKET, KeyboardInterrupt())
     result = cli("tables", "import", cli.file("large.json", LARGE))
     assert (result.code, result.out) == (130, "")
     [made] = cli.paths("DELETE")
@@ -143,13 +133,7 @@ def test_a_table_that_cannot_be_taken_back_is_named(cli: CommandLine, again: Bas
 
 def test_ctrl_c_in_a_replacing_upload_leaves_the_table_as_it_was(cli: CommandLine) -> None:
     table = cli.table({"a": 1})
-
-    def interrupt(request: httpx2.Request) -> httpx2.Response | None:
-        if str(request.url).startswith(BUCKET):
-            raise KeyboardInterrupt
-        return None
-
-    cli.network.before.append(interrupt)
+    cli.network.meets(BUCKET, KeyboardInterrupt())
     assert cli("tables", "import", cli.file("l.json", LARGE), "--replace", table).code == 130
     assert cli.json("tables", "get", table) == {"a": 1}
 
@@ -257,22 +241,6 @@ def test_nothing_is_deleted_unasked(cli: CommandLine) -> None:
     assert cli("tables", "delete", table).code == 2
     assert cli.json("tables", "delete", table, "--yes") == {"deleted": table}
     assert cli("tables", "get", table).code == 3
-
-
-def test_the_ids_of_others_are_not_found(cli: CommandLine) -> None:
-    table = cli.table({"a": 1})
-    stranger = cli.json("ops", "projects", "create", "x", "-o", cli.folder / "key", *secret(cli))
-    assert "api_key" not in stranger
-    theirs = (cli.folder / "key").read_text().strip()
-    cli.environment |= {"CONTEXT_SEARCH_KEY": theirs}
-    assert cli("tables", "show", table).code == 3
-    assert os.stat(cli.folder / "key").st_mode & 0o777 == 0o600  # noqa: PTH116
-
-
-def secret(cli: CommandLine) -> list[object]:
-    from tests.web.api import SECRET
-
-    return ["--secret-file", cli.file("secret", SECRET)]
 
 
 def test_a_value_is_written_to_a_file(cli: CommandLine) -> None:

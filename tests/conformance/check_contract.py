@@ -10,11 +10,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from local.options import ROOT
-from tests.conformance.conftest import running_stack
+from local.options import ROOT, StackOptions
+from tests.conformance.conftest import ORIGINS
 from tests.conformance.node import HERE
 from tests.conformance.things import SPARES, Things, things_of
-from tests.e2e.running import Running, user_environment
+from tests.e2e.running import Running, running_stack, user_environment
 
 # Every route with a hundred requests and more: minutes on a busy machine.
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
@@ -25,7 +25,7 @@ CONFIGURATION = HERE / "schemathesis.toml"
 @pytest.fixture(scope="module")
 def own_stack() -> Iterator[Running]:
     """A stack of its own: operators' routes reach what every project has."""
-    with running_stack() as running:
+    with running_stack(StackOptions(), **ORIGINS) as running:
         yield running
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
 from local.options import StackOptions
-from local.stack import Stack
 from tests.conformance.node import Node, NotInstalledError, installed
 from tests.e2e.library import library
-from tests.e2e.running import Running, Tenant, state_folder, user_environment
+from tests.e2e.running import Running, Tenant, running_stack
 
 # The suite's DNS rebinding scenario wants the origin of the server itself to be let in.
 ORIGINS = {"ALLOWED_ORIGINS": "http://127.0.0.1:* http://localhost:*"}
@@ -31,27 +29,10 @@ def node() -> Node:
         pytest.exit(f"error: {error}", returncode=1)
 
 
-@contextmanager
-def running_stack() -> Iterator[Running]:
-    """The product with its local parts, on free ports and a folder of its own."""
-    with (
-        state_folder() as state,
-        Stack(state, {**user_environment(), **ORIGINS}, StackOptions()) as started,
-        Running.at(
-            started.base_url,
-            started.internal_secret,
-            started.endpoints.database_url,
-            started.endpoints.queue_url,
-            started.endpoints.turbopuffer_url,
-        ) as running,
-    ):
-        yield running
-
-
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Running]:
     """What most checks share."""
-    with running_stack() as running:
+    with running_stack(StackOptions(), **ORIGINS) as running:
         yield running
 
 

@@ -30,7 +30,7 @@ VIEWS = {
 MOST_REQUESTS = 3
 # View → how many it may ask for, and why they are more.
 MORE = {
-    "/documents/TABLE?p=/books/0/text": 5,  # each level of the tree on the way to a string
+    "/documents/TABLE?p=/books/0/text": 5  # each level of the tree on the way to a string
 }
 
 

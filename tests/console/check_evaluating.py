@@ -7,12 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
+from context_search.core.json_pointer import resolve, split
 from context_search.ranking.measures import MEASURES
 from tests.console.conftest import PLACES, Watched, api
 from tests.console.documents import novel
-from tests.e2e.running import Tenant
+from tests.e2e.running import Running, Tenant
 
 QUESTION = "Who counted comets at the lighthouse?"
 
@@ -21,6 +23,14 @@ def ready(tenant: Tenant) -> int:
     tool = tenant.tool(tenant.table(novel()), name="search_novel", json_path="")
     tenant.ready(tool)
     return int(tool["tool_id"])
+
+
+@pytest.fixture(scope="module")
+def measured(stack: Running) -> Tenant:
+    """A project with an indexed tool that no check changes; each names its own sets."""
+    tenant = stack.project()
+    ready(tenant)
+    return tenant
 
 
 def ask(page: Page, question: str) -> None:
@@ -105,9 +115,8 @@ def test_weights_are_those_that_are_stored(visitor: Watched, own_tenant: Tenant)
     assert applied() == (0.8, 0)
 
 
-def test_strategies_are_named_as_in_search(visitor: Watched, own_tenant: Tenant) -> None:
-    ready(own_tenant)
-    page = visitor.sign_in(own_tenant.key)
+def test_strategies_are_named_as_in_search(visitor: Watched, measured: Tenant) -> None:
+    page = visitor.sign_in(measured.key)
     visitor.set("zh", "light")
     for address, before in (("/evaluate", []), ("/search", ["同工具设置"])):
         visitor.open(address)
@@ -169,11 +178,7 @@ def judged_file(folder: Path) -> Path:
     document = novel()
     rows = []
     for question, (pointer, sentence) in PLACES.items():
-        value: Any = document
-        for part in pointer.split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            value = value[int(key)] if isinstance(value, list) else value[key]
-        start = value.index(sentence)
+        start = str(resolve(document, split(pointer))).index(sentence)
         span = {"json_pointer": pointer, "char_start": start, "char_end": start + len(sentence)}
         rows.append({"query": question, "relevant": [span], "note": "kept"})
     rows += [{**rows[0], "query": f"{QUESTION} {number}"} for number in range(9)]
@@ -182,9 +187,8 @@ def judged_file(folder: Path) -> Path:
     return file
 
 
-def test_a_run_is_stopped_and_goes_on(visitor: Watched, own_tenant: Tenant, tmp_path: Path) -> None:
-    ready(own_tenant)
-    page = visitor.sign_in(own_tenant.key)
+def test_a_run_is_stopped_and_goes_on(visitor: Watched, measured: Tenant, tmp_path: Path) -> None:
+    page = visitor.sign_in(measured.key)
     visitor.open("/evaluate")
     page.locator("section input[type=file]").set_input_files(judged_file(tmp_path))
     page.get_by_label("Strategy").select_option("semantic")
@@ -220,8 +224,7 @@ def run_all(page: Page) -> None:
 
 
 def kept_sets(tenant: Tenant, folder: Path, *names: str) -> Path:
-    """Keeps the judged questions with a project that has a tool; returns their file."""
-    ready(tenant)
+    """Keeps the judged questions with a project; returns their file."""
     file = judged_file(folder)
     for name in names:
         path = f"/api/v1/projects/{tenant.project_id}/judged-sets/{name}"
@@ -230,11 +233,11 @@ def kept_sets(tenant: Tenant, folder: Path, *names: str) -> Path:
 
 
 def test_figures_are_of_the_set_that_is_open(
-    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+    visitor: Watched, measured: Tenant, tmp_path: Path
 ) -> None:
     """Another set of the same questions has none, nor has a question that is judged otherwise."""
-    file = kept_sets(own_tenant, tmp_path, "first", "second")
-    page = visitor.sign_in(own_tenant.key)
+    file = kept_sets(measured, tmp_path, "first", "second")
+    page = visitor.sign_in(measured.key)
     visitor.open("/evaluate")
     chosen = page.get_by_role("combobox", name="Judged set")
     chosen.select_option("first")
@@ -258,10 +261,10 @@ def test_figures_are_of_the_set_that_is_open(
 
 
 def test_a_run_ends_where_another_set_is_opened(
-    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+    visitor: Watched, measured: Tenant, tmp_path: Path
 ) -> None:
-    file = kept_sets(own_tenant, tmp_path, "first")
-    page = visitor.sign_in(own_tenant.key)
+    file = kept_sets(measured, tmp_path, "third")
+    page = visitor.sign_in(measured.key)
     visitor.open("/evaluate")
     sets = page.get_by_role("combobox", name="Judged set")
     files = page.locator("section input[type=file]")
@@ -281,17 +284,16 @@ def test_a_run_ends_where_another_set_is_opened(
         expect(begin).to_be_enabled()
         begin.click()
         expect(begin).to_have_count(0)
-        sets.select_option("first")
+        sets.select_option("third")
         expect(begin).to_be_enabled()
     assert held
 
 
 def test_a_run_begun_right_after_a_weight_was_typed_goes_on(
-    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+    visitor: Watched, measured: Tenant, tmp_path: Path
 ) -> None:
     """The button is pressed in the moment in which the field is left, before any timer."""
-    ready(own_tenant)
-    page = visitor.sign_in(own_tenant.key)
+    page = visitor.sign_in(measured.key)
     visitor.open("/evaluate")
     page.locator("section input[type=file]").set_input_files(judged_file(tmp_path))
     expect(page.get_by_role("button", name="Run")).to_be_enabled()
@@ -309,10 +311,9 @@ def test_a_run_begun_right_after_a_weight_was_typed_goes_on(
 
 
 def test_a_verdict_is_given_only_where_one_can_be_told(
-    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+    visitor: Watched, measured: Tenant, tmp_path: Path
 ) -> None:
-    ready(own_tenant)
-    page = visitor.sign_in(own_tenant.key)
+    page = visitor.sign_in(measured.key)
     visitor.open("/evaluate")
     page.locator("section input[type=file]").set_input_files(judged_file(tmp_path))
     run_all(page)
@@ -342,10 +343,9 @@ def test_a_verdict_is_given_only_where_one_can_be_told(
 
 
 def test_a_run_has_no_more_questions_than_the_server_measures(
-    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+    visitor: Watched, measured: Tenant, tmp_path: Path
 ) -> None:
-    ready(own_tenant)
-    page = visitor.sign_in(own_tenant.key)
+    page = visitor.sign_in(measured.key)
     visitor.open("/evaluate")
     place = {"json_pointer": "/a", "char_start": 0, "char_end": 5}
     rows = [{"query": f"question {n}", "relevant": [place]} for n in range(1_001)]
@@ -357,10 +357,9 @@ def test_a_run_has_no_more_questions_than_the_server_measures(
 
 
 def test_a_set_is_imported_run_and_exported(
-    visitor: Watched, own_tenant: Tenant, tmp_path: Path
+    visitor: Watched, measured: Tenant, tmp_path: Path
 ) -> None:
-    ready(own_tenant)
-    page = visitor.sign_in(own_tenant.key)
+    page = visitor.sign_in(measured.key)
     visitor.open("/evaluate")
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"query": "x", "relevant": []}\nnothing\n')

@@ -9,21 +9,14 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Dialog, Locator, Page, expect
 
+from context_search.core.json_pointer import resolve, split
 from tests.console.conftest import LANGUAGES, PLACES, THEMES, Watched, api
 from tests.console.documents import novel
-from tests.e2e.running import Tenant
+from tests.e2e.running import Running, Tenant
 
 COMETS, VIOLIN, WHALE = PLACES
 NOT_SAVED = {"en": "exactly · not saved", "zh": "完全回答 · 未保存"}
 SAVED = {"en": "exactly · Saved", "zh": "完全回答 · 已保存"}
-
-
-def value_at(pointer: str) -> str:
-    value: Any = novel()
-    for part in pointer.split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        value = value[int(key)] if isinstance(value, list) else value[key]
-    return str(value)
 
 
 def kept(tenant: Tenant, name: str) -> dict[str, list[dict[str, Any]]]:
@@ -42,7 +35,8 @@ def keep_theirs(tenant: Tenant) -> None:
 
 
 def words_of(judgment: dict[str, Any]) -> str:
-    return value_at(judgment["json_pointer"])[judgment["char_start"] : judgment["char_end"]]
+    text = str(resolve(novel(), split(judgment["json_pointer"])))
+    return text[judgment["char_start"] : judgment["char_end"]]
 
 
 def select(page: Page, words: str) -> None:
@@ -65,13 +59,21 @@ def opened(visitor: Watched, table: int, question: str) -> Locator:
     return page.locator(".pane button", has_text="…")
 
 
+@pytest.fixture(scope="module")
+def searched(stack: Running) -> tuple[Tenant, int]:
+    """A project with an indexed table."""
+    tenant = stack.project()
+    table = tenant.table(novel())
+    tenant.ready(tenant.tool(table, name="search_novel", json_path=""))
+    return tenant, table
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_was_not_found_is_judged_in_its_document(
-    visitor: Watched, own_tenant: Tenant, language: str
+    visitor: Watched, searched: tuple[Tenant, int], language: str
 ) -> None:
     """Words selected by mouse, behind 🐡; the question is the one that was asked last."""
-    table = own_tenant.table(novel())
-    own_tenant.ready(own_tenant.tool(table, name="search_novel", json_path=""))
+    own_tenant, table = searched
     page = visitor.sign_in(own_tenant.key)
     visitor.set(language, "light")
     visitor.open(f"/search?q={quote(COMETS)}")
@@ -95,12 +97,12 @@ def test_what_was_not_found_is_judged_in_its_document(
     assert visitor.fits()
     visitor.look(f"judge-place-{language}-320")
     page.set_viewport_size({"width": 1280, "height": 800})
-    dialog.locator("input[pattern]").fill("first")
+    dialog.locator("input[pattern]").fill(f"first-{language}")
     dialog.get_by_role("button").nth(1).click()
     expect(status).to_have_text(SAVED[language])
     page.keyboard.press("Escape")
     expect(opener).to_be_focused()
-    [judged] = kept(own_tenant, "first")[COMETS]
+    [judged] = kept(own_tenant, f"first-{language}")[COMETS]
     assert (judged["grade"], words_of(judged)) == (3, PLACES[COMETS][1])
     visitor.look(f"judged-place-{language}")
     # Evaluate has the set open, and counts what was judged.

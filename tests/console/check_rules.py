@@ -121,7 +121,6 @@ def test_a_text_makes_the_document_that_the_command_line_makes(
     rules: Page, name: str, text: str, document: object
 ) -> None:
     assert run(rules, "return rules.documentOf(given[0], given[1])", name, text) == document
-    assert chapters.document_of(name, text) == document
 
 
 def test_a_text_is_read_as_the_command_line_reads_it(rules: Page) -> None:

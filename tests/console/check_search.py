@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from urllib.parse import quote
 
@@ -11,7 +10,7 @@ from playwright.sync_api import Route, expect
 
 from tests.builders import english, planted
 from tests.console.conftest import Watched, api
-from tests.console.documents import COMETS, PLACES
+from tests.console.documents import COMETS, PLACES, VIOLIN
 from tests.e2e.running import Tenant
 
 # As code points, whatever the browser counts in.
@@ -105,17 +104,16 @@ def test_the_text_before_is_grey_while_another_one_loads(
     expect(page.locator(".pane[aria-busy=false]")).to_have_css("opacity", "1")
 
 
-@pytest.mark.parametrize("width", [320, 360])
-def test_on_a_telephone_a_hit_leads_to_its_text(signed_in: Watched, width: int) -> None:
+def test_on_a_telephone_a_hit_leads_to_its_text(signed_in: Watched) -> None:
     page = signed_in.page
-    page.set_viewport_size({"width": width, "height": 700})
+    page.set_viewport_size({"width": 320, "height": 700})
     asked(signed_in, next(iter(PLACES)))
     expect(page.locator(".text .hit").first).to_be_attached()
     expect(page.locator(".placehead")).not_to_be_in_viewport()
     page.locator(".hitcard .place").nth(1).click()
     expect(page.locator(".placehead")).to_be_in_viewport()
     expect(page.locator(".text mark").first).to_be_in_viewport()
-    signed_in.look(f"picked-{width}")
+    signed_in.look("picked-320")
 
 
 def test_why_a_hit_is_there_sums_to_its_score(signed_in: Watched) -> None:
@@ -172,65 +170,6 @@ def test_the_answer_of_an_older_question_is_ignored(signed_in: Watched) -> None:
     expect(signed_in.page.locator(".excerpt").first).to_contain_text("violin")
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize(
-    "code",
-    [
-        "embed_timeout",
-        "embed_unavailable",
-        "backend_timeout",
-        "keywords_unavailable",
-        "partial_index",
-    ],
-)
-def test_what_is_degraded_is_a_sentence_with_its_code(
-    signed_in: Watched, language: str, code: str
-) -> None:
-    def degrade(route: Route) -> None:
-        answer = route.fetch().json()
-        answer["retrieval"]["degraded"] = [code]
-        route.fulfill(json=answer)
-
-    signed_in.set(language, "light")
-    signed_in.page.route("**/search/explain", degrade)
-    asked(signed_in, next(iter(PLACES)))
-    bar = signed_in.page.locator(".bar.warn")
-    expect(bar).to_contain_text(code)
-    assert bool(re.search("[\u4e00-\u9fff]", bar.inner_text())) == (language == "zh")
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "tries"),
-    [
-        (429, "SEARCH_BACKPRESSURE", 1),
-        (503, "SEARCH_UNAVAILABLE", 1),
-        (422, "QUERY_EMPTY", 0),
-    ],
-)
-def test_a_refusal_shows_code_and_request_and_another_try_where_it_may_help(
-    signed_in: Watched, status: int, code: str, tries: int
-) -> None:
-    body = {
-        "code": code,
-        "status": status,
-        "detail": "no",
-        "retryable": tries > 0,
-        "requestId": "r-1",
-    }
-    text = json.dumps(body)
-    signed_in.page.route(
-        "**/search/explain",
-        lambda route: route.fulfill(
-            status=status, body=text, content_type="application/problem+json"
-        ),
-    )
-    signed_in.open("/search?q=comets")
-    box = signed_in.page.locator(".bar.bad")
-    expect(box).to_contain_text(code)
-    expect(box).to_contain_text("r-1")
-    assert box.get_by_role("button", name="Try again").count() == tries
-
-
 def test_a_question_without_hits_says_why(signed_in: Watched) -> None:
     signed_in.open("/search?q=zzzqqq&strategy=keyword")
     expect(signed_in.page.locator(".empty")).to_contain_text("no_match")
@@ -248,23 +187,6 @@ def test_the_request_for_a_terminal_names_no_key(signed_in: Watched, tenant: Ten
     copied = signed_in.page.evaluate("navigator.clipboard.readText()")
     assert "$KEY" in copied
     assert "cs_" not in copied
-
-
-def test_all_tables_of_a_project_are_searched(visitor: Watched, own_tenant: Tenant) -> None:
-    own_tenant.table({"text": "The lighthouse keeper counted nine comets. " * 30})
-    project = f"/api/v1/projects/{own_tenant.project_id}/search-index"
-    api(own_tenant, "POST", project, json={})
-    visitor.sign_in(own_tenant.key)
-    visitor.open("/search?tool=project&q=comets")
-    for _ in range(100):
-        if (
-            visitor.page.locator(".hitcard, .empty").first.is_visible()
-            and api(own_tenant, "GET", project)["status"] == "ready"
-        ):
-            break
-        visitor.page.wait_for_timeout(100)
-    visitor.page.get_by_role("button", name="Ask", exact=True).click()
-    expect(visitor.page.locator(".hitcard").first).to_contain_text("comets")
 
 
 def test_a_passage_that_has_moved_is_found_again_in_the_whole_string(
@@ -356,20 +278,22 @@ def test_chapters_are_called_by_their_titles(visitor: Watched, own_tenant: Tenan
     assert not visitor.errors
 
 
-@pytest.mark.parametrize("at", [150, 2_345])
-def test_an_opened_hit_is_seen_in_the_tree(visitor: Watched, own_tenant: Tenant, at: int) -> None:
+def test_an_opened_hit_is_seen_in_the_tree(visitor: Watched, own_tenant: Tenant) -> None:
     """Also one that is not among the first members."""
     strings = [f"note {number}" for number in range(3_000)]
-    strings[at] = english(1_200, 3) + COMETS
+    places = {150: COMETS, 2_345: VIOLIN}
+    for at, sentence in places.items():
+        strings[at] = english(1_200, at) + sentence
     table = own_tenant.table({"notes": strings})
     own_tenant.ready(own_tenant.tool(table, search_config={"chunk_threshold": 100}))
     page = visitor.sign_in(own_tenant.key)
-    asked(visitor, COMETS)
-    page.keyboard.press("o")
-    row = page.get_by_role("treeitem", selected=True)
-    expect(row).to_have_attribute("data-pointer", f"/notes/{at}")
-    expect(row).to_be_in_viewport()
-    below = "row => row.closest('.treebox').getBoundingClientRect().bottom"
-    assert row.evaluate("row => row.getBoundingClientRect().bottom") <= row.evaluate(below)
-    visitor.look(f"opened-{at}")
+    for at, sentence in places.items():
+        asked(visitor, sentence)
+        page.keyboard.press("o")
+        row = page.get_by_role("treeitem", selected=True)
+        expect(row).to_have_attribute("data-pointer", f"/notes/{at}")
+        expect(row).to_be_in_viewport()
+        below = "row => row.closest('.treebox').getBoundingClientRect().bottom"
+        assert row.evaluate("row => row.getBoundingClientRect().bottom") <= row.evaluate(below)
+        visitor.look(f"opened-{at}")
     assert not visitor.errors

@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.builders import english
 from tests.console.conftest import Watched, api
 from tests.e2e.running import Tenant
 from tests.texts import CHINESE, MARKDOWN, TEXTS
-
-
-def test_a_large_file_is_uploaded_and_imported(
-    visitor: Watched, own_tenant: Tenant, tmp_path: Path
-) -> None:
-    document = {"parts": [english(100_000, seed) for seed in range(80)]}
-    file = tmp_path / "large.json"
-    file.write_text(json.dumps(document))
-    assert file.stat().st_size > 7_000_000
-    visitor.sign_in(own_tenant.key)
-    visitor.open("/documents")
-    visitor.page.locator("input[type=file]").set_input_files(file)
-    done = visitor.page.locator(".bar.good")
-    expect(done).to_be_visible(timeout=60_000)
-    [table] = api(own_tenant, "GET", "/api/v1/tables")["tables"]
-    path = f"/api/v1/tables/{table['id']}/data?pointer=/parts/79"
-    assert own_tenant("GET", path).json() == document["parts"][79]
-    assert not visitor.errors
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.console.check_every_page import PAGES, settled
+from tests.console.check_every_page import settled
 from tests.console.conftest import Watched
 from tests.console.documents import PLACES
 from tests.e2e.running import Running, Tenant
@@ -123,17 +123,4 @@ def test_with_forced_colours_and_without_motion(
     )
     assert mark != ground
     assert watched.axe() == []
-    watched.page.context.close()
-
-
-def test_at_twice_the_size_nothing_is_lost(
-    browser: Browser, stack: Running, tenant: Tenant
-) -> None:
-    """200 % of a window of 1,280 by 800 are 640 by 400 of the page's pixels."""
-    view = {"width": 640, "height": 400}
-    watched = other(browser, stack, tenant, viewport=view, device_scale_factor=2)
-    for page in PAGES:
-        settled(watched, page)
-        watched.look(f"{page}-200")
-        assert watched.fits(), page
     watched.page.context.close()

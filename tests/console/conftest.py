@@ -15,12 +15,12 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 from local.options import ROOT, StackOptions
-from local.stack import Stack
 from tests.console.browsers import chromium
 from tests.console.documents import PLACES, novel
-from tests.e2e.running import Running, Tenant, state_folder, user_environment
+from tests.e2e.running import Running, Tenant, running_stack
 
 AXE = ROOT / "console/node_modules/axe-core/axe.min.js"
+SESSION = "context-search.session"
 LANGUAGES = ("en", "zh")
 THEMES = ("light", "dark")
 _AXE_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
@@ -108,17 +108,7 @@ class Watched:
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Running]:
     """The product with its local parts, on free ports and a folder of its own."""
-    with (
-        state_folder() as state,
-        Stack(state, user_environment(), StackOptions()) as started,
-        Running.at(
-            started.base_url,
-            started.internal_secret,
-            started.endpoints.database_url,
-            started.endpoints.queue_url,
-            started.endpoints.turbopuffer_url,
-        ) as running,
-    ):
+    with running_stack(StackOptions()) as running:
         yield running
 
 
@@ -191,10 +181,22 @@ def visitor(new_tab: Callable[[], Watched]) -> Watched:
     return new_tab()
 
 
+@pytest.fixture(scope="session")
+def readers_session(browser: Browser, stack: Running, tenant: Tenant) -> str:
+    """The session of the shared project with all scopes, as a tab keeps it; no check ends it."""
+    page = browser.new_page()
+    Watched(page, stack.base_url).sign_in(tenant.key)
+    kept = page.evaluate(f"sessionStorage.getItem({SESSION!r})")
+    page.close()
+    return str(kept)
+
+
 @pytest.fixture
-def signed_in(visitor: Watched, tenant: Tenant) -> Watched:
-    """A page with a session of the shared project, with all scopes."""
-    visitor.sign_in(tenant.key)
+def signed_in(visitor: Watched, readers_session: str) -> Watched:
+    """A page with that session."""
+    visitor.page.add_init_script(f"sessionStorage.setItem({SESSION!r}, {readers_session!r})")
+    visitor.open()
+    visitor.page.locator("nav").wait_for()
     return visitor
 
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from context_search.access.keys import MCP_PREFIX, new_key
-from context_search.core.callers import (
-    Token,
-    caller_of_claims,
-    is_safe_address,
-    looks_like_token,
-)
+from context_search.core.callers import Token, caller_of_claims, is_safe_address, looks_like_token
 from context_search.core.errors import UnauthenticatedError
 
 

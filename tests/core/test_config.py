@@ -29,16 +29,9 @@ def test_the_hash_does_not_depend_on_how_a_database_writes_the_json() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"model": "local/n"},
-        {"dimensions": 511},
-        {"storage": "lean"},
-        {"threshold": 9_999},
-        {"chunk_size": 999},
-        {"chunk_overlap": 99},
-        {"window_tokens": 1},
-        {"chunker_version": 99},
-        {"analysis_version": 99},
-        {"precision": "f16"},
+        *({"model": "local/n"}, {"dimensions": 511}, {"storage": "lean"}, {"threshold": 9_999}),
+        *({"chunk_size": 999}, {"chunk_overlap": 99}, {"window_tokens": 1}),
+        *({"chunker_version": 99}, {"analysis_version": 99}, {"precision": "f16"}),
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -69,20 +62,10 @@ def test_what_is_no_search_configuration_of_ours_is_the_default(stored: object) 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"top_k": 0},
-        {"top_k": 21},
-        {"top_k": "5"},
-        {"top_k": True},
-        {"strategy": "other"},
-        {"strategy": ["hybrid"]},
-        {"fusion": {}},
-        {"vector_weight": 2},
-        {"bm25_weight": "0.3"},
-        {"include_metadata": 1},
-        {"agents_may_filter": 1},
-        {"agents_may_filter": "true"},
-        {"max_chunk_preview": -1},
-        {"chunk_size": 100},
+        *({"top_k": 0}, {"top_k": 21}, {"top_k": "5"}, {"top_k": True}, {"strategy": "other"}),
+        *({"strategy": ["hybrid"]}, {"fusion": {}}, {"vector_weight": 2}, {"bm25_weight": "0.3"}),
+        *({"include_metadata": 1}, {"agents_may_filter": 1}, {"agents_may_filter": "true"}),
+        *({"max_chunk_preview": -1}, {"chunk_size": 100}),
     ],
 )
 def test_a_value_that_no_field_may_have_keeps_its_default(wrong: dict[str, object]) -> None:

@@ -18,6 +18,7 @@ from context_search.core.documents import (
     parse_json,
     parse_stored,
     string_nodes,
+    strings_in,
 )
 from context_search.core.errors import InvalidDocumentError
 from context_search.core.json_pointer import contains, resolve, split
@@ -134,6 +135,7 @@ def test_every_string_is_found_once_at_a_pointer_that_resolves_to_it(document: A
     assert len({node.json_pointer for node in nodes}) == len(nodes) == _strings(document)
     for node in nodes:
         assert resolve(document, split(node.json_pointer)) == node.text
+    assert sorted(strings_in(document)) == sorted(node.text for node in nodes)
 
 
 def _strings(value: Any) -> int:
@@ -154,11 +156,7 @@ def test_strings_come_in_document_order_with_escaped_pointers() -> None:
     document = {"z": ["a", {"": "b", "x/y": "c"}], "m~n": {"0": "d"}, "": {"": "e"}, "n": 5}
     nodes = list(string_nodes(document, scope="", threshold=1))
     assert [(node.json_pointer, node.text) for node in nodes] == [
-        ("/z/0", "a"),
-        ("/z/1/", "b"),
-        ("/z/1/x~1y", "c"),
-        ("/m~0n/0", "d"),
-        ("//", "e"),
+        *(("/z/0", "a"), ("/z/1/", "b"), ("/z/1/x~1y", "c"), ("/m~0n/0", "d"), ("//", "e")),
     ]
 
 

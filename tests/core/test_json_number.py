@@ -17,8 +17,7 @@ def written(sent: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "sent",
-    ["1e300", "-25e299", "7e32", "-123e-400", "1e-999", "0e-900", "-1E+200", "12345678e-40"],
+    "sent", ["1e300", "-25e299", "7e32", "-123e-400", "1e-999", "0e-900", "-1E+200", "12345678e-40"]
 )
 def test_what_a_number_grew_by_is_seen_in_the_number_itself(sent: str) -> None:
     grown = len(written(sent)) - len(sent.replace("+", ""))

@@ -19,12 +19,7 @@ from context_search.core.config import IndexConfig
 from testing.use_cases import EveryUseCase
 
 KINDS = (property, cached_property)
-ROOMS = {
-    "": EveryUseCase,
-    "access.": Access,
-    "parts.": Parts,
-    "searching.": Searching,
-}
+ROOMS = {"": EveryUseCase, "access.": Access, "parts.": Parts, "searching.": Searching}
 
 
 def building(name: str) -> str | None:

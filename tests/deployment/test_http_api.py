@@ -12,16 +12,10 @@ from tests.deployment.cloudformation import Resources, of_type
 
 # API Gateway's variables that hold no part of the address; MCP keys travel in paths.
 LOGGED = {
-    "$context.requestId",
-    "$context.requestTime",
-    "$context.identity.sourceIp",
-    "$context.routeKey",
-    "$context.status",
-    "$context.responseLength",
-    "$context.responseLatency",
-    "$context.integrationLatency",
-    "$context.error.responseType",
-    "$context.integrationErrorMessage",
+    *("$context.requestId", "$context.requestTime", "$context.identity.sourceIp"),
+    *("$context.routeKey", "$context.status", "$context.responseLength"),
+    *("$context.responseLatency", "$context.integrationLatency"),
+    *("$context.error.responseType", "$context.integrationErrorMessage"),
 }
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from local.options import StackOptions
-from local.stack import Stack
-from tests.e2e.running import Running, Tenant, state_folder, user_environment
+from tests.e2e.running import Running, Tenant, running_stack
 
 # Shorter than a user's, so that nobody waits for what cleanup does.
 PATIENCE = {"SILENT_AFTER_SECONDS": "4", "DELETE_GRACE_SECONDS": "4"}
@@ -20,19 +19,7 @@ def stack() -> Iterator[Running]:
 
     It ends with the tests of this folder, as its cleanup runs each second.
     """
-    options = StackOptions(schedule_every_s=1.0)
-    user = {**user_environment(), **PATIENCE}
-    with (
-        state_folder() as state,
-        Stack(state, user, options, report=lambda _: None) as started,
-        Running.at(
-            started.base_url,
-            started.internal_secret,
-            started.endpoints.database_url,
-            started.endpoints.queue_url,
-            started.endpoints.turbopuffer_url,
-        ) as running,
-    ):
+    with running_stack(StackOptions(schedule_every_s=1.0), **PATIENCE) as running:
         yield running
 
 

@@ -19,9 +19,10 @@ from turbopuffer import NotFoundError, Turbopuffer
 
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
-from local.options import ROOT
+from local.options import ROOT, StackOptions
 from local.queues import sqs_client
 from local.reset import wipe
+from local.stack import Stack
 from local.state import State
 from tests.builders import until
 
@@ -118,6 +119,24 @@ class Running:
             for doc_id, windows in found
             for name in [doc_id, *[f"{doc_id}.w{number}" for number in range(1, windows)]]
         )
+
+
+@contextmanager
+def running_stack(options: StackOptions, **settings: str) -> Iterator[Running]:
+    """The product with its local parts, silent, on free ports and a folder of its own."""
+    user = {**user_environment(), **settings}
+    with (
+        state_folder() as state,
+        Stack(state, user, options, report=lambda _: None) as started,
+        Running.at(
+            started.base_url,
+            started.internal_secret,
+            started.endpoints.database_url,
+            started.endpoints.queue_url,
+            started.endpoints.turbopuffer_url,
+        ) as running,
+    ):
+        yield running
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 from testing.in_memory.clock import ManualClock
 from tests.contract.store.bench import PostgresBench
 from tests.editing.replacing import Desk
-from tests.faults.simulation.model.store import MemoryStore
+from tests.faults.simulation.model.store import ModelStore
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def clock() -> ManualClock:
 @pytest.fixture
 def memory(clock: ManualClock) -> Desk:
     """An empty project in the model store."""
-    return Desk(MemoryStore(clock), clock)
+    return Desk(ModelStore(clock), clock)
 
 
 @pytest.fixture

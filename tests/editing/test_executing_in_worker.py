@@ -30,7 +30,7 @@ from context_search_editing.rules.replacing import ReplaceRequest
 from context_search_editing.write_documents import MAX_STRING_CHARS
 from testing.in_memory.clock import ManualClock
 from tests.editing.replacing import ALL, SKIP, STORY, BusyStore, Desk, FaultyStore, StoppedError
-from tests.faults.simulation.model.store import MemoryStore
+from tests.faults.simulation.model.store import ModelStore
 from tests.stores import StoreInFront
 
 POOL = "documents of plan {}"
@@ -185,7 +185,7 @@ def test_another_worker_may_do_it_all_at_any_moment(choice: Choice) -> None:
     """Where the first one has slept through its lease, it writes nothing when it wakes up."""
     for at in range(1, 30):
         clock = ManualClock()
-        desk = Desk(MemoryStore(clock), clock)
+        desk = Desk(ModelStore(clock), clock)
         tables = desk.make(["x"], ["x x"])
         plan = ordered(desk, choice)
         slow = desk.while_somebody(at, partial(overtake, desk, plan))
@@ -204,7 +204,7 @@ def test_another_worker_may_do_it_all_at_any_moment(choice: Choice) -> None:
 def ordered_anew(choice: Choice) -> tuple[Desk, Sequence[Table], Plan]:
     """Two documents in a store of their own, a plan for both, and a change of the first since."""
     clock = ManualClock()
-    desk = Desk(MemoryStore(clock), clock)
+    desk = Desk(ModelStore(clock), clock)
     tables = desk.make({"a": "x"}, {"a": "x"})
     plan = ordered(desk, choice)
     desk.put(tables[0], "new", "/b")  # to be looked at, where all are
@@ -448,7 +448,7 @@ def test_a_fault_anywhere_leaves_each_document_old_or_new(fault: str, choice: Ch
     transactions = 0
     for at in range(1, 40):
         clock = ManualClock()
-        desk = Desk(MemoryStore(clock), clock)
+        desk = Desk(ModelStore(clock), clock)
         tables = desk.make(["a x"], ["b x", "x"], ["c x x"])
         before = [desk.text(table) for table in tables]
         plan = ordered(desk, choice)
@@ -476,7 +476,7 @@ def test_a_fault_anywhere_leaves_each_document_old_or_new(fault: str, choice: Ch
 def test_a_fault_anywhere_in_a_request_leaves_all_or_nothing(fault: str) -> None:
     for at in range(1, 20):
         clock = ManualClock()
-        desk = Desk(MemoryStore(clock), clock)
+        desk = Desk(ModelStore(clock), clock)
         tables = desk.make(["a x"], ["b x"])
         before = [desk.text(table) for table in tables]
         plan = desk.preview(LETTERS)
@@ -505,7 +505,7 @@ def test_a_fault_anywhere_in_a_request_leaves_all_or_nothing(fault: str) -> None
 def test_a_fault_anywhere_in_an_undo_leaves_all_or_nothing(fault: str) -> None:
     for at in range(1, 20):
         clock = ManualClock()
-        desk = Desk(MemoryStore(clock), clock)
+        desk = Desk(ModelStore(clock), clock)
         tables = desk.make(["a x"], ["b x"])
         before = [desk.text(table) for table in tables]
         plan = desk.execute(desk.preview(LETTERS)).plan

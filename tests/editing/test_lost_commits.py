@@ -13,7 +13,7 @@ from context_search_editing.rules.plans import Plan
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock
 from tests.editing.replacing import BusyStore, Desk, FaultyStore, StoppedError
-from tests.faults.simulation.model.store import MemoryStore
+from tests.faults.simulation.model.store import ModelStore
 
 LETTERS = ReplaceRequest("x", "yy")
 FAULTS = ["before", "after", "away", "lost", "dropped"]
@@ -21,7 +21,7 @@ FAULTS = ["before", "after", "away", "lost", "dropped"]
 
 def desk_of() -> Desk:
     clock = ManualClock()
-    return Desk(MemoryStore(clock), clock)
+    return Desk(ModelStore(clock), clock)
 
 
 def executed(desk: Desk, plan: Plan) -> ExecutedPlan:

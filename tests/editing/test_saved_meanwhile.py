@@ -16,7 +16,7 @@ from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock
 from tests.editing.novel import TickingClock
 from tests.editing.replacing import ALL, BusyStore, Desk
-from tests.faults.simulation.model.store import MemoryStore
+from tests.faults.simulation.model.store import ModelStore
 
 LETTERS = ReplaceRequest("x", "yy")
 NEVER = 99
@@ -37,7 +37,7 @@ def transactions_of(run: Callable[[Desk], object], desk: Desk) -> int:
 
 def transactions_of_execute() -> int:
     clock = ManualClock()
-    desk = Desk(MemoryStore(clock), clock)
+    desk = Desk(ModelStore(clock), clock)
     desk.make({"a": "x", "b": "o"}, ["x"])
     plan = desk.preview(LETTERS)
     return transactions_of(lambda counting: counting.execute(plan), desk)

@@ -12,7 +12,7 @@ from context_search.catalog.rules.versions import HistoryLimits
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock
 from tests.editing.replacing import WAREHOUSE, Desk
-from tests.faults.simulation.model.store import MemoryStore
+from tests.faults.simulation.model.store import ModelStore
 from tests.profile import examples
 
 DOOR, DOOR_AFTER = "废弃仓库的门", "荒废工厂的门"
@@ -26,7 +26,7 @@ def undone(
 ) -> object:
     """What an undo makes of a document that somebody wrote over what a plan had left."""
     clock = ManualClock()
-    desk = Desk(MemoryStore(clock), clock)
+    desk = Desk(ModelStore(clock), clock)
     desk.keep(limits or HistoryLimits())
     [table] = desk.make(document)
     plan = desk.execute(desk.preview(request)).plan

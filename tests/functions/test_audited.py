@@ -19,8 +19,4 @@ def test_both_functions_write_what_is_audited(deployed: Deployment, log: list[st
     reported = [line for line in log if "audited" in line]
     assert [
         action for line in reported for action in ("key made", "mcp made") if action in line
-    ] == [
-        "key made",
-        "mcp made",
-        "key made",
-    ]
+    ] == ["key made", "mcp made", "key made"]

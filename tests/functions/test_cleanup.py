@@ -63,16 +63,6 @@ def test_a_change_by_plain_sql_reaches_the_index(
     assert set(new).isdisjoint(old)
 
 
-def test_a_message_that_got_lost_is_sent_again(deployed: Deployment, tool: dict[str, Any]) -> None:
-    lost = deployed.tool(DOCUMENT)
-    assert len(deployed.receive()) == 2  # and nobody will ever delete or handle them
-    grow_old(deployed)
-    report = run(deployed)
-    assert (report["messages_relayed"], report["nodes_revived"]) == (2, 0)
-    deployed.drain()
-    assert deployed.documents(lost["namespace"])
-
-
 def test_a_deleted_table_leaves_nothing_behind(deployed: Deployment, tool: dict[str, Any]) -> None:
     path = f"/api/v1/tables/{tool['table_id']}"
     assert deployed.http("DELETE", path, key=tool["key"])["statusCode"] == 204
@@ -86,14 +76,6 @@ def test_a_deleted_table_leaves_nothing_behind(deployed: Deployment, tool: dict[
     for table in ("index_generation WHERE namespace", "tombstone WHERE namespace"):
         name = tool["namespace"]
         assert deployed.sql(f"SELECT * FROM {table} = :name", name=name) == []
-
-
-def test_a_deleted_tool_takes_its_index_with_it(deployed: Deployment, tool: dict[str, Any]) -> None:
-    path = f"/api/v1/tools/{tool['tool_id']}"
-    assert deployed.http("DELETE", path, key=tool["key"])["statusCode"] == 204
-    deployed.drain()
-    run(deployed)
-    assert deployed.documents(tool["namespace"]) == []
 
 
 def test_a_document_that_nobody_knows_is_deleted_and_the_others_stay(
@@ -133,22 +115,6 @@ def test_a_namespace_that_nobody_knows_is_counted_and_stays(
         assert stranger.exists()
         stranger.delete_all()
     assert run(deployed)["unknown_namespaces"] == 0
-
-
-def test_a_second_run_finds_nothing_to_do(deployed: Deployment, tool: dict[str, Any]) -> None:
-    report = run(deployed)
-    done = {name: value for name, value in report.items() if isinstance(value, int) and value}
-    assert done.keys() <= {"is_complete", "summaries_written"}
-
-
-def test_words_that_are_missing_are_written_again(
-    deployed: Deployment, tool: dict[str, Any]
-) -> None:
-    [[before]] = deployed.sql("SELECT count(*) FROM chunk_words")
-    deployed.sql("DELETE FROM chunk_words RETURNING 1")
-    assert run(deployed)["chunks_keyed"] == before > 0
-    assert deployed.sql("SELECT count(*) FROM chunk_words") == [[before]]
-    assert run(deployed)["chunks_keyed"] == 0
 
 
 def test_words_of_long_strings_that_lack_few_are_written_in_one_run(

@@ -37,9 +37,10 @@ root = Path(sys.argv[1])
 [spec] = [spec for spec in read_template(root / "template.yaml").functions
           if spec.code.name == sys.argv[2]]
 function = LambdaFunction.load(spec)
-answer = function.invoke(json.loads(sys.argv[3]))
-packages = {module.partition(".")[0] for module in sys.modules}
-print(json.dumps([answer, sorted(packages)]))
+for event in map(json.loads, sys.argv[3:]):
+    answer = function.invoke(event)
+    packages = {module.partition(".")[0] for module in sys.modules}
+    print("answered", json.dumps([answer, sorted(packages)]))
 """
 
 
@@ -50,27 +51,38 @@ def request(method: str, path: str) -> dict[str, object]:
     return dict(recorded)
 
 
-def after(function: str, event: object, **variables: str) -> tuple[dict[str, object], set[str]]:
-    """The answer of a function that has just started, and the packages it has loaded by then."""
+Answered = tuple[dict[str, Any], set[str]]
+
+
+def answers(function: str, *events: object, **variables: str) -> list[Answered]:
+    """What a function that has just started answers to each, and what it has loaded by then."""
     environment = {**os.environ, **ENVIRONMENT, **variables}  # noqa: TID251 - tests have no settings
     environment.pop("SECRETS_ARN", None)
     environment["PYTHONPATH"] = f"{ROOT}:{ROOT / 'shared'}"
-    command = [sys.executable, "-c", PROGRAM, str(ROOT), function, json.dumps(event)]
+    command = [sys.executable, "-c", PROGRAM, str(ROOT), function, *map(json.dumps, events)]
     ended = subprocess.run(  # noqa: S603 - our own program
         command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT
     )
-    answer, modules = json.loads(ended.stdout.splitlines()[-1])
-    return answer, set(modules)
+    lines = ended.stdout.splitlines()
+    pairs = [json.loads(line[9:]) for line in lines if line.startswith("answered ")]
+    return [(answer, set(modules)) for answer, modules in pairs]
+
+
+def after(function: str, event: object, **variables: str) -> Answered:
+    """The same of one event."""
+    [only] = answers(function, event, **variables)
+    return only
 
 
 def test_create_tool_loads_neither_litellm_nor_turbopuffer() -> None:
-    answer, modules = after("create_tool", request("GET", "/healthz"))
-    assert answer["statusCode"] == 200
+    well, away = answers(
+        "create_tool", request("GET", "/healthz"), request("POST", "/api/v1/tools/search")
+    )
+    assert well[0]["statusCode"] == 200
     heavy = {"litellm", "turbopuffer", "openai", "pyfastcdc", "re2", "local"}
-    assert heavy & modules == {"local"}
-    answer, modules = after("create_tool", request("POST", "/api/v1/tools/search"))
-    assert answer["statusCode"] == 503  # the database is away
-    assert "litellm" not in modules
+    assert heavy & well[1] == {"local"}
+    assert away[0]["statusCode"] == 503  # the database is away
+    assert "litellm" not in away[1]
 
 
 def test_cleanup_never_embeds_nor_cuts_documents() -> None:
@@ -79,18 +91,18 @@ def test_cleanup_never_embeds_nor_cuts_documents() -> None:
     assert not {"litellm", "pyfastcdc", "re2"} & modules
 
 
-@pytest.mark.parametrize("path", ["/api/v1/tools/1/search", "/mcp"])
-def test_search_refuses_a_stranger_before_it_loads_a_model(path: str) -> None:
-    answer, modules = after("search", request("POST", path))
-    assert answer["statusCode"] in (401, 503)
-    assert "litellm" not in modules
+def test_search_refuses_a_stranger_before_it_loads_a_model() -> None:
+    events = [request("POST", path) for path in ("/api/v1/tools/1/search", "/mcp")]
+    for answer, modules in answers("search", *events):
+        assert answer["statusCode"] in (401, 503)
+        assert "litellm" not in modules
 
 
 def test_index_node_refuses_a_bad_message_before_it_loads_a_model() -> None:
     batch = json.loads((ROOT / "events" / "index_node.json").read_text())
     batch["Records"][0]["body"] = "{}"
     answer, modules = after("index_node", batch)
-    assert len(answer["batchItemFailures"]) == 1  # type: ignore[arg-type]
+    assert len(answer["batchItemFailures"]) == 1
     assert not {"litellm", "pyfastcdc", "re2"} & modules
 
 
@@ -124,13 +136,14 @@ TOKENS = {"JWT_ISSUER": "http://127.0.0.1:9", "JWT_AUDIENCE": "a"}
 def test_what_checks_tokens_is_loaded_at_the_first_one(
     function: str, method: str, path: str
 ) -> None:
-    event: dict[str, Any] = request(method, path)
-    for credential, variables, is_loaded in (
-        ("cs_key", TOKENS, False),
-        ("e30.e30.e30", {}, False),
-        ("e30.e30.e30", TOKENS, True),
-    ):
-        event["headers"] = {"authorization": f"Bearer {credential}"}
-        answer, modules = after(function, event, **variables)
-        assert answer["statusCode"] == (401 if is_loaded else 503)  # the database is away
-        assert CRYPTOGRAPHY & modules == (CRYPTOGRAPHY if is_loaded else set())
+    key, token = (
+        {**request(method, path), "headers": {"authorization": f"Bearer {credential}"}}
+        for credential in ("cs_key", "e30.e30.e30")
+    )
+    [none_taken] = answers(function, token)
+    of_key, of_token = answers(function, key, token, **TOKENS)
+    for answer, modules in (none_taken, of_key):
+        assert answer["statusCode"] == 503  # the database is away
+        assert CRYPTOGRAPHY & modules == set()
+    assert of_token[0]["statusCode"] == 401
+    assert of_token[1] >= CRYPTOGRAPHY

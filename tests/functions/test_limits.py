@@ -79,16 +79,3 @@ def test_an_index_is_evicted_and_a_search_brings_it_back(deployed: Deployment) -
         "ready",
         "evicted",
     ]
-
-
-def test_a_change_does_not_fill_an_evicted_index(deployed: Deployment) -> None:
-    first = deployed.tool({"a": english(500, 1)})
-    deployed.drain()
-    second_tool(deployed, first)
-    assert deployed.clean_up()["indexes_evicted"] >= 1
-    path = f"/api/v1/tables/{first['table_id']}/data"
-    new = {"a": english(700, 3)}
-    assert deployed.http("PUT", path, new, key=first["key"])["statusCode"] == 200
-    deployed.drain()
-    reported = deployed.search_index(first)
-    assert (reported["status"], reported["nodes_count"]) == ("evicted", 0)

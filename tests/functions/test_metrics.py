@@ -69,18 +69,8 @@ def test_a_provider_that_is_away_is_counted_by_its_code(
     assert failed["embedding_model"] == "words/model"
 
 
-@pytest.mark.parametrize(
-    ("method", "route", "status"),
-    [
-        ("POST", "/api/v1/mcps/{mcp_id}/keys", 201),
-        ("GET", "/api/v1/mcps/{mcp_id}/keys", 200),
-        ("POST", "/api/v1/mcps/{mcp_id}/keys/{key_id}/rotate", 201),
-        ("DELETE", "/api/v1/mcps/{mcp_id}/keys/{key_id}", 204),
-        ("DELETE", "/api/v1/mcps/{mcp_id}", 204),
-    ],
-)
 def test_what_search_serves_of_management_is_counted_like_the_rest_of_it(
-    deployed: Deployment, capsys: pytest.CaptureFixture[str], method: str, route: str, status: int
+    deployed: Deployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project_id, key = deployed.project()
     body = {"project_id": project_id, "name": "agents"}
@@ -88,15 +78,25 @@ def test_what_search_serves_of_management_is_counted_like_the_rest_of_it(
     keys = f"/api/v1/mcps/{made['id']}/keys"
     [first] = deployed.http("GET", keys, key=key, function="search")["json"]["keys"]
     capsys.readouterr()
-    path = route.format(mcp_id=made["id"], key_id=first["id"])
-    content: object = {} if method == "POST" else None
-    answer = deployed.http(
-        method, path, content, key=key, function="search", routeKey=f"{method} {route}"
-    )
-    assert answer["statusCode"] == status
-    [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines() if "_aws" in text]
-    assert (line["route"], line["service"]) == (f"{method} {route}", "create-tool")
-    assert (line["requests_total"], line["requests_failed_total"]) == ([1], [0])
+    for method, below, status in (
+        ("POST", "/keys", 201),
+        ("GET", "/keys", 200),
+        ("POST", "/keys/{key_id}/rotate", 201),
+        ("DELETE", "/keys/{key_id}", 204),
+        ("DELETE", "", 204),
+    ):
+        route = f"/api/v1/mcps/{{mcp_id}}{below}"
+        path = route.format(mcp_id=made["id"], key_id=first["id"])
+        content: object = {} if method == "POST" else None
+        answer = deployed.http(
+            method, path, content, key=key, function="search", routeKey=f"{method} {route}"
+        )
+        assert answer["statusCode"] == status
+        [line] = [
+            json.loads(said) for said in capsys.readouterr().out.splitlines() if "_aws" in said
+        ]
+        assert (line["route"], line["service"]) == (f"{method} {route}", "create-tool")
+        assert (line["requests_total"], line["requests_failed_total"]) == ([1], [0])
 
 
 def test_a_search_is_not_counted_as_management(

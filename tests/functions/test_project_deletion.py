@@ -22,14 +22,8 @@ DOCUMENT = {str(seed): planted(english(200, seed=seed), SENTENCE, 100) for seed 
 HAS_ROWS = {
     *("api_key", "chunk_set", "chunk_tally", "chunk_words", "chunks", "comparison", "coverage"),
     *(
-        "idempotency_key",
-        "index_generation",
-        "ledger",
-        "mcp",
-        "mcp_binding",
-        "node",
-        "outbox",
-        "permit",
+        *("idempotency_key", "index_generation", "ledger", "mcp", "mcp_binding", "node"),
+        *("outbox", "permit"),
     ),
     *("project_removal", "ranking", "project_settings", "search_index", "upload"),
     *("table_history", "table_version", "version_piece", "node_tally"),

@@ -17,7 +17,6 @@ from context_search.live_settings import MAX_AGE, PAUSE, RETRY
 from context_search.postgres.connection import Connection
 from context_search.postgres.url import DatabaseUrl
 from testing.in_memory.clock import ManualClock
-from tests.builders import english
 from tests.functions.deployment import (
     SECRET,
     SECRET_VALUES,
@@ -168,16 +167,6 @@ def test_a_new_key_for_the_hash_of_questions_comes_with_the_age(rotating: Rotati
     assert parts().hash_of("question") == before
     rotating.clock.advance(MAX_AGE.total_seconds())
     assert parts().hash_of("question") != before
-
-
-def test_a_tool_is_made_and_indexed_by_a_role_whose_password_changes_between(
-    rotating: Rotating,
-) -> None:
-    tool = rotating.deployed.tool({"a": english(500, 1)})
-    rotating.change_password("another one")
-    rotating.put(database_url=rotating.url_with("another one"))
-    rotating.deployed.drain()
-    assert rotating.deployed.search_index(tool)["status"] == "ready"
 
 
 def test_new_keys_reach_turbopuffer_and_the_model(

@@ -150,6 +150,7 @@ def test_keywords_from_postgres_are_a_stage_of_their_own(
     assert one(lines)["degraded"] == ["namespace_missing"]
     deployed.functions["cleanup"].invoke(event("cleanup"))
     deployed.drain()
+    assert deployed.documents(tool["namespace"])  # written again
 
 
 def test_dropped_and_stale_hits_are_counted(

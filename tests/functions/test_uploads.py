@@ -77,18 +77,6 @@ def test_a_document_is_imported_indexed_and_removed_from_s3(
     assert any('"outcome":"done"' in line.replace(" ", "") for line in log)
 
 
-def test_an_import_that_cannot_succeed_does_not_come_back(
-    deployed: Deployment, log: list[str]
-) -> None:
-    tool = deployed.tool({})
-    deployed.drain()
-    upload = begin(deployed, tool, 1)
-    assert send(deployed, tool, upload, b"{") == 202
-    deployed.drain()  # no message fails
-    reported = state(deployed, tool, upload)
-    assert (reported["status"], reported["last_error"]["code"]) == ("failed", "INVALID_DOCUMENT")
-
-
 def test_an_import_waits_for_s3_and_comes_back(deployed: Deployment, log: list[str]) -> None:
     tool = deployed.tool({})
     deployed.drain()

@@ -54,8 +54,7 @@ def openai(request: pytest.FixtureRequest) -> Make:
 
 
 def test_openai_is_told_the_dimensions_of_the_models_that_have_a_choice(
-    openai: Make,
-    openai_server: Server,
+    openai: Make, openai_server: Server
 ) -> None:
     server, url = openai_server
     assert openai(url).embed_passages(["a", "bb"], timeout_s=30) == [vector(1), vector(2)]
@@ -70,8 +69,7 @@ def test_openai_is_told_the_dimensions_of_the_models_that_have_a_choice(
 
 
 def test_calls_with_different_deadlines_share_one_connection(
-    openai: Make,
-    openai_server: Server,
+    openai: Make, openai_server: Server
 ) -> None:
     server, url = openai_server
     shared = openai(url)
@@ -141,8 +139,7 @@ def test_a_status_over_http_is_reported_after_one_request(
 
 
 def test_a_provider_slower_than_the_deadline_is_a_timeout_after_one_request(
-    openai: Make,
-    openai_server: Server,
+    openai: Make, openai_server: Server
 ) -> None:
     server, url = openai_server
     server.answering.clear()

@@ -37,10 +37,7 @@ def rerank(model: str) -> Callable[[str, float], object]:
 CALLS = {
     model: call(model)
     for call, models in (
-        (
-            embed,
-            ("openai/text-embedding-3-small", "cohere/embed-english-v3.0", "voyage/voyage-3"),
-        ),
+        (embed, ("openai/text-embedding-3-small", "cohere/embed-english-v3.0", "voyage/voyage-3")),
         (rerank, ("cohere/rerank-v3.5", "voyage/rerank-2.5", "jina_ai/jina-reranker-v2")),
     )
     for model in models
@@ -93,9 +90,7 @@ def test_a_drip_ends_with_the_deadline(call: Callable[[str, float], object]) -> 
 
 
 @every_client
-def test_a_reply_without_end_is_not_read_to_its_end(
-    call: Callable[[str, float], object],
-) -> None:
+def test_a_reply_without_end_is_not_read_to_its_end(call: Callable[[str, float], object]) -> None:
     sent: list[int] = []
 
     def pour(handler: JsonHandler, _: bytes) -> None:
@@ -108,9 +103,6 @@ def test_a_reply_without_end_is_not_read_to_its_end(
                 handler.wfile.write(b" " * (1 << 20))
                 sent.append(1)
 
-    with (
-        answering(pour) as url,
-        pytest.raises((EmbeddingUnavailableError, RerankUnavailableError)),
-    ):
+    with answering(pour) as url, pytest.raises((EmbeddingUnavailableError, RerankUnavailableError)):
         call(url, 60)
     assert len(sent) < 2 * bounded_http.MAX_REPLY_BYTES >> 20

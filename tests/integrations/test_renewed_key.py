@@ -56,8 +56,7 @@ def test_the_new_key_is_used_for_the_refused_request_and_from_then_on(refusal: i
 
 
 @pytest.mark.parametrize(
-    ("refusal", "expected"),
-    [(401, VectorStoreUnavailableError), (403, VectorStoreRejectedError)],
+    ("refusal", "expected"), [(401, VectorStoreUnavailableError), (403, VectorStoreRejectedError)]
 )
 def test_a_key_that_nothing_has_replaced_is_asked_for_at_every_refusal(
     refusal: int, expected: type[Exception]

@@ -55,16 +55,6 @@ def received(queue: SqsQueue, *, visibility_s: int = 60) -> list[MessageTypeDef]
     return found
 
 
-def test_25_messages_leave_in_three_batches(queue: SqsQueue) -> None:
-    assert queue.send(MESSAGES) == list(range(25))
-    bodies = [json.loads(message["Body"]) for message in received(queue)]
-    assert sorted(bodies, key=lambda body: body["node_id"]) == MESSAGES
-
-
-def test_no_messages_need_no_queue(client: SQSClient) -> None:
-    assert SqsQueue("http://127.0.0.1:9/none", client=client).send([]) == []
-
-
 def test_a_queue_that_is_gone_takes_nothing_and_says_so(queue: SqsQueue) -> None:
     with pytest.raises(QueueUnavailableError) as failure:
         SqsQueue(f"{queue.url}-never-made", client=queue.client).send(MESSAGES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import pytest
-from mcp_types._v2026_07_28 import CallToolRequestParams, InputRequiredResult
+from mcp_types._v2026_07_28 import InputRequiredResult
 
 from context_search.mcp.contract import (
     ClientInput,
@@ -147,15 +147,3 @@ def test_the_era_before_knows_nothing_of_it() -> None:
     assert seen == ClientInput()
     assert answered.result["isError"] is True
     assert "resultType" not in answered.result
-
-
-def test_the_official_types_have_the_same_names() -> None:
-    answers = {"confirm": {"action": "accept", "content": {"ok": True}}}
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    sent = {"name": "asks", "_meta": meta, "inputResponses": answers, "requestState": "s"}
-    read = CallToolRequestParams.model_validate(sent)
-    assert read.model_dump(by_alias=True, exclude_none=True)["inputResponses"] == answers
-    assert read.request_state == "s"

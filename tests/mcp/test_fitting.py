@@ -89,10 +89,6 @@ def test_a_hit_whose_place_alone_is_too_long_is_left_out_and_counted() -> None:
     assert len(to_bytes(cut)) <= MAX_RESULT_BYTES
 
 
-def test_no_hits_are_no_hits() -> None:
-    assert fitted(answer_of()) == answer_of()
-
-
 def test_lists_are_cut_in_the_order_they_are_named_and_the_rest_is_left_alone() -> None:
     answer = {"a": ["x" * 100] * 10, "b": ["y" * 100] * 10, "n": "z"}
     size = len(to_bytes(answer))

@@ -26,26 +26,17 @@ def refusing(error: Exception) -> dict[str, Any]:
     return {"authenticate": authenticate}
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD", "OPTIONS"])
-def test_only_post_is_allowed(method: str) -> None:
-    answered = ask(request(b"", method=method), **refusing(UnauthenticatedError()))
-    assert (answered.status, answered.response.body) == (405, None)
-    assert answered.response.headers == {"allow": "POST"}
-
-
 @pytest.mark.parametrize(
     ("origin", "allowed", "status"),
     [
         (None, (), 200),
         ("https://evil.example", (), 403),
-        ("https://evil.example", ("https://app.example",), 403),
         ("https://app.example", ("https://app.example",), 200),
         ("HTTPS://App.Example", ("https://app.example",), 200),
         ("http://app.example", ("https://app.example",), 403),
         ("https://app.example.evil.example", ("https://app.example",), 403),
         ("https://app.example:8443", ("https://app.example",), 403),
         ("http://localhost:6274", ("http://localhost:*",), 200),
-        ("http://localhost", ("http://localhost:*",), 200),
         ("http://localhost.evil.example:80", ("http://localhost:*",), 403),
         ("http://localhost:80:evil", ("http://localhost:*",), 403),
         ("null", ("https://app.example",), 403),
@@ -135,25 +126,18 @@ def test_a_browser_that_asks_first_is_told_what_a_page_may_send() -> None:
     ],
 )
 def test_the_host_is_judged_where_hosts_are_listed(host: str | None, status: int) -> None:
-    local = ("127.0.0.1:*", "localhost:*", "[::1]:*")
-    assert ask(request(PING, host=host), allowed_hosts=local).status == status
+    assert ask(request(PING, host=host), allowed_hosts=LOCAL).status == status
     assert ask(request(PING, host=host)).status == 200
 
 
-def test_a_missing_key_is_401_with_a_bearer_challenge() -> None:
+def test_a_missing_key_is_401_and_a_wrong_one_is_told_apart_in_the_challenge() -> None:
     answered = ask(request(PING), **refusing(UnauthenticatedError("no such key")))
-    assert answered.status == 401
+    assert (answered.status, answered.json["id"], answered.surprises) == (401, None, [])
     assert answered.response.headers["www-authenticate"] == 'Bearer realm="mcp"'
-    assert answered.json["id"] is None
     assert answered.error["message"] == "no such key"
     assert answered.error["data"]["code"] == "UNAUTHENTICATED"
-    assert answered.surprises == []
-
-
-def test_a_wrong_key_is_told_apart_in_the_challenge() -> None:
-    sent = request(PING, authorization="Bearer nonsense")
-    challenge = ask(sent, **refusing(UnauthenticatedError())).response.headers["www-authenticate"]
-    assert challenge == 'Bearer realm="mcp", error="invalid_token"'
+    wrong = challenge_of(UnauthenticatedError(), None, authorization="Bearer nonsense")
+    assert wrong == 'Bearer realm="mcp", error="invalid_token"'
 
 
 def challenge_of(error: Exception, metadata: str | None, **headers: str) -> str | None:
@@ -176,41 +160,27 @@ def test_where_tokens_are_taken_the_challenge_says_where_they_come_from() -> Non
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "code"),
+    ("error", "status", "code", "reported"),
     [
-        (PermissionDeniedError(), 403, -32600),
-        (NotFoundError(), 404, -32600),
-        (DatabaseUnavailableError(), 503, -32603),
+        (PermissionDeniedError(), 403, -32600, []),
+        (NotFoundError(), 404, -32600, []),
+        (DatabaseUnavailableError(), 503, -32603, [DatabaseUnavailableError]),
+        (TokenIssuerUnavailableError(), 503, -32603, [TokenIssuerUnavailableError]),
     ],
 )
-def test_authentication_may_fail_in_other_ways(
-    error: ContextSearchError, status: int, code: int
+def test_authentication_may_fail_in_other_ways_and_what_keeps_everybody_out_is_reported(
+    error: ContextSearchError, status: int, code: int, reported: list[type[Exception]]
 ) -> None:
     answered = ask(modern("tools/list"), **refusing(error))
     assert (answered.status, answered.error["code"]) == (status, code)
     assert answered.error["data"]["code"] == error.code
+    assert [type(error) for error in answered.surprises] == reported
 
 
 def test_an_unreachable_database_says_when_to_come_back() -> None:
     answered = ask(request(PING), **refusing(DatabaseUnavailableError(retry_after_s=2.5)))
     assert answered.response.headers["retry-after"] == "3"
     assert answered.error["data"]["retryAfterMs"] == 2500
-
-
-@pytest.mark.parametrize(
-    ("error", "reported"),
-    [
-        (DatabaseUnavailableError(), [DatabaseUnavailableError]),
-        (TokenIssuerUnavailableError(), [TokenIssuerUnavailableError]),
-        (PermissionDeniedError(), []),
-        (NotFoundError(), []),
-    ],
-)
-def test_what_keeps_everybody_out_is_reported(
-    error: ContextSearchError, reported: list[type[Exception]]
-) -> None:
-    answered = ask(request(PING), **refusing(error))
-    assert [type(error) for error in answered.surprises] == reported
 
 
 @pytest.mark.parametrize("kind", [ZeroDivisionError, ContextSearchError])

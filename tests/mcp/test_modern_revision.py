@@ -137,12 +137,6 @@ def test_a_method_we_do_not_have_is_404(method: str) -> None:
     assert (answered.status, answered.error["code"], answered.json["id"]) == (404, -32601, 1)
 
 
-def test_an_unknown_tool_is_invalid_params() -> None:
-    answered = ask(modern("tools/call", {"name": "nope"}))
-    assert (answered.status, answered.error["code"]) == (400, -32602)
-    assert answered.error["message"] == "Unknown tool: nope"
-
-
 @pytest.mark.parametrize(
     ("version", "status"), [(MODERN, 202), (None, 202), ("2025-11-25", 202), ("v999", 400)]
 )

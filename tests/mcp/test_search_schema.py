@@ -107,22 +107,13 @@ def test_null_is_an_argument_that_was_left_out() -> None:
     assert parse_search_arguments(arguments, ["status"]) == ("x", None, None)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"query": None}, {"top_k": 5}])
-def test_a_query_that_is_missing_is_said_to_be_missing(arguments: dict[str, object]) -> None:
-    with pytest.raises(InvalidInputError, match="query is missing"):
-        parse_search_arguments(arguments)
-
-
 def test_an_error_names_the_argument_and_the_rule() -> None:
+    with pytest.raises(InvalidInputError, match="query is missing"):
+        parse_search_arguments({"query": None, "top_k": 5})
     with pytest.raises(InvalidInputError, match="'limit'"):
         parse_search_arguments({"query": "x", "limit": 5})
     with pytest.raises(InvalidInputError, match="top_k must be an integer from 1 to 20"):
         parse_search_arguments({"query": "x", "top_k": 21})
-
-
-def test_the_answer_of_the_http_api_matches_the_output_schema() -> None:
-    assert valid(ANSWER, SEARCH_OUTPUT_SCHEMA)
-    assert valid({**ANSWER, "results": []}, SEARCH_OUTPUT_SCHEMA)
 
 
 @pytest.mark.parametrize(

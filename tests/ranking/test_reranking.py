@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_search.ranking.fusion import total
-from context_search.ranking.reranking import (
-    CandidateText,
-    SecondLook,
-    proximity,
-    word_weights,
-)
+from context_search.ranking.reranking import CandidateText, SecondLook, proximity, word_weights
 
 LONG = 1_000
 

@@ -104,9 +104,7 @@ def test_cosines_mean_what_was_found_or_what_is_known_of_the_model() -> None:
 
 
 @pytest.mark.parametrize("candidates", [0, 1, 10])
-def test_with_few_candidates_of_a_model_that_nobody_knows_there_is_a_guess(
-    candidates: int,
-) -> None:
+def test_with_few_candidates_of_a_model_that_nobody_knows_there_is_a_guess(candidates: int) -> None:
     few = dict(list(SIMILAR.items())[:candidates])
     assert calibration_of(index(), few) == DEFAULT_CALIBRATION
 
@@ -132,9 +130,7 @@ def test_how_languages_compare_does_not_move_with_what_was_found_about_a_known_m
     chunks = {name: chunk(name)._replace(chunk_text=text) for name, text in texts.items()}
     question = Question("harbour in winter", {"harbour": 1.0, "winter": 1.0}, "hybrid", 5, NOW)
     found = LegResults(
-        vector={"zh": 0.4, "own": 0.3, "zh2": 0.1},
-        keyword={"own": 2.0},
-        legs=("vector", "keyword"),
+        vector={"zh": 0.4, "own": 0.3, "zh2": 0.1}, keyword={"own": 2.0}, legs=("vector", "keyword")
     )
 
     def scores(of: Index) -> list[tuple[str, float]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import filecmp
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -92,15 +91,6 @@ class BuiltFunctions:
         log = self.logs / f"{name}-{len(list(self.logs.iterdir()))}.log"
         with self.jail.running(function, {**self.aws, **variables, **more}, log) as environment:
             yield environment
-
-
-def sqs_records(*bodies: object) -> list[dict[str, Any]]:
-    """Records of messages that nobody sent, each as the recorded one."""
-    [record] = json.loads((ROOT / "events" / "index_node.json").read_text())["Records"]
-    return [
-        {**record, "messageId": str(number), "body": json.dumps(body)}
-        for number, body in enumerate(bodies)
-    ]
 
 
 def asked(deployed: Deployment, tool: dict[str, Any], query: str) -> dict[str, Any]:

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import version
 from typing import Any
 
 import pytest
 
-from local.options import ROOT
 from tests.builders import english
 from tests.functions.deployment import Deployment, event
 from tests.functions.test_rotation import Rotating
-from tests.runtime.built import BARE, BuiltFunctions, ask, asked, sqs_records
+from tests.runtime.built import BARE, BuiltFunctions, ask, asked
 from tests.runtime.check_budgets import show
 
 TEXT = f"{english(3_000, 1)}\n\nThe lighthouse keeper counted comets.\n\n{english(3_000, 2)}"
 EMULATED_WARM_UPS = 60
 """Questions at most until litellm and the vocabulary are read, for which one has not the time."""
-RECORDED = json.loads((ROOT / "tests" / "core" / "recorded_messages.json").read_text())
 
 
 @pytest.fixture(scope="session")
@@ -163,13 +159,6 @@ def test_the_recorded_events_are_answered(deployed: Deployment) -> None:
     assert unknown == {"batchItemFailures": []}
 
 
-@pytest.mark.parametrize("release", [name for name in RECORDED if "kinds" not in name])
-def test_recorded_messages_are_taken(built: BuiltFunctions, release: str) -> None:
-    with built.cold("index_node") as index_node:
-        answer = index_node.invoke({"Records": sqs_records(*RECORDED[release])})
-    assert answer == {"batchItemFailures": []}
-
-
 def test_a_new_password_reaches_environments_that_run(
     deployed: Deployment, rotating: tuple[BuiltFunctions, Rotating]
 ) -> None:
@@ -181,39 +170,4 @@ def test_a_new_password_reaches_environments_that_run(
     rotation.put(database_url=rotation.url_with("another one"))
     assert rotation.ask() == 401
     assert ask(deployed, tool, "lighthouse")["retrieval"]["degraded"] == []
-    assert deployed.functions["cleanup"].invoke(event("cleanup"))["errors"] == []
-
-
-class _Refusing(BaseHTTPRequestHandler):
-    def log_message(self, *_: object) -> None: ...
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        body = b'{"__type": "com.amazonaws.sqs#AccessDenied", "message": "not allowed"}'
-        self.send_response(403)
-        self.send_header("x-amzn-query-error", "AccessDenied;Sender")
-        self.send_header("content-type", "application/x-amz-json-1.0")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
-@contextmanager
-def denied_queue() -> Iterator[dict[str, str]]:
-    """SQS where the role may do nothing."""
-    server = HTTPServer(("127.0.0.1", 0), _Refusing)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield {"AWS_ENDPOINT_URL_SQS": f"http://127.0.0.1:{server.server_port}"}
-    server.shutdown()
-    server.server_close()
-
-
-def test_a_queue_that_refuses_is_told(built: BuiltFunctions, deployed: Deployment) -> None:
-    with denied_queue() as denied, built.cold("create_tool", **denied) as create_tool:
-        replace(deployed, functions={"create_tool": create_tool}).tool(
-            {"report": TEXT}
-        )  # its message stays behind
-        with built.cold("cleanup", **denied) as cleanup:
-            report = cleanup.invoke(event("cleanup"))
-    assert (report["messages_relayed"], len(report["errors"])) == (0, 1), report
     assert deployed.functions["cleanup"].invoke(event("cleanup"))["errors"] == []

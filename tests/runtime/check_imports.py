@@ -74,8 +74,7 @@ def spent(index_node: LambdaEnvironment, deployed: Deployment) -> float:
 
 
 def test_small_values_are_imported_in_the_memory_that_is_reckoned_with(
-    rotating: tuple[BuiltFunctions, Rotating],
-    capsys: pytest.CaptureFixture[str],
+    rotating: tuple[BuiltFunctions, Rotating], capsys: pytest.CaptureFixture[str]
 ) -> None:
     built, rotation = rotating
     s3 = boto3.client(

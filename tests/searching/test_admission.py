@@ -23,7 +23,7 @@ from context_search.searching.admission import (
 )
 from context_search.store import Store, UnitOfWork
 from testing.in_memory.clock import ManualClock
-from tests.faults.simulation.model.store import MemoryStore, MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelStore, ModelUnitOfWork
 from tests.stack import eventually
 
 POOL = "queries of ns"
@@ -38,7 +38,7 @@ class Counting:
     returned: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.memory = MemoryStore(self.clock)
+        self.memory = ModelStore(self.clock)
         self._lock = threading.Lock()
 
     def for_all(
@@ -52,7 +52,7 @@ class Counting:
         return self._opened(self.memory.for_project(project_id, deadline))
 
     @contextmanager
-    def _opened(self, opened: AbstractContextManager[MemoryUnitOfWork]) -> Iterator[UnitOfWork]:
+    def _opened(self, opened: AbstractContextManager[ModelUnitOfWork]) -> Iterator[UnitOfWork]:
         with self._lock, opened as work:
             self._work = work
             yield cast(UnitOfWork, self)
@@ -91,6 +91,12 @@ class Process:
         return self.admission.queries_of(
             held, "ns", count, timeout_s=timeout_s, deadline=self.deadline()
         )
+
+    def give_back(self, held: SearchLease, project_id: int = 1, *, whole: bool = True) -> None:
+        """Gives permits back with the transaction that reads what was found."""
+        opened = cast(Store, self.store).for_project(project_id)
+        with self.admission.returning(held, opened, whole=whole):
+            pass
 
     def waiting(self) -> int:
         """How many threads wait for others."""
@@ -152,9 +158,7 @@ def test_who_waits_has_the_permits_of_who_is_done_and_postgres_is_not_asked(
     # The last one had nobody to hand on to.
     assert [len(each.queries) for each in held] == [0, 0, 1]
     for each in (other, held[2]):
-        opened = cast(Store, process.store).for_project(1)
-        with process.admission.returning(each, opened, whole=True):
-            pass
+        process.give_back(each)
     assert process.store.returned == [POOL, POOL]
     assert process.is_idle()
 
@@ -167,9 +171,7 @@ def test_first_come_first_served_whatever_they_want(
         with process.queries(held, 3):
             asked = lined_up(process, threads, order, [2, 1])  # one place is free all the time
         assert order == []
-        opened = cast(Store, process.store).for_project(1)
-        with process.admission.returning(held, opened, whole=False):
-            pass
+        process.give_back(held, whole=False)
         assert [len(each.result().queries) for each in asked] == [1, 1]
     assert sorted(order) == [0, 1]
 
@@ -181,9 +183,7 @@ def test_an_old_permit_is_not_handed_on(process: Process, threads: ThreadPoolExe
             [asked] = lined_up(process, threads, [], [2])
             process.clock.advance(HANDED_ON_S)
         assert len(held.queries) == 1
-        opened = cast(Store, process.store).for_project(1)
-        with process.admission.returning(held, opened, whole=True):
-            pass
+        process.give_back(held)
         assert asked.result().queries[0][0].taken_at == process.clock.monotonic()
     assert process.store.asked == [POOL] * 3
 
@@ -235,10 +235,7 @@ def test_a_place_that_is_held_is_not_taken_twice(process: Process) -> None:
     with process.admission.admitted(7, process.deadline()) as held:
         process.admission.admit(held, 7, process.deadline())
         assert process.store.asked == [search_pool(7)]
-        with process.admission.returning(
-            held, cast(Store, process.store).for_project(7), whole=True
-        ):
-            pass
+        process.give_back(held, 7)
         process.admission.admit(held, 7, process.deadline())
     assert len(process.store.asked) == len(process.store.returned) == 2
 

@@ -9,13 +9,11 @@ from typing import cast
 
 import pytest
 
-from context_search.core.config import SearchConfig
 from context_search.core.errors import (
     BackpressureError,
     ContextSearchError,
     EmbeddingUnavailableError,
     KeywordTimeoutError,
-    NotFoundError,
     SearchTimeoutError,
     SearchUnavailableError,
     VectorStoreRejectedError,
@@ -147,13 +145,6 @@ def test_words_that_are_not_written_yet_are_missed_and_said() -> None:
     assert (len(whole.hits), whole.degraded) == (5, ["backend_unavailable"])
 
 
-def test_where_turbopuffer_answers_nobody_misses_words_that_are_written_later() -> None:
-    system = MoodySystem()
-    tool = system.tool(system.table({"b": TEXT})).tool.id
-    system.work()
-    assert system.search(tool, system.principal, "harbour ledger", 5).degraded == []
-
-
 def test_a_search_by_meaning_alone_goes_to_postgres_too() -> None:
     system = MoodySystem()
     tool = system.tool(system.only_table, strategy="semantic").tool.id
@@ -219,13 +210,6 @@ def test_a_busy_namespace_does_not_take_the_try_of_a_breaker() -> None:
     assert system.ask().degraded == []
 
 
-def test_lean_storage_has_its_keywords_in_postgres() -> None:
-    system = MoodySystem(storage="lean")
-    answer = system.ask()
-    assert (answer.mode_used, answer.degraded) == ("hybrid", [])
-    assert answer.found.keywords_from == "postgres"
-
-
 def test_more_searches_than_allowed_are_refused_and_say_when_to_come_back() -> None:
     system = MoodySystem()
     pool = search_pool(system.principal.project_id)
@@ -250,67 +234,6 @@ def test_a_namespace_at_its_limit_is_waited_for_and_then_left_alone() -> None:
     assert 2.0 <= system.clock.monotonic() - before < 2.5
     one_leg = system.tool(system.only_table, strategy="keyword").tool.id
     assert system.search(one_leg, system.principal, "harbour", 5).degraded == []
-
-
-def test_a_remembered_tool_is_never_served_once_it_is_deleted() -> None:
-    system = MoodySystem()
-    system.ask()
-    system.delete_tool(system.principal, system.tool_id)
-    with pytest.raises(NotFoundError):
-        system.ask()
-
-
-def test_a_remembered_index_that_was_switched_is_read_again() -> None:
-    system = MoodySystem()
-    system.ask()
-    system.rebuilds.start(system.tool_id, system.principal)
-    system.work()
-    answer = system.ask()
-    assert answer.hits
-    assert answer.hits[0].chunk.turbopuffer_namespace.endswith("_g2")
-
-
-def test_what_a_hit_is_made_of_is_told() -> None:
-    system = MoodySystem()
-    hits = system.ranked(system.tool_id, "harbour ledger").hits
-    best = hits[0].evidence
-    assert best is not None
-    assert best.keyword_rank == 1 or best.vector_rank == 1
-    assert set(best.matched) <= {"harbour", "ledger", "harbor"}
-    scores = [hit.score for hit in hits]
-    assert scores == sorted(scores, reverse=True)
-
-
-def test_the_linear_fusion_is_that_of_its_weights() -> None:
-    system = MoodySystem()
-    linear = SearchConfig(
-        fusion="linear", bm25_weight=0.55, vector_weight=0.35, recency_weight=0.10
-    )
-    tool = system.tool(
-        system.only_table,
-        fusion=linear.fusion,
-        bm25_weight=linear.bm25_weight,
-        vector_weight=linear.vector_weight,
-        recency_weight=linear.recency_weight,
-    ).tool.id
-    for hit in system.ranked(tool, "harbour ledger").hits:
-        assert hit.evidence is not None
-        parts = hit.evidence
-        expected = 0.55 * parts.bm25 + 0.35 * parts.semantic + 0.10 * parts.recency
-        assert hit.score == pytest.approx(expected)
-
-
-def test_a_leg_that_could_not_answer_has_no_share_of_a_linear_score() -> None:
-    system = System()
-    table = system.table({"a": TEXT})
-    both = system.tool(table, fusion="linear").tool.id
-    words = system.tool(table, fusion="linear", strategy="keyword", vector_weight=0.0).tool.id
-    system.work()
-    degraded = search(system.searcher(DownEmbedder()), both, system.principal, "harbour winter", 20)
-    asked = system.search(words, system.principal, "harbour winter", 20)
-    assert degraded.mode_used == "keyword"
-    assert len(degraded.hits) > 0
-    assert [hit.score for hit in degraded.hits] == [hit.score for hit in asked.hits]
 
 
 HAN = "".join(map(chr, range(0x4E00, 0x4E00 + 2_000)))

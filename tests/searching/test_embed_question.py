@@ -10,7 +10,7 @@ from context_search.core.errors import (
     EmbeddingTimeoutError,
     EmbeddingUnavailableError,
 )
-from context_search.searching.breaker import FAILURES_TO_OPEN, OPEN_S, Breakers
+from context_search.searching.breaker import FAILURES_TO_OPEN, Breakers
 from context_search.searching.embed_question import (
     KEPT_S,
     EmbedQuestion,
@@ -108,18 +108,6 @@ def test_the_memory_is_bounded() -> None:
     for text in ("one", "two", "three", "one"):
         setup.ask(text)
     assert setup.embedder.questions == ["one", "two", "three", "one"]
-
-
-def test_a_model_that_keeps_failing_is_left_alone_for_a_while() -> None:
-    setup = Setup()
-    setup.embedder.is_down = True
-    for _ in range(FAILURES_TO_OPEN + 3):
-        with pytest.raises(EmbeddingUnavailableError):
-            setup.ask("harbour")
-    assert len(setup.embedder.questions) == FAILURES_TO_OPEN
-    setup.embedder.is_down = False
-    setup.clock.advance(OPEN_S)
-    assert setup.ask("harbour")
 
 
 def test_a_model_that_keeps_failing_takes_no_other_model_with_it() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from context_search.core.errors import FilterInvalidError
-from context_search.core.filters import NOTHING, Filter, parse_filter
+from context_search.core.filters import Filter, parse_filter
 from context_search.core.ids import scope_key
 from context_search.integrations.ports import Legs, VectorQuery
 from context_search.ranking.search import QuestionLimits, SearchResult
@@ -106,19 +106,6 @@ def test_an_answer_says_when_a_filter_may_let_more_through() -> None:
     assert list(after.degraded) == []
 
 
-def test_a_caller_filters_by_the_fields_of_the_tool_and_by_no_others() -> None:
-    system = System()
-    table = system.table(letters())
-    tool = system.tool(table, filterable=("status",)).tool
-    other = system.tool(table, filterable=("year",)).tool
-    system.work()
-    assert paths(asked(system, tool.id, PUBLIC)) == {"37", "38", "39"}
-    assert paths(asked(system, other.id, parse_filter({"year": {"lt": 1902}}))) == {"0", "1"}
-    for each in (tool.id, tool.id):  # known from before, too
-        with pytest.raises(FilterInvalidError):
-            asked(system, each, parse_filter({"year": {"exists": True}}))
-
-
 def test_nobody_widens_what_a_tool_always_asks_for() -> None:
     system = System()
     tool = system.tool(system.table(letters()), filterable=("status",), where=PUBLIC).tool
@@ -127,30 +114,6 @@ def test_nobody_widens_what_a_tool_always_asks_for() -> None:
     for wanted in (None, either, parse_filter({"not": {"status": {"eq": "x"}}})):
         assert paths(asked(system, tool.id, wanted)) == {"37", "38", "39"}
     assert paths(asked(system, tool.id, DRAFT)) == set()
-
-
-def test_a_tool_whose_rule_nobody_can_read_shows_nothing() -> None:
-    system = System()
-    tool = system.tool(system.table(letters()), filterable=("status",), where=NOTHING).tool
-    system.work()
-    assert paths(asked(system, tool.id, None)) == set()
-
-
-def test_a_field_counts_from_the_moment_it_changes() -> None:
-    system = System()
-    table = system.table(letters())
-    tool = system.tool(table, filterable=("status",), where=PUBLIC).tool
-    system.work()
-    changed = [{**letter, "status": "draft"} for letter in letters()]
-    calls = len(system.embedder.calls)
-    system.replace(system.principal, table.id, changed)
-    assert paths(asked(system, tool.id, None)) == set()
-    system.work()
-    assert paths(asked(system, tool.id, None)) == set()
-    system.replace(system.principal, table.id, letters())
-    system.work()
-    assert paths(asked(system, tool.id, None)) == {"37", "38", "39"}
-    assert len(system.embedder.calls) == calls
 
 
 def test_a_new_field_of_an_index_that_is_there_is_filled_without_embedding() -> None:

@@ -12,7 +12,7 @@ from context_search.core.model import HydratedChunk, Index, Reach
 from context_search.ranking.rank import LOOKED_AT, rank
 from context_search.ranking.search import LegResults, Question, Target
 from context_search.searching.search import with_texts
-from tests.contract.store.bench import MemoryBench
+from tests.contract.store.bench import ModelBench
 from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
 
 MANY = LOOKED_AT + 30
@@ -30,7 +30,7 @@ class Candidates:
     """So many indexed strings, all of them found."""
 
     def __init__(self, count: int, search: SearchConfig = LINEAR) -> None:
-        bench = MemoryBench()
+        bench = ModelBench()
         table = bench.table([f"harbour number {number}, and a garden" for number in range(count)])
         _, index = bench.tool(table)
         for node_id in bench.enumerate(index):

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from context_search.core.callers import Caller, Internal, ProjectKey
-from context_search.core.errors import NotFoundError, QueryEmptyError
 from context_search.integrations.models.tiktoken_counter import TiktokenCounter
 from context_search.ranking.search import QuestionLimits
 from context_search.searching.retrieve import (
-    Passage,
     Retrieval,
     Retrieve,
 )
 from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.searching.rules.searched import SearchedTool
-from context_search.text.redaction import placeholder
+from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 from tests.system import System, prose
 
 COUNTER = TiktokenCounter()
 FILLER = prose(2_000)
 SENTENCE = "The lighthouse keeper counted nine comets. "
-ALL = QuestionLimits(top_k=50, min_score=0.0, max_tokens=100_000)
 
 
 class Setup:
@@ -40,58 +38,7 @@ class Setup:
 
     def __call__(self, query: str, **limits: float) -> Retrieval:
         asked = QuestionLimits(**limits)  # type: ignore[arg-type]
-        return self.retrieve(self.system.principal, query, asked)
-
-    def retrieve(self, caller: Caller, query: str, limits: QuestionLimits) -> Retrieval:
-        return self.passages(SearchedTool.by(caller, self.tool_id), query, limits)
-
-    def everything(self, query: str = "the a of 1") -> Retrieval:
-        return self.retrieve(self.system.principal, query, ALL)
-
-
-def source_of(passage: Passage, source: str) -> str:
-    """The passage's text with what was hidden put back."""
-    text, at = "", 0
-    for mark in passage.replacements:
-        assert passage.text[mark.text_start : mark.text_end] == placeholder(mark.kind)
-        text += passage.text[at : mark.text_start] + source[mark.char_start : mark.char_end]
-        at = mark.text_end
-    return text + passage.text[at:]
-
-
-def test_the_best_passage_is_the_exact_place_of_its_text() -> None:
-    text = FILLER[:900] + SENTENCE + FILLER[900:]
-    found = Setup({"a": {"b": text}})("lighthouse comets")
-    [best, *_] = found.passages
-    assert SENTENCE.strip() in best.text
-    assert best.text == text[best.char_start : best.char_end]
-    assert best.tokens == COUNTER.count(best.text)
-    assert found.used_tokens == sum(passage.tokens for passage in found.passages)
-    assert (best.hits[0].json_path, found.tokenizer) == ("/a/b", "cl100k_base")
-
-
-def test_what_is_not_relevant_is_not_retrieved() -> None:
-    found = Setup({"a": FILLER})("zebra xylophone quinoa")
-    assert (found.passages, found.used_tokens, found.dropped) == ((), 0, ())
-    assert found.below_min_score == len(found.answer.hits) > 0
-    assert found.hint == "low_scores_hidden"
-
-
-def test_an_empty_index_gives_nothing() -> None:
-    for document, hint in (
-        ({"a": "short"}, "no_long_strings"),
-        ({"a": " " * 500}, "nothing_indexed"),
-    ):
-        found = Setup(document)("lighthouse")
-        assert (found.passages, found.used_tokens, found.below_min_score) == ((), 0, 0)
-        assert found.hint == hint
-
-
-def test_only_as_many_hits_as_asked_for_are_taken() -> None:
-    setup = Setup({"a": [SENTENCE + FILLER[i * 60 :][:50] for i in range(9)]})
-    assert len(setup("lighthouse comets", min_score=0.0).passages) == 5
-    assert len(setup("lighthouse comets", min_score=0.0, top_k=2).passages) == 2
-    assert setup("lighthouse comets", top_k=2).settings.top_k == 2
+        return self.passages(SearchedTool.by(self.system.principal, self.tool_id), query, asked)
 
 
 def test_the_budget_takes_the_best_and_stops() -> None:
@@ -102,21 +49,12 @@ def test_the_budget_takes_the_best_and_stops() -> None:
     assert [p.text for p in found.passages] == [p.text for p in whole.passages[:2]]
     assert found.used_tokens == limit
     assert [drop.reason for drop in found.dropped] == ["over_budget"] + ["after_over_budget"] * 2
-    assert [drop.id for drop in found.dropped] == [
-        passage.hits[0].chunk.id for passage in whole.passages[2:]
-    ]
-    assert [drop.tokens for drop in found.dropped] == [
-        passage.tokens for passage in whole.passages[2:]
-    ]
-
-
-def test_a_budget_of_one_token_gives_nothing_and_says_why() -> None:
-    found = Setup({"a": SENTENCE * 2})("lighthouse comets", max_tokens=1)
-    assert (found.passages, len(found.dropped)) == ((), 1)
+    left = [(passage.hits[0].chunk.id, passage.tokens) for passage in whole.passages[2:]]
+    assert [(drop.id, drop.tokens) for drop in found.dropped] == left
 
 
 def test_all_chunks_of_a_text_become_one_passage_again() -> None:
-    found = Setup({"a": FILLER}).everything()
+    found = Setup({"a": FILLER})("the a of 1", top_k=50, min_score=0.0, max_tokens=100_000)
     [passage] = found.passages
     assert (passage.char_start, passage.char_end, passage.text) == (0, len(FILLER), FILLER)
     assert len(passage.hits) > 10
@@ -135,41 +73,6 @@ def test_chunks_beside_a_hit_join_it_when_there_is_room() -> None:
     assert (tight.text, tight.tokens) == (alone.text, alone.tokens)
 
 
-def test_what_is_sensitive_is_hidden_and_its_place_is_told() -> None:
-    text = SENTENCE + "Call 13812345678 or write to keeper@house.example."
-    found = Setup({"a": text})("lighthouse comets")
-    [passage] = found.passages
-    assert "138" not in passage.text
-    assert "keeper@" not in passage.text
-    assert [mark.kind for mark in passage.replacements] == ["phone", "email"]
-    assert source_of(passage, text) == text[passage.char_start : passage.char_end]
-    assert passage.tokens == COUNTER.count(passage.text)
-
-
-def test_redaction_can_be_switched_off_and_cut_to_some_kinds() -> None:
-    text = SENTENCE + "Call 13812345678 or write to keeper@house.example."
-    assert "13812345678" in Setup({"a": text}, redaction=False)("lighthouse").passages[0].text
-    emails = Setup({"a": text}, kinds=("email",))("lighthouse").passages[0].text
-    assert "13812345678" in emails
-    assert "keeper@" not in emails
-
-
-def test_no_edge_of_a_chunk_shows_a_part_of_a_number() -> None:
-    words = [word for word in FILLER.split() if not any(c.isdigit() for c in word)]
-    text = " ".join(f"{word} 138-1234-5678" for word in words)
-    setup = Setup({"a": text})
-    cut = [
-        chunk
-        for chunk in setup.system.memory.rows.chunks.values()
-        if chunk.text[0].isdigit() or chunk.text[-1].isdigit()
-    ]
-    assert len(cut) > 20
-    for seed in range(0, len(words), 10):
-        for passage in setup(" ".join(words[seed : seed + 10]), min_score=0.0).passages:
-            assert not any(character.isdigit() for character in passage.text)
-            assert source_of(passage, text) == text[passage.char_start : passage.char_end]
-
-
 def test_a_stale_hit_is_retrieved_with_what_stands_around_it() -> None:
     text = FILLER[:300] + SENTENCE + FILLER[300:600]
     setup = Setup({"a": text}, neighbours=1)
@@ -180,10 +83,19 @@ def test_a_stale_hit_is_retrieved_with_what_stands_around_it() -> None:
     assert best.text == text[best.char_start : best.char_end]
 
 
-def test_only_the_project_of_the_tool_may_retrieve() -> None:
-    setup = Setup({"a": SENTENCE})
-    with pytest.raises(NotFoundError):
-        setup.retrieve(ProjectKey(99), "lighthouse", QuestionLimits())
-    assert setup.retrieve(Internal(), "lighthouse", QuestionLimits()).passages
-    with pytest.raises(QueryEmptyError):
-        setup("?!")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        RetrievalSettings(),
+        RetrievalSettings(kinds=()),
+        RetrievalSettings(9, 0.25, 77, 3, redaction=False, kinds=("email", "iban")),
+        RetrievalSettings(kinds=("key", "email", "phone")),
+    ],
+)
+def test_settings_are_read_as_they_were_written(settings: RetrievalSettings) -> None:
+    assert RetrievalSettings.from_mapping(json.loads(settings.to_json())) == settings
+
+
+def test_a_project_that_chose_no_kinds_hides_those_that_are_new() -> None:
+    assert RetrievalSettings.from_mapping({"top_k": 7, "later": 1}).kinds == SENSITIVE_KINDS
+    assert "kinds" not in json.loads(RetrievalSettings(top_k=7).to_json())

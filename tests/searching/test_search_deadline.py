@@ -18,7 +18,6 @@ from context_search.core.model import HydratedChunk
 from context_search.indexing.use_index import IndexUse
 from context_search.integrations.ports import Legs, Ranked, VectorQuery
 from context_search.ranking.search import QuestionLimits, SearchResult, Target
-from context_search.searching.rules.searched import Searched
 from context_search.searching.search import searcher
 from context_search.searching.timeouts import Timeouts
 from context_search.store import UnitOfWork
@@ -102,8 +101,8 @@ class _Switched:
     def __getattr__(self, name: str) -> object:
         return getattr(self.rows, name)
 
-    def read_target(self, searched: Searched, *, silent_s: float) -> Target:
-        return self._earlier(self.rows.read_target(searched, silent_s=silent_s))
+    def read_target(self, *read: Any, silent_s: float) -> Target:
+        return self._earlier(self.rows.read_target(*read, silent_s=silent_s))
 
     def read_search(
         self, *read: Any, texts: bool, silent_s: float

@@ -5,15 +5,12 @@ from __future__ import annotations
 import pytest
 
 from context_search.catalog.tools import ManageTools
-from context_search.core.callers import ProjectKey
 from context_search.core.errors import (
-    EmbeddingTimeoutError,
-    EmbeddingUnavailableError,
     NotFoundError,
     QueryEmptyError,
 )
 from context_search.indexing.comparing import Limits
-from tests.system import SILENT_S, System, prose, search
+from tests.system import SILENT_S, System, prose
 
 
 def test_a_scope_shows_what_is_below_it_and_nothing_beside_it() -> None:
@@ -35,14 +32,6 @@ def test_a_hit_on_the_scope_itself_has_the_empty_path() -> None:
     system.work()
     answer = system.search(tool_id, system.principal, "harbour", 1)
     assert [hit.json_path for hit in answer.hits] == [""]
-
-
-def test_nothing_to_index_is_an_empty_answer() -> None:
-    system = System()
-    status = system.tool(system.table({"a": "short"}))
-    assert status.progress.status == "ready"
-    answer = system.search(status.tool.id, system.principal, "anything", 5)
-    assert (answer.hits, answer.target.status, answer.degraded) == ([], "ready", [])
 
 
 def test_why_there_is_nothing_is_said_of_documents_of_any_size() -> None:
@@ -104,57 +93,6 @@ def test_a_question_without_letters_or_numbers_is_refused(query: str) -> None:
     tool_id = system.tool(system.table({"a": "x"})).tool.id
     with pytest.raises(QueryEmptyError):
         system.search(tool_id, system.principal, query, 5)
-
-
-def test_a_foreign_tool_looks_like_a_missing_one() -> None:
-    system = System()
-    tool_id = system.tool(system.table({"a": "x"})).tool.id
-    for principal, wanted in ((ProjectKey(2), tool_id), (system.principal, 10**9)):
-        with pytest.raises(NotFoundError, match="there is no such tool"):
-            system.search(wanted, principal, "x", 5)
-
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (EmbeddingTimeoutError("slow"), "embed_timeout"),
-        (EmbeddingUnavailableError("down"), "embed_unavailable"),
-    ],
-)
-def test_without_a_vector_the_answer_comes_from_keywords_and_says_so(
-    error: Exception, code: str
-) -> None:
-    class Down:
-        model, dimensions = "m", 16
-        passage_key = query_key = ""
-
-        def warm_up(self) -> None: ...
-
-        def embed_passages(self, *_: object, **__: object) -> list[list[float]]:
-            raise error
-
-        embed_queries = embed_passages
-
-        def embed_query(self, *_: object, **__: object) -> list[float]:
-            raise error
-
-    system = System()
-    tool_id = system.tool(system.table({"a": prose(500)})).tool.id
-    system.work()
-    answer = search(system.searcher(Down()), tool_id, system.principal, "harbour", 5)
-    assert answer.hits
-    assert (answer.mode_requested, answer.mode_used) == ("hybrid", "keyword")
-    assert (answer.found.legs, answer.degraded) == (["keyword"], [code])
-
-
-@pytest.mark.parametrize("fusion", ["convex", "rrf", "linear"])
-def test_equal_strings_are_found_in_the_order_of_their_document(fusion: str) -> None:
-    system = System()
-    twins = {"rows": [{"text": "The harbour is closed in winter."} for _ in range(12)]}
-    tool_id = system.tool(system.table(twins), fusion=fusion).tool.id
-    system.work()
-    hits = system.search(tool_id, system.principal, "harbour", 20).hits
-    assert [hit.json_path for hit in hits] == [f"/rows/{number}/text" for number in range(12)]
 
 
 def test_deleted_things_are_unreachable_at_once() -> None:

@@ -87,20 +87,13 @@ def test_without_where_a_changed_table_is_seen_as_it_was(bench: Bench) -> None:
 
 def test_only_the_scope_of_the_tool_is_seen(bench: Bench) -> None:
     document = {"a": {"year": 1, "text": TEXT}, "ab": {"year": 2, "text": OTHER}, "year": 3}
-    _, index, tool = compared(bench, {**document, "text": TEXT}, "/a")
-    other, same = bench.tool(bench_table(bench, tool), "", search=tool.search)
+    table, index, tool = compared(bench, {**document, "text": TEXT}, "/a")
+    other, same = bench.tool(table, "", search=tool.search)
     assert same.id == index.id
-    bench.compare(bench.index(index.id), bench_table(bench, tool))
+    bench.compare(bench.index(index.id), table)
     assert years(seen(bench, tool)) == {1}
     assert seen(bench, tool).are_all
     assert years(seen(bench, other)) == {1, 2, 3}
-
-
-def bench_table(bench: Bench, tool: SearchTool) -> Table:
-    with bench.store.for_all("test") as work:
-        table = work.tables.find(tool.scope.table_id, project_id=tool.project_id)
-    assert table is not None
-    return table
 
 
 @pytest.mark.parametrize(("most", "among"), [(2, 99), (99, 2)])

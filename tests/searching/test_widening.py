@@ -1,10 +1,12 @@
-"""Documents that are not live any more do not take the places of those that are."""
+"""Documents that are not live any more, and copies, do not take the places of others."""
 
 from __future__ import annotations
 
 import pytest
 
 from context_search.integrations.ports import Legs, VectorQuery
+from context_search.ranking.search import QuestionLimits
+from context_search.searching.rules.searched import SearchedTool
 from testing.in_memory.vectors import DictVectors
 from tests.system import System, prose
 
@@ -89,3 +91,17 @@ def test_a_leg_gives_no_more_live_candidates_than_it_was_asked_for() -> None:
     assert answer.gone > 300
     assert answer.ranked == 50
     assert all(hit.chunk.chunk_text for hit in answer.hits)
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "keyword", "semantic"])
+def test_more_copies_than_a_leg_has_places_hide_nothing(strategy: str) -> None:
+    system = System(chunk_size=1_000, chunk_overlap=100)
+    copies = ["The harbour is closed in winter, the harbour office says."] * 120
+    document = {"copies": copies, "other": "In winter ships wait outside of the harbour for days."}
+    tool_id = system.tool(system.table(document), strategy=strategy).tool.id
+    system.work()
+    searched = SearchedTool.by(system.principal, tool_id)
+    limits = QuestionLimits(top_k=3, collapse=True)
+    answer = system.searches.search(searched, "harbour office", limits)
+    assert [hit.json_path for hit in answer.hits] == ["/copies/0", "/other"]
+    assert answer.hits[0].duplicates_total == 119

@@ -173,14 +173,7 @@ def test_lines_of_a_small_text_stay_whole() -> None:
 
 def test_a_known_text_is_cut_the_same_everywhere_and_in_every_version() -> None:
     words = [
-        "alpha",
-        "beta. ",
-        "gamma, ",
-        "春天来了。",
-        "桃花？",
-        "\n",
-        "👩\u200d👧",
-        "e\u0301\n\n",
+        *("alpha", "beta. ", "gamma, ", "春天来了。", "桃花？", "\n", "👩\u200d👧", "e\u0301\n\n"),
     ]
     text = "".join(words[pow(3, i, 1_009) % len(words)] + str(i % 97) for i in range(20_000))
     digest = sha256(repr([(s.start, s.end) for s in chunk_spans(text)]).encode()).hexdigest()

@@ -19,10 +19,6 @@ def anchors(text: str) -> list[int]:
     return find_anchors(text, SPACING)
 
 
-def gaps(found: list[int], text: str) -> list[int]:
-    return [after - before for before, after in pairwise([0, *found, len(text)])]
-
-
 @given(st.dictionaries(st.integers(0, 400), st.integers(0, 9)), st.integers(1, 60))
 def test_a_maximum_beats_its_left_and_is_not_beaten_on_its_right(
     candidates: dict[int, int], radius: int

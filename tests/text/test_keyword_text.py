@@ -32,11 +32,7 @@ def trail_at(text: str, passage: str) -> list[str]:
 
 
 def test_a_line_of_code_stands_under_what_encloses_it() -> None:
-    assert trail_at(CODE, "self.spin") == [
-        "class Engine:",
-        "def start(self, key):",
-        "if key.fits:",
-    ]
+    assert trail_at(CODE, "self.spin") == ["class Engine:", "def start(self, key):", "if key.fits:"]
     assert trail_at(CODE, "        if key") == ["class Engine:", "def start(self, key):"]
 
 

@@ -89,11 +89,9 @@ def named(plan: Mapping[str, Any]) -> dict[str, Any]:
     return {"plan_id": plan["plan_id"], "digest": plan["digest"]}
 
 
-def agent(api: Api, *tools: dict[str, Any], era: Era = "2026-07-28", **opted_in: Any) -> Agent:
+def agent(api: Api, *tools: dict[str, Any], **opted_in: Any) -> Agent:
     """An agent with tools, whose instance has opted in."""
-    return Agent(
-        api, api.mcp(*tools, **{"replace": "execute", "confirm": "client", **opted_in}), era
-    )
+    return Agent(api, api.mcp(*tools, **{"replace": "execute", "confirm": "client", **opted_in}))
 
 
 def data_of(api: Api, table: Mapping[str, Any]) -> Any:

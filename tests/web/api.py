@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -151,6 +152,11 @@ class Api:
         api.project_id, api.key = made["id"], made["api_key"]
         return api
 
+    @property
+    def project(self) -> str:
+        """The path of the project."""
+        return f"/api/v1/projects/{self.project_id}"
+
     def stranger(self) -> Api:
         """The same API seen by another project."""
         return Api.of_new_project(self.http, self.parts)
@@ -195,8 +201,7 @@ class Api:
 
     def new_key(self, **body: Any) -> dict[str, Any]:
         """A further key of the project."""
-        path = f"/api/v1/projects/{self.project_id}/keys"
-        return answer(self("POST", path, json=body), 201)
+        return answer(self("POST", f"{self.project}/keys", json=body), 201)
 
     def mcp(self, *tools: dict[str, Any], **body: Any) -> dict[str, Any]:
         """A new MCP instance with tools in it."""
@@ -230,6 +235,12 @@ def problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]
     assert CANARY not in response.text
     assert ("www-authenticate" in response.headers) == (status == 401)
     return body
+
+
+def lifetime_s(key: Mapping[str, Any]) -> float:
+    """How long a key is good for, from its beginning."""
+    ends, begins = (datetime.fromisoformat(key[at]) for at in ("expires_at", "created_at"))
+    return (ends - begins).total_seconds()
 
 
 def exposed(records: list[logging.LogRecord]) -> str:

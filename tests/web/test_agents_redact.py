@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.builders import english
 from tests.web.agent import Agent, agent, data_of, named
-from tests.web.api import SMALL, Api, answer, problem
+from tests.web.api import SMALL, Api, answer
 
 MAIL = "mary.keeper@lighthouse.example"
 SECRET = "ghp_" + "aB3dE5gH7jK9" * 3
@@ -68,9 +66,11 @@ def test_a_question_about_a_pattern_hides_what_it_finds(api: Api) -> None:
 
 def test_it_hides_the_kinds_that_the_project_has_chosen(api: Api) -> None:
     tool = api.tool(api.table({"a": f"{SENTENCE} Its token is {SECRET}."}))
-    path = f"/api/v1/projects/{api.project_id}/retrieval-settings"
     chosen = {"redaction": {"enabled": False, "kinds": ["key"]}}
-    answer(api("PATCH", path, json=chosen, headers={"if-match": '"0"'}), 200)
+    answer(
+        api("PATCH", f"{api.project}/retrieval-settings", json=chosen, headers={"if-match": '"0"'}),
+        200,
+    )
     shown = str(hits_of(agent(api, tool, replace="off", redact=True)))
     assert MAIL in shown
     assert "aB3dE5gH7jK9" not in shown
@@ -94,29 +94,3 @@ def test_a_preview_of_a_replacement_hides_what_surrounds_a_match_and_the_match(a
     done = someone.done("replace_execute", named(plan))
     assert done["replaced_count"] == 2
     assert MAIL in data_of(api, table)["a"]
-
-
-def test_the_switch_is_shown_and_changed_by_itself(api: Api) -> None:
-    made = api.mcp()
-    path = f"/api/v1/mcps/{made['id']}"
-    assert made["redact"] is False
-    assert answer(api("PATCH", path, json={"redact": True}), 200) == {
-        **answer(api("GET", path), 200),
-        "redact": True,
-    }
-    assert answer(api("PATCH", path, json={"name": "other"}), 200)["redact"] is True
-    assert api.mcp(redact=True)["redact"] is True
-
-
-@pytest.mark.parametrize("body", [{"redact": "yes"}, {"redact": 1}])
-def test_the_switch_is_a_boolean(api: Api, body: dict[str, Any]) -> None:
-    path = f"/api/v1/mcps/{api.mcp()['id']}"
-    problem(api("PATCH", path, json=body), 422, "INVALID_INPUT")
-
-
-def test_who_may_not_replace_shows_no_more_to_agents_that_do(api: Api) -> None:
-    manager = api.new_key(scopes=["search", "manage"])["api_key"]
-    path = f"/api/v1/mcps/{api.mcp(replace='execute', redact=True)['id']}"
-    refused = api("PATCH", path, json={"redact": False}, key=manager)
-    problem(refused, 403, "PERMISSION_DENIED")
-    assert answer(api("GET", path), 200)["redact"] is True

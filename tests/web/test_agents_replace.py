@@ -1,4 +1,4 @@
-"""Agents that replace over MCP: opted in, within their tools' scopes, with somebody's consent."""
+"""Agents that replace over MCP: opted in, within the scopes of their tools, with consent."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pytest
 
 from context_search.agents.tools.results import MAX_RESULT_BYTES
 from context_search.mcp.jsonrpc import to_bytes
-from tests.web.agent import Agent, Era, agent, data_of, named
+from tests.web.agent import Agent, agent, data_of, named
 from tests.web.api import Api, answer, exposed
 
-ERAS = pytest.mark.parametrize("era", ["2026-07-28", "2025-11-25"])
 TOOLS = ["replace_preview", "replace_execute", "replace_undo"]
 STORY = {
     "a": {"text": "他走进了废弃仓库，满地灰尘。", "more": ["废弃仓库", "nothing"]},
@@ -29,30 +28,12 @@ def story(api: Api) -> tuple[dict[str, Any], dict[str, Any]]:
     return table, api.tool_of_every_string(table, json_path="/a")
 
 
+@pytest.fixture(scope="module")
+def of_reader(reader: Api) -> Agent:
+    return agent(reader, story(reader)[1])
+
+
 # ---- Who sees the tools
-
-
-@ERAS
-@pytest.mark.parametrize(
-    ("replace", "expected"), [("off", []), ("propose", TOOLS[:1]), ("execute", TOOLS)]
-)
-def test_an_instance_lists_what_it_has_opted_in_to(
-    api: Api, era: Era, replace: str, expected: list[str]
-) -> None:
-    _, tool = story(api)
-    someone = agent(api, tool, era=era, replace=replace)
-    assert list(someone.listed()) == [*expected, "search"]
-
-
-@ERAS
-def test_a_project_key_never_lists_or_calls_them(api: Api, era: Era) -> None:
-    _, tool = story(api)
-    opted_in = agent(api, tool, era=era)
-    owner = Agent(api, {"api_key": api.key}, era)
-    assert list(owner.listed()) == ["search"]
-    plan = opted_in.previewed(OLD, NEW)
-    for name, arguments in calls(plan).items():
-        assert owner.error(name, arguments)["message"] == f"Unknown tool: {name}"
 
 
 def calls(plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -63,10 +44,9 @@ def calls(plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-@ERAS
-def test_what_an_instance_has_not_opted_in_to_is_unknown_to_it_at_once(api: Api, era: Era) -> None:
+def test_what_an_instance_has_not_opted_in_to_is_unknown_to_it_at_once(api: Api) -> None:
     table, tool = story(api)
-    someone = agent(api, tool, era=era)
+    someone = agent(api, tool)
     plan = someone.previewed(OLD, NEW)
     for replace, visible in (("propose", TOOLS[:1]), ("off", [])):
         someone.allow(replace=replace)
@@ -80,9 +60,8 @@ def test_what_an_instance_has_not_opted_in_to_is_unknown_to_it_at_once(api: Api,
     assert someone.error("replace_undo", {"plan_id": plan["plan_id"]})["code"] == -32602
 
 
-def test_the_tools_say_what_they_do_and_take_nothing_else(api: Api) -> None:
-    _, tool = story(api)
-    listed = agent(api, tool).listed()
+def test_the_tools_say_what_they_do_and_take_nothing_else(of_reader: Agent) -> None:
+    listed = of_reader.listed()
     for name in TOOLS:
         shown = listed[name]
         schema = shown["inputSchema"]
@@ -104,10 +83,9 @@ def test_the_tools_say_what_they_do_and_take_nothing_else(api: Api) -> None:
 # ---- Preview, execute, undo
 
 
-@ERAS
-def test_an_agent_previews_executes_undoes_and_does_it_again(api: Api, era: Era) -> None:
+def test_an_agent_previews_executes_undoes_and_does_it_again(api: Api) -> None:
     table, tool = story(api)
-    someone = agent(api, tool, era=era)
+    someone = agent(api, tool)
     plan = someone.previewed(OLD, NEW)
     assert (plan["state"], plan["matches_count"], plan["tables_count"]) == ("ready", 2, 1)
     assert plan["tables"] == [{"table_id": table["id"], "name": "第三章", "matches_count": 2}]
@@ -121,43 +99,15 @@ def test_an_agent_previews_executes_undoes_and_does_it_again(api: Api, era: Era)
     assert changed["a"] == {"text": STORY["a"]["text"].replace(OLD, NEW), "more": [NEW, "nothing"]}  # type: ignore[index]
     assert (changed["ab"], changed["b"]) == (STORY["ab"], STORY["b"])
     undone = someone.done("replace_undo", {"plan_id": plan["plan_id"]})
+    results = {"replace_preview": plan, "replace_execute": done, "replace_undo": undone}
+    listed = someone.listed()
+    for name, result in results.items():
+        jsonschema.Draft202012Validator(listed[name]["outputSchema"]).validate(result)
     assert (undone["state"], undone["undoes"]) == ("done", plan["plan_id"])
     assert (undone["reverted_count"], undone["kept_count"]) == (2, 0)
     assert data_of(api, table) == STORY
     someone.done("replace_undo", {"plan_id": undone["plan_id"]})
     assert data_of(api, table) == changed
-
-
-def test_results_are_what_their_schemas_say(api: Api) -> None:
-    _, tool = story(api)
-    someone = agent(api, tool)
-    listed = someone.listed()
-    plan = someone.previewed(OLD, NEW)
-    results = {"replace_preview": plan}
-    for name, arguments in list(calls(plan).items())[1:]:
-        results[name] = someone.done(name, arguments)
-    for name, result in results.items():
-        jsonschema.Draft202012Validator(listed[name]["outputSchema"]).validate(result)
-
-
-def test_twice_is_once(api: Api) -> None:
-    table, tool = story(api)
-    someone = agent(api, tool)
-    plan = someone.previewed("仓库", "仓库仓库")
-    first, again = (someone.done("replace_execute", named(plan)) for _ in range(2))
-    assert again == {**first, "replayed": True}
-    assert data_of(api, table)["a"]["more"][0] == "废弃仓库仓库"
-
-
-def test_another_digest_or_none_executes_nothing(api: Api) -> None:
-    table, tool = story(api)
-    someone = agent(api, tool)
-    plan, other = someone.previewed(OLD, NEW), someone.previewed(OLD, "x")
-    wrong = someone.refused("replace_execute", {**named(plan), "digest": other["digest"]})
-    assert wrong["code"] == "DIGEST_MISMATCH"
-    for arguments in ({"plan_id": plan["plan_id"]}, {**named(plan), "digest": "x"}):
-        assert someone.refused("replace_execute", arguments)["code"] == "INVALID_INPUT"
-    assert data_of(api, table) == STORY
 
 
 @pytest.mark.parametrize(
@@ -179,34 +129,16 @@ def test_another_digest_or_none_executes_nothing(api: Api) -> None:
     ],
     ids=range(13),
 )
-def test_a_mistake_is_a_result_that_names_the_argument(api: Api, arguments: dict[str, Any]) -> None:
-    _, tool = story(api)
-    report = agent(api, tool).refused("replace_preview", arguments)
+def test_a_mistake_is_a_result_that_names_the_argument(
+    of_reader: Agent, arguments: dict[str, Any]
+) -> None:
+    report = of_reader.refused("replace_preview", arguments)
     assert report["code"] == "INVALID_INPUT"
     assert "\ud800" not in report["message"]
 
 
-def test_what_no_document_can_hold_is_not_looked_for(api: Api) -> None:
-    _, tool = story(api)
-    arguments = {"find": "a\x00b", "replace_with": "y"}
-    assert agent(api, tool).refused("replace_preview", arguments)["code"] == "INVALID_DOCUMENT"
-
-
-def test_regular_expressions_work_and_are_refused_in_words(api: Api) -> None:
-    table, tool = story(api)
-    someone = agent(api, tool)
-    plan = someone.previewed("废(弃)仓库", "$1$1", regex=True)
-    someone.done("replace_execute", named(plan))
-    assert data_of(api, table)["a"]["more"][0] == "弃弃"
-    arguments = {"find": "(", "replace_with": "x", "regex": True}
-    assert someone.refused("replace_preview", arguments)["code"] == "PATTERN_INVALID"
-    arguments = {"find": "x", "replace_with": "$1", "regex": True}
-    assert someone.refused("replace_preview", arguments)["code"] == "REPLACEMENT_INVALID"
-
-
-def test_nothing_found_says_so(api: Api) -> None:
-    _, tool = story(api)
-    plan = agent(api, tool).previewed("废弃仓库！", NEW)
+def test_nothing_found_says_so(of_reader: Agent) -> None:
+    plan = of_reader.previewed("废弃仓库！", NEW)
     assert (plan["matches_count"], plan["matches"], plan["state"]) == (0, [], "cancelled")
     assert "Nothing would change" in plan["next"]
     assert "digest" not in plan
@@ -214,7 +146,7 @@ def test_nothing_found_says_so(api: Api) -> None:
 
 def open_plans(api: Api) -> list[int]:
     """The plans of a project that may be executed."""
-    plans = answer(api("GET", f"/api/v1/projects/{api.project_id}/replace"), 200)["plans"]
+    plans = answer(api("GET", f"{api.project}/replace"), 200)["plans"]
     return [plan["plan_id"] for plan in plans if plan["state"] == "ready"]
 
 
@@ -247,27 +179,13 @@ def test_a_preview_can_be_looked_at_again_with_the_same_request_only(api: Api) -
     assert "仓库" not in json.dumps(report, ensure_ascii=False)
 
 
-def test_a_text_that_changed_since_is_named_and_nothing_is_done(api: Api) -> None:
-    table, tool = story(api)
-    someone = agent(api, tool)
-    plan = someone.previewed(OLD, NEW)
-    path = f"/api/v1/tables/{table['id']}/data"
-    changed = {**STORY, "a": {"text": "x", "more": [OLD, "nothing"]}}
-    assert api("PUT", path, json=changed).status_code == 200
-    report = someone.refused("replace_execute", named(plan))
-    assert (report["code"], report["changed_count"]) == ("REPLACE_STALE", 1)
-    [reported] = report["changed"]
-    assert (reported["json_pointer"], reported["reason"]) == ("/a/text", "CHANGED")
-    assert data_of(api, table) == changed
-
-
 def test_no_further_preview_takes_a_proposal_from_the_person_who_may_execute_it(api: Api) -> None:
     _, tool = story(api)
     someone = agent(api, tool, replace="propose")
     plans = [someone.previewed(OLD, f"{NEW}{number}") for number in range(10)]
     report = someone.refused("replace_preview", {"find": OLD, "replace_with": NEW})
     assert (report["code"], report["retryable"]) == ("REPLACE_BUSY", True)
-    root = f"/api/v1/projects/{api.project_id}/replace"
+    root = f"{api.project}/replace"
     states = {answer(api("GET", f"{root}/{each['plan_id']}"), 200)["state"] for each in plans}
     assert states == {"ready"}
     assert api("DELETE", f"{root}/{plans[0]['plan_id']}").status_code == 204
@@ -280,7 +198,7 @@ def test_a_person_executes_what_an_agent_proposes(api: Api) -> None:
     plan = someone.previewed(OLD, NEW)
     assert str(plan["plan_id"]) in plan["next"]
     assert f"/projects/{api.project_id}/replace/execute" in plan["next"]
-    found = answer(api("GET", f"/api/v1/projects/{api.project_id}/replace/{plan['plan_id']}"), 200)
+    found = answer(api("GET", f"{api.project}/replace/{plan['plan_id']}"), 200)
     assert (found["mcp_id"], found["digest"]) == (someone.mcp["id"], plan["digest"])
     assert data_of(api, table) == STORY
 
@@ -304,6 +222,83 @@ def test_what_an_agent_does_is_logged_without_a_word_of_the_texts(
     assert {(each["mcp_id"], each["places"]) for each in reported} == {(someone.mcp["id"], 2)}
     written = exposed(caplog.records)
     assert not any(text in written for text in (OLD, NEW, "/a/text", "灰尘"))
+
+
+# ---- Scopes
+
+
+def test_a_string_that_moved_out_of_the_scope_is_left_alone(api: Api) -> None:
+    table, tool = story(api)
+    someone = agent(api, tool)
+    plan = someone.previewed(OLD, NEW)
+    someone.done("replace_execute", named(plan))
+    later = someone.previewed("灰尘", "尘土")
+    moved = {**STORY, "a": {"more": []}, "c": data_of(api, table)["a"]["text"]}
+    assert api("PUT", f"/api/v1/tables/{table['id']}/data", json=moved).status_code == 200
+    undone = someone.done("replace_undo", {"plan_id": plan["plan_id"]})
+    assert (undone["reverted_count"], undone["kept_count"]) == (0, 2)
+    report = someone.refused("replace_execute", named(later))
+    assert (report["code"], report["changed"][0]["reason"]) == ("REPLACE_STALE", "MOVED")
+    assert "/c" not in json.dumps(report)
+    assert data_of(api, table) == moved
+
+
+def test_a_string_that_moved_within_the_scope_comes_back(api: Api) -> None:
+    table, tool = story(api)
+    someone = agent(api, tool)
+    plan = someone.previewed(OLD, NEW)
+    someone.done("replace_execute", named(plan))
+    moved = {**STORY, "a": {"b": data_of(api, table)["a"]["text"], "more": [NEW]}}
+    assert api("PUT", f"/api/v1/tables/{table['id']}/data", json=moved).status_code == 200
+    undone = someone.done("replace_undo", {"plan_id": plan["plan_id"]})
+    assert (undone["reverted_count"], undone["kept_count"]) == (2, 0)
+    assert data_of(api, table)["a"] == {"b": "他走进了废弃仓库，满地灰尘。", "more": [OLD]}
+
+
+def test_several_tools_are_one_scope_and_one_can_be_named(api: Api) -> None:
+    table, tool = story(api)
+    whole = api.tool_of_every_string(api.table({"x": OLD}), name="whole")
+    inner = api.tool_of_every_string(table, name="inner", json_path="/a/more")
+    beside = api.tool_of_every_string(table, name="beside", json_path="/b")
+    someone = agent(api, tool, whole, inner)
+    assert someone.previewed(OLD, NEW)["matches_count"] == 3
+    assert someone.previewed(OLD, NEW, search_tool="inner")["matches_count"] == 1
+    assert someone.previewed(OLD, NEW, search_tool="whole")["matches_count"] == 1
+    arguments = {"find": OLD, "replace_with": NEW, "search_tool": "beside"}
+    assert someone.refused("replace_preview", arguments)["code"] == "INVALID_INPUT"
+    assert beside["tool_id"]
+    arguments = {"find": OLD, "replace_with": NEW}
+    assert agent(api).refused("replace_preview", arguments)["code"] == "CONFLICT"  # it has no tool
+
+
+def test_an_instance_reaches_no_plan_of_others(api: Api) -> None:
+    table, tool = story(api)
+    mine, other = agent(api, tool), agent(api, tool)
+    stranger = api.stranger()
+    _, foreign_tool = story(stranger)
+    of_project = answer(
+        api("POST", f"{api.project}/replace/preview", json={"find": OLD, "replace_with": NEW}), 200
+    )
+    plans = [
+        mine.previewed(OLD, NEW),
+        agent(stranger, foreign_tool).previewed(OLD, NEW),
+        {"plan_id": of_project["plan_id"], "digest": of_project["digest"]},
+        {"plan_id": 2**40, "digest": "0" * 32},
+    ]
+    for plan in plans:
+        arguments = {"find": OLD, "replace_with": NEW, "plan_id": plan["plan_id"]}
+        for name, given in (
+            ("replace_preview", arguments),
+            ("replace_execute", named(plan)),
+            ("replace_undo", {"plan_id": plan["plan_id"]}),
+        ):
+            for client in (other, other.with_forms()):
+                assert client.refused(name, given) == {
+                    "code": "NOT_FOUND",
+                    "message": "there is no such plan",
+                    "retryable": False,
+                }
+    assert data_of(api, table) == STORY
 
 
 # ---- Sizes

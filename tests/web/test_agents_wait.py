@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from context_search.composition.agents import AgentEditing
 from context_search.core.callers import McpKey
-from context_search.mcp.contract import ClientInput, ToolFailure, ToolResult
+from context_search.mcp.contract import ClientInput, ToolResult
 from context_search_editing.agents.replacing import AgentReplacing
 from context_search_editing.previewing import PreviewLimits
 from context_search_editing.rules.plans import MAX_ATOMIC_BYTES
@@ -92,10 +90,3 @@ def test_what_a_worker_executes_is_asked_for_by_the_same_call(api: Api) -> None:
     api.parts.work()
     report = someone.refused("replace_undo", {"plan_id": plan["plan_id"]})
     assert (report["code"], report["undone_by"]) == ("UNDO_EXPIRED", undone["plan_id"])
-
-
-def test_an_agent_without_the_opt_in_calls_nothing(api: Api) -> None:
-    someone = agent(api, api.tool_of_every_string(api.table({"x": OLD})), replace="off")
-    for name in ("replace_preview", "replace_execute", "replace_undo"):
-        with pytest.raises(ToolFailure, match="no such tool"):
-            hurried(someone).call(name, REQUEST)

@@ -10,11 +10,9 @@ from typing import Annotated, Any
 import pytest
 from pydantic import ValidationError
 
-from context_search.catalog.routes.tables import TableAnswer
-from context_search.catalog.routes.tools import NewSearchToolAnswer, SearchToolAnswer
 from context_search.core.config import SearchConfig
-from context_search.core.model import HydratedChunk, Reach, Scope, SearchTool, Table
-from context_search.core.progress import IndexStatus, NodeProgress, Progress
+from context_search.core.model import HydratedChunk, Reach, Scope, SearchTool
+from context_search.core.progress import NodeProgress, Progress
 from context_search.indexing.routes.search_index import SearchIndexAnswer
 from context_search.indexing.status import ToolStatus
 from context_search.ranking.search import Hit, LegResults, SearchResult, Target
@@ -45,40 +43,6 @@ ANSWER = SearchResult(
     found=LegResults(legs=["keyword"]),
     degraded=["embed_timeout"],
 )
-TOOL = SearchTool(
-    id=9,
-    project_id=1,
-    name="kb",
-    description=None,
-    table_name="Articles",
-    scope=Scope(2, "/articles"),
-    search=SearchConfig(),
-    index_id=4,
-    created_at=NOW,
-    threshold=10_000,
-)
-REJECTED: dict[str, object] = {
-    "code": "EMBEDDING_REJECTED",
-    "message": "the model refused it",
-    "retryable": False,
-    "at": "2026-01-01T00:00:00+00:00",
-}
-FULL: dict[str, object] = {**REJECTED, "code": "PROJECT_FULL", "retryable": True}
-NODES = [
-    NodeProgress("/articles/0/text", 12_000, "indexed", 3, None),
-    NodeProgress("/articles/1/text", 90_000_000, "skipped", None, {"code": "NODE_TOO_LARGE"}),
-    NodeProgress("/articles/2/text", 11_000, "quarantined", None, REJECTED),
-]
-
-WAITING = NodeProgress(
-    "/articles/1/text",
-    11_000,
-    "queued",
-    None,
-    {**FULL, "chunks": 12},
-    attempts=3,
-    next_attempt_at=NOW,
-)
 
 
 def sent(answer: AnswerModel) -> dict[str, Any]:
@@ -89,26 +53,6 @@ def sent(answer: AnswerModel) -> dict[str, Any]:
 def search_answer(answer: SearchResult, *, with_hints: bool = False) -> dict[str, Any]:
     body = SearchBody(query=answer.query, context_hint=with_hints)
     return sent(SearchAnswer.hinted(answer, body))
-
-
-def status(word: IndexStatus = "ready") -> ToolStatus:
-    progress = Progress(
-        status=word,
-        nodes_count=3,
-        states={"indexed": 1, "skipped": 1, "quarantined": 1},
-        chunks_count=3,
-        indexed_chunks_count=2,
-        indexed_at=NOW,
-        last_error=REJECTED,
-        next_attempt_at=NOW,
-    )
-    return ToolStatus(TOOL, an_index(), progress, NODES, None, [WAITING, NODES[2]])
-
-
-def the_result(answer: SearchResult) -> dict[str, Any]:
-    """The only result of an answer."""
-    [result] = search_answer(answer)["results"]
-    return dict(result)
 
 
 class Seen(AnswerModel):
@@ -181,83 +125,40 @@ def test_a_hint_where_to_read_on_is_there_on_request() -> None:
     assert result["context_hint"] == (
         '第 2/3 段；全文位置：table_id=2, json_pointer="/articles/0/text"'
     )
-    assert "context_hint" not in the_result(ANSWER)
-
-
-def test_stale_is_said_only_when_it_is_so() -> None:
-    stale = replace(ANSWER.hits[0], chunk=CHUNK._replace(stale=True))
-    assert the_result(replace(ANSWER, hits=[stale]))["stale"] is True
-    assert "stale" not in the_result(ANSWER)
 
 
 def test_a_tool_may_leave_storage_names_out_and_put_a_preview_in() -> None:
     search = SearchConfig(include_metadata=False, max_chunk_preview=8)
-    result = the_result(replace(ANSWER, target=replace(ANSWER.target, search=search)))
+    [result] = search_answer(replace(ANSWER, target=replace(ANSWER.target, search=search)))[
+        "results"
+    ]
+
     assert result["preview"] == "an exact"
     hidden = {"content_hash", "turbopuffer_namespace", "turbopuffer_doc_id"}
     assert hidden.isdisjoint(result["chunk"])
     assert result["chunk"]["chunk_text"] == CHUNK.chunk_text
 
 
-def test_a_table_is_shown_without_its_document() -> None:
-    table = Table(2, 1, "Articles", None, 7, NOW)
-    assert sent(TableAnswer.about(table)) == {
-        "id": 2,
-        "project_id": 1,
-        "name": "Articles",
-        "description": None,
-        "revision": 7,
-        "updated_at": "2026-11-22T12:00:00+00:00",
-    }
-
-
-@pytest.mark.parametrize(("word", "chunks"), [("ready", 3), ("indexing", None)])
-def test_counts_are_null_until_they_are_known(word: IndexStatus, chunks: int | None) -> None:
-    answer = sent(NewSearchToolAnswer.of(status(word)))
-    assert (answer["tool_id"], answer["status"], answer["chunks_created"]) == (9, word, chunks)
-    assert answer["namespace"] == an_index().generation.namespace
-    assert answer["large_nodes_detected"] == [
-        {"json_pointer": "/articles/0/text", "char_count": 12_000, "chunks_count": 3},
-        {"json_pointer": "/articles/1/text", "char_count": 90_000_000, "chunks_count": None},
-        {"json_pointer": "/articles/2/text", "char_count": 11_000, "chunks_count": None},
-    ]
-
-
-def test_a_tool_is_shown_with_the_summary_of_its_index() -> None:
-    answer = sent(SearchToolAnswer.of(status()))
-    assert answer["metadata"] == {
-        "search_index": {
-            "status": "ready",
-            "configured_at": NOW.isoformat(),
-            "indexed_at": NOW.isoformat(),
-            "nodes_count": 3,
-            "chunks_count": 3,
-            "indexed_chunks_count": 2,
-            "last_error": REJECTED,
-        }
-    }
-    assert (answer["type"], answer["json_path"]) == ("search", "/articles")
-
-
 def test_the_state_of_an_index_lists_what_is_not_in_it() -> None:
-    answer = sent(SearchIndexAnswer.of(status("degraded")))
+    error = {"code": "PROJECT_FULL", "message": "full", "retryable": True, "at": NOW.isoformat()}
+    waiting = NodeProgress(
+        "/a", 11_000, "queued", None, {**error, "chunks": 12}, attempts=3, next_attempt_at=NOW
+    )
+    progress = Progress(
+        status="degraded",
+        nodes_count=3,
+        states={"indexed": 1, "queued": 1, "skipped": 1},
+        chunks_count=3,
+        indexed_chunks_count=2,
+        indexed_at=NOW,
+        last_error=error,
+        next_attempt_at=NOW,
+    )
+    tool = SearchTool(9, 1, "kb", None, None, Scope(2), SearchConfig(), 4, NOW, 10_000)
+    answer = sent(SearchIndexAnswer.of(ToolStatus(tool, an_index(), progress, [], None, [waiting])))
     assert (answer["status"], answer["indexed_chunks_count"]) == ("degraded", 2)
     assert (answer["not_indexed_count"], answer["next_attempt_at"]) == (2, NOW.isoformat())
+    shown = {"json_pointer": "/a", "char_count": 11_000, "state": "queued", "attempts": 3}
     assert answer["not_indexed"] == [
-        {
-            "json_pointer": "/articles/1/text",
-            "char_count": 11_000,
-            "state": "queued",
-            "attempts": 3,
-            "next_attempt_at": NOW.isoformat(),
-            "last_error": FULL,
-        },
-        {
-            "json_pointer": "/articles/2/text",
-            "char_count": 11_000,
-            "state": "quarantined",
-            "attempts": 0,
-            "next_attempt_at": None,
-            "last_error": REJECTED,
-        },
+        {**shown, "next_attempt_at": NOW.isoformat(), "last_error": error}
     ]

@@ -37,7 +37,7 @@ def test_an_mcp_instance_leaves_a_line_when_it_is_made_changed_and_deleted(
 
 
 def test_keys_and_deletions_leave_a_line(api: Api, caplog: pytest.LogCaptureFixture) -> None:
-    keys = f"/api/v1/projects/{api.project_id}/keys"
+    keys = f"{api.project}/keys"
     table_id = api.table(1)["id"]
     caplog.clear()
     key_id = answer(api("POST", keys, json={}), 201)["id"]
@@ -45,7 +45,7 @@ def test_keys_and_deletions_leave_a_line(api: Api, caplog: pytest.LogCaptureFixt
     assert api("DELETE", f"{keys}/{key_id}").status_code == 204
     assert api("DELETE", f"/api/v1/tables/{table_id}").status_code == 204
     secret = {"x-internal-secret": SECRET}
-    gone = api("DELETE", f"/api/v1/projects/{api.project_id}", key=None, headers=secret)
+    gone = api("DELETE", api.project, key=None, headers=secret)
     assert gone.status_code == 204
     lines = audited(caplog)
     assert [(line["action"], line["target_id"]) for line in lines] == [

@@ -62,7 +62,7 @@ def test_a_project_has_so_many_tools(api: Api) -> None:
 
 
 def test_a_project_has_so_many_keys_those_of_agents_and_consoles_among_them(api: Api) -> None:
-    keys = f"/api/v1/projects/{api.project_id}/keys"
+    keys = f"{api.project}/keys"
     mcp = api.mcp()  # with its first key
     made = answer(api("POST", keys, json={}), 201)
     is_full(api("POST", keys, json={}), "keys", KEYS, KEYS)
@@ -96,6 +96,12 @@ def random_text(length: int, seed: int) -> str:
     return "".join(choose.choice(ascii_letters) for _ in range(length))
 
 
+def fill(api: Api, length: int) -> None:
+    """Another program fills the project."""
+    with api.parts.store.for_all("test") as work:
+        work.tables.add(api.project_id, "other", None, to_json(random_text(length, 9)))
+
+
 def test_documents_take_so_many_bytes_and_a_shorter_one_is_always_taken(api: Api) -> None:
     table = api.table(random_text(130_000, 1))
     data = f"/api/v1/tables/{table['id']}/data"
@@ -106,14 +112,13 @@ def test_documents_take_so_many_bytes_and_a_shorter_one_is_always_taken(api: Api
     problem(api("PUT", data, json=random_text(260_000, 3)), 409, "PROJECT_FULL")
     answer(api("PUT", data, json={"a": random_text(190_000, 4)}), 200)
     problem(api("PATCH", data, json={"b": random_text(20_000, 5)}), 409, "PROJECT_FULL")
-    with api.parts.store.for_all("test") as work:  # another program fills the project
-        work.tables.add(api.project_id, "other", None, to_json(random_text(90_000, 6)))
+    fill(api, 90_000)
     answer(api("PUT", data, json={"a": random_text(150_000, 7)}), 200)
 
 
 def test_replacements_and_restored_versions_keep_to_the_bytes_and_undos_need_not(api: Api) -> None:
     table = api.table(["A mark.", random_text(120_000, 1)])
-    replace = f"/api/v1/projects/{api.project_id}/replace"
+    replace = f"{api.project}/replace"
 
     def executed(find: str, replace_with: str) -> Any:
         request = {"find": find, "replace_with": replace_with}
@@ -122,8 +127,7 @@ def test_replacements_and_restored_versions_keep_to_the_bytes_and_undos_need_not
         return api("POST", f"{replace}/execute", json=asked)
 
     done = answer(executed("mark", "m"), 200)
-    with api.parts.store.for_all("test") as work:  # another program fills the project
-        work.tables.add(api.project_id, "other", None, to_json(random_text(140_000, 2)))
+    fill(api, 140_000)
     before = answer(api("GET", f"/api/v1/tables/{table['id']}/data"), 200)
     for refused in (
         executed("A m", "A long mark"),
@@ -146,8 +150,8 @@ def test_an_upload_counts_from_its_completion_on(api: Api) -> None:
     before = stored(api)
     complete(api, table, small)
     assert stored(api) == before + 120_002
-    with api.parts.store.for_all("test") as work:  # another program fills the project
-        work.tables.add(api.project_id, "other", None, to_json(random_text(150_000, 4)))
+    fill(api, 150_000)
+    with api.parts.store.for_all("test") as work:
         replaced = work.tables.replace(table["id"], "1", expected_revision=None)
         assert replaced is not None
     api.parts.work()
@@ -167,7 +171,7 @@ def test_a_project_that_has_spent_its_day_waits_and_says_why(api: Api) -> None:
         api.parts.work()
     state = answer(api("GET", f"/api/v1/tools/{tool['tool_id']}/search-index"), 200)
     assert state["last_error"]["code"] == "EMBEDDING_LIMIT_REACHED"
-    reported = answer(api("GET", f"/api/v1/projects/{api.project_id}/health"), 200)
+    reported = answer(api("GET", f"{api.project}/health"), 200)
     assert [error["code"] for error in reported["errors"]] == ["EMBEDDING_LIMIT_REACHED"]
     assert reported["daily_limits"] == {"embedding_tokens": 1, "reranks": None}
     assert reported["spent"][0]["embedding_tokens"] > 1
@@ -177,7 +181,7 @@ def test_a_project_that_has_spent_its_day_waits_and_says_why(api: Api) -> None:
 def test_what_would_be_indexed_is_refused_until_the_day_ends(api: Api) -> None:
     table = api.table({"a": english(300, 1)})
     tool = api.tool(table)  # spends the day
-    project, path = f"/api/v1/projects/{api.project_id}", f"/api/v1/tools/{tool['tool_id']}"
+    project, path = api.project, f"/api/v1/tools/{tool['tool_id']}"
     other = {
         "project_id": api.project_id,
         "table_id": table["id"],

@@ -64,7 +64,7 @@ def test_a_retrieval_always_does(reader: Api, tool: dict[str, Any]) -> None:
 def test_pages_of_a_project_agree_with_what_is_shown_once(api: Api) -> None:
     many = [f"{english(300, seed=n)} comets" for n in range(60)]
     table = api.table({"copies": [COPY] * 12, "many": many})
-    answer(api("POST", f"/api/v1/projects/{api.project_id}/search-index"), 202)
+    answer(api("POST", f"{api.project}/search-index"), 202)
     api.parts.work()
     path = f"projects/{api.project_id}/search"
     asked: dict[str, Any] = {"collapse": True, "include_low_score": True}
@@ -88,7 +88,7 @@ def test_a_copy_stands_for_a_hit_that_is_gone_when_its_page_comes(api: Api) -> N
     best = "Comets, comets, comets and nothing but comets. "
     many = [f"{best * 4}{english(200, seed=n)}" for n in range(50)]
     table = api.table({"last": ["A letter names comets once, in winter."] * 3, "many": many})
-    answer(api("POST", f"/api/v1/projects/{api.project_id}/search-index"), 202)
+    answer(api("POST", f"{api.project}/search-index"), 202)
     api.parts.work()
     path, asked = f"projects/{api.project_id}/search", {"collapse": True, "include_low_score": True}
     first = ask(api, path, "comets", **asked)

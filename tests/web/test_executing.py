@@ -27,9 +27,9 @@ def execute(api: Api, plan: dict[str, Any], status: int = 200, **more: Any) -> d
 
 
 def undo(api: Api, plan: dict[str, Any], status: int = 200, **more: Any) -> dict[str, Any]:
-    body = {"on_conflict": more.pop("on_conflict")} if "on_conflict" in more else {}
-    where = path(api, f"/{plan['plan_id']}/undo")
-    return answer(api("POST", where, json=body, **more), status)
+    if "on_conflict" in more:  # an undo needs no body
+        more["json"] = {"on_conflict": more.pop("on_conflict")}
+    return answer(api("POST", path(api, f"/{plan['plan_id']}/undo"), **more), status)
 
 
 def test_seven_places_are_done_and_every_byte_comes_back(api: Api) -> None:
@@ -189,52 +189,28 @@ def test_a_large_plan_is_executed_and_undone_by_a_worker(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "code"),
+    "body",
     [
-        ({"plan_id": 0}, "INVALID_INPUT"),
-        ({"digest": "0" * 31}, "INVALID_INPUT"),
-        ({"digest": None}, "INVALID_INPUT"),
-        ({"preview_id": 1}, "INVALID_INPUT"),
-        ({"except": [1], "only": [2]}, "INVALID_INPUT"),
-        ({"only": None}, "INVALID_INPUT"),
-        ({"except": [8]}, "INVALID_INPUT"),
-        ({"except_tables": [2**60]}, "INVALID_INPUT"),
-        ({"leave": [1]}, "INVALID_INPUT"),
-        ({"on_conflict": "overwrite"}, "INVALID_INPUT"),
+        {"plan_id": 0},
+        {"plan_id": None},
+        {"digest": "0" * 31},
+        {"digest": None},
+        {"preview_id": 1},
+        {"except": [1], "only": [2]},
+        {"only": None},
+        {"only": []},
+        {"except": [8]},
+        {"except_tables": [2**60]},
+        {"leave": [1]},
+        {"on_conflict": "overwrite"},
     ],
 )
-def test_a_wrong_body_is_told_and_changes_nothing(
-    api: Api, body: dict[str, Any], code: str
-) -> None:
+def test_a_wrong_body_is_told_and_changes_nothing(api: Api, body: dict[str, Any]) -> None:
     table = api.table(STORY[0])
     plan = preview(api, FROM, TO)
     sent = {"plan_id": plan["plan_id"], "digest": plan["digest"], **body}
-    problem(api("POST", path(api, "/execute"), json=sent), 422, code)
+    problem(api("POST", path(api, "/execute"), json=sent), 422, "INVALID_INPUT")
     assert FROM in data(api, table)
-
-
-def test_no_plan_and_no_digest_are_invalid(api: Api) -> None:
-    for body in ({}, {"plan_id": 1}, {"digest": "0" * 32}):
-        problem(api("POST", path(api, "/execute"), json=body), 422, "INVALID_INPUT")
-
-
-def test_an_undo_needs_no_body(api: Api) -> None:
-    table = api.table(STORY[0])
-    before = data(api, table)
-    plan = preview(api, FROM, TO)
-    execute(api, plan)
-    where = path(api, f"/{plan['plan_id']}/undo")
-    assert answer(api("POST", where), 200)["reverted_count"] == 2
-    assert data(api, table) == before
-
-
-def test_nothing_chosen_is_refused_and_the_plan_is_still_there(api: Api) -> None:
-    api.table(STORY[0])
-    plan = preview(api, FROM, TO)
-    body = {"plan_id": plan["plan_id"], "digest": plan["digest"], "only": []}
-    refused = problem(api("POST", path(api, "/execute"), json=body), 422, "INVALID_INPUT")
-    assert "no match is chosen" in refused["detail"]
-    assert execute(api, plan)["replaced_count"] == 2
 
 
 def test_a_log_has_ids_and_counts_and_no_text(api: Api, caplog: pytest.LogCaptureFixture) -> None:
@@ -248,20 +224,3 @@ def test_a_log_has_ids_and_counts_and_no_text(api: Api, caplog: pytest.LogCaptur
     assert [(each.__dict__["plan_id"], each.__dict__["places"]) for each in done] == [
         (plan["plan_id"], 1)
     ]
-
-
-def test_what_was_replaced_is_found_by_a_search_and_what_was_undone_again(api: Api) -> None:
-    table = api.table({"text": "The harbour master sleeps in winter. " * 3})
-    tool = api.tool(table)
-    plan = preview(api, "harbour", "orchard")
-    execute(api, plan)
-    api.parts.work()
-    assert "orchard" in best(api, tool, "orchard")
-    undo(api, plan)
-    api.parts.work()
-    assert "harbour" in best(api, tool, "harbour")
-
-
-def best(api: Api, tool: dict[str, Any], query: str) -> str:
-    text: str = api.search(tool, query)["results"][0]["chunk"]["chunk_text"]
-    return text

@@ -42,12 +42,10 @@ def millionths(number: float) -> int:
         {"fusion": "linear", "recency_weight": 0.3},
         {"fusion": "rrf"},
         {"strategy": "keyword"},
-        {"strategy": "semantic"},
-        {"fusion": "convex", "vector_weight": 0.7, "bm25_weight": 0.1},
     ],
     ids=str,
 )
-@pytest.mark.parametrize("query", [QUESTION, "冬天的港口", "puffer"])
+@pytest.mark.parametrize("query", [QUESTION, "冬天的港口"])
 def test_the_parts_that_are_shown_sum_to_what_is_shown(
     reader: Api, tool: dict[str, Any], config: dict[str, Any] | None, query: str
 ) -> None:
@@ -58,13 +56,6 @@ def test_the_parts_that_are_shown_sum_to_what_is_shown(
         assert sum(map(millionths, each["parts"].values())) == millionths(each["score"])
         assert sum(map(millionths, each["fused_parts"].values())) == millionths(each["fused"])
         assert each["fused_parts"].keys() <= {"keyword", "vector", "recency"}
-
-
-def test_recency_has_its_share_in_a_linear_ranking(reader: Api, tool: dict[str, Any]) -> None:
-    config = {"fusion": "linear", "vector_weight": 0.3, "bm25_weight": 0.3, "recency_weight": 0.4}
-    for each in explained(reader, tool, config=config)["explain"]["candidates"]:
-        assert each["parts"] == each["fused_parts"]
-        assert each["parts"]["recency"] == pytest.approx(0.4, abs=1e-4)
 
 
 def test_hits_and_candidates_are_marked(reader: Api, tool: dict[str, Any]) -> None:
@@ -110,10 +101,10 @@ def test_hits_and_candidates_are_called_as_in_a_project_search(api: Api) -> None
     assert [hit["title"] for hit in reported["results"]] == [
         by_chunk[hit["chunk"]["id"]] for hit in reported["results"]
     ]
-    answer(api("POST", f"/api/v1/projects/{api.project_id}/search-index"), 202)
+    answer(api("POST", f"{api.project}/search-index"), 202)
     api.parts.work()
     body = {"query": QUESTION, "include_low_score": True, "explain": True}
-    found = answer(api("POST", f"/api/v1/projects/{api.project_id}/search", json=body), 200)
+    found = answer(api("POST", f"{api.project}/search", json=body), 200)
     titles = {hit["chunk"]["json_pointer"]: hit["title"] for hit in found["results"]}
     of_tool = {each["json_pointer"]: each["title"] for each in reported["explain"]["candidates"]}
     assert of_tool.items() <= titles.items()
@@ -127,11 +118,6 @@ def test_what_lies_outside_of_the_scope_is_no_title(api: Api) -> None:
     tool = api.tool(table, json_path="/part/public")
     reported = explained(api, tool)
     assert {hit["title"] for hit in reported["results"]} == {"table"}
-
-
-def test_nothing_found_needs_no_titles(api: Api) -> None:
-    reported = explained(api, api.unindexed_tool(api.table(ARTICLES)))
-    assert (reported["results"], reported["explain"]["candidates"]) == ([], [])
 
 
 def test_a_draft_ranks_as_the_tool_would(api: Api) -> None:
@@ -179,10 +165,10 @@ def test_only_a_ranking_is_tried(reader: Api, tool: dict[str, Any], config: obje
 
 
 def test_no_other_route_takes_a_draft(reader: Api, tool: dict[str, Any]) -> None:
-    body = {"query": QUESTION, "config": {"fusion": "rrf"}}
+    body = {"query": QUESTION, "config": {}}
     for path in (
         f"/api/v1/tools/{tool['tool_id']}/search",
         f"/api/v1/tools/{tool['tool_id']}/retrieve",
-        f"/api/v1/projects/{reader.project_id}/search/explain",
+        f"{reader.project}/search/explain",
     ):
         problem(reader("POST", path, json=body), 422, "INVALID_INPUT")

@@ -136,17 +136,3 @@ def test_a_string_at_no_pointer_is_not_tried_again(api: Api, pointer: str) -> No
     tool = api.unindexed_tool(api.table(DOCUMENT), SMALL)
     body = {"json_pointer": pointer}
     problem(api("POST", path_of(tool, "/retry"), json=body), 422, "INVALID_POINTER")
-
-
-def test_a_stranger_sees_no_tool(api: Api, quarantined: dict[str, Any]) -> None:
-    stranger = api.stranger()
-    for end in ("/rebuild", "/rebuild?dry_run=true", "/rollback", "/clear?shared=true", "/retry"):
-        problem(stranger("POST", path_of(quarantined, end)), 404, "NOT_FOUND")
-    assert state(api, quarantined)["nodes"] == {"quarantined": 2}
-
-
-def test_a_key_that_only_searches_changes_no_index(api: Api) -> None:
-    tool = api.unindexed_tool(api.table({"a": english(100)}), SMALL)
-    key = api.new_key(scopes=["search"])["api_key"]
-    for end in ("/rebuild?dry_run=true", "/rebuild", "/rollback", "/clear", "/retry"):
-        problem(api("POST", path_of(tool, end), key=key), 403, "PERMISSION_DENIED")

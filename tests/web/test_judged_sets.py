@@ -17,7 +17,7 @@ def line(query: str = "comets", **more: Any) -> str:
 
 
 def path_of(api: Api, name: str = "") -> str:
-    return f"/api/v1/projects/{api.project_id}/judged-sets{name and '/' + name}"
+    return f"{api.project}/judged-sets{name and '/' + name}"
 
 
 def put(api: Api, name: str, lines: str, tag: str | None = None) -> Any:
@@ -106,13 +106,3 @@ def test_a_project_has_so_many_sets_and_no_more(api: Api) -> None:
 @pytest.mark.parametrize("name", [".hidden", "a%20b", "x" * 65, "%E2%80%AE", "a%0A"])
 def test_a_name_is_a_plain_one(api: Api, name: str) -> None:
     problem(put(api, name, ""), 422, "INVALID_INPUT")
-
-
-def test_a_stranger_sees_and_changes_nothing(api: Api) -> None:
-    answer(put(api, "s", line()), 201)
-    stranger = api.stranger()
-    problem(stranger("GET", path_of(stranger, "s")), 404, "NOT_FOUND")
-    for method in ("GET", "DELETE"):
-        problem(stranger(method, path_of(api, "s")), 404, "NOT_FOUND")
-    answer(put(stranger, "s", ""), 201)
-    assert answer(api("GET", path_of(api, "s")), 200)["questions"] == 1

@@ -30,13 +30,7 @@ def narrow(application_database: Database, turbopuffer_url: str) -> Iterator[Api
 @pytest.mark.parametrize("path", ["/mcp", "/api/v1/mcp/server/{}"])
 @pytest.mark.parametrize(
     ("host", "origin", "status"),
-    [
-        (HOST, None, 200),
-        (HOST, PAGE, 200),
-        (HOST, "https://evil.example", 403),
-        ("evil.example", None, 421),
-        ("evil.example:8787", PAGE, 421),
-    ],
+    [(HOST, PAGE, 200), (HOST, "https://evil.example", 403), ("evil.example", PAGE, 421)],
 )
 def test_hosts_and_origins_are_those_of_the_settings(
     narrow: Api, path: str, host: str, origin: str | None, status: int

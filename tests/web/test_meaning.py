@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.builders import english
-from tests.web.api import SMALL, Api, answer, problem
+from tests.web.api import Api, answer, problem
 
 
 def data(table: dict[str, Any]) -> str:
@@ -89,23 +89,6 @@ def test_what_is_not_there_is_not_taken_out(api: Api, pointer: str, status: int,
     assert api("GET", data(table)).json() == document
 
 
-def test_what_is_taken_out_has_the_revision_that_was_named(api: Api) -> None:
-    table = api.table([1, 2])
-    path = f"{data(table)}?pointer=/0"
-    problem(api("DELETE", path, headers={"if-match": '"2"'}), 409, "CONFLICT")
-    assert answer(api("DELETE", path, headers={"if-match": '"1"'}), 200)["revision"] == 2
-    problem(api.stranger()("DELETE", path), 404, "NOT_FOUND")
-
-
-def test_a_string_that_is_taken_out_is_not_found_any_more(api: Api) -> None:
-    table = api.table({"list": [english(60, 1), english(60, 2)]})
-    tool = api.tool(table)
-    answer(api("DELETE", f"{data(table)}?pointer=/list/0"), 200)
-    api.parts.work()
-    state = answer(api("GET", f"/api/v1/tools/{tool['tool_id']}/search-index"), 200)
-    assert state["nodes"] == {"indexed": 1}
-
-
 def hints(api: Api, tool: dict[str, Any]) -> dict[str, Any]:
     path = f"/api/v1/tools/{tool['tool_id']}/search-index"
     state = answer(api("GET", path), 200)
@@ -125,13 +108,6 @@ def test_a_scope_that_does_not_exist_is_told(api: Api) -> None:
         assert (tool["status"], tool["hint"]) == ("ready", "scope_missing")
         assert hints(api, tool) == {"hint": "scope_missing"}
     assert "hint" not in api.tool(table, json_path="/a")
-
-
-def test_a_scope_that_a_large_document_does_not_have_is_told(api: Api) -> None:
-    table = api.table({"a": ["x" * 900] * 5_800})  # over 5,000,000 bytes, which nobody measures
-    for scope, hint in (("/zz", "scope_missing"), ("/a", "no_long_strings")):
-        tool = api.tool(table, {"chunk_threshold": 1_000}, json_path=scope)
-        assert hints(api, tool)["hint"] == hint
 
 
 def test_strings_that_are_too_short_are_told_with_the_longest(api: Api) -> None:
@@ -157,30 +133,6 @@ def test_strings_that_nothing_becomes_of_are_told(api: Api) -> None:
     # At creation too, where everything is known already.
     assert "hint" not in api.tool(table)
     assert api.tool(table, json_path="/blank/0")["hint"] == "nothing_indexed"
-
-
-def test_the_hint_is_that_of_the_document_as_it_is_now(api: Api) -> None:
-    table = api.table({})
-    tool = api.tool(table, json_path="/a")
-    assert hints(api, tool)["hint"] == "scope_missing"
-    for value, hint in ((b'"short"', "no_long_strings"), (b"[]", "no_long_strings")):
-        answer(api("PUT", f"{data(table)}?pointer=/a", content=value), 200)
-        api.parts.work()
-        assert hints(api, tool)["hint"] == hint
-    answer(api("PUT", f"{data(table)}?pointer=/a", json=english(60)), 200)
-    api.parts.work()
-    found = api.search(tool, "harbour winter")
-    assert found["results"]
-    assert "hint" not in found
-    state = answer(api("GET", f"/api/v1/tools/{tool['tool_id']}/search-index"), 200)
-    assert "hint" not in state
-
-
-def test_a_question_without_an_answer_is_no_fault_of_the_tool(api: Api) -> None:
-    keywords = {**SMALL, "strategy": "keyword"}
-    tool = api.tool(api.table({"a": english(60)}), keywords)
-    found = api.search(tool, "zzzyqx")
-    assert (found["results"], found["hint"]) == ([], "no_match")
 
 
 def test_a_value_that_is_too_large_names_the_way_out(api: Api) -> None:

@@ -52,6 +52,5 @@ def test_json_has_several_names(api: Api, name: str) -> None:
 
 def test_without_a_body_nothing_has_to_be_said(api: Api) -> None:
     key_id = api.new_key()["id"]
-    path = f"/api/v1/projects/{api.project_id}/keys/{key_id}/rotate"
     form = {"content-type": "application/x-www-form-urlencoded"}
-    assert api("POST", path, headers=form).status_code == 201
+    assert api("POST", f"{api.project}/keys/{key_id}/rotate", headers=form).status_code == 201

@@ -11,7 +11,6 @@ import pytest
 from context_search.core.errors import (
     DatabaseUnavailableError,
     EmbeddingTimeoutError,
-    VectorStoreRejectedError,
 )
 from context_search.indexing.node_report import NodeReport
 from context_search.maintenance.cleanup_report import CleanupReport
@@ -77,36 +76,17 @@ def test_there_are_few_metrics_as_each_costs() -> None:
     assert sum(map(len, METRICS.values())) <= 42
 
 
-@pytest.mark.parametrize(
-    "error", [EmbeddingTimeoutError(), VectorStoreRejectedError(), DatabaseUnavailableError()]
-)
-def test_a_failed_run_counts_as_a_retry_and_as_an_error_with_its_code(
-    error: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    emit_node(NodeReport("retried", "provider/model", error=error))
-    [run] = printed(capsys)
-    assert (run["retries_total"], run["order_errors_total"]) == ([1.0], [1.0])
-    assert run["code"] == error.code
-
-
-def test_a_quarantined_node_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_failed_is_counted_with_its_code(capsys: pytest.CaptureFixture[str]) -> None:
+    emit_node(NodeReport("retried", "provider/model", error=EmbeddingTimeoutError()))
     emit_node(NodeReport("quarantined", "provider/model"))
-    [line] = printed(capsys)
-    assert line["nodes_quarantined_total"] == [1.0]
-
-
-def test_a_message_with_nothing_to_do_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     emit_node(NodeReport("nothing_to_do"))
-    assert printed(capsys) == []
-
-
-def test_an_order_that_fails_as_a_whole_is_counted_with_its_code(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
     emit_error(DatabaseUnavailableError())
-    [line] = printed(capsys)
-    assert (line["order_errors_total"], line["code"]) == ([1.0], "DATABASE_UNAVAILABLE")
-    assert dimensions(line) == [{"service": "index-node"}]
+    retried, quarantined, failed = printed(capsys)
+    assert (retried["retries_total"], retried["order_errors_total"]) == ([1.0], [1.0])
+    assert retried["code"] == "EMBEDDING_TIMEOUT"
+    assert quarantined["nodes_quarantined_total"] == [1.0]
+    assert (failed["order_errors_total"], failed["code"]) == ([1.0], "DATABASE_UNAVAILABLE")
+    assert dimensions(failed) == [{"service": "index-node"}]
 
 
 def test_the_age_of_an_order_is_never_negative(capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,26 +108,16 @@ def test_a_cleanup_run_gives_what_it_healed(capsys: pytest.CaptureFixture[str]) 
     assert (line["cleanup_errors_total"], line["cleanup_incomplete_total"]) == ([1.0], [1.0])
 
 
-def test_a_round_of_sweeps_is_told_in_fields_of_the_line(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_is_not_known_of_a_run_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
     sizes = SweepRound(vector_rows=2_000, pages=2, seconds=240, oldest_s=90)
-    emit_cleanup(CleanupReport(sweep_round=sizes))
+    emit_cleanup(CleanupReport(sweep_round=sizes, unknown_namespaces=2))
     emit_cleanup(CleanupReport(sweep_round=replace(sizes, seconds=None)))
     known, unknown = printed(capsys)
     assert (known["sweep_vector_rows"], known["sweep_oldest_seconds"]) == (2_000, 90)
     assert known["sweep_round_seconds"] == 240
     assert "sweep_round_seconds" not in units(known) | unknown
-
-
-def test_unknown_namespaces_are_a_metric_where_they_could_be_counted(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    emit_cleanup(CleanupReport(unknown_namespaces=2))
-    emit_cleanup(CleanupReport())
-    counted, not_counted = printed(capsys)
-    assert counted["unknown_namespaces"] == [2.0]
-    assert "unknown_namespaces" not in not_counted
+    assert known["unknown_namespaces"] == [2.0]
+    assert "unknown_namespaces" not in unknown
 
 
 def test_the_namespace_may_be_another_one(

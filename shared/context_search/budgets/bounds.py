@@ -40,9 +40,9 @@ def check_bound(
 def check_growth(
     work: UnitOfWork, project_id: int, bounds: ProjectBounds, text: str, before: str | None
 ) -> None:
-    """Raises ProjectFullError where a document that was just written is longer and one too many.
+    """Raises ProjectFullError where a document became longer and its project holds too much.
 
-    ``before`` None: nobody knows how long it was.
+    ``before`` None: its earlier length is unknown.
     """
     if len(text) > UNCOUNTED_CHARS and (before is None or len(text) > len(before)):
         check_bound(work, project_id, "document_bytes", bounds, more=0)

@@ -74,7 +74,7 @@ class ManageTables:
         with self.store.for_project(project_id) as work:
             if not work.projects.mark_deleted(project_id):
                 raise NotFoundError("there is no such project")
-            work.removals.mark_tables(limit=TABLES_PER_STEP)
+            work.tables.mark_of_deleted_projects(limit=TABLES_PER_STEP)
 
     def create(
         self,

@@ -21,17 +21,16 @@ from context_search.composition.access import Access
 from context_search.composition.editing import Editing
 from context_search.composition.parts import Parts
 from context_search.indexing.comparing import Limits
+from context_search.indexing.operations import IndexOperations
 from context_search.indexing.project_index import ProjectIndexes, project_config
 from context_search.indexing.rebuilds import RebuildAll, Rebuilds
 from context_search.indexing.status import ToolStatuses
 from context_search.indexing.strings import ReadStrings
 from context_search.integrations.ports import Embedder
-from context_search.maintenance.operations import Operate, Redrive
+from context_search.maintenance.operations import ReadIntegrity, Redrive
 from context_search.maintenance.part_checks import PartCheck
 from context_search.maintenance.project_health import HealthLimits, ReadProjectHealth
 from context_search.maintenance.readiness import Readiness, ask_database
-from context_search.maintenance.routes.project_index import ProjectIndexUseCases
-from context_search.maintenance.routes.rebuilds import OperationUseCases
 from context_search.maintenance.sweep import PAGE, SweepRounds
 from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.settings import Settings
@@ -58,13 +57,15 @@ class CreateToolFunction:
         self.tools = _tools(parts)
         self.strings = ReadStrings(store)
         self.retrieval_settings = ManageSettings(store, RetrievalSettings)
-        self.operations = _operations(parts)
-        self.project_index = ProjectIndexUseCases(
-            ProjectIndexes(store, settings.model, settings.silent_after_s, settings.daily_limits),
-            self.operations.rebuilds,
-            self.strings,
-            self.operations.operate,
+        self.project_indexes = ProjectIndexes(
+            store, settings.model, settings.silent_after_s, settings.daily_limits
         )
+        self.rebuilds = Rebuilds(store, settings.model, settings.daily_limits)
+        self.rebuild_all = RebuildAll(store, self.rebuilds)
+        self.index_operations = IndexOperations(store, settings.silent_after_s)
+        self.integrity = ReadIntegrity(store, _sweep_rounds(parts))
+        self.redrive = Redrive(store, parts.queue)
+        self.projects = ListProjects(store)
         self.project_health = ReadProjectHealth(
             store, _health_limits(settings), parts.clock, self._integration_checks
         )
@@ -140,18 +141,10 @@ def _tools(parts: Parts) -> ToolUseCases:
     )
 
 
-def _operations(parts: Parts) -> OperationUseCases:
-    store, settings = parts.store, parts.settings
+def _sweep_rounds(parts: Parts) -> SweepRounds:
+    settings = parts.settings
     silent_s, idle_s = settings.silent_after_s, settings.cleanup_idle_s
-    rounds = SweepRounds(store, settings.cleanup_every_s, silent_s, idle_s, PAGE)
-    rebuilds = Rebuilds(store, settings.model, settings.daily_limits)
-    return OperationUseCases(
-        rebuilds=rebuilds,
-        operate=Operate(store, silent_s, rounds),
-        redrive=Redrive(store, parts.queue),
-        projects=ListProjects(store),
-        everywhere=RebuildAll(store, rebuilds),
-    )
+    return SweepRounds(parts.store, settings.cleanup_every_s, silent_s, idle_s, PAGE)
 
 
 def _health_limits(settings: Settings) -> HealthLimits:

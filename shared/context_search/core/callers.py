@@ -30,9 +30,9 @@ CONSOLE_KEY_S = 28_800
 
 
 SIGN_IN_CODE_S = 300
-"""How long a code is good for that signs a browser in, in seconds: the way from a terminal."""
+"""Lifetime in seconds of a code that signs a browser in from a terminal."""
 MAX_OPEN_CODES = 20
-"""Maximum number of codes that one key has made and nobody has used."""
+"""Maximum number of unused codes of one key."""
 
 
 def in_order(permissions: frozenset[Permission]) -> list[Permission]:
@@ -55,7 +55,7 @@ class ProjectKey:
 
     @property
     def actor(self) -> str | None:
-        """Returns who changes something; None: nobody knows."""
+        """Returns the actor of a change; None: unknown."""
         return None if self.key_id is None else f"key:{self.key_id}"
 
 
@@ -112,7 +112,7 @@ Principal = ProjectKey | McpKey | Token | Operator
 """A caller who works in one project, ``project_id``, and may do there what ``permissions`` say."""
 
 Caller = Principal | Internal
-"""Caller of a use case. Nobody is not a caller: a forgotten one does not type-check."""
+"""Caller of a use case. None is no caller, so a forgotten one does not type-check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class NewApiKey:
     ``lifetime_s`` None: it does not expire by itself. ``ends_by``: it ends then at the latest.
     ``made_by``: the key that asks for it; None: an operator or a token does. ``actor``: who asks
     with a token, as in the versions of documents; None: that of the key that asks.
-    ``else_actor``: where nobody is found so.
+    ``else_actor`` stands in where no actor is found so.
     """
 
     name: str | None
@@ -239,7 +239,7 @@ def looks_like_token(credential: str) -> bool:
 
 
 def is_safe_address(url: str) -> bool:
-    """Says whether nobody on the way can change what is read there: https, or this machine."""
+    """Says whether the way to an address is safe from changes: https, or this machine."""
     try:
         parts = urlsplit(url)
         host = parts.hostname

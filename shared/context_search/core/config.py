@@ -175,7 +175,7 @@ class SearchConfig:
     ``recency_weight`` counts in the fusion ``linear`` only.
     ``include_metadata`` false leaves hashes and storage names out of results;
     ``max_chunk_preview`` adds the first so many characters as ``preview``.
-    ``rerank`` None: nobody is asked for a second opinion.
+    ``rerank`` None: no model reranks.
     Callers may filter by the fields that ``filterable`` names, agents over MCP only with
     ``agents_may_filter``; ``where`` always holds, too.
     The default fusion is the one that measures best: docs/decisions/0013-quality.md.
@@ -216,10 +216,10 @@ class SearchConfig:
 
     @classmethod
     def from_stored(cls, stored: object) -> SearchConfig:
-        """Returns the configuration of a stored JSON value, whoever wrote it.
+        """Returns the configuration of a stored JSON value, which any program may have written.
 
-        What is missing, or none of ours, keeps its default; a ``where`` that is no filter holds
-        nowhere. ``enable_hybrid`` false is an older word for the strategy ``semantic``.
+        A missing or unknown value keeps its default. A ``where`` that is no filter holds nowhere.
+        ``enable_hybrid`` false is an older word for the strategy ``semantic``.
         """
         values = _with_floats(stored)
         filterable = stored_names(values.get("filterable"))

@@ -154,8 +154,8 @@ def parse_exact(text: str) -> object:
 def parse_stored(text: str) -> object:
     """Returns a document as Postgres holds it, for walking its strings; numbers are dropped.
 
-    Postgres stores numbers that Python refuses to read (over 4,300 digits), and nobody here
-    needs them. Raises InvalidDocumentError for one that is deeper than Python reads.
+    Postgres stores numbers that Python refuses to read (over 4,300 digits). The walk does not need
+    them. Raises InvalidDocumentError for one that is deeper than Python reads.
     """
     return _parse(text, _no_number, _no_number)
 
@@ -250,6 +250,21 @@ def strings_at(document: object, pointers: Iterable[str]) -> Iterator[FoundStrin
             elif isinstance(value, list):
                 inside = _Around(around, token)
                 waiting.extend((inside, at, value[at]) for at in range(len(value) - 1, -1, -1))
+
+
+def strings_in(document: object) -> Iterator[str]:
+    """Yields all strings of a document, in any order; quicker than ``strings_at``, which knows
+    where they are.
+    """
+    waiting = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
 
 
 def _outermost(document: object, pointers: Iterable[str]) -> list[tuple[str, object]]:

@@ -72,7 +72,7 @@ class Not:
 
 Filter = Condition | All | Some | Not
 NOTHING = Some()
-"""The filter that holds nowhere: of a rule that nobody can read."""
+"""The filter that holds nowhere. It stands for a stored rule that cannot be read."""
 
 
 def both(first: Filter | None, second: Filter | None) -> Filter | None:
@@ -271,7 +271,7 @@ def to_text(value: object) -> str:
 
 
 def stored_filter(given: object) -> Filter | None:
-    """Returns a stored filter; one that nobody can read holds nowhere, and null is none."""
+    """Returns a stored filter. One that cannot be read holds nowhere; null is no filter."""
     try:
         return None if given is None else parse_filter(given)
     except FilterInvalidError:

@@ -1,4 +1,4 @@
-"""JSON numbers as they are written, for documents that are somebody else's.
+"""JSON numbers as they are written, so that documents keep the numbers of their owners.
 
 A fraction, or a number with an exponent, is a ``Decimal``, which keeps every digit and the zeros
 behind the last one: ``1.10`` stays ``1.10``. An integer is an ``int``.

@@ -100,9 +100,9 @@ class ToolSettings:
 
     @property
     def version(self) -> int:
-        """Returns a number of up to 15 digits that stands for these settings, whoever wrote them.
+        """Returns a number of up to 15 digits that is equal for equal settings.
 
-        No counter: other programs write the rows of tools, too.
+        It is not a counter, because other programs write the rows of tools, too.
         """
         text = json.dumps([self.name, self.description, self.search.to_json()])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) % 10**15

@@ -63,7 +63,7 @@ class IndexState:
     """How an index is when a search asks it.
 
     ``not_searched``: number of strings of a scope that no search finds, because they are shorter
-    than the threshold, too long, or given up; blank ones do not count. None: nobody has counted.
+    than the threshold, too long, or given up. Blank ones do not count. None: not counted yet.
     """
 
     status: IndexStatus
@@ -71,7 +71,7 @@ class IndexState:
 
 
 def given_up(states: Mapping[NodeState, int]) -> int:
-    """Returns how many nodes nobody takes up until something changes."""
+    """Returns how many nodes workers leave alone until something changes."""
     return states.get("quarantined", 0) + states.get("skipped", 0)
 
 
@@ -116,7 +116,7 @@ _FROM_BEST: Sequence[IndexStatus] = (
 
 
 def worst_status(statuses: Iterable[IndexStatus]) -> IndexStatus | None:
-    """Returns the status that somebody has to look at first; None of none.
+    """Returns the status that needs attention first; None where there is no status.
 
     >>> worst_status(["ready", "stalled", "indexing"])
     'stalled'

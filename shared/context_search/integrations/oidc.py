@@ -180,7 +180,7 @@ def _readable(member: Any) -> jwt.PyJWK | None:
 
 
 def _key_id(token: str) -> str:
-    """Returns which key a token says it is signed with; nobody is asked for one that cannot be."""
+    """Returns the id of the key that a token names. Refuses a token before a key is fetched."""
     try:
         header = jwt.get_unverified_header(token)
     except jwt.PyJWTError as error:

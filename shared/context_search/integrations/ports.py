@@ -290,7 +290,7 @@ class VectorStore(Protocol):
 
     def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
         """Returns up to ``limit`` namespaces that begin with ``prefix`` and are greater than
-        ``after``, ascending; all of the account, whoever made them.
+        ``after``, ascending. Those of other programs in the account count, too.
         """
         ...
 

@@ -23,7 +23,7 @@ _ABSENT = {"404", "403", "NoSuchKey", "AccessDenied"}
 
 def s3_config(known: Container[str] = Config.OPTION_DEFAULTS) -> Config:
     """How S3 is called; ``known`` are the options of this botocore, which on Lambda is AWS's."""
-    # A checksum would have to be made by whoever uploads. Before 1.36 botocore asked for none.
+    # The uploading client would have to make a checksum. Before 1.36 botocore asked for none.
     option = "request_checksum_calculation"
     checksums: dict[str, Any] = {option: "when_required"} if option in known else {}
     return Config(

@@ -33,7 +33,7 @@ def with_secrets(environ: Mapping[str, str]) -> Mapping[str, str]:
 
 def _texts_of(arns: Mapping[str, str]) -> dict[str, str]:
     """The secrets as they are now, by their variables; a binary one is empty."""
-    import boto3  # noqa: PLC0415 - 0.2 s, and nobody needs it without a secret
+    import boto3  # noqa: PLC0415 - 0.2 s, needed for secrets only
     from botocore.config import Config  # noqa: PLC0415
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 

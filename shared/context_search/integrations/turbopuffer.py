@@ -144,7 +144,7 @@ class TurbopufferVectors:
 
     def ping(self, *, timeout_s: float) -> None:
         client = self._client.with_options(timeout=timeout_s, max_retries=0)
-        # Whoever may not list is answered 403.
+        # A key that may not list gets 403, so the store answers.
         with translated(final=403), suppress(turbopuffer.PermissionDeniedError):
             read(client.with_raw_response.namespaces(page_size=1), _Names)
 

@@ -28,7 +28,7 @@ from context_search.maintenance.rules.sweeps import PAGES_PER_RUN
 from context_search.maintenance.sweep import FindUnknownNamespaces, Sweep, SweepRounds
 from context_search.searching.admission import UNUSED_S
 from context_search.searching.kept_ranking import RANKING_AGE_S
-from context_search.store import Store
+from context_search.store import Store, UnitOfWork
 
 NODES_PER_STEP = 200
 CHUNKS_PER_STEP = 500
@@ -175,11 +175,13 @@ class Cleanup:
 
     def _mark_tables(self, _: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            return work.removals.mark_tables(limit=REMOVALS_PER_STEP) == REMOVALS_PER_STEP
+            return (
+                work.tables.mark_of_deleted_projects(limit=REMOVALS_PER_STEP) == REMOVALS_PER_STEP
+            )
 
     def _remove_nodes(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            removed = work.removals.remove_nodes(limit=NODES_PER_STEP)
+            removed = remove_nodes(work, limit=NODES_PER_STEP)
             removed += work.removals.remove_retired_nodes(limit=NODES_PER_STEP)
         report.nodes_removed += removed
         return removed > 0
@@ -258,6 +260,18 @@ class Cleanup:
     def _find_unknown(self, report: CleanupReport) -> bool:
         FindUnknownNamespaces(self.store, self.vectors, self.limits.deletes_unknown).run(report)
         return False
+
+
+def remove_nodes(work: UnitOfWork, *, limit: int) -> int:
+    """Deletes nodes of tables that are not there, at most ``limit``; returns how many.
+
+    A table that comes back is compared again. Retires the indexes of tables that will not.
+    """
+    tables = work.removals.absent_tables(limit=limit)
+    for index_id in work.indexes.of_tables(tables):
+        work.tools.mark_incomplete(index_id)  # its counts change when the table comes back
+    work.indexes.retire_absent()
+    return work.removals.remove_nodes(tables, limit=limit)
 
 
 def evict_coldest(store: Store, limits: ProjectLimits, *, silent_s: float) -> bool:

@@ -74,7 +74,9 @@ class ReadProjectHealth:
         within_s = max(check.within_s for check in self.integrations)
         deadline = Deadline(self.clock, self.clock.monotonic() + within_s)
         with self.store.for_project(principal.project_id, deadline) as work:
-            readings = work.health.of_project(principal.project_id, silent_s=self.limits.silent_s)
+            readings = work.health.of_project(
+                principal.project_id, work.node_counts, silent_s=self.limits.silent_s
+            )
             usage = work.quotas.used(principal.project_id)
             held: dict[str, int] = {
                 kind: work.quotas.held(principal.project_id, kind) for kind in HELD_KINDS

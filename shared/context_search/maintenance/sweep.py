@@ -102,7 +102,7 @@ class Sweep:
         if not missing:
             return 0
         with self.store.for_all("maintenance") as work:
-            nodes = work.sweeps.requeue_missing(namespace, missing)
+            nodes = work.chunks.requeue_missing(namespace, missing)
             work.send(*node_messages(work, nodes))
         return len(missing)
 
@@ -144,7 +144,7 @@ class FindUnknownNamespaces:
 
     def _pages(self) -> Iterator[list[str]]:
         with self.store.for_all("maintenance") as work:
-            prefix = work.sweeps.namespace_prefix()
+            prefix = work.indexes.namespace_prefix()
         after = ""
         for _ in range(NAMESPACE_PAGES):
             names = self.vectors.namespaces_after(prefix, after, self.page)

@@ -1,4 +1,4 @@
-"""What the MCP endpoint takes, gives, and needs from whoever owns the tools."""
+"""What the MCP endpoint takes, gives, and needs from the owner of the tools."""
 
 from __future__ import annotations
 
@@ -139,8 +139,8 @@ class Form:
 class InputRequired:
     """What a tool gives back when it has to ask first: the client calls it again with answers.
 
-    For clients only that take forms. ``state`` comes back with the answers, from whoever it is:
-    its integrity, its age and whose it is are the owner's to check.
+    Only for clients that take forms. ``state`` comes back with the answers, from any caller: the
+    owner of the tools checks its integrity, its age and its caller.
     """
 
     forms: Mapping[str, Form]
@@ -163,7 +163,7 @@ class FormAnswer:
 class ClientInput:
     """What a client sends with a call beside its arguments.
 
-    ``answers`` are by the names of the forms, also of forms that nobody asked for.
+    ``answers`` are by the names of the forms, also of forms that were not asked for.
     """
 
     takes_forms: bool = False

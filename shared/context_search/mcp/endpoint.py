@@ -59,8 +59,8 @@ def handle(
     body size (413), Content-Type (415), Accept (406), JSON, JSON-RPC, then the revision's rules.
     ``authenticate`` is called once the request may connect at all; it returns the caller's tools
     or raises ToolFailure, which is answered 401, 403 or 404 as it says, and 503 otherwise.
-    ``on_error`` gets every exception that nobody planned for, failures with status 500 too; the
-    client sees "internal error". And it gets what makes a 503 of the authentication.
+    ``on_error`` gets every unexpected exception and every failure with status 500, of which the
+    client sees "internal error". It also gets what makes a 503 of the authentication.
     Origins and hosts: see ``transport.admit``. ``resource_metadata`` is the address that tells
     clients where to get a token (RFC 9728, 5.1); None where there are none to be had.
     """

@@ -100,7 +100,7 @@ def admit(
 def _is_own(request: McpRequest, *, judged: bool) -> bool:
     """Tells whether a page of this very server calls: its Origin is the Host that it asks for.
 
-    Where nobody has ``judged`` the Host, only over https: a foreign name that leads here has no
+    A Host that was not ``judged`` counts over https only: a foreign name that leads here has no
     certificate.
     """
     scheme, _, authority = request.headers.get("origin", "").strip().lower().partition("://")

@@ -1,4 +1,5 @@
-"""Which projects, tables and tools are there, as SQL conditions.
+"""SQL conditions that several features share: which projects, tables and tools are there, which
+chunks turbopuffer has, and which messages are due.
 
 What our API deleted has ``context_search_remove_at``, until ``removal`` deletes the row. What the
 owner of the database put into his trash has ``deleted_at``: we never write it and never delete
@@ -42,3 +43,15 @@ def project_is_there(project_id: str) -> str:
     return (
         f"NOT EXISTS (SELECT FROM project_removal WHERE project_removal.project_id = {project_id})"
     )
+
+
+ACKNOWLEDGED = """
+    chunks.present AND NOT EXISTS (
+        SELECT FROM chunk_set AS unfinished WHERE unfinished.id = chunks.set_id
+        AND unfinished.state = 'partial' AND chunks.chunk_index >= unfinished.present_count)
+"""
+"""turbopuffer has the chunk. The rows of a set are written once; their set counts how many of them
+were acknowledged (decision 0053).
+"""
+IS_DUE = "(due_at IS NULL OR due_at <= statement_timestamp())"
+"""It is time to send the message of the outbox."""

@@ -256,7 +256,7 @@ def _in_order(
         return before_place(name), chunk.table_id, order, chunk.chunk_index, name
 
     ranked = sorted(scores, key=scores.__getitem__, reverse=True)
-    # Places cost much more than scores, and most scores are nobody else's.
+    # Places cost much more than scores, and few chunks share a score.
     values, end = list(map(scores.__getitem__, ranked)), 0
     for first in compress(count(), map(eq, values, islice(values, 1, None))):
         if first >= end:

@@ -84,7 +84,7 @@ class EmbedQuestion:
             return known, True
         if timeout_s <= 0:  # before the breaker: it says nothing about the model
             raise EmbeddingTimeoutError("no time is left for the vector of the question")
-        # A refused question says nothing about the next one, which may be somebody else's.
+        # A refused question says nothing about the next one, which may be another caller's.
         guarding = self.breakers.of(config.model).guarding
         with guarding(EmbeddingUnavailableError, "the model failed several times in a row"):
             vector = embedder.embed_query(text, timeout_s=timeout_s)

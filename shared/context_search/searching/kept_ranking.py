@@ -165,7 +165,7 @@ class KeptRanking:
         return cls(**{**values, "rows": Columns(**values["rows"])})
 
     def seen_through(self, index: Index) -> Index:
-        """Returns the index through the generation of this ranking, whichever answers by now."""
+        """Returns the index through the generation of this ranking, active or not."""
         return replace(index, generation=Generation(self.generation_id, self.namespace))
 
     def answer(self, query: str, target: Target) -> SearchResult:

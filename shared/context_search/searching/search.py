@@ -185,7 +185,12 @@ class Search:
         with self.time.stage("read"), reading as work:
             texts = needs_every_text(target.search, len(found.ids))
             now, chunks = work.live_chunks.read_search(
-                self.searched, target, found.ids, texts=texts, silent_s=self.parts.silent_s
+                self.searched,
+                target,
+                found.ids,
+                work.node_counts,
+                texts=texts,
+                silent_s=self.parts.silent_s,
             )
             unnarrowed = there(self.searched, now)
             fresh = unnarrowed.narrowed(self.limits.filter)
@@ -220,7 +225,7 @@ class Search:
         )
 
     def _looked_at(self, target: Target) -> int | None:
-        """Returns how many hits somebody looks at before the others are left out; None: all."""
+        """Returns how many hits are looked at before the others are left out; None: all."""
         if self.limits.is_whole or self.limits.collapse or target.search.rerank is not None:
             return None
         return self.limits.shown(target.search)
@@ -247,7 +252,7 @@ class Search:
         if hint != "no_match" or index.table_id is None:
             return hint
         scope, empty = Scope(index.table_id, answer.target.reach.json_pointer), None
-        # The question is answered; that nobody says why there is nothing does not fail it.
+        # The question is answered: a hint that cannot be read does not fail it.
         with suppress(ContextSearchError), self.parts.store.for_project(index.project_id) as work:
             empty = empty_scope(work, scope, index, measured=False)
         return empty.hint if empty else hint

@@ -41,7 +41,8 @@ def read_target(work: UnitOfWork, searched: Searched, *, silent_s: float) -> Tar
 
     Raises NotFoundError and ProjectIndexOffError, and InvalidInputError for a draft of no weights.
     """
-    return there(searched, work.live_chunks.read_target(searched, silent_s=silent_s))
+    target = work.live_chunks.read_target(searched, work.node_counts, silent_s=silent_s)
+    return there(searched, target)
 
 
 def there(searched: Searched, target: Target | None) -> Target:

@@ -1,6 +1,6 @@
-"""Characters that nobody sees, and that have no place in names which agents and people read.
+"""Invisible characters, which have no place in names that agents and people read.
 
-Invisible text in the name or the description of a tool is read by models and by nobody else.
+Models read invisible text in the name or the description of a tool, and people do not see it.
 Source: Unicode 16, general category Cc, UAX 9 (bidirectional controls), UTS 51 (tags, emoji), the
 property Default_Ignorable_Code_Point, and U+2800, a blank.
 """

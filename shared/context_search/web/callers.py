@@ -219,7 +219,7 @@ Owner = Annotated[Principal, Depends(_owner)]
 """The caller whose project the path names, and who may manage it; 404 for another project."""
 
 OwnerOrOperator = Annotated[Principal, Depends(_owner_or_operator)]
-"""Like ``Owner``. Without a bearer key: whoever has the internal secret, for any project."""
+"""Like ``Owner``. Without a bearer key the internal secret is asked for; it opens any project."""
 
 SearchOwner = Annotated[Principal, Depends(_search_owner)]
 """The caller whose project the path names, and who may search it; 404 for another project."""

@@ -1,6 +1,6 @@
 """What holds for every request: an id follows it, its body is JSON and not too long.
 
-Who is calling is asked before a body is read: whoever has no key costs nothing.
+The key is checked before a body is read, so a caller without one costs nothing.
 
 The rules of JSON: see ``core.documents.parse_json``.
 """

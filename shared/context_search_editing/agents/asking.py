@@ -23,7 +23,7 @@ from context_search_editing.showing import ShownMatch
 
 _ASKED = "confirm"
 _SHOWN_CHARS = 1_000
-"""Maximum length of a text that is shown; a longer one is not asked about, for nobody reads it."""
+"""Maximum length of a shown text. A longer one is not asked about: people would not read it."""
 _SAMPLES = 3
 """Maximum number of matches of a pattern that a question shows."""
 _FORM: Mapping[str, object] = {
@@ -95,9 +95,9 @@ def for_a_person(plan: Plan, act: Literal["execute", "undo"]) -> str:
 
 
 def question(plan: Plan, whole: Sequence[ShownMatch]) -> str:
-    """Returns what somebody is asked before a plan is executed.
+    """Returns the question for a person before a plan is executed.
 
-    Of a pattern the question shows some matches, as nobody sees from a pattern what it finds.
+    A pattern alone does not show what it finds, so the question shows some of its matches.
     ``whole``: those among the first that can be shown to their ends. Raises PlanExpiredError, and
     ToolFailure ``CONFIRMATION_UNAVAILABLE`` for a pattern without any.
     """
@@ -123,7 +123,7 @@ def _samples(plan: Plan, matches: Sequence[ShownMatch]) -> str:
 def question_of_undo(
     plan: Plan, replaced: Plan, *, again: bool, done: int | None = None, kept: int = 0
 ) -> str:
-    """Returns what somebody is asked before a plan is taken back. Raises PlanExpiredError.
+    """Returns the question for a person before a plan is taken back. Raises PlanExpiredError.
 
     ``replaced`` is the plan at the beginning, with the texts; ``again``: they are replaced once
     more, for ``plan`` took that back. ``done`` None: not counted.

@@ -1,4 +1,4 @@
-"""Proofs that somebody was asked, for servers that keep nothing between two calls."""
+"""Proofs that a person was asked, for servers that keep nothing between two calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATE = re.compile(r"([1-9][0-9]{0,11})\.([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True)
 class PlanOperation:
-    """What somebody is asked about: to execute or to undo one plan, as it was shown."""
+    """What a person is asked: to execute or to undo one plan, as it was shown."""
 
     kind: Literal["execute", "undo"]
     plan_id: int

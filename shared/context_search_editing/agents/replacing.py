@@ -208,7 +208,7 @@ class AgentReplacing:
     def _execute(self, arguments: ExecuteArguments) -> ToolResult | InputRequired:
         plan = self.use.preview.read(self.principal, arguments.plan_id).plan
         digest = bytes.fromhex(arguments.digest)
-        if plan.state == "previewing":  # it may be ready the next moment, and nobody was asked
+        if plan.state == "previewing":  # it may be ready the next moment, and no person was asked
             raise PlanNotReadyError("the preview is still going on", retry_after_s=1)
         if plan.state == "ready":
             if plan.digest != digest:

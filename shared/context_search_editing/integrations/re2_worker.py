@@ -24,7 +24,7 @@ _REFUSED = (None, "part_of_character", "too_many")
 _IN_CHARACTER = bytes(range(0x80, 0xC0))
 _COUNTED_BYTES = 1 << 20
 _BEFORE_PATTERN = "(?m)"
-# Whoever breaks out of RE2 by a pattern finds no memory, files or processes to be had.
+# A pattern that breaks out of RE2 gets no more memory, files or processes.
 _LIMITS = {resource.RLIMIT_AS: 1 << 30, resource.RLIMIT_NOFILE: 16, resource.RLIMIT_NPROC: 0}
 
 

@@ -267,7 +267,7 @@ class Plan:
         return replace(self, state="failed", runs=0, last_error={"code": code, "message": message})
 
     def cancelled(self) -> Plan:
-        """Returns a plan that somebody gave up."""
+        """Returns the plan as given up by a caller."""
         return replace(self, state="cancelled", runs=0)
 
     def as_of(self, now: datetime) -> Plan:

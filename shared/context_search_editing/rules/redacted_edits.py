@@ -1,4 +1,4 @@
-"""Edits as they may be shown to whoever may not see keys and personal data."""
+"""Edits as they are shown to callers who may not see keys and personal data."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from testing.in_memory.clock import ManualClock
 from tests.builders import PlainSql, english, present
 from tests.faults.simulation.model.catalog import MemoryTables
 from tests.faults.simulation.model.removals import remove_nodes
-from tests.faults.simulation.model.store import MemoryStore
+from tests.faults.simulation.model.store import ModelStore
 from tests.stack import clear_rows
 from tests.steps import SMALL, Steps, table_of
 
@@ -166,13 +166,13 @@ class Bench(Steps, ABC):
 
 
 @dataclass
-class MemoryBench(Bench):
-    """The store in memory; its clock is moved by hand."""
+class ModelBench(Bench):
+    """The model of the store; tests move its clock by hand."""
 
     def __post_init__(self) -> None:
         self.clock = ManualClock()
         self.clock.advance(1e6)
-        store = MemoryStore(self.clock)
+        store = ModelStore(self.clock)
         self.store, self.rows = store, store.rows
 
     def pass_time(self, seconds: float) -> None:

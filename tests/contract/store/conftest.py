@@ -16,7 +16,7 @@ from testing.in_memory.objects import DictObjects
 from testing.in_memory.queue import ListQueue
 from testing.in_memory.vectors import DictVectors
 from tests.builders import aws_server
-from tests.contract.store.bench import Bench, MemoryBench, PostgresBench
+from tests.contract.store.bench import Bench, ModelBench, PostgresBench
 from tests.contract.turbopuffer.targets import KEY
 
 
@@ -24,7 +24,7 @@ from tests.contract.turbopuffer.targets import KEY
 def bench(request: pytest.FixtureRequest) -> Bench:
     """An empty store."""
     if request.param == "memory":
-        return MemoryBench()
+        return ModelBench()
     return PostgresBench(request.getfixturevalue("module_database"))
 
 

@@ -360,7 +360,7 @@ def test_a_kept_chunk_that_turbopuffer_lost_is_written_again(bench: Bench) -> No
     edited(bench, table, index, *LINES, english(60, seed=77))
     claim = bench.claim(node_id)
     lost = old.chunks[2]
-    bench.work.sweeps.requeue_missing(index.generation.namespace, [lost.doc_id])
+    bench.work.chunks.requeue_missing(index.generation.namespace, [lost.doc_id])
     new = bench.begin(claim)
     assert lost.id in {one.id for one in new.kept}
     assert lost.doc_id in {chunk.doc_id for chunk in new.missing}
@@ -377,7 +377,7 @@ def test_what_is_lost_while_the_next_set_is_built_holds_the_swap_up(bench: Bench
     claim = bench.claim(node_id)
     new = bench.begin(claim)
     bench.mark(new)
-    bench.work.sweeps.requeue_missing(index.generation.namespace, [old.chunks[0].doc_id])
+    bench.work.chunks.requeue_missing(index.generation.namespace, [old.chunks[0].doc_id])
     assert not bench.activate(claim, new)
     again = bench.begin(claim)
     assert [chunk.id for chunk in again.missing] == [old.chunks[0].id]

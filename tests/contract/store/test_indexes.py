@@ -51,7 +51,7 @@ def test_a_new_index_answers_through_its_first_generation(bench: Bench) -> None:
 def test_the_first_index_of_a_table_has_the_short_namespace(bench: Bench) -> None:
     table, first = bench.served({})
     _, second = bench.tool(table, config=LARGER)
-    name = f"{bench.work.sweeps.namespace_prefix()}{table.project_id}_table_{table.id}"
+    name = f"{bench.work.indexes.namespace_prefix()}{table.project_id}_table_{table.id}"
     assert first.generation.namespace == name
     assert second.generation.namespace == f"{name}_i{second.id}_g1"
 
@@ -428,7 +428,9 @@ def test_what_was_found_is_read_with_the_index_and_with_its_tools(
     assert index.generation.calibration is None
     assert note(bench, index, found)
     assert bench.index(index.id).generation.calibration == found
-    target = present(bench.work.live_chunks.read_target(SearchedTool(tool.id, None), silent_s=60))
+    with bench.store.for_all("test") as work:
+        searched = SearchedTool(tool.id, None)
+        target = present(work.live_chunks.read_target(searched, work.node_counts, silent_s=60))
     assert target.index.generation.calibration == found
 
 

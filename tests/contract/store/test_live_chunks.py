@@ -202,7 +202,9 @@ def at_once(bench: Bench, searched: Searched, target: Target, *, texts: bool = T
     holder = present(bench.work.permits.take("a", size=1, count=1, lease_s=60))
     with bench.store.for_project(target.index.project_id) as work:
         work.permits.give_back("a", holder)
-        read = work.live_chunks.read_search(searched, target, ids, texts=texts, silent_s=60)
+        read = work.live_chunks.read_search(
+            searched, target, ids, work.node_counts, texts=texts, silent_s=60
+        )
     taken = present(bench.work.permits.take("a", size=1, count=1, lease_s=60))
     bench.work.permits.give_back("a", taken)
     return read
@@ -211,12 +213,13 @@ def at_once(bench: Bench, searched: Searched, target: Target, *, texts: bool = T
 def in_steps(bench: Bench, searched: Searched, target: Target, *, texts: bool = True) -> Read:
     ids = bench.ids(target.index)
     with bench.store.for_project(target.index.project_id) as work:
-        now = work.live_chunks.read_target(searched, silent_s=60)
+        now = work.live_chunks.read_target(searched, work.node_counts, silent_s=60)
         return now, work.live_chunks.hydrate(target.index, target.reach, ids, texts=texts)
 
 
 def read_target(bench: Bench, searched: SearchedTool) -> Target:
-    return present(bench.work.live_chunks.read_target(searched, silent_s=60))
+    with bench.store.for_all("test") as work:
+        return present(work.live_chunks.read_target(searched, work.node_counts, silent_s=60))
 
 
 @pytest.mark.parametrize("texts", [True, False])

@@ -307,7 +307,7 @@ def test_a_claim_of_what_was_indexed_reads_its_text_from_the_chunks(bench: Bench
     index, node_id = bench.node()
     bench.finish(node_id)
     gone = bench.ids(index)[:1]
-    assert bench.work.sweeps.requeue_missing(index.generation.namespace, gone) == [node_id]
+    assert bench.work.chunks.requeue_missing(index.generation.namespace, gone) == [node_id]
     assert bench.claim(node_id).content == TEXT
 
 
@@ -414,7 +414,7 @@ def test_long_strings_and_those_that_failed_often_are_left_out(bench: Bench) -> 
 def test_a_text_that_only_chunks_hold_is_left_out(bench: Bench) -> None:
     _, index = bench.indexed([TEXT])
     node_id, lost = bench.node_at(index, "/0"), bench.ids(index)[:1]
-    bench.work.sweeps.requeue_missing(index.generation.namespace, lost)
+    bench.work.chunks.requeue_missing(index.generation.namespace, lost)
     assert claims(bench, [node_id]) == []
     assert bench.work.nodes.unfinished([node_id]) == [node_id]
 

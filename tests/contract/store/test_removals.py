@@ -10,6 +10,7 @@ import pytest
 
 from context_search.core.model import Index, Reach, SearchTool, Table
 from context_search.indexing.comparing import Limits, compare
+from context_search.maintenance import cleanup
 from context_search.maintenance.cleanup import RemoveDeleted
 from context_search.maintenance.rules.removals import Removal
 from context_search.maintenance.rules.sweeps import SweepCursor
@@ -18,7 +19,8 @@ from tests.steps import SMALL
 
 
 def remove_nodes(bench: Bench, *, limit: int = 100) -> int:
-    return bench.work.removals.remove_nodes(limit=limit)
+    with bench.store.for_all("test") as work:
+        return cleanup.remove_nodes(work, limit=limit)
 
 
 def due(bench: Bench, *, limit: int = 9) -> Sequence[Removal]:
@@ -182,7 +184,7 @@ def delete_project(bench: Bench, project_id: int) -> bool:
 
 
 def mark_tables(bench: Bench, *, limit: int = 9) -> int:
-    return bench.work.removals.mark_tables(limit=limit)
+    return bench.work.tables.mark_of_deleted_projects(limit=limit)
 
 
 def test_a_deleted_project_is_not_there(bench: Bench) -> None:

@@ -157,7 +157,7 @@ def test_what_is_lost_of_an_unfinished_string_holds_its_swap_up(bench: Bench) ->
 
 
 def requeue(bench: Bench, one: Index, ids: list[str]) -> list[int]:
-    return bench.work.sweeps.requeue_missing(one.generation.namespace, ids)
+    return bench.work.chunks.requeue_missing(one.generation.namespace, ids)
 
 
 def test_a_node_without_its_documents_is_indexed_again(bench: Bench) -> None:
@@ -190,8 +190,8 @@ def test_what_is_missing_elsewhere_changes_nothing(bench: Bench) -> None:
     one, node_id = bench.node()
     bench.finish(node_id)
     ids = bench.ids(one)
-    assert bench.work.sweeps.requeue_missing("elsewhere", ids) == []
-    assert bench.work.sweeps.requeue_missing(one.generation.namespace, []) == []
+    assert bench.work.chunks.requeue_missing("elsewhere", ids) == []
+    assert bench.work.chunks.requeue_missing(one.generation.namespace, []) == []
     assert bench.ids(one) == ids
 
 

@@ -136,7 +136,7 @@ def test_a_chunk_that_turbopuffer_has_lost_is_not_there_in_its_part(bench: Postg
         " WHERE state = 'active' AND json_pointer LIKE '/a/%' ORDER BY chunks.id LIMIT 1"
     )
     before = progress(bench, index, "/a")
-    assert len(bench.work.sweeps.requeue_missing(index.generation.namespace, [doc_id])) == 1
+    assert len(bench.work.chunks.requeue_missing(index.generation.namespace, [doc_id])) == 1
     after = progress(bench, index, "/a")
     assert after.chunks_count == before.chunks_count
     assert after.indexed_chunks_count == before.indexed_chunks_count - 1

@@ -20,7 +20,9 @@ READY = {"status": "ready", "nodes_count": 1}
 
 
 def searched_index(work: UnitOfWork, tool_id: int, project_id: int | None) -> Index | None:
-    target = work.live_chunks.read_target(SearchedTool(tool_id, project_id), silent_s=60)
+    target = work.live_chunks.read_target(
+        SearchedTool(tool_id, project_id), work.node_counts, silent_s=60
+    )
     return None if target is None else target.index
 
 

@@ -76,13 +76,6 @@ def namespace(target: Target) -> Namespace:
 
 
 @pytest.fixture
-def local_client(local_server: LocalServer) -> Iterator[Turbopuffer]:
-    """A client of the local server with the SDK's usual retries."""
-    with connected(local_server) as client:
-        yield client
-
-
-@pytest.fixture
 def impatient_client(local_server: LocalServer) -> Iterator[Turbopuffer]:
     """A client of the local server that never retries."""
     with connected(local_server, max_retries=0) as client:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import uuid
@@ -55,8 +54,6 @@ class Namespace(Protocol):
 
     @property
     def id(self) -> str: ...
-    @property
-    def with_raw_response(self) -> Any: ...
     def write(self, **body: Any) -> NamespaceWriteResponse: ...
     def query(self, **body: Any) -> NamespaceQueryResponse: ...
     def multi_query(self, **body: Any) -> NamespaceMultiQueryResponse: ...
@@ -76,10 +73,7 @@ class LocalServer:
     def __init__(self, directory: Path) -> None:
         command = [sys.executable, "-m", "local.turbopuffer"]
         self._child = subprocess.Popen(  # noqa: S603  our own program
-            [*command, "--data", str(directory)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
+            [*command, "--data", str(directory)], cwd=ROOT, stdout=subprocess.PIPE, text=True
         )
         assert self._child.stdout is not None
         self._output = self._child.stdout
@@ -99,11 +93,6 @@ class LocalServer:
             assert http.delete("/_admin/faults").status_code == 200
             for each in list(client.namespaces()):
                 client.namespace(each.id).delete_all()
-
-    def stop(self) -> None:
-        """Ask the process to end, and wait until it has."""
-        self._child.terminate()
-        assert self._child.wait(10) in (0, -signal.SIGTERM)
 
     def kill(self) -> None:
         """End the process as ``kill -9`` does."""
@@ -126,11 +115,7 @@ def running(directory: Path) -> Iterator[LocalServer]:
 def connected(server: LocalServer, max_retries: int = 4) -> Iterator[Turbopuffer]:
     """The SDK's client for a local server; closed afterwards."""
     with Turbopuffer(
-        api_key=KEY,
-        base_url=LOCAL_URL,
-        region=server.address,
-        max_retries=max_retries,
-        timeout=20,
+        api_key=KEY, base_url=LOCAL_URL, region=server.address, max_retries=max_retries, timeout=20
     ) as client:
         yield client
 

@@ -48,9 +48,7 @@ def test_attributes_count_by_their_values(namespace: Namespace) -> None:
     assert alone.billing.billable_logical_bytes_written == PLAIN + 8 + 2 + 20_000 + 8
 
 
-def test_each_query_is_billed_as_one_of_a_namespace_of_1_28_gigabytes(
-    namespace: Namespace,
-) -> None:
+def test_each_query_is_billed_as_one_of_a_namespace_of_1_28_gigabytes(namespace: Namespace) -> None:
     upsert(namespace, {"id": "a"}, {"id": "b"})
     one = {"rank_by": ("vector", "ANN", [1.0, 1.0]), "limit": 5}
     assert namespace.query(**one).billing.billable_logical_bytes_queried == LEAST_QUERIED

@@ -30,11 +30,15 @@ def test_documents_indexes_and_schema_survive(tmp_path: Path) -> None:
             row = {"id": f"{i:02}", "content": [f"word{i}", "all"], "tags": [f"t{i % 3}"], "n": i}
             upsert(namespace, row | {"vector": [1.0, float(i)]})
         namespace.write(
-            deletes=["03"],
-            upsert_rows=[{"id": "04", "content": ["other"], "vector": [1.0, 4.0]}],
+            deletes=["03"], upsert_rows=[{"id": "04", "content": ["other"], "vector": [1.0, 4.0]}]
         )
         upsert(named(client, "dropped"), {"id": "1"})
         named(client, "dropped").delete_all()
+        named(client, "far").write(
+            upsert_rows=[{"id": "1", "vector": [3.0, 0.0]}],
+            schema={"vector": {"type": "[2]f32", "ann": True}},
+            distance_metric="euclidean_squared",
+        )
         before = answers(namespace)
         schema = namespace.schema()
         server.kill()
@@ -42,7 +46,9 @@ def test_documents_indexes_and_schema_survive(tmp_path: Path) -> None:
         namespace = named(client, "kept")
         assert answers(namespace) == before
         assert namespace.schema() == schema
-        assert [n.id for n in client.namespaces()] == ["kept"]
+        assert [n.id for n in client.namespaces()] == ["far", "kept"]
+        far = named(client, "far").query(rank_by=("vector", "ANN", [0.0, 0.0]), limit=1)
+        assert [row["$dist"] for row in far.rows or []] == [9.0]
         upsert(namespace, {"id": "05", "n": 99})
         assert found(namespace, ("n", "In", [5, 99])) == ["05"]
 
@@ -92,27 +98,3 @@ def test_a_stream_of_writes_that_is_cut_off_keeps_whole_requests(tmp_path: Path)
 def test_a_second_server_over_the_same_directory_does_not_start(tmp_path: Path) -> None:
     with running(tmp_path), pytest.raises(RuntimeError, match="before it listened"):
         LocalServer(tmp_path)
-
-
-def test_a_server_that_is_told_to_stop_leaves_everything(tmp_path: Path) -> None:
-    with running(tmp_path) as server, connected(server) as client:
-        upsert(named(client, "stopped"), *({"id": f"{i:02}"} for i in range(100)))
-        server.stop()
-    with running(tmp_path) as server, connected(server) as client:
-        everything = named(client, "stopped").query(rank_by=("id", "asc"), limit=1_000)
-        assert ids(everything) == [f"{i:02}" for i in range(100)]
-
-
-def test_the_metric_survives(tmp_path: Path) -> None:
-    near = {"rank_by": ("vector", "ANN", [0.0, 0.0]), "limit": 1}
-    schema = {"vector": {"type": "[2]f32", "ann": True}}
-    with running(tmp_path) as server, connected(server) as client:
-        named(client, "kept").write(
-            upsert_rows=[{"id": "1", "vector": [3.0, 0.0]}],
-            schema=schema,
-            distance_metric="euclidean_squared",
-        )
-        server.kill()
-    with running(tmp_path) as server, connected(server) as client:
-        rows = named(client, "kept").query(**near).rows or []
-        assert [row["$dist"] for row in rows] == [9.0]

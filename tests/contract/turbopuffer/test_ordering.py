@@ -28,17 +28,6 @@ def test_rows_are_in_order_of_their_ids(documents: Namespace) -> None:
     assert ids(documents.query(rank_by=("id", "asc"), limit=2)) == ["a", "b"]
 
 
-def test_pages_by_the_last_id_cover_everything_once(documents: Namespace) -> None:
-    seen: list[str] = []
-    while True:
-        after = seen[-1] if seen else ""
-        page = ids(documents.query(rank_by=("id", "asc"), limit=3, filters=("id", "Gt", after)))
-        if not page:
-            break
-        seen += page
-    assert seen == ["a", "b", "c", "d"]
-
-
 def test_many_rows_are_in_the_order_of_few(namespace: Namespace) -> None:
     names = [f"{i:05}" for i in range(12_000)]
     for first in range(0, len(names), 4_000):

@@ -51,17 +51,6 @@ CASES: list[tuple[dict[str, Any], int]] = [
 ELSEWHERE: list[tuple[dict[str, Any], str]] = [
     (row(undeclared=1), "undeclared"),
     ({"upsert_columns": {"id": ["2"], "vector": [VECTOR]}}, "upsert_columns"),
-    ({"patch_rows": [{"id": "1", "n": 2}]}, "patch_rows"),
-    ({"patch_columns": {"id": ["1"], "n": [2]}}, "patch_columns"),
-    ({"delete_by_filter": ["n", "Eq", 1]}, "delete_by_filter"),
-    ({**row(), "upsert_condition": ["n", "Eq", 1]}, "upsert_condition"),
-    ({"deletes": ["1"], "delete_condition": ["n", "Eq", 1]}, "delete_condition"),
-    ({"copy_from_namespace": {"source_namespace": "x"}}, "copy_from_namespace"),
-    ({"patch_by_filter": {"filters": ["n", "Eq", 1], "patch": {"n": 2}}}, "patch_by_filter"),
-    ({**row(), "encryption": {"mode": "default"}}, "encryption"),
-    ({**row(), "create_namespace": True}, "create_namespace"),
-    ({**row(), "return_affected_ids": True}, "return_affected_ids"),
-    ({**row(), "disable_backpressure": True}, "disable_backpressure"),
     ({**row(), "distance_metric": "dot_product"}, "distance_metric"),
     ({**row(), "nonsense": 1}, "nonsense"),
 ]

@@ -54,10 +54,7 @@ def test_replaced_and_deleted_documents_leave_the_statistics(
 
 def test_a_filter_narrows_the_list_and_keeps_the_order(namespace: Namespace) -> None:
     documents = corpus(4)
-    upsert(
-        namespace,
-        *({"id": i, "content": t, "n": int(i[1:]) % 2} for i, t in documents.items()),
-    )
+    upsert(namespace, *({"id": i, "content": t, "n": int(i[1:]) % 2} for i, t in documents.items()))
     whole = bm25_order(documents, ["w0", "w4"])
     narrowed = ranked(namespace, ("content", "BM25", ["w0", "w4"]), filters=("n", "In", [1]))
     assert narrowed == [identity for identity in whole if int(identity[1:]) % 2]
@@ -92,12 +89,3 @@ def test_sums_and_products_of_scores(namespace: Namespace) -> None:
     assert ranked(namespace, ("Sum", [("Product", 10, by_title), by_content])) == ["1", "2"]
     assert ranked(namespace, ("Sum", [by_title, ("Product", 9.5, by_content)])) == ["2", "1"]
     assert ranked(namespace, ("Product", 0, by_title)) == []
-
-
-def test_scores_are_returned_highest_first(namespace: Namespace) -> None:
-    write(namespace, {str(i): [*["fox"] * i, "dog"] for i in range(1, 4)})
-    rows = namespace.query(rank_by=("content", "BM25", ["fox"]), limit=2).rows or []
-    scores = [row["$dist"] for row in rows]
-    assert scores == sorted(scores, reverse=True)
-    assert len(scores) == 2
-    assert min(scores) > 0

@@ -156,7 +156,7 @@ class ChaosParts(Parts):
     def orders(self) -> dict[str, Callable[..., object]]:
         """All that a test may have done by a process or over a connection that will not live."""
         use = self.use_cases
-        tables, tools, operations, cleanup = use.tables, use.tools, use.operations, use.cleanup
+        tables, tools, rebuilds, cleanup = use.tables, use.tools, use.rebuilds, use.cleanup
         return {
             "handle": self.handle,
             "cleanup": lambda: cleanup.run(self.in_time()),
@@ -168,8 +168,8 @@ class ChaosParts(Parts):
             ),
             "delete_table": lambda project, table: tables.delete(ProjectKey(project), table),
             "delete_tool": lambda project, tool: tools.tools.delete(ProjectKey(project), tool),
-            "start_rebuild": lambda tool: operations.rebuilds.start(tool, Internal()),
-            "roll_back": lambda tool: operations.rebuilds.roll_back(tool, Internal()),
+            "start_rebuild": lambda tool: rebuilds.start(tool, Internal()),
+            "roll_back": lambda tool: rebuilds.roll_back(tool, Internal()),
             "restore": lambda project, table, revision: use.versions.restore(
                 ProjectKey(project), table, revision
             ),

@@ -91,7 +91,7 @@ def test_going_back_may_die_anywhere(
 ) -> None:
     def prepare() -> Place:
         table, tool = indexed(deployment, owner)
-        deployment.parts.use_cases.operations.rebuilds.start(tool.id, Internal())
+        deployment.parts.use_cases.rebuilds.start(tool.id, Internal())
         deployment.work()
         deployment.replace(table, {"a": EDITED})
         deployment.work()

@@ -11,7 +11,7 @@ from tests.faults.chaos.gate import Point, points
 from tests.faults.chaos.killing import EDITED, Place, check, indexed
 from tests.faults.chaos.worker_processes import WorkerProcesses
 
-RARE = {"delete namespace", "removals.purge_generation", "sweeps.requeue_missing+send"}
+RARE = {"delete namespace", "removals.purge_generation", "chunks.requeue_missing+send"}
 
 
 def test_cleanup_may_die_anywhere(deployment: Deployment, workers: WorkerProcesses) -> None:
@@ -24,7 +24,7 @@ def test_cleanup_may_die_anywhere(deployment: Deployment, workers: WorkerProcess
         gone, _ = indexed(deployment, owner)
         table, tool = indexed(deployment, owner)
         deployment.parts.use_cases.tables.delete(owner, gone.id)
-        deployment.parts.use_cases.operations.rebuilds.start(tool.id, Internal())
+        deployment.parts.use_cases.rebuilds.start(tool.id, Internal())
         deployment.work()
         deployment.replace(table, {"a": EDITED})  # the order is lost
         deployment.orders()

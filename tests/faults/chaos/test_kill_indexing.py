@@ -131,7 +131,7 @@ def test_the_switch_to_a_new_generation_may_die_anywhere(
 ) -> None:
     def prepare() -> Place:
         table, tool = indexed(deployment, deployment.project())  # a project builds two at a time
-        deployment.parts.use_cases.operations.rebuilds.start(tool.id, Internal())
+        deployment.parts.use_cases.rebuilds.start(tool.id, Internal())
         deployment.orders()
         deployment.parts.use_cases.comparer.compare(tool.index_id)
         *first, last = deployment.orders()

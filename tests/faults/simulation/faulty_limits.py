@@ -10,17 +10,17 @@ from context_search.integrations.ports import Clock
 from tests.faults.simulation.model.indexes import MemoryIndexes
 from tests.faults.simulation.model.quotas import MemoryQuotas
 from tests.faults.simulation.model.rows import Rows
-from tests.faults.simulation.model.store import MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelUnitOfWork
 
 
 def limited_by(
     *,
     quotas: type[MemoryQuotas] = MemoryQuotas,
     indexes: type[MemoryIndexes] = MemoryIndexes,
-) -> type[MemoryUnitOfWork]:
+) -> type[ModelUnitOfWork]:
     """Returns a unit of work with other repositories."""
 
-    class Mutated(MemoryUnitOfWork):
+    class Mutated(ModelUnitOfWork):
         def __init__(self, rows: Rows, clock: Clock) -> None:
             super().__init__(rows, clock)
             self.quotas = quotas(rows, clock)

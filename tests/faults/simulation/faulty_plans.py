@@ -34,14 +34,14 @@ from context_search_editing.write_documents import (
 )
 from tests.faults.simulation.model.plans import MemoryPlans
 from tests.faults.simulation.model.rows import Rows
-from tests.faults.simulation.model.store import MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelUnitOfWork
 from tests.faults.simulation.model.versions import MemoryVersions
 
 
-def planned_by(plans: type[MemoryPlans]) -> type[MemoryUnitOfWork]:
+def planned_by(plans: type[MemoryPlans]) -> type[ModelUnitOfWork]:
     """Returns a unit of work with another repository of plans."""
 
-    class Mutated(MemoryUnitOfWork):
+    class Mutated(ModelUnitOfWork):
         def __init__(self, rows: Rows, clock: Clock) -> None:
             super().__init__(rows, clock)
             self.plans = plans(rows, clock)

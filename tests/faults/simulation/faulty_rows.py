@@ -29,7 +29,7 @@ from tests.faults.simulation.model.nodes import MemoryNodes
 from tests.faults.simulation.model.outbox import MemoryOutbox
 from tests.faults.simulation.model.removals import MemoryRemovals, remove_sets
 from tests.faults.simulation.model.rows import GenerationRow, NodeRow, Rows, TableRow, TombstoneRow
-from tests.faults.simulation.model.store import MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelUnitOfWork
 
 
 def work_with(
@@ -41,10 +41,10 @@ def work_with(
     indexes: type[MemoryIndexes] = MemoryIndexes,
     comparisons: type[MemoryComparisons] = MemoryComparisons,
     removals: type[MemoryRemovals] = MemoryRemovals,
-) -> type[MemoryUnitOfWork]:
+) -> type[ModelUnitOfWork]:
     """Returns a unit of work with other repositories."""
 
-    class Mutated(MemoryUnitOfWork):
+    class Mutated(ModelUnitOfWork):
         def __init__(self, rows: Rows, clock: Clock) -> None:
             super().__init__(rows, clock)
             self.nodes = nodes(rows, clock)

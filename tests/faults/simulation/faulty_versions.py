@@ -17,7 +17,7 @@ from context_search.core.model import Table
 from context_search.integrations.ports import Clock
 from tests.faults.simulation.model.catalog import MemoryTables
 from tests.faults.simulation.model.rows import Rows
-from tests.faults.simulation.model.store import MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelUnitOfWork
 from tests.faults.simulation.model.versions import MemoryVersions
 
 Pieces = Iterable[tuple[bytes, bytes]]
@@ -27,10 +27,10 @@ def kept_by(
     *,
     versions: type[MemoryVersions] = MemoryVersions,
     tables: type[MemoryTables] = MemoryTables,
-) -> type[MemoryUnitOfWork]:
+) -> type[ModelUnitOfWork]:
     """Returns a unit of work with other repositories of versions."""
 
-    class Mutated(MemoryUnitOfWork):
+    class Mutated(ModelUnitOfWork):
         def __init__(self, rows: Rows, clock: Clock) -> None:
             super().__init__(rows, clock)
             self.versions = versions(rows, clock)

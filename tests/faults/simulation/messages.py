@@ -13,7 +13,7 @@ from tests.faults.simulation.conditions import MAX_RECEIVES, OVERTAKES, VISIBILI
 from tests.faults.simulation.fault_chances import FaultChances
 from tests.faults.simulation.model.outbox import MemoryOutbox
 from tests.faults.simulation.model.rows import Rows
-from tests.faults.simulation.model.store import MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelUnitOfWork
 from tests.faults.simulation.scheduler import Scheduler
 
 
@@ -122,7 +122,7 @@ class SimQueue:
             self.dead.append(envelope.body)
 
 
-def joining(unit_of_work: type[MemoryUnitOfWork]) -> type[MemoryUnitOfWork]:
+def joining(unit_of_work: type[ModelUnitOfWork]) -> type[ModelUnitOfWork]:
     """Returns a unit of work where several messages for a node each are one message ``nodes``."""
 
     class Joining(unit_of_work):  # type: ignore[misc, valid-type]

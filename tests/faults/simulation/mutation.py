@@ -16,7 +16,7 @@ from context_search_editing.executing_in_worker import OneByOne
 from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import WriteDocuments
 from tests.faults.simulation.conditions import GRACE_S
-from tests.faults.simulation.model.store import MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelUnitOfWork
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Mutation:
     """
 
     name: str = "the design"
-    unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork
+    unit_of_work: type[ModelUnitOfWork] = ModelUnitOfWork
     indexer: type[Indexer] = Indexer
     tools: type[ManageTools] = ManageTools
     cleanup: type[Cleanup] = Cleanup

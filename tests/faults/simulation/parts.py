@@ -18,7 +18,7 @@ from context_search.integrations.ports import Deadline, Legs, VectorQuery, Vecto
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.vectors import DictVectors
 from tests.faults.simulation.fault_chances import FaultChances, Network
-from tests.faults.simulation.model.store import MemoryStore, MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelStore, ModelUnitOfWork
 from tests.faults.simulation.scheduler import Scheduler
 
 
@@ -26,24 +26,22 @@ from tests.faults.simulation.scheduler import Scheduler
 class SimStore:
     """Implements ``Store``: a transaction is one step; a lost COMMIT reply is possible."""
 
-    inner: MemoryStore
+    inner: ModelStore
     scheduler: Scheduler
     fault_chances: FaultChances
 
     def for_project(
         self, project_id: int, deadline: Deadline | None = None
-    ) -> AbstractContextManager[MemoryUnitOfWork]:
+    ) -> AbstractContextManager[ModelUnitOfWork]:
         return self._opened(self.inner.for_project(project_id, deadline))
 
     def for_all(
         self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[MemoryUnitOfWork]:
+    ) -> AbstractContextManager[ModelUnitOfWork]:
         return self._opened(self.inner.for_all(reason, deadline))
 
     @contextmanager
-    def _opened(
-        self, opened: AbstractContextManager[MemoryUnitOfWork]
-    ) -> Iterator[MemoryUnitOfWork]:
+    def _opened(self, opened: AbstractContextManager[ModelUnitOfWork]) -> Iterator[ModelUnitOfWork]:
         self.scheduler.pause()
         fault = self.fault_chances.fault("transaction", "refused", "lost reply", weight=0.25)
         if fault == "refused":

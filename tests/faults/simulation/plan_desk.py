@@ -15,7 +15,7 @@ from context_search_editing.rules.plans import MAX_ATOMIC_BYTES, Plan, PlannedSt
 from testing.in_memory.patterns import RePattern, RePatterns
 from tests.faults.simulation.model.plans import MemoryPlans
 from tests.faults.simulation.model.rows import Rows
-from tests.faults.simulation.model.store import MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelUnitOfWork
 from tests.faults.simulation.mutation import Mutation
 
 PREVIEWED_BYTES = (0, 400, 1_000_000, 1_000_000)
@@ -69,7 +69,7 @@ class PlanDesk:
         self.run_plan = worker.run
 
 
-def as_large(unit_of_work: type[MemoryUnitOfWork]) -> type[MemoryUnitOfWork]:
+def as_large(unit_of_work: type[ModelUnitOfWork]) -> type[ModelUnitOfWork]:
     """Returns a unit of work where every plan is too large for one transaction."""
 
     class Large(unit_of_work):  # type: ignore[misc, valid-type]

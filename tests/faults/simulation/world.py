@@ -64,7 +64,7 @@ from tests.faults.simulation.conditions import (
 from tests.faults.simulation.fault_chances import FaultChances, Network
 from tests.faults.simulation.fields import Filters
 from tests.faults.simulation.messages import Envelope, SimQueue, joining
-from tests.faults.simulation.model.store import MemoryStore, MemoryUnitOfWork
+from tests.faults.simulation.model.store import ModelStore, ModelUnitOfWork
 from tests.faults.simulation.mutation import Mutation
 from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
 from tests.faults.simulation.plan_desk import PREVIEWED_BYTES, PlanDesk, as_large
@@ -145,7 +145,7 @@ class World:
         self.scheduler = Scheduler(self.random)
         self.fault_chances = FaultChances(self.random)
         self.network = Network(self.clock)
-        self.memory = MemoryStore(self.clock, self._unit_of_work())
+        self.memory = ModelStore(self.clock, self._unit_of_work())
         self.documents = DictVectors()
         self.history: list[str] = []
         self.is_damaged = False
@@ -174,7 +174,7 @@ class World:
             self.neighbour = self._add_project("n")
             self.next_door = create_table(self.neighbour, "t", None, self.document())
 
-    def _unit_of_work(self) -> type[MemoryUnitOfWork]:
+    def _unit_of_work(self) -> type[ModelUnitOfWork]:
         usual = (
             as_large(self.mutation.unit_of_work) if self.is_large else self.mutation.unit_of_work
         )

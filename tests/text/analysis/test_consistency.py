@@ -8,12 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.text.analysis import (
-    has_searchable_character,
-    match_spans,
-    query_tokens,
-    tokens,
-)
+from context_search.text.analysis import has_searchable_character, match_spans, query_tokens, tokens
 from context_search.text.analysis.normalization import normalize, normalize_with_offsets
 
 from .strategies import texts

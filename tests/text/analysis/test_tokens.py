@@ -92,14 +92,8 @@ def test_spaced_scripts_give_folded_words(text: str, expected: list[str]) -> Non
 @pytest.mark.parametrize(
     ("text", "same"),
     [
-        ("ＨＴＴＰ２０２０", "HTTP2020"),
-        ("ﬁne", "fine"),
-        ("ｶﾞｽ", "ガス"),
-        ("١٢٣", "123"),
-        ("co\u00adop", "coop"),
-        ("e‐mail", "e-mail"),
-        ("m³", "m3"),
-        ("臺灣", "台湾"),
+        *(("ＨＴＴＰ２０２０", "HTTP2020"), ("ﬁne", "fine"), ("ｶﾞｽ", "ガス"), ("١٢٣", "123")),
+        *(("co\u00adop", "coop"), ("e‐mail", "e-mail"), ("m³", "m3"), ("臺灣", "台湾")),
     ],
 )
 def test_two_spellings_of_the_same_have_the_same_tokens(text: str, same: str) -> None:
@@ -135,12 +129,16 @@ def test_the_parts_of_a_version_or_model_share_what_one_word_counts(
 @pytest.mark.parametrize(
     ("question", "topic"),
     [
-        ("闸门什么时候打开？", "闸门 打开"),
-        ("閘門什麼時候打開？", "闸门 打开"),
-        ("怎么重置密码", "重置密码"),
-        ("請問誰寫了這本書呢？", "写了这本书"),
-        ("价格是多少", "价格是"),
-        ("哪些树开花", "树开花"),
+        *(
+            ("闸门什么时候打开？", "闸门 打开"),
+            ("閘門什麼時候打開？", "闸门 打开"),
+            ("怎么重置密码", "重置密码"),
+        ),
+        *(
+            ("請問誰寫了這本書呢？", "写了这本书"),
+            ("价格是多少", "价格是"),
+            ("哪些树开花", "树开花"),
+        ),
     ],
 )
 def test_what_makes_a_chinese_sentence_a_question_is_not_searched_for(

@@ -7,9 +7,11 @@ tries some routes, and ``make simulate`` each one.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
+from tests.issuer import Issuer, running_issuer
 from tests.profile import THOROUGH
 from tests.web.access.things import Tenant, things_of
 from tests.web.api import Api, LocalParts
@@ -46,3 +48,9 @@ def stranger(victim: Tenant, parts: LocalParts) -> Tenant:
     """Another such project, younger than the first."""
     api = victim.api.stranger()
     return Tenant(api, things_of(api, parts.work))
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[Issuer]:
+    with running_issuer() as issuer:
+        yield issuer

@@ -34,6 +34,11 @@ def state_without(parts: LocalParts, project_id: int) -> State:
     return held
 
 
+def without_uses(state: State) -> State:
+    """Without the keys, whose use is noted."""
+    return {name: rows for name, rows in state.items() if name != "api_key"}
+
+
 @cache
 def _every_row(parts: LocalParts) -> str:
     """Returns one statement for all tables: they are many, and tests ask twice."""

@@ -19,7 +19,7 @@ from tests.web.access.matrix import (
     ids_of,
     request_of,
 )
-from tests.web.access.stores import State, state_without
+from tests.web.access.stores import State, state_without, without_uses
 from tests.web.access.things import Tenant
 from tests.web.api import OLD_SECRET, SECRET, Api, LocalParts, problem
 
@@ -126,7 +126,7 @@ def test_a_route_wants_a_key_with_its_scope(
         response = send(victim, operation, {"authorization": f"Bearer {key}"})
         detail = problem(response, 403, "PERMISSION_DENIED")["detail"]
         assert not {*scopes.split("+")} & {*detail.split()}
-    assert _without_uses(state_of(parts)) == _without_uses(before)
+    assert without_uses(state_of(parts)) == without_uses(before)
 
 
 @every_public_route
@@ -148,12 +148,7 @@ def test_the_key_of_an_mcp_instance_opens_no_route_but_mcp(
     key = victim.ids["api_key"]
     response = send(victim, operation, {"authorization": f"Bearer {key}"})
     problem(response, 403, "PERMISSION_DENIED")
-    assert _without_uses(state_of(parts)) == _without_uses(before)
-
-
-def _without_uses(state: State) -> State:
-    """Without the keys, whose use is noted."""
-    return {name: rows for name, rows in state.items() if name != "api_key"}
+    assert without_uses(state_of(parts)) == without_uses(before)
 
 
 @pytest.mark.parametrize("operation", EVERYBODYS, ids=" ".join)

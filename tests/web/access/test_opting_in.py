@@ -34,18 +34,6 @@ def test_an_instance_is_made_without_and_says_so(api: Api) -> None:
     assert [shown(mcp) for mcp in listed] == [shown(made), shown(opted_in)]
 
 
-@pytest.mark.parametrize("replace", ["off", "propose", "execute"])
-@pytest.mark.parametrize("confirm", ["client", "required"])
-def test_both_are_changed_and_nothing_else_is(api: Api, replace: str, confirm: str) -> None:
-    path = path_of(api.mcp(name="editors"))
-    changed = answer(api("PATCH", path, json={"replace": replace}), 200)
-    assert shown(changed) == (replace, "required")
-    changed = answer(api("PATCH", path, json={"confirm": confirm}), 200)
-    assert shown(changed) == (replace, confirm)
-    assert (changed["name"], changed["status"]) == ("editors", True)
-    assert shown(answer(api("PATCH", path, json={"name": "other"}), 200)) == (replace, confirm)
-
-
 def test_agents_that_execute_ask_first_unless_the_client_is_said_to(api: Api) -> None:
     assert shown(api.mcp(replace="execute")) == ("execute", "required")
     made = api.mcp(replace="execute", confirm="client")
@@ -62,7 +50,15 @@ def test_agents_that_execute_ask_first_unless_the_client_is_said_to(api: Api) ->
 
 
 @pytest.mark.parametrize(
-    "body", [{"replace": "on"}, {"replace": True}, {"confirm": "never"}, {"replacing": "off"}]
+    "body",
+    [
+        {"replace": "on"},
+        {"replace": True},
+        {"confirm": "never"},
+        {"replacing": "off"},
+        {"redact": "yes"},
+        {"redact": 1},
+    ],
 )
 def test_other_values_are_refused(api: Api, body: dict[str, Any]) -> None:
     made = api.mcp()
@@ -73,7 +69,7 @@ def test_other_values_are_refused(api: Api, body: dict[str, Any]) -> None:
 
 
 def test_who_may_not_replace_cannot_let_agents_do_it(api: Api) -> None:
-    key, off, on = manager(api), api.mcp(), api.mcp(replace="propose", confirm="required")
+    key, off, on = manager(api), api.mcp(), api.mcp(replace="propose", redact=True)
     answer(api("PATCH", path_of(on), json={"status": False}), 200)
     named = {"project_id": api.project_id, "name": "x"}
     refused: list[tuple[str, str, dict[str, Any]]] = [
@@ -84,13 +80,14 @@ def test_who_may_not_replace_cannot_let_agents_do_it(api: Api) -> None:
         ("PATCH", path_of(on), {"replace": "execute"}),
         ("PATCH", path_of(on), {"confirm": "client"}),
         ("PATCH", path_of(on), {"status": True}),
+        ("PATCH", path_of(on), {"redact": False}),
         ("POST", f"{path_of(on)}/keys", {}),
     ]
     for method, path, body in refused:
         problem(api(method, path, key=key, json=body), 403, "PERMISSION_DENIED")
     mcps = answer(api("GET", "/api/v1/mcps"), 200)["mcps"]
     assert [shown(mcp) for mcp in mcps] == [("off", "required"), ("propose", "required")]
-    assert [mcp["status"] for mcp in mcps] == [True, False]
+    assert [(mcp["status"], mcp["redact"]) for mcp in mcps] == [(True, False), (False, True)]
     assert len(answer(api("GET", f"{path_of(on)}/keys"), 200)["keys"]) == 1
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
 from fastapi.routing import APIRoute
 
+from context_search.postgres.connection import Connection
 from context_search.web.openapi import contract, every_router
 from tests.web.access.matrix import (
     INTERNAL,
@@ -27,9 +29,12 @@ from tests.web.access.matrix import (
     request_of,
     swaps,
 )
-from tests.web.access.stores import state_without
+from tests.web.access.stores import TABLES, state_without
 from tests.web.access.things import MISSING, Tenant, things_of
-from tests.web.api import Api, LocalParts, answer, problem
+from tests.web.api import Api, LocalParts, problem
+
+if TYPE_CHECKING:
+    from context_search.postgres.url import DatabaseUrl
 
 every_route_with_ids = pytest.mark.parametrize(
     "operation", [pair for pair in PUBLIC if has_ids(pair)], ids=" ".join
@@ -164,19 +169,6 @@ def test_trusted_services_get_404_for_what_is_missing(
     problem(response, status, {404: "NOT_FOUND", 409: "PROJECT_INDEX_OFF"}[status])
 
 
-def test_a_strangers_table_in_a_filter_finds_nothing_like_a_missing_one(
-    victim: Tenant, stranger: Tenant
-) -> None:
-    operation = ("POST", "/api/v1/projects/{project_id}/search")
-    request = request_of(operation, stranger.ids)
-    found = []
-    for table_id in (victim.ids["table_id"], MISSING["table_id"]):
-        body = {"query": "harbour", "tables": [table_id]}
-        found.append(answer(stranger.api(**{**request, "json": body}), 200))
-    assert found[0] == found[1]
-    assert found[0]["results"] == []
-
-
 @pytest.mark.parametrize(
     "name", ["after_table", "after_tool", "after_key", "after_mcp", "after_binding"]
 )
@@ -192,3 +184,38 @@ def test_a_page_after_a_strangers_id_holds_only_what_is_ones_own(
         assert seen(ask(stranger.api, operation, asked)) == seen(whole)
         [rows] = [value for value in whole.json().values() if isinstance(value, list)]
         assert own[name] in {row["id"] for row in rows}
+
+
+@pytest.fixture(scope="module")
+def locked(victim: Tenant, stranger: Tenant, owner_url: DatabaseUrl) -> Iterator[Tenant]:
+    """The stranger, while another session holds every row of the victim and its advisory locks.
+
+    Whoever waited for them would learn that they exist, and hold up their owner.
+    """
+    project_id, table_id = victim.ids["project_id"], victim.ids["table_id"]
+    with closing(Connection(owner_url, timeout_s=60.0)) as session:
+        tables = session.query(TABLES).rows
+        session.query("SET search_path = context_search, public")
+        session.query("BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0")
+        for name, column in tables:
+            if column:
+                session.query(f"SELECT FROM {name} WHERE project_id = {project_id} FOR UPDATE")
+        session.query(f"SELECT FROM project WHERE id = {project_id} FOR UPDATE")
+        for kind, number in (("table", table_id), ("plans", project_id), ("uploads", project_id)):
+            session.query(
+                f"SELECT pg_advisory_xact_lock(hashtextextended('context_search.{kind}', {number}))"
+            )
+        yield stranger
+
+
+@every_route_with_ids
+def test_what_is_a_strangers_and_locked_looks_like_what_is_missing(
+    victim: Tenant, locked: Tenant, operation: Operation
+) -> None:
+    own = ids_of(operation, locked.ids)
+    for swapped in swaps(operation):
+        foreign, missing = (
+            seen(ask(locked.api, operation, {**own, **{name: ids[name] for name in swapped}}))
+            for ids in (ids_of(operation, victim.ids), ids_of(operation, MISSING))
+        )
+        assert foreign == missing, swapped

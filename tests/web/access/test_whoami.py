@@ -8,7 +8,7 @@ import pytest
 
 from context_search import __version__
 from testing.use_cases import EveryUseCase
-from tests.web.api import Api, LocalParts, answer, problem
+from tests.web.api import Api, LocalParts, answer
 
 WHOAMI = "/api/v1/whoami"
 
@@ -53,7 +53,7 @@ def test_features_say_what_is_on(api: Api, parts: LocalParts) -> None:
         "reranking": True,
         "tokens": False,
     }
-    answer(api("POST", f"/api/v1/projects/{api.project_id}/search-index"), 202)
+    answer(api("POST", f"{api.project}/search-index"), 202)
     parts.work()
     assert answer(api("GET", WHOAMI), 200)["features"] == {**before, "project_search": True}
 
@@ -63,10 +63,3 @@ def test_the_console_is_no_feature_where_it_is_not_served() -> None:
     assert EveryUseCase(parts).whoami.deployment.has_console
     parts.settings = parts.settings.model_copy(update={"console": False})
     assert not EveryUseCase(parts).whoami.deployment.has_console
-
-
-def test_without_a_key_of_a_project_nothing_is_told(api: Api) -> None:
-    problem(api("GET", WHOAMI, key="cs_wrong"), 401, "UNAUTHENTICATED")
-    mcp = api.mcp()
-    key = answer(api("POST", f"/api/v1/mcps/{mcp['id']}/keys", json={}), 201)["api_key"]
-    problem(api("GET", WHOAMI, key=key), 403, "PERMISSION_DENIED")

@@ -20,6 +20,7 @@ from context_search.core.callers import (
     in_order,
 )
 from context_search.core.errors import UnauthenticatedError
+from context_search.postgres.locks import KEYS_TURN
 from context_search.postgres.pool import Transaction
 from context_search.postgres.visible_rows import project_is_there
 
@@ -48,8 +49,6 @@ _PRINCIPAL = f"""
             FOR NO KEY UPDATE OF api_key SKIP LOCKED))
     SELECT id, project_id, mcp_id, permissions, expires_at, redacts FROM found
 """
-KEYS_TURN = "pg_advisory_xact_lock(hashtextextended('context_search.keys', project_id))"
-"""Who locks several keys of a project does so alone: two could wait for each other for ever."""
 _TAKE_TURN = f"SELECT {KEYS_TURN} FROM api_key WHERE id = :id"
 _TAKE_TURN_OF = f"SELECT {KEYS_TURN} FROM (SELECT CAST(:project AS bigint)) AS its (project_id)"
 # Also through keys that are revoked or over: what they made may be good yet.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from context_search.access.sql.keys import KEYS_TURN
-from context_search.catalog.sql.tools import TOOL_COLUMNS, TOOL_TABLES, tool_of
 from context_search.core.callers import (
     Binding,
     Confirmation,
@@ -14,7 +12,9 @@ from context_search.core.callers import (
     Replacing,
 )
 from context_search.core.model import SearchTool
+from context_search.postgres.locks import KEYS_TURN
 from context_search.postgres.pool import Transaction
+from context_search.postgres.tool_rows import TOOL_COLUMNS, TOOL_TABLES, tool_of
 from context_search.postgres.visible_rows import LIVE
 
 _MCP = "id, project_id, name, status, created_at, replacing, confirmation, redacts"

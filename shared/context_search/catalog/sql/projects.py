@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.catalog.rules.projects import MOST_COUNTED, ListedProject
-from context_search.catalog.sql.tools import TOOL_TABLES
 from context_search.core.model import Project
 from context_search.postgres.pool import Transaction
-from context_search.postgres.visible_rows import (
-    LIVE,
-    TABLE_IS_THERE,
-    project_is_there,
-)
+from context_search.postgres.tool_rows import TOOL_TABLES
+from context_search.postgres.visible_rows import LIVE, TABLE_IS_THERE, project_is_there
 
 _PRESENT = f"SELECT FROM project WHERE id = :project AND {project_is_there('project.id')}"
 

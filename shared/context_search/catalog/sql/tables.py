@@ -24,8 +24,8 @@ from context_search.postgres.json_text import (
     cuts_of,
     text_of,
 )
+from context_search.postgres.locks import lock_table
 from context_search.postgres.pool import Transaction
-from context_search.postgres.table_lock import lock_table
 from context_search.postgres.visible_rows import LIVE, TABLE_IS_THERE, TABLE_OF_CALLER
 
 # For the trigger that adds the version of the new revision.
@@ -316,6 +316,24 @@ class Tables:
             """,
             table=table_id,
         )
+
+    def mark_of_deleted_projects(self, *, limit: int) -> int:
+        """Marks tables of deleted projects, at most ``limit``; returns how many.
+
+        Also those in their owner's trash.
+        """
+        rows = self.tx.run(
+            """
+            SELECT context_table.id FROM context_table JOIN project_removal USING (project_id)
+            WHERE context_search_remove_at IS NULL
+            ORDER BY context_table.id LIMIT :limit
+            FOR NO KEY UPDATE OF context_table SKIP LOCKED
+            """,
+            limit=limit,
+        )
+        for [table_id] in rows:
+            self.mark_deleted(table_id)
+        return len(rows)
 
 
 def _reported(origin: Origin, table_id: int | None) -> str:

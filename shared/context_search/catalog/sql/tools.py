@@ -5,62 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
 
 from context_search.catalog.rules.tools import ToolPage, Unowned, UnservedTool
 from context_search.core.config import SearchConfig
-from context_search.core.model import Index, Scope, SearchTool, ToolRecord, ToolSettings
-from context_search.indexing.sql.indexes import ACTIVE, INDEX_COLUMNS, index_of_row
+from context_search.core.model import Scope, SearchTool, ToolRecord, ToolSettings
 from context_search.postgres.pool import Transaction
-from context_search.postgres.session import Statement
-from context_search.postgres.visible_rows import LIVE, TABLE_IS_THERE, TOOL_OF_CALLER
+from context_search.postgres.tool_rows import (
+    TABLE_OF_TOOL,
+    TOOL_COLUMNS,
+    TOOL_NAME,
+    TOOL_TABLES,
+    tool_of,
+)
+from context_search.postgres.visible_rows import LIVE, TOOL_OF_CALLER
 
 _UNSERVED = "NOT EXISTS (SELECT FROM coverage WHERE tool_id = tool.id)"
 
 
-# A program that changes json_path changes nothing: the scope is what the index holds for the tool.
-_NAME = "COALESCE(tool.name, 'search')"
-TOOL_COLUMNS = f"""
-    tool.id, tool.project_id, {_NAME}, tool.description, context_table.name, tool.table_id,
-    coverage.scope, tool.search_config, coverage.index_id, CAST(tool.created_at AS timestamptz),
-    (SELECT CAST(config ->> 'threshold' AS int) FROM index_generation
-     WHERE id = search_index.active_generation_id)
-"""
-# A program that moves a table or a tool to another project takes them apart.
-_ITS_TABLE = f"""
-    context_table.id = tool.table_id AND context_table.project_id = tool.project_id
-    AND {TABLE_IS_THERE}
-"""
-TOOL_TABLES = f"""
-    tool
-    JOIN context_table ON {_ITS_TABLE}
-    JOIN coverage ON coverage.tool_id = tool.id
-    JOIN search_index ON search_index.id = coverage.index_id
-                     AND search_index.project_id = tool.project_id
-"""
-_TOOL_WIDTH = 11
 _TOOL = f"SELECT {TOOL_COLUMNS} FROM {TOOL_TABLES}"
-
-
-_WITH_INDEX = f"""
-    SELECT {TOOL_COLUMNS}, {INDEX_COLUMNS} FROM {TOOL_TABLES}
-    JOIN index_generation AS generation ON {ACTIVE}
-    WHERE {LIVE} AND tool.id = :tool
-      AND (CAST(:project AS bigint) IS NULL OR tool.project_id = :project)
-"""
-
-
-def tool_statement(tool_id: int, project_id: int | None) -> Statement:
-    """Return the statement for a live Search Tool and the index that serves it."""
-    return _WITH_INDEX, {"tool": tool_id, "project": project_id}
-
-
-def tool_with_index(rows: Sequence[Sequence[Any]]) -> tuple[SearchTool, Index] | None:
-    """Return what the rows of ``tool_statement`` say."""
-    if not rows:
-        return None
-    return tool_of(rows[0][:_TOOL_WIDTH]), index_of_row(rows[0][_TOOL_WIDTH:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +139,7 @@ class Tools:
             f"""
             SELECT count(*), max(id), array_agg(id ORDER BY id) FILTER (
                 WHERE strpos(lower(name), lower(CAST(:q AS text))) > 0)
-            FROM (SELECT tool.id, {_NAME} AS name FROM {TOOL_TABLES}
+            FROM (SELECT tool.id, {TOOL_NAME} AS name FROM {TOOL_TABLES}
                   WHERE {LIVE} AND tool.project_id = :project AND tool.id > :after
                     AND (CAST(:table AS bigint) IS NULL OR tool.table_id = :table)
                   ORDER BY tool.id LIMIT :among) AS looked_at
@@ -204,10 +166,10 @@ class Tools:
         """
         rows = self.tx.run(
             f"""
-            SELECT lower({_NAME} COLLATE "C"), min(tool.id) FROM tool
-            JOIN context_table ON {_ITS_TABLE}
+            SELECT lower({TOOL_NAME} COLLATE "C"), min(tool.id) FROM tool
+            JOIN context_table ON {TABLE_OF_TOOL}
             WHERE {LIVE} AND tool.project_id = :project
-              AND lower({_NAME} COLLATE "C") = ANY(CAST(:names AS text[])) GROUP BY 1
+              AND lower({TOOL_NAME} COLLATE "C") = ANY(CAST(:names AS text[])) GROUP BY 1
             """,
             project=project_id,
             names=list(names),
@@ -337,20 +299,3 @@ def _object(text: str | None) -> Mapping[str, object] | None:
     """A program that keeps anything but an object there keeps nothing that has a name."""
     value = json.loads(text or "null")
     return value if isinstance(value, dict) else None
-
-
-def tool_of(row: Sequence[Any]) -> SearchTool:
-    tool_id, project_id, name, description, table_name, table_id, scope, config, *index = row
-    index_id, created_at, threshold = index
-    return SearchTool(
-        id=tool_id,
-        project_id=project_id,
-        name=name,
-        description=description,
-        table_name=table_name,
-        scope=Scope(table_id, scope),
-        search=SearchConfig.from_stored(json.loads(config or "{}", parse_float=Decimal)),
-        index_id=index_id,
-        created_at=created_at,
-        threshold=threshold,
-    )

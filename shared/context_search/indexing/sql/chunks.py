@@ -26,8 +26,9 @@ from context_search.indexing.rules.chunks import (
     Unkeyed,
     UnkeyedChunk,
 )
-from context_search.indexing.sql.nodes import note_indexed
+from context_search.indexing.sql.nodes import note_indexed, queue
 from context_search.postgres.pool import Transaction, bulk
+from context_search.postgres.visible_rows import ACKNOWLEDGED
 
 Planned = Sequence[tuple[Claim, Sequence[PlannedChunk]]]
 _Kept = Mapping[int, tuple[KeptChunk, StoredChunk]]
@@ -39,14 +40,6 @@ _MOVED = "unnest(CAST(:chunks AS bigint[]), CAST(:sets AS bigint[])) AS moved (c
 _FOUND = """
     UPDATE chunks SET present = true, updated_at = clock_timestamp()
     WHERE id = ANY(CAST(:ids AS bigint[])) AND NOT present
-"""
-ACKNOWLEDGED = """
-    chunks.present AND NOT EXISTS (
-        SELECT FROM chunk_set AS unfinished WHERE unfinished.id = chunks.set_id
-        AND unfinished.state = 'partial' AND chunks.chunk_index >= unfinished.present_count)
-"""
-"""Of a row of ``chunks``: turbopuffer has it. The rows of a set are written once: how many of them
-were acknowledged is said by their set (decision 0053).
 """
 # Nobody waits: one look. The first set of a generation has waited for the longest time.
 _WAITING = """
@@ -387,6 +380,45 @@ class Chunks:
         )
         known = {doc_id for [doc_id] in rows}
         return [doc_id for doc_id in doc_ids if first_row_id(doc_id) not in known]
+
+    def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
+        """Notes that vector rows of present chunks are gone; returns the nodes to index again."""
+        # The way down from the node, as its deletion goes: no two can wait for each other.
+        self.tx.run(
+            """
+            SELECT FROM node WHERE id IN (
+                SELECT node_id FROM chunks JOIN chunk_set ON chunk_set.id = set_id
+                WHERE turbopuffer_namespace = :namespace AND present
+                  AND turbopuffer_doc_id = ANY(CAST(:ids AS text[])))
+            ORDER BY id FOR NO KEY UPDATE
+            """,
+            namespace=namespace,
+            ids=list(doc_ids),
+        )
+        rows = self.tx.run(
+            """
+            WITH absent AS (
+                UPDATE chunks SET present = false
+                WHERE turbopuffer_namespace = :namespace AND present
+                  AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
+                RETURNING set_id),
+            counted AS (
+                UPDATE chunk_set SET present_count = present_count
+                    - CASE state WHEN 'partial' THEN 0 ELSE lost.number END
+                FROM (SELECT set_id, count(*) AS number FROM absent GROUP BY set_id) AS lost
+                WHERE chunk_set.id = lost.set_id RETURNING chunk_set.node_id)
+            SELECT DISTINCT node_id FROM counted
+            """,
+            namespace=namespace,
+            ids=list(doc_ids),
+        )
+        return queue(
+            self.tx,
+            """
+            SELECT id FROM node WHERE id = ANY(CAST(:nodes AS bigint[])) AND state = 'indexed'
+            """,
+            nodes=[node_id for [node_id] in rows],
+        )
 
     def postpone_words(self, set_ids: Sequence[int]) -> None:
         """Notes that the tokens of these sets' chunks are to be kept."""

@@ -5,39 +5,27 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from context_search.core.config import IndexConfig
-from context_search.core.ids import table_namespace
+from context_search.core.ids import namespace_prefix, table_namespace
 from context_search.core.limits import ProjectLimits
-from context_search.core.model import Generation, Index, IndexCalibration
+from context_search.core.model import Index, IndexCalibration
 from context_search.core.progress import EvictionCause
 from context_search.indexing.rules.indexes import SampledRow, Size, UnderWay
 from context_search.indexing.sql import generations
+from context_search.postgres.locks import lock_table
 from context_search.postgres.pool import Transaction
-from context_search.postgres.session import Statement
-from context_search.postgres.table_lock import lock_table
+from context_search.postgres.tool_rows import (
+    ACTIVE,
+    INDEX,
+    INDEX_OF_PROJECT,
+    USED_AT,
+    index_of_row,
+)
 from context_search.postgres.visible_rows import TOOL_IS_THERE, project_is_there
 
-_USED_AT = "COALESCE(search_index.last_searched_at, search_index.created_at)"
-INDEX_COLUMNS = f"""
-    search_index.id, search_index.project_id, search_index.table_id, generation.config,
-    generation.id, generation.namespace, generation.state, generation.number,
-    EXISTS (SELECT FROM index_generation AS pending WHERE pending.index_id = search_index.id
-            AND pending.state IN ('queued', 'building')),
-    search_index.evicted_at,
-    {_USED_AT} < clock_timestamp() - interval '1 minute',
-    search_index.evicted_by, COALESCE(search_index.filterable, '{{}}'), generation.calibration
-"""
-INDEX = f"""
-    SELECT {INDEX_COLUMNS}
-    FROM search_index JOIN index_generation AS generation ON generation.index_id = search_index.id
-"""
 _LOCK = "hashtextextended('context_search.index', :index)"
-ACTIVE = "generation.id = search_index.active_generation_id"
-_OF_PROJECT = f"""
-    {INDEX} WHERE {ACTIVE} AND search_index.project_id = :project AND search_index.table_id IS NULL
-"""
 _PAGE = f"""
     {INDEX} WHERE {ACTIVE} AND search_index.id > :after
       AND {project_is_there("search_index.project_id")}
@@ -91,16 +79,6 @@ _SAMPLE = """
 """
 
 
-def project_statement(project_id: int) -> Statement:
-    """Returns the statement of ``Indexes.of_project``."""
-    return _OF_PROJECT, {"project": project_id}
-
-
-def project_index(rows: Sequence[Sequence[Any]]) -> Index | None:
-    """Return the index in the rows of ``project_statement``."""
-    return index_of_row(rows[0]) if rows else None
-
-
 @dataclass(frozen=True, slots=True)
 class Indexes:
     """Indexes, seen through one of their generations.
@@ -133,6 +111,10 @@ class Indexes:
         is_taken = self.tx.run("SELECT FROM index_generation WHERE namespace = :name", name=name)
         return self._add(project_id, table_id, config, None if is_taken else name)
 
+    def namespace_prefix(self) -> str:
+        """Returns how the names of this deployment's namespaces begin; see ``core.ids``."""
+        return namespace_prefix(generations.deployment(self.tx))
+
     def page(self, *, after: int, limit: int) -> list[Index]:
         """Returns indexes of all projects that are there with ids above ``after``, ascending."""
         rows = self.tx.run(_PAGE, after=after, limit=limit)
@@ -140,8 +122,8 @@ class Indexes:
 
     def of_project(self, project_id: int) -> Index | None:
         """Returns the index over all tables of a project, if it has one."""
-        sql, parameters = project_statement(project_id)
-        return project_index(self.tx.run(sql, **parameters))
+        rows = self.tx.run(INDEX_OF_PROJECT, project=project_id)
+        return index_of_row(rows[0]) if rows else None
 
     def add_to_project(self, project_id: int, config: IndexConfig) -> Index:
         """Creates the index over all tables. The caller holds the project's lock and asked first.
@@ -221,6 +203,17 @@ class Indexes:
             names=list(names) or None,
         )
 
+    def of_tables(self, table_ids: Sequence[int]) -> list[int]:
+        """Returns the ids of the indexes of tables, ascending."""
+        rows = self.tx.run(
+            """
+            SELECT id FROM search_index WHERE table_id = ANY(CAST(:tables AS bigint[]))
+            ORDER BY id
+            """,
+            tables=table_ids,
+        )
+        return [index_id for [index_id] in rows]
+
     def live(self, index_id: int) -> list[Index]:
         """Returns an index through every generation that follows its document: active, building."""
         rows = self.tx.run(
@@ -255,6 +248,19 @@ class Indexes:
             limit=limit,
         )
         return [index_id for [index_id] in rows]
+
+    def retire_absent(self) -> None:
+        """Retires generations of deleted tables; those of tables in their owner's trash stay."""
+        generations.retire(
+            self.tx,
+            """
+            index_id IS NULL  -- another program deleted the table itself
+            OR index_id IN (
+                SELECT search_index.id FROM search_index
+                JOIN context_table ON context_table.id = search_index.table_id
+                WHERE context_search_remove_at IS NOT NULL)
+            """,
+        )
 
     def retire(self, index_id: int) -> None:
         """Removes an index; its generation waits for ``cleanup`` to delete the namespace."""
@@ -404,9 +410,9 @@ class Indexes:
             WHERE used.chunks > 0 AND used.project_id IN (
                 SELECT project_id FROM generation_usage GROUP BY project_id
                 HAVING sum(chunks) > :chunks OR sum(vector_bytes) > :bytes)
-              AND (generation.state = 'previous' OR {_USED_AT} < {_IDLE_SINCE})
+              AND (generation.state = 'previous' OR {USED_AT} < {_IDLE_SINCE})
             ORDER BY generation.state <> 'previous',
-                     CASE generation.state WHEN 'previous' THEN switched_at ELSE {_USED_AT} END,
+                     CASE generation.state WHEN 'previous' THEN switched_at ELSE {USED_AT} END,
                      search_index.id, generation.id LIMIT 1
             """,
             chunks=limits.max_chunks,
@@ -423,7 +429,7 @@ class Indexes:
         if going.generation.state == "previous":
             generations.retire(self.tx, "id = :id", id=going.generation.id)
             return True
-        return self._evict(going, "limit", f"{_USED_AT} < {_IDLE_SINCE}", idle=limits.idle_s)
+        return self._evict(going, "limit", f"{USED_AT} < {_IDLE_SINCE}", idle=limits.idle_s)
 
     def clear(self, index: Index) -> bool:
         """Evicts an index because an operator wants it, whether it is cold or not.
@@ -467,7 +473,7 @@ class Indexes:
         self.tx.run(
             f"""
             UPDATE search_index SET last_searched_at = clock_timestamp()
-            WHERE id = :index AND {_USED_AT} < clock_timestamp() - interval '1 minute'
+            WHERE id = :index AND {USED_AT} < clock_timestamp() - interval '1 minute'
             """,
             index=index_id,
         )
@@ -544,13 +550,3 @@ class Indexes:
             questions=questions,
             vectors=b"".join(form.pack(*vector) for vector in vectors),
         )
-
-
-def index_of_row(row: Sequence[Any]) -> Index:
-    """Returns the index of a row of ``INDEX``."""
-    index_id, project_id, table_id, config, each, namespace, state, number, *rest = row
-    *of_index, names, found = rest
-    calibration = None if found is None else IndexCalibration.from_json(found)
-    generation = Generation(each, namespace, state, number, calibration)
-    known = IndexConfig.from_json(config)
-    return Index(*[index_id, project_id, table_id, known, generation, *of_index, tuple(names)])

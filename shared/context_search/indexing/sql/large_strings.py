@@ -17,10 +17,9 @@ from context_search.indexing.rules.large_strings import (
     StringPlace,
     StringsBelow,
 )
-from context_search.indexing.sql.chunks import ACKNOWLEDGED
 from context_search.indexing.sql.node_counts import range_of
 from context_search.postgres.pool import Transaction
-from context_search.postgres.visible_rows import ITS_TABLE_IS_THERE
+from context_search.postgres.visible_rows import ACKNOWLEDGED, ITS_TABLE_IS_THERE
 
 _COLUMNS = """
     node.id, node.table_id, node.json_pointer, node.char_count, node.state, node.last_error,

@@ -88,14 +88,13 @@ _HAS_WORKERS = """
             OR EXISTS (SELECT FROM node WHERE generation_id = served.id AND indexed_at
                        > statement_timestamp() - make_interval(secs => :silent))))
 """
-STALLED = f"""
+_STALLED = f"""
     SELECT count(*) FROM search_index
     JOIN index_generation AS answering ON answering.index_id = search_index.id
     WHERE search_index.project_id = :project AND evicted_at IS NULL
       AND answering.state = 'active' AND {_IS_SILENT.format(generation="answering.id")}
       AND NOT {_HAS_WORKERS}
 """
-"""How many indexes of ``:project`` are stalled."""
 _WORK = f"""
     {_IS_SILENT.format(generation=":generation")} AND NOT {_HAS_WORKERS},
     (SELECT order_error FROM search_index WHERE id = :index),
@@ -152,17 +151,6 @@ _PROJECT = _MOVING.format(
 )
 
 
-def moving_statement(index: Index, scope: str) -> Statement:
-    """Returns the statement of whether an index is not at rest, and of a scope's short strings."""
-    return _PROJECT if index.table_id is None else _TABLE, {
-        "index": index.id,
-        "generation": index.generation.id,
-        "table": index.table_id,
-        "project": index.project_id,
-        "scope": scope,
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class NodeCounts:
     """Counts of nodes, by state and scope. ``silent_s`` is for how long silence is fine."""
@@ -172,9 +160,19 @@ class NodeCounts:
     def state(self, index: Index, scope: str, *, silent_s: float) -> IndexState:
         """Returns how an index is; cheap, it reads unfinished nodes only."""
         # Every search asks this first: Postgres takes 2 ms to plan the other query.
-        sql, parameters = moving_statement(index, scope)
+        sql, parameters = self.moving_statement(index, scope)
         [moving] = self.tx.run(sql, **parameters)
         return self.state_of(index, scope, moving, silent_s=silent_s)
+
+    def moving_statement(self, index: Index, scope: str) -> Statement:
+        """Returns the statement that tells whether an index moves, and a scope's short strings."""
+        return _PROJECT if index.table_id is None else _TABLE, {
+            "index": index.id,
+            "generation": index.generation.id,
+            "table": index.table_id,
+            "project": index.project_id,
+            "scope": scope,
+        }
 
     def state_of(
         self, index: Index, scope: str, moving: Sequence[Any], *, silent_s: float
@@ -203,6 +201,11 @@ class NodeCounts:
         states: dict[NodeState, int] = {row[0]: row[1] for row in rows}
         status = _status(index, states, _work(work), full=any(row[2] for row in rows))
         return IndexState(status, None if short is None else short + sum(row[3] for row in rows))
+
+    def stalled(self, project_id: int, *, silent_s: float) -> int:
+        """Returns how many indexes of a project have strings that wait, and no worker at them."""
+        [[stalled]] = self.tx.run(_STALLED, project=project_id, silent=silent_s)
+        return int(stalled)
 
     def progress(self, index: Index, scope: str, *, silent_s: float) -> Progress:
         """Returns the counters of a scope."""

@@ -22,7 +22,7 @@ from context_search.core.messages import (
 )
 from context_search.integrations.ports import MessageBody
 from context_search.postgres.pool import Transaction
-from context_search.postgres.visible_rows import TABLE_OF_CALLER
+from context_search.postgres.visible_rows import IS_DUE, TABLE_OF_CALLER
 
 # Whose message it is, by what it names.
 _PROJECT = """
@@ -46,7 +46,6 @@ _IS_LONG = """
               WHERE id = CAST(body ->> 'node_id' AS bigint)), false)
 """
 _IS_COMPARISON = "body ->> 'kind' = 'enumerate'"
-IS_DUE = "(due_at IS NULL OR due_at <= statement_timestamp())"
 _IS_FREE = "(claimed_until IS NULL OR claimed_until < statement_timestamp())"
 _WAITS = f"sent_at IS NULL AND {_IS_FREE} AND {IS_DUE}"
 # Never in the queue so far: one that is lost, or comes late, names what it was sent with.

@@ -35,7 +35,7 @@ E = TypeVar("E", bound=ContextSearchError)
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What came instead of an answer. ``status`` is HTTP's, None where nobody answered.
+    """What came instead of an answer. ``status`` is HTTP's; None: there was no reply.
 
     ``message`` is for logs. ``retry_after_s`` is the pause that the provider asked for.
     """

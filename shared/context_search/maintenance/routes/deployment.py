@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from context_search.maintenance.routes.rebuilds import EstimateAnswer, GenerationAnswer, Use
-from context_search.web.callers import InternalOnly
+from context_search.catalog.tables import ListProjects
+from context_search.indexing.rebuilds import RebuildAll
+from context_search.indexing.routes.rebuilds import EstimateAnswer, GenerationAnswer
+from context_search.web.callers import InternalOnly, part
 from context_search.web.fields import AnswerModel, Count, Cursor, KnownId, PageCursor, Rows, source
 from context_search.web.problems import refused
 from context_search.web.query_parameters import TrueOrFalse
@@ -68,6 +70,7 @@ class UnderWayAnswer(AnswerModel):
     queued: Count
 
 
+UseRebuildAll = Annotated[RebuildAll, part("rebuild_all")]
 _OF_A_REBUILD: dict[int | str, dict[str, Any]] = {
     200: {"description": "Of a dry run", "model": EstimatedRebuildsAnswer},
     **refused(409),
@@ -75,16 +78,18 @@ _OF_A_REBUILD: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/projects")
-async def list_projects(use: Use, cursor: Cursor = 0) -> ProjectsAnswer:
+async def list_projects(
+    use: Annotated[ListProjects, part("projects")], cursor: Cursor = 0
+) -> ProjectsAnswer:
     """Returns the projects of the deployment by id, 50 a page."""
-    return ProjectsAnswer.about(use.projects.page(after=cursor))
+    return ProjectsAnswer.about(use.page(after=cursor))
 
 
 @router.post(
     "/rebuild", status_code=202, response_model=OrderedRebuildsAnswer, responses=_OF_A_REBUILD
 )
 async def rebuild_all(
-    use: Use,
+    use: UseRebuildAll,
     cursor: Cursor = 0,
     *,
     outdated: Annotated[bool, Query(), TrueOrFalse] = True,
@@ -95,13 +100,13 @@ async def rebuild_all(
     With ``outdated=false`` every one. ``dry_run`` only estimates.
     """
     if dry_run:
-        found = use.everywhere.estimate(after=cursor, outdated=outdated)
+        found = use.estimate(after=cursor, outdated=outdated)
         return EstimatedRebuildsAnswer.about(found, found.estimate).response()
-    done = use.everywhere.start(after=cursor, outdated=outdated)
+    done = use.start(after=cursor, outdated=outdated)
     return OrderedRebuildsAnswer.about(done).response(202)
 
 
 @router.get("/rebuild")
-async def read_rebuilds(use: Use) -> UnderWayAnswer:
+async def read_rebuilds(use: UseRebuildAll) -> UnderWayAnswer:
     """Returns how many generations of all projects are being built, or wait for it."""
-    return UnderWayAnswer.about(use.everywhere.under_way())
+    return UnderWayAnswer.about(use.under_way())

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from context_search.indexing.sql.node_counts import STALLED
-from context_search.indexing.sql.outbox import IS_DUE
 from context_search.maintenance.rules.health import (
     CleanupLimits,
     CleanupRun,
@@ -17,6 +15,10 @@ from context_search.maintenance.rules.health import (
     Readings,
 )
 from context_search.postgres.pool import Transaction
+from context_search.postgres.visible_rows import IS_DUE
+
+if TYPE_CHECKING:
+    from context_search.indexing.sql.node_counts import NodeCounts
 
 MOST_MESSAGES = 1_000
 """Messages are counted no further than this."""
@@ -67,7 +69,6 @@ _OF_PROJECT = f"""
         (SELECT count(*) FROM live WHERE state = 'building'),
         (SELECT count(*) FROM search_index
          WHERE search_index.project_id = :project AND evicted_at IS NOT NULL),
-        ({STALLED}),
         (SELECT COALESCE(json_agg(integrity || jsonb_build_object('namespace', namespace)
                                   ORDER BY integrity ->> 'at', id), '[]')
          FROM (SELECT * FROM live WHERE integrity IS NOT NULL
@@ -99,11 +100,13 @@ class Health:
 
     tx: Transaction
 
-    def of_project(self, project_id: int, *, silent_s: float) -> ProjectReadings:
-        """Returns the present readings of a project; ``silent_s`` is as in NodeCounts."""
-        [row] = self.tx.run(_OF_PROJECT, project=project_id, silent=silent_s)
+    def of_project(
+        self, project_id: int, counts: NodeCounts, *, silent_s: float
+    ) -> ProjectReadings:
+        """Returns the present readings of a project; ``silent_s`` as in ``counts``."""
+        [row] = self.tx.run(_OF_PROJECT, project=project_id)
         moving, whole, wait_s, orders, order_s, *row = row
-        indexes, building, evicted, stalled, reports, errors, row_security = row
+        indexes, building, evicted, reports, errors, row_security = row
         nodes = json.loads(moving)
         if indexed := whole - sum(nodes.values()):
             nodes["indexed"] = indexed
@@ -115,7 +118,7 @@ class Health:
             indexes=indexes,
             building=building,
             evicted=evicted,
-            stalled=stalled,
+            stalled=counts.stalled(project_id, silent_s=silent_s),
             integrity=json.loads(reports),
             errors=[ErrorCount(*each) for each in json.loads(errors)],
             row_security=row_security,

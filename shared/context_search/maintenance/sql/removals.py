@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from context_search.catalog.sql.tables import Tables
-from context_search.catalog.sql.tools import Tools
 from context_search.core.limits import project_pools
-from context_search.indexing.sql import generations
 from context_search.maintenance.rules.removals import Removal, RemovalEnd, Tombstone
 from context_search.maintenance.rules.sweeps import SweepCursor
 from context_search.postgres.pool import Transaction
@@ -106,62 +103,25 @@ class Removals:
     """
     tx: Transaction
 
-    def mark_tables(self, *, limit: int) -> int:
-        """Marks tables of deleted projects, at most ``limit``, as our API's delete of each does.
+    def absent_tables(self, *, limit: int) -> list[int]:
+        """Locks and returns tables that are not there and have nodes, at most ``limit``.
 
-        Those in their owner's trash, too. Returns how many.
+        A table that a worker holds waits for the next run.
         """
+        self.tx.run(_BY_INDEX)
         rows = self.tx.run(
-            """
-            SELECT context_table.id FROM context_table JOIN project_removal USING (project_id)
-            WHERE context_search_remove_at IS NULL
-            ORDER BY context_table.id LIMIT :limit
-            FOR NO KEY UPDATE OF context_table SKIP LOCKED
+            f"""
+            SELECT id FROM context_table
+            WHERE NOT ({TABLE_IS_THERE})
+              AND EXISTS (SELECT FROM node WHERE table_id = context_table.id)
+            ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
             """,
             limit=limit,
         )
-        for [table_id] in rows:
-            Tables(self.tx).mark_deleted(table_id)
-        return len(rows)
+        return [table_id for [table_id] in rows]
 
-    def remove_nodes(self, *, limit: int) -> int:
-        """Deletes nodes of tables that are not there, whoever did that, at most ``limit``.
-
-        A table that comes back is compared again. Retires the indexes of those that will not.
-        """
-        self.tx.run(_BY_INDEX)
-        # The tables first, as workers take them; one that a worker has waits for the next run.
-        absent = [
-            table_id
-            for [table_id] in self.tx.run(
-                f"""
-                SELECT id FROM context_table
-                WHERE NOT ({TABLE_IS_THERE})
-                  AND EXISTS (SELECT FROM node WHERE table_id = context_table.id)
-                ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
-                """,
-                limit=limit,
-            )
-        ]
-        indexes = self.tx.run(
-            """
-            SELECT id FROM search_index WHERE table_id = ANY(CAST(:tables AS bigint[]))
-            ORDER BY id
-            """,
-            tables=absent,
-        )
-        for [index_id] in indexes:  # its counts are others when the table comes back
-            Tools(self.tx).mark_incomplete(index_id)
-        generations.retire(
-            self.tx,
-            """
-            index_id IS NULL  -- somebody deleted the table itself
-            OR index_id IN (
-                SELECT search_index.id FROM search_index
-                JOIN context_table ON context_table.id = search_index.table_id
-                WHERE context_search_remove_at IS NOT NULL)
-            """,
-        )
+    def remove_nodes(self, tables: Sequence[int], *, limit: int) -> int:
+        """Deletes nodes of tables, at most ``limit``; returns how many."""
         return remove_nodes(
             self.tx,
             """
@@ -169,7 +129,7 @@ class Removals:
             LIMIT :limit FOR UPDATE SKIP LOCKED
             """,
             limit,
-            tables=absent,
+            tables=tables,
         )
 
     def due(self, *, limit: int) -> list[Removal]:

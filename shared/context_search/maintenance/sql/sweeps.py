@@ -6,12 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from context_search.core.ids import namespace_prefix
-from context_search.indexing.sql.chunks import ACKNOWLEDGED
-from context_search.indexing.sql.generations import deployment
-from context_search.indexing.sql.nodes import queue
 from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor, SweepExtent
 from context_search.postgres.pool import Transaction
+from context_search.postgres.visible_rows import ACKNOWLEDGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,45 +78,6 @@ class Sweeps:
         )
         return [(doc_id, windows) for doc_id, windows in rows]
 
-    def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
-        """Notes that vector rows of present chunks are gone; returns the nodes to index again."""
-        # The way down from the node, as its deletion goes: no two can wait for each other.
-        self.tx.run(
-            """
-            SELECT FROM node WHERE id IN (
-                SELECT node_id FROM chunks JOIN chunk_set ON chunk_set.id = set_id
-                WHERE turbopuffer_namespace = :namespace AND present
-                  AND turbopuffer_doc_id = ANY(CAST(:ids AS text[])))
-            ORDER BY id FOR NO KEY UPDATE
-            """,
-            namespace=namespace,
-            ids=list(doc_ids),
-        )
-        rows = self.tx.run(
-            """
-            WITH absent AS (
-                UPDATE chunks SET present = false
-                WHERE turbopuffer_namespace = :namespace AND present
-                  AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
-                RETURNING set_id),
-            counted AS (
-                UPDATE chunk_set SET present_count = present_count
-                    - CASE state WHEN 'partial' THEN 0 ELSE lost.number END
-                FROM (SELECT set_id, count(*) AS number FROM absent GROUP BY set_id) AS lost
-                WHERE chunk_set.id = lost.set_id RETURNING chunk_set.node_id)
-            SELECT DISTINCT node_id FROM counted
-            """,
-            namespace=namespace,
-            ids=list(doc_ids),
-        )
-        return queue(
-            self.tx,
-            """
-            SELECT id FROM node WHERE id = ANY(CAST(:nodes AS bigint[])) AND state = 'indexed'
-            """,
-            nodes=[node_id for [node_id] in rows],
-        )
-
     def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
         """Moves the cursor; ``after`` ``""`` means the end, and the sums become the report."""
         self.tx.run(
@@ -166,10 +124,6 @@ class Sweeps:
             "UPDATE index_generation SET swept_at = clock_timestamp() WHERE id = :generation",
             generation=cursor.generation_id,
         )
-
-    def namespace_prefix(self) -> str:
-        """Returns how the names of this deployment's namespaces begin; see ``core.ids``."""
-        return namespace_prefix(deployment(self.tx))
 
     def unknown(self, namespaces: Sequence[str]) -> list[str]:
         """Returns those that belong to no generation, in whatever state, ascending."""

@@ -6,9 +6,8 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from context_search.catalog.sql.tools import tool_statement, tool_with_index
 from context_search.core.config import SearchConfig
 from context_search.core.documents import content_hash, parse_fielded, parse_stored
 from context_search.core.errors import InvalidDocumentError
@@ -28,16 +27,30 @@ from context_search.core.ids import pointer_sha256
 from context_search.core.json_pointer import resolve, split
 from context_search.core.model import HydratedChunk, Index, Reach, SearchTool
 from context_search.core.named_tuples import maker_of
-from context_search.indexing.sql.chunks import ACKNOWLEDGED
-from context_search.indexing.sql.indexes import project_index, project_statement
-from context_search.indexing.sql.node_counts import NodeCounts, moving_statement
 from context_search.postgres.json_text import READABLE, text_of
 from context_search.postgres.pool import Transaction
 from context_search.postgres.session import Statement
-from context_search.postgres.visible_rows import TABLE_IS_THERE, TABLE_OF_CALLER
+from context_search.postgres.tool_rows import (
+    ACTIVE,
+    INDEX_COLUMNS,
+    INDEX_OF_PROJECT,
+    TOOL_COLUMNS,
+    TOOL_TABLES,
+    index_of_row,
+    tool_of,
+)
+from context_search.postgres.visible_rows import (
+    ACKNOWLEDGED,
+    LIVE,
+    TABLE_IS_THERE,
+    TABLE_OF_CALLER,
+)
 from context_search.ranking.search import Target
 from context_search.searching.rules.retrieval import ChunkText
 from context_search.searching.rules.searched import Searched, SearchedTool, SeenFields
+
+if TYPE_CHECKING:
+    from context_search.indexing.sql.node_counts import NodeCounts
 
 # Of all fields that a filter looks at.
 FIELDS_ARE_KNOWN = "comparison.fields @> CAST(:names AS text[])"
@@ -178,21 +191,32 @@ def _live_sets(listed: str | None, wanted: Filter | None) -> dict[int, _LiveSet]
     return sets
 
 
+_TOOL_WITH_INDEX = f"""
+    SELECT {TOOL_COLUMNS}, {INDEX_COLUMNS} FROM {TOOL_TABLES}
+    JOIN index_generation AS generation ON {ACTIVE}
+    WHERE {LIVE} AND tool.id = :tool
+      AND (CAST(:project AS bigint) IS NULL OR tool.project_id = :project)
+"""
+_TOOL_WIDTH = 11
+
+
 def _statement_of(searched: Searched) -> Statement:
     if isinstance(searched, SearchedTool):
-        return tool_statement(searched.tool_id, searched.project_id)
-    return project_statement(searched.project_id)
+        return _TOOL_WITH_INDEX, {"tool": searched.tool_id, "project": searched.project_id}
+    return INDEX_OF_PROJECT, {"project": searched.project_id}
 
 
 def _seen(
     searched: Searched, rows: Sequence[Sequence[Any]]
 ) -> tuple[Index, Reach, SearchConfig] | None:
     """Returns what the rows of ``_statement_of`` say."""
+    if not rows:
+        return None
     if isinstance(searched, SearchedTool):
-        found = tool_with_index(rows)
-        return None if found is None else (found[1], *searched.seen(found[0]))
-    index = project_index(rows)
-    return None if index is None else (index, *searched.seen(index))
+        tool, index = tool_of(rows[0][:_TOOL_WIDTH]), index_of_row(rows[0][_TOOL_WIDTH:])
+        return index, *searched.seen(tool)
+    index = index_of_row(rows[0])
+    return index, *searched.seen(index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,17 +225,19 @@ class LiveChunks:
 
     tx: Transaction
 
-    def read_target(self, searched: Searched, *, silent_s: float) -> Target | None:
+    def read_target(
+        self, searched: Searched, counts: NodeCounts, *, silent_s: float
+    ) -> Target | None:
         """Returns the index that answers now; None without the tool, or the project's index.
 
-        ``silent_s`` as in ``NodeCounts``. Raises InvalidInputError for a draft of no weights.
+        ``silent_s`` as in ``counts``. Raises InvalidInputError for a draft of no weights.
         """
         sql, parameters = _statement_of(searched)
         seen = _seen(searched, self.tx.run(sql, **parameters))
         if seen is None:
             return None
         index, reach, search = seen
-        state = NodeCounts(self.tx).state(index, reach.json_pointer, silent_s=silent_s)
+        state = counts.state(index, reach.json_pointer, silent_s=silent_s)
         return Target(index, reach, search, state.status, state.not_searched)
 
     def read_search(
@@ -219,6 +245,7 @@ class LiveChunks:
         searched: Searched,
         target: Target,
         doc_ids: Sequence[str],
+        counts: NodeCounts,
         *,
         texts: bool,
         silent_s: float,
@@ -231,13 +258,12 @@ class LiveChunks:
         index, scope = target.index, target.reach.json_pointer
         chunks = chunks_statement(index, target.reach, doc_ids, texts=texts)
         rows, [moving], [listed] = self.tx.run_all_and_commit(
-            [_statement_of(searched), moving_statement(index, scope), chunks]
+            [_statement_of(searched), counts.moving_statement(index, scope), chunks]
         )
         seen = _seen(searched, rows)
         if seen is None:
             return None, {}
         now, reach, search = seen
-        counts = NodeCounts(self.tx)
         if (now.generation.id, reach.json_pointer) != (index.generation.id, scope):
             state, found = counts.state(now, reach.json_pointer, silent_s=silent_s), {}
         else:

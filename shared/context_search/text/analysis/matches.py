@@ -58,8 +58,8 @@ _segment_tokens = BoundedMemo(
 _normalized = BoundedMemo(
     normalize, limit=4_096, keep=lambda text: len(text) <= _LONGEST_TEXT_REMEMBERED
 )
-"""Texts in the spelling that is analysed: 16 MB at most. The same passages are found again and
-again, and whoever finds one has its text.
+"""Texts in the spelling that is analysed: 16 MB at most. Searches find the same passages again
+and again.
 """
 
 

@@ -168,6 +168,16 @@ class MemoryTables(Model, Tables):
     def mark_deleted(self, table_id: int) -> None:
         mark_table(self.rows, self.clock, table_id)
 
+    def mark_of_deleted_projects(self, *, limit: int) -> int:
+        found = [
+            row.id
+            for _, row in sorted(self.rows.tables.items())
+            if row.project_id in self.rows.project_removals and row.remove_at is None
+        ][:limit]
+        for table_id in found:
+            mark_table(self.rows, self.clock, table_id)
+        return len(found)
+
 
 def _canonical(data_json: str) -> str:
     document = json.loads(data_json, parse_int=_number, parse_float=_number)

@@ -28,7 +28,7 @@ from context_search.indexing.rules.chunks import (
 from context_search.indexing.sql.chunks import Chunks
 from context_search.maintenance.rules.health import CleanupLimits
 from tests.faults.simulation.model.model import Model, Times
-from tests.faults.simulation.model.nodes import note_indexed
+from tests.faults.simulation.model.nodes import note_indexed, queue
 from tests.faults.simulation.model.removals import remove_sets
 from tests.faults.simulation.model.rows import ChunkRow, GenerationRow, NodeRow, SetRow
 
@@ -206,6 +206,17 @@ class MemoryChunks(Model, Chunks):
             node = self.rows.nodes[self.rows.sets[set_id].node_id]
             if self.rows.generations[node.generation_id].state == "active":
                 yield self.clock.now()
+
+    def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
+        wanted, sets = set(doc_ids), set()
+        for row in list(self.rows.chunks.values()):
+            if row.namespace == namespace and row.present and row.doc_id in wanted:
+                self.rows.change(self.rows.chunks, row.id, present=False)
+                sets.add(row.set_id)
+        lacking = sorted({self.rows.sets[set_id].node_id for set_id in sets})
+        queued = [node_id for node_id in lacking if self.rows.nodes[node_id].state == "indexed"]
+        queue(self.rows, self.clock, queued)
+        return queued
 
     def postpone_words(self, set_ids: Sequence[int]) -> None:
         for set_id in set(set_ids) & set(self.rows.sets):

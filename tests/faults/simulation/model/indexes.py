@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from context_search.core.config import IndexConfig
-from context_search.core.ids import table_namespace
+from context_search.core.ids import namespace_prefix, table_namespace
 from context_search.core.limits import ProjectLimits, Usage
 from context_search.core.model import Generation, GenerationState, Index, IndexCalibration
 from context_search.core.progress import EvictionCause
@@ -38,6 +38,9 @@ class MemoryIndexes(Model, Indexes):
         name = table_namespace(DEPLOYMENT, project_id=project_id, table_id=table_id)
         is_taken = any(name == row.namespace for row in self.rows.generations.values())
         return self._add(project_id, table_id, config, None if is_taken else name)
+
+    def namespace_prefix(self) -> str:
+        return namespace_prefix(DEPLOYMENT)
 
     def page(self, *, after: int, limit: int) -> list[Index]:
         there = [
@@ -82,6 +85,9 @@ class MemoryIndexes(Model, Indexes):
     def name_fields(self, index_id: int, names: Sequence[str]) -> None:
         self.rows.change(self.rows.indexes, index_id, fields=tuple(names))
 
+    def of_tables(self, table_ids: Sequence[int]) -> list[int]:
+        return [row.id for row in self.rows.indexes.values() if row.table_id in table_ids]
+
     def live(self, index_id: int) -> list[Index]:
         return [
             view(self.rows, self.clock, generation)
@@ -105,6 +111,11 @@ class MemoryIndexes(Model, Indexes):
         for index_id in chosen[:limit]:
             self.rows.change(indexes, index_id, summarised_at=self.clock.now())
         return chosen[:limit]
+
+    def retire_absent(self) -> None:
+        marked = {row.id for row in self.rows.tables.values() if row.remove_at}
+        gone = {None, *(row.id for row in self.rows.indexes.values() if row.table_id in marked)}
+        retire(self.rows, self.clock, lambda row: row.index_id in gone)
 
     def retire(self, index_id: int) -> None:
         retire(self.rows, self.clock, lambda row: row.index_id == index_id)

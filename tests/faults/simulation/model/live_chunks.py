@@ -10,6 +10,7 @@ from context_search.core.documents import content_hash, parse_fielded
 from context_search.core.filters import Filter, lets_through, matches, names_of
 from context_search.core.json_pointer import resolve, split
 from context_search.core.model import HydratedChunk, Index, Reach
+from context_search.indexing.sql.node_counts import NodeCounts
 from context_search.ranking.search import Target
 from context_search.searching.rules.retrieval import ChunkText
 from context_search.searching.rules.searched import Searched, SearchedTool
@@ -17,7 +18,6 @@ from context_search.searching.sql.live_chunks import LiveChunks
 from tests.faults.simulation.model.comparisons import has_fields, may_match
 from tests.faults.simulation.model.indexes import MemoryIndexes
 from tests.faults.simulation.model.model import Model
-from tests.faults.simulation.model.node_counts import MemoryNodeCounts
 from tests.faults.simulation.model.rows import ChunkRow, NodeRow
 from tests.faults.simulation.model.tools import MemoryTools
 
@@ -34,7 +34,9 @@ _LEFT_OUT: Mapping[str, Any] = {
 class MemoryLiveChunks(Model, LiveChunks):
     """``LiveChunks`` over rows in memory."""
 
-    def read_target(self, searched: Searched, *, silent_s: float) -> Target | None:
+    def read_target(
+        self, searched: Searched, counts: NodeCounts, *, silent_s: float
+    ) -> Target | None:
         indexes = MemoryIndexes(self.rows, self.clock)
         if isinstance(searched, SearchedTool):
             tools = MemoryTools(self.rows, self.clock)
@@ -48,7 +50,6 @@ class MemoryLiveChunks(Model, LiveChunks):
             if index is None:
                 return None
             reach, search = searched.seen(index)
-        counts = MemoryNodeCounts(self.rows, self.clock)
         state = counts.state(index, reach.json_pointer, silent_s=silent_s)
         return Target(index, reach, search, state.status, state.not_searched)
 
@@ -57,11 +58,12 @@ class MemoryLiveChunks(Model, LiveChunks):
         searched: Searched,
         target: Target,
         doc_ids: Sequence[str],
+        counts: NodeCounts,
         *,
         texts: bool,
         silent_s: float,
     ) -> tuple[Target | None, dict[str, HydratedChunk]]:
-        now = self.read_target(searched, silent_s=silent_s)
+        now = self.read_target(searched, counts, silent_s=silent_s)
         return now, self.hydrate(target.index, target.reach, doc_ids, texts=texts)
 
     def hydrate(

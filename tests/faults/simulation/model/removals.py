@@ -12,7 +12,6 @@ from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.rules.removals import Removal, RemovalEnd, Tombstone
 from context_search.maintenance.rules.sweeps import SweepCursor
 from context_search.maintenance.sql.removals import Removals
-from tests.faults.simulation.model.generations import retire
 from tests.faults.simulation.model.journal import Journaled
 from tests.faults.simulation.model.model import Model, Times
 from tests.faults.simulation.model.plans import remove_plans
@@ -156,30 +155,13 @@ class MemoryRemovals(Model, Removals):
             if row.retired_at:
                 yield now if row.id in used else row.retired_at + timedelta(seconds=limits.grace_s)
 
-    def remove_nodes(self, *, limit: int) -> int:
-        tables = self.rows.tables
+    def absent_tables(self, *, limit: int) -> list[int]:
         left = {node.table_id for node in self.rows.nodes.values()}
-        for index in self.rows.indexes.values():
-            if index.table_id in left and not tables[index.table_id].is_there:
-                mark_incomplete(self.rows, index.id)
-        removed = remove_some(
-            self.rows, self.clock, lambda node: not tables[node.table_id].is_there, limit
-        )
-        # Whoever deletes a table itself leaves its generations without an index.
-        marked = {row.id for row in tables.values() if row.remove_at}
-        gone = {None, *(row.id for row in self.rows.indexes.values() if row.table_id in marked)}
-        retire(self.rows, self.clock, lambda row: row.index_id in gone)
-        return removed
+        tables = self.rows.tables
+        return sorted(each for each in left if not tables[each].is_there)[:limit]
 
-    def mark_tables(self, *, limit: int) -> int:
-        found = [
-            row.id
-            for _, row in sorted(self.rows.tables.items())
-            if row.project_id in self.rows.project_removals and row.remove_at is None
-        ][:limit]
-        for table_id in found:
-            mark_table(self.rows, self.clock, table_id)
-        return len(found)
+    def remove_nodes(self, tables: Sequence[int], *, limit: int) -> int:
+        return remove_some(self.rows, self.clock, lambda node: node.table_id in tables, limit)
 
     def due(self, *, limit: int) -> list[Removal]:
         now = self.clock.now()

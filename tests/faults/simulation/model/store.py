@@ -31,7 +31,7 @@ from tests.faults.simulation.model.tools import MemoryTools
 from tests.faults.simulation.model.versions import MemoryVersions
 
 
-class MemoryUnitOfWork(UnitOfWork):
+class ModelUnitOfWork(UnitOfWork):
     """A transaction that has the repositories of the simulation and no others."""
 
     def __init__(self, rows: Rows, clock: Clock) -> None:
@@ -67,12 +67,10 @@ class MemoryUnitOfWork(UnitOfWork):
         self._to_deliver.clear()
 
 
-class MemoryStore:
+class ModelStore:
     """Implements ``Store``: one transaction at a time; between two, ``rows`` is committed."""
 
-    def __init__(
-        self, clock: Clock, unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork
-    ) -> None:
+    def __init__(self, clock: Clock, unit_of_work: type[ModelUnitOfWork] = ModelUnitOfWork) -> None:
         self.rows = Rows()
         self._work = unit_of_work(self.rows, clock)
         self._is_busy = False
@@ -81,18 +79,18 @@ class MemoryStore:
         self,
         project_id: int,
         deadline: Deadline | None = None,
-    ) -> AbstractContextManager[MemoryUnitOfWork]:
+    ) -> AbstractContextManager[ModelUnitOfWork]:
         return self._opened(deadline)
 
     def for_all(
         self,
         reason: str,
         deadline: Deadline | None = None,
-    ) -> AbstractContextManager[MemoryUnitOfWork]:
+    ) -> AbstractContextManager[ModelUnitOfWork]:
         return self._opened(deadline)
 
     @contextmanager
-    def _opened(self, deadline: Deadline | None) -> Iterator[MemoryUnitOfWork]:
+    def _opened(self, deadline: Deadline | None) -> Iterator[ModelUnitOfWork]:
         """An error, or a kill, leaves ``rows`` as they were; all takes no time.
 
         Raises RuntimeError inside of a transaction, as Postgres' does.

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
-from context_search.core.ids import namespace_prefix
 from context_search.maintenance.rules.sweeps import SweepCounts, SweepCursor, SweepExtent
 from context_search.maintenance.sql.sweeps import Sweeps
 from tests.faults.simulation.model.model import Model
-from tests.faults.simulation.model.nodes import queue
-from tests.faults.simulation.model.rows import DEPLOYMENT, GenerationRow
+from tests.faults.simulation.model.rows import GenerationRow
 
 ORDERED = datetime.min.replace(tzinfo=UTC)
 
@@ -60,17 +58,6 @@ class MemorySweeps(Model, Sweeps):
             if row.namespace == namespace and row.present and row.doc_id > after
         )[:limit]
 
-    def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
-        wanted, sets = set(doc_ids), set()
-        for row in list(self.rows.chunks.values()):
-            if row.namespace == namespace and row.present and row.doc_id in wanted:
-                self.rows.change(self.rows.chunks, row.id, present=False)
-                sets.add(row.set_id)
-        lacking = sorted({self.rows.sets[set_id].node_id for set_id in sets})
-        queued = [node_id for node_id in lacking if self.rows.nodes[node_id].state == "indexed"]
-        queue(self.rows, self.clock, queued)
-        return queued
-
     def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
         now, counts = self.clock.now(), cursor.counts.plus(found)
         if after:
@@ -99,9 +86,6 @@ class MemorySweeps(Model, Sweeps):
     def note_failed(self, cursor: SweepCursor) -> None:
         now = self.clock.now()
         self.rows.change(self.rows.generations, cursor.generation_id, swept_at=now)
-
-    def namespace_prefix(self) -> str:
-        return namespace_prefix(DEPLOYMENT)
 
     def unknown(self, namespaces: Sequence[str]) -> list[str]:
         return sorted(set(namespaces) - {row.namespace for row in self.rows.generations.values()})

@@ -1,7 +1,12 @@
-"""How PostgreSQL keeps answers for an ``Idempotency-Key``."""
+"""How answers for an ``Idempotency-Key`` are sealed and kept."""
 
 from __future__ import annotations
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_search.access.idempotency import BrokenSealError, seal, sealing_key, unseal
 from context_search.access.rules.idempotency_keys import RequestKey, SavedResponse
 from tests.contract.store.bench import Bench
 
@@ -22,19 +27,6 @@ def keep(bench: Bench, holder: str, answer: bytes = b"answer") -> None:
         work.idempotency_keys.keep(KEY, holder=holder, answer=answer)
 
 
-def test_the_first_to_claim_executes_and_the_others_learn_of_it(bench: Bench) -> None:
-    assert claim(bench, "a") is None
-    assert claim(bench, "b") == SavedResponse(b"asked", None)
-    assert claim(bench, "c", request_hash=b"other") == SavedResponse(b"asked", None)
-
-
-def test_an_answer_is_there_for_who_comes_later(bench: Bench) -> None:
-    claim(bench, "a")
-    keep(bench, "a")
-    bench.pass_time(500)
-    assert claim(bench, "b") == SavedResponse(b"asked", b"answer")
-
-
 def test_keys_of_tenants_have_nothing_to_do_with_each_other(bench: Bench) -> None:
     assert claim(bench, "a") is None
     assert claim(bench, "b", key=RequestKey(8, b"key")) is None
@@ -43,13 +35,6 @@ def test_keys_of_tenants_have_nothing_to_do_with_each_other(bench: Bench) -> Non
         counts = [work.idempotency_keys.count(7, at_most=most) for most in (1, 2, 9)]
         assert counts == [1, 2, 2]
         assert work.idempotency_keys.count(9, at_most=9) == 0
-
-
-def test_a_request_that_came_to_nothing_may_be_sent_again(bench: Bench) -> None:
-    claim(bench, "a")
-    with bench.store.for_all("test") as work:
-        work.idempotency_keys.release(KEY, holder="a")
-    assert claim(bench, "b", request_hash=b"other") is None
 
 
 def test_a_request_whose_executor_died_is_taken_over_when_the_lease_is_over(bench: Bench) -> None:
@@ -72,14 +57,6 @@ def test_who_was_taken_over_changes_nothing_any_more(bench: Bench) -> None:
     assert claim(bench, "c") == SavedResponse(b"asked", b"answer")
 
 
-def test_an_answer_counts_no_longer_than_it_is_kept(bench: Bench) -> None:
-    claim(bench, "a")
-    keep(bench, "a")
-    bench.pass_time(1001)
-    assert claim(bench, "b") is None
-    assert claim(bench, "c") == SavedResponse(b"asked", None)
-
-
 def test_old_rows_are_forgotten_in_portions(bench: Bench) -> None:
     for name in (b"1", b"2", b"3"):
         claim(bench, "a", key=RequestKey(7, name))
@@ -91,3 +68,33 @@ def test_old_rows_are_forgotten_in_portions(bench: Bench) -> None:
         ]
         assert forgotten == [2, 1, 0]
         assert work.idempotency_keys.count(7, at_most=9) == 1
+
+
+SEAL = sealing_key("cs_a", "answers")
+
+
+@given(st.binary(max_size=2_000))
+def test_what_is_sealed_opens_again_and_looks_different_each_time(text: bytes) -> None:
+    sealed = seal(text, SEAL)
+    assert unseal(sealed, SEAL) == text
+    assert seal(text, SEAL) != sealed
+
+
+@pytest.mark.parametrize("key", [sealing_key("cs_b", "answers"), sealing_key("cs_a", "others")])
+def test_another_key_opens_nothing(key: bytes) -> None:
+    with pytest.raises(BrokenSealError):
+        unseal(seal(b"text", SEAL), key)
+
+
+@given(st.integers(0, 31), st.integers(1, 255))
+def test_a_changed_byte_is_noticed(position: int, change: int) -> None:
+    sealed = bytearray(seal(b"text", SEAL))
+    sealed[position] ^= change
+    with pytest.raises(BrokenSealError):
+        unseal(bytes(sealed), SEAL)
+
+
+@pytest.mark.parametrize("length", range(0, 28, 9))
+def test_what_is_too_short_is_broken(length: int) -> None:
+    with pytest.raises(BrokenSealError):
+        unseal(bytes(length), SEAL)

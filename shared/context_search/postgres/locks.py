@@ -1,13 +1,16 @@
-"""The lock of a table, which changes of it and comparisons take."""
+"""Locks that several features take."""
 
 from __future__ import annotations
 
 from context_search.postgres.pool import Transaction
 from context_search.postgres.visible_rows import TABLE_IS_THERE, TABLE_OF_CALLER
 
+KEYS_TURN = "pg_advisory_xact_lock(hashtextextended('context_search.keys', project_id))"
+"""Who locks several keys of a project does so alone: two could wait for each other for ever."""
+
 
 def lock_table(tx: Transaction, table_id: int, *, with_project: bool = False) -> int | None:
-    """Lock a table, and return its revision; None where there is no such table."""
+    """Lock a table against changes and comparisons; return its revision, None without a table."""
     # Two transactions may share the row lock; only one at a time may compare an index.
     # Fifty who create tools of one table take turns; a request has 29 seconds for it. What
     # the transaction locks afterwards is waited for as long as usual.

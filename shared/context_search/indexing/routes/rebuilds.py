@@ -1,4 +1,4 @@
-"""Rebuild, roll back, empty, retry, check, redrive: bodies, answers and routes.
+"""Rebuild, roll back, empty, retry: bodies, answers and routes.
 
 What the owner of a tool does with a project key and what an operator does with the internal secret
 is the same, at two addresses.
@@ -14,12 +14,10 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from context_search.access.routes.idempotency import Idempotent
-from context_search.catalog.tables import ListProjects
 from context_search.core.callers import Caller, Internal
 from context_search.core.model import GenerationState
-from context_search.indexing.rebuilds import RebuildAll, Rebuilds
-from context_search.indexing.routes.search_index import IntegrityAnswer
-from context_search.maintenance.operations import Operate, Redrive
+from context_search.indexing.operations import IndexOperations
+from context_search.indexing.rebuilds import Rebuilds
 from context_search.web.callers import InternalOnly, MayManage, Owner, ToolId, part
 from context_search.web.fields import (
     AnswerModel,
@@ -34,7 +32,7 @@ from context_search.web.fields import (
     source,
 )
 from context_search.web.problems import refused
-from context_search.web.query_parameters import Decimal, TrueOrFalse
+from context_search.web.query_parameters import TrueOrFalse
 from context_search.web.request_body import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
@@ -77,27 +75,6 @@ class EmptiedIndexAnswer(AnswerModel):
     tools: list[KnownId]
 
 
-class SweepRoundAnswer(AnswerModel):
-    """How long it takes to compare every live namespace once.
-
-    ``seconds`` is how old a whole comparison becomes at today's size; null where nobody said how
-    often ``cleanup`` runs. ``oldest_seconds`` is how old the oldest one is, or a namespace that was
-    never compared whole.
-    """
-
-    vector_rows: Count
-    pages: Count
-    seconds: Count | None
-    oldest_seconds: Count
-
-
-class NamespacesAnswer(AnswerModel):
-    """The last complete report of every namespace, and how old one becomes."""
-
-    namespaces: list[IntegrityAnswer]
-    sweep: SweepRoundAnswer
-
-
 class RetryBody(Body):
     """``POST …/search-index/retry``: one string, or without it all of the tool's scope."""
 
@@ -112,58 +89,42 @@ class RetriedAnswer(AnswerModel):
     left: Count
 
 
-class RedrivenAnswer(AnswerModel):
-    """What came back."""
-
-    messages: Count
-    nodes: Count
-
-
-@dataclass(frozen=True, slots=True)
-class OperationUseCases:
-    """What the routes of this file and of ``deployment.py`` call."""
-
-    rebuilds: Rebuilds
-    operate: Operate
-    redrive: Redrive
-    projects: ListProjects
-    everywhere: RebuildAll
-
-
-Use = Annotated[OperationUseCases, part("operations")]
+UseRebuilds = Annotated[Rebuilds, part("rebuilds")]
+UseOperations = Annotated[IndexOperations, part("index_operations")]
 
 
 @dataclass(frozen=True, slots=True)
 class Actions:
     """What may be done to the index of a tool that the caller sees."""
 
-    use: OperationUseCases
+    rebuilds: Rebuilds
+    operations: IndexOperations
     caller: Caller
 
     def rebuild(self, tool_id: int) -> JSONResponse:
         """Orders a generation."""
-        return GenerationAnswer.about(self.use.rebuilds.start(tool_id, self.caller)).response(202)
+        return GenerationAnswer.about(self.rebuilds.start(tool_id, self.caller)).response(202)
 
     def estimate(self, tool_id: int) -> JSONResponse:
         """Says what a rebuild would take."""
-        return EstimateAnswer.about(self.use.rebuilds.estimate(tool_id, self.caller)).response()
+        return EstimateAnswer.about(self.rebuilds.estimate(tool_id, self.caller)).response()
 
     def roll_back(self, tool_id: int) -> JSONResponse:
         """Lets the generation before answer."""
-        return GenerationAnswer.about(self.use.rebuilds.roll_back(tool_id, self.caller)).response()
+        return GenerationAnswer.about(self.rebuilds.roll_back(tool_id, self.caller)).response()
 
     def clear(self, tool_id: int, *, shared: bool) -> JSONResponse:
         """Empties the index."""
-        gone = self.use.operate.clear_index(tool_id, self.caller, shared=shared)
+        gone = self.operations.clear(tool_id, self.caller, shared=shared)
         return EmptiedIndexAnswer.about(gone).response()
 
 
-async def _owners(caller: MayManage, use: Use) -> Actions:
-    return Actions(use, caller)
+async def _owners(caller: MayManage, rebuilds: UseRebuilds, operations: UseOperations) -> Actions:
+    return Actions(rebuilds, operations, caller)
 
 
-async def _operators(use: Use) -> Actions:
-    return Actions(use, Internal())
+async def _operators(rebuilds: UseRebuilds, operations: UseOperations) -> Actions:
+    return Actions(rebuilds, operations, Internal())
 
 
 OwnersActions = Annotated[Actions, Depends(_owners)]
@@ -234,13 +195,17 @@ async def clear_index(
     responses=refused(409),
 )
 async def retry_strings(
-    tool_id: ToolId, caller: MayManage, use: Use, once: Idempotent, body: RetryBody | None = None
+    tool_id: ToolId,
+    caller: MayManage,
+    operations: UseOperations,
+    once: Idempotent,
+    body: RetryBody | None = None,
 ) -> Response:
     """Lets strings in quarantine be tried again: one, or 1,000 of the tool's scope."""
 
     def retry() -> JSONResponse:
         pointer = None if body is None else body.json_pointer
-        return RetriedAnswer.about(use.operate.retry(tool_id, caller, pointer)).response()
+        return RetriedAnswer.about(operations.retry(tool_id, caller, pointer)).response()
 
     return once.answer(caller.project_id, retry)
 
@@ -287,30 +252,7 @@ async def delete_chunks(
 
 
 @router.post("/api/v1/projects/{project_id}/reindex", status_code=202, responses=refused(409))
-async def reindex(owner: Owner, use: Use) -> GenerationsAnswer:
+async def reindex(owner: Owner, rebuilds: UseRebuilds) -> GenerationsAnswer:
     """Rebuilds every index of the project, two at a time."""
-    indexes = use.rebuilds.reindex(owner)
+    indexes = rebuilds.reindex(owner)
     return GenerationsAnswer.about(generations=indexes)
-
-
-@router.get("/internal/integrity", dependencies=[InternalOnly])
-async def read_integrity(use: Use) -> NamespacesAnswer:
-    """Returns the last complete report of every namespace that answers."""
-    reports, sweep = use.operate.read_integrity(), use.operate.read_sweep_round()
-    return NamespacesAnswer.about(
-        namespaces=reports,
-        sweep=SweepRoundAnswer(
-            vector_rows=sweep.vector_rows,
-            pages=sweep.pages,
-            seconds=None if sweep.seconds is None else round(sweep.seconds),
-            oldest_seconds=round(sweep.oldest_s),
-        ),
-    )
-
-
-@router.post("/internal/index/redrive", dependencies=[InternalOnly], responses=refused(409))
-async def redrive(
-    use: Use, limit: Annotated[int, Query(ge=1, le=1000), Decimal] = 100
-) -> RedrivenAnswer:
-    """Brings messages of the dead-letter queue back, and quarantined nodes to work again."""
-    return RedrivenAnswer.about(use.redrive.run(limit))

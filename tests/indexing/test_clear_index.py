@@ -6,18 +6,16 @@ import pytest
 
 from context_search.core.callers import Internal
 from context_search.core.errors import ConflictError, NotFoundError
-from context_search.maintenance.operations import Operate
-from context_search.maintenance.sweep import SweepRounds
+from context_search.indexing.operations import IndexOperations
 from tests.system import SILENT_S, System, prose
 
 
-def operate(system: System) -> Operate:
-    rounds = SweepRounds(system.store, 60, SILENT_S, 0, system.sweep.page)
-    return Operate(system.store, SILENT_S, rounds)
+def operations(system: System) -> IndexOperations:
+    return IndexOperations(system.store, SILENT_S)
 
 
 def cleared(system: System, tool_id: int, *, shared: bool = False) -> list[int]:
-    return operate(system).clear_index(tool_id, Internal(), shared=shared).tools
+    return operations(system).clear(tool_id, Internal(), shared=shared).tools
 
 
 def test_a_cleared_index_finds_nothing_and_says_why_and_comes_back_with_a_search() -> None:
@@ -25,7 +23,7 @@ def test_a_cleared_index_finds_nothing_and_says_why_and_comes_back_with_a_search
     tool = system.tool(system.table({"a": prose(500)})).tool
     system.work()
     before = len(system.rows())
-    given_up = operate(system).clear_index(tool.id, Internal(), shared=False)
+    given_up = operations(system).clear(tool.id, Internal(), shared=False)
     assert (given_up.chunks, given_up.tools) == (before, [tool.id])
     status = system.read_status(tool.id, Internal())
     error = status.progress.last_error
@@ -47,7 +45,7 @@ def test_clearing_again_changes_nothing() -> None:
     system.work()
     cleared(system, tool.id)
     generations = len(system.memory.rows.generations)
-    again = operate(system).clear_index(tool.id, Internal(), shared=False)
+    again = operations(system).clear(tool.id, Internal(), shared=False)
     assert (again.chunks, len(system.memory.rows.generations)) == (0, generations)
 
 

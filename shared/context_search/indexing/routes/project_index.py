@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -15,7 +14,12 @@ from context_search.core.filters import parse_names
 from context_search.core.progress import IndexStatus, NodeState
 from context_search.indexing.indexer import IndexLimits
 from context_search.indexing.project_index import ProjectIndexes, ProjectIndexStatus
-from context_search.indexing.rebuilds import Rebuilds
+from context_search.indexing.routes.rebuilds import (
+    GenerationAnswer,
+    RetriedAnswer,
+    UseOperations,
+    UseRebuilds,
+)
 from context_search.indexing.routes.search_index import (
     CalibrationAnswer,
     IndexModelAnswer,
@@ -25,8 +29,6 @@ from context_search.indexing.routes.search_index import (
 )
 from context_search.indexing.routes.strings import StringAnswer
 from context_search.indexing.strings import MAX_CURSOR, MAX_STRINGS, ReadStrings, Strings
-from context_search.maintenance.operations import Operate
-from context_search.maintenance.routes.rebuilds import GenerationAnswer, RetriedAnswer
 from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner, part
 from context_search.web.fields import (
     Absent,
@@ -130,17 +132,7 @@ class ProjectStringsAnswer(AnswerModel):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectIndexUseCases:
-    """What the routes of this file call."""
-
-    indexes: ProjectIndexes
-    rebuilds: Rebuilds
-    strings: ReadStrings
-    operate: Operate
-
-
-Use = Annotated[ProjectIndexUseCases, part("project_index")]
+UseIndexes = Annotated[ProjectIndexes, part("project_indexes")]
 _STRINGS: dict[str, JsonValue] = {
     "pattern": r"^[1-9][0-9]{0,18}\.[1-9][0-9]{0,18}\.[A-Za-z0-9_-]*$"
 }
@@ -149,11 +141,11 @@ StringsCursor = Annotated[str | None, Query(max_length=MAX_CURSOR, json_schema_e
 
 @router.post("/api/v1/projects/{project_id}/search-index", status_code=202, responses=refused(409))
 async def switch_on_project_index(
-    owner: Owner, use: Use, body: ProjectIndexBody | None = None
+    owner: Owner, indexes: UseIndexes, body: ProjectIndexBody | None = None
 ) -> ProjectIndexAnswer:
     """Indexes every string of every table, now and later; the same again changes nothing."""
     named = None if body is None or body.filterable is None else parse_names(body.filterable)
-    return ProjectIndexAnswer.of(use.indexes.switch_on(owner, named))
+    return ProjectIndexAnswer.of(indexes.switch_on(owner, named))
 
 
 @router.get(
@@ -161,31 +153,33 @@ async def switch_on_project_index(
     response_model=ProjectIndexAnswer,
     responses={**NOT_MODIFIED, **refused(409)},
 )
-async def read_project_index(owner: ReadOwner, use: Use, polled: IfNoneMatch) -> Response:
+async def read_project_index(
+    owner: ReadOwner, indexes: UseIndexes, polled: IfNoneMatch
+) -> Response:
     """Returns the state of the index; 409 ``PROJECT_INDEX_OFF`` while there is none."""
-    return polled.response(ProjectIndexAnswer.of(use.indexes.read(owner)))
+    return polled.response(ProjectIndexAnswer.of(indexes.read(owner)))
 
 
 @router.delete(
     "/api/v1/projects/{project_id}/search-index", status_code=204, responses=refused(409)
 )
-async def switch_off_project_index(owner: Owner, use: Use) -> Response:
+async def switch_off_project_index(owner: Owner, indexes: UseIndexes) -> Response:
     """Removes the index; project search answers nothing from now on."""
-    use.indexes.switch_off(owner)
+    indexes.switch_off(owner)
     return Response(status_code=204)
 
 
 @router.get("/api/v1/projects/{project_id}/search-index/nodes", responses=refused(409))
 async def list_project_strings(
     owner: Owner,
-    use: Use,
+    strings: Annotated[ReadStrings, part("strings")],
     state: NodeState | None = None,
     table_id: Annotated[int | None, Query(ge=1, le=2**63 - 1), Decimal] = None,
     cursor: StringsCursor = None,
     limit: Annotated[int, Query(ge=1, le=MAX_STRINGS), Decimal] = 100,
 ) -> ProjectStringsAnswer:
     """Returns the strings of the index, all or those of one state, by table and pointer."""
-    page = use.strings.page_of_project(owner, table_id, state=state, cursor=cursor, limit=limit)
+    page = strings.page_of_project(owner, table_id, state=state, cursor=cursor, limit=limit)
     return ProjectStringsAnswer.of(owner.project_id, page)
 
 
@@ -195,13 +189,16 @@ async def list_project_strings(
     responses=refused(409),
 )
 async def retry_project_strings(
-    owner: Owner, use: Use, once: Idempotent, body: ProjectRetryBody | None = None
+    owner: Owner,
+    operations: UseOperations,
+    once: Idempotent,
+    body: ProjectRetryBody | None = None,
 ) -> Response:
     """Lets strings in quarantine be tried again: one, or 1,000 of a table or of all."""
     asked = body or ProjectRetryBody()
 
     def retry() -> JSONResponse:
-        retried = use.operate.retry_of_project(owner, asked.table_id, asked.json_pointer)
+        retried = operations.retry_of_project(owner, asked.table_id, asked.json_pointer)
         return RetriedAnswer.about(retried).response()
 
     return once.answer(owner.project_id, retry)
@@ -213,9 +210,9 @@ async def retry_project_strings(
     status_code=202,
     responses=refused(409),
 )
-async def rebuild_project_index(project_id: ProjectId, use: Use) -> GenerationAnswer:
+async def rebuild_project_index(project_id: ProjectId, rebuilds: UseRebuilds) -> GenerationAnswer:
     """Builds the index anew beside the one that answers."""
-    return GenerationAnswer.about(use.rebuilds.start_of_project(Operator(project_id)))
+    return GenerationAnswer.about(rebuilds.start_of_project(Operator(project_id)))
 
 
 @router.post(
@@ -223,6 +220,6 @@ async def rebuild_project_index(project_id: ProjectId, use: Use) -> GenerationAn
     dependencies=[InternalOnly],
     responses=refused(409),
 )
-async def roll_back_project_index(project_id: ProjectId, use: Use) -> GenerationAnswer:
+async def roll_back_project_index(project_id: ProjectId, rebuilds: UseRebuilds) -> GenerationAnswer:
     """Lets the generation before the last switch answer again."""
-    return GenerationAnswer.about(use.rebuilds.roll_back_of_project(Operator(project_id)))
+    return GenerationAnswer.about(rebuilds.roll_back_of_project(Operator(project_id)))
