@@ -39,8 +39,9 @@ serve: setup ## the stack on one machine, HTTP and MCP on 127.0.0.1:8787 (PORT=)
 reset: setup ## delete .local: documents, indexes and keys of demo and serve
 	@$(python) -m local.reset
 
-unit: setup-dev ## the tests that need no running parts, in a minute and a half (WORKERS=3)
-	@$(pytest) -m "not stack and not slow"
+unit: WORKERS = 2
+unit: setup-dev ## the tests that need no running parts, in a minute (WORKERS=2)
+	@CONTEXT_SEARCH_TEST_PROFILE=unit $(pytest) -m "not stack and not slow"
 
 test: setup-dev setup-build ## all tests, in about ten minutes: those of make unit, those with running parts, slow ones
 	@$(pytest) --durations=25

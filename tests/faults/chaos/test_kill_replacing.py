@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from context_search.catalog.rules.versions import HistoryLimits
 from context_search.integrations.ports import MessageBody
 from tests.builders import until
@@ -18,16 +16,6 @@ from tests.faults.chaos.worker_processes import WorkerProcesses
 GOES_ON_WITHIN_S = 60.0
 """A third of it is promised; a worker lives for 120."""
 OVER = "now() - interval '1 second'"
-
-
-@pytest.fixture
-def kills(deployment: Deployment, workers: WorkerProcesses) -> Kills:
-    return Kills(deployment, workers)
-
-
-@pytest.fixture
-def writers(deployment: Deployment) -> Writers:
-    return Writers(deployment)
 
 
 def message_of(deployment: Deployment) -> MessageBody:

@@ -17,6 +17,7 @@ from tests.faults.simulation.model.indexes import MemoryIndexes
 from tests.faults.simulation.model.keywords import MemoryKeywords
 from tests.faults.simulation.model.ledger import MemoryLedger
 from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
+from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.node_counts import MemoryNodeCounts
 from tests.faults.simulation.model.nodes import MemoryNodes
 from tests.faults.simulation.model.outbox import MemoryOutbox
@@ -65,6 +66,17 @@ class ModelUnitOfWork(UnitOfWork):
     def begin(self) -> None:
         """The same rows serve the next transaction."""
         self._to_deliver.clear()
+
+
+def work_with(**repositories: type[Model]) -> type[ModelUnitOfWork]:
+    """Returns a unit of work in which these repositories stand in for those of their names."""
+
+    class Mutated(ModelUnitOfWork):
+        def __init__(self, rows: Rows, clock: Clock) -> None:
+            super().__init__(rows, clock)
+            vars(self).update({name: made(rows, clock) for name, made in repositories.items()})
+
+    return Mutated
 
 
 class ModelStore:

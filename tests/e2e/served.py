@@ -14,10 +14,7 @@ from typing import Any, Self
 
 from local.options import ROOT
 from local.state import State
-from tests.e2e.running import Running, Tenant, user_environment
-
-# A user's are minutes; these let cleanup prove itself within the run.
-PATIENCE = {"SILENT_AFTER_SECONDS": "6", "DELETE_GRACE_SECONDS": "6"}
+from tests.e2e.running import PATIENCE, Running, Tenant, user_environment
 
 
 class ServedStack:
@@ -53,7 +50,7 @@ class ServedStack:
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             [*command, "--schedule-every=1"],
             cwd=ROOT,
-            env={**user_environment(), **PATIENCE},
+            env={**user_environment(), **PATIENCE, "INDEX_LEASE_SECONDS": "8"},
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
@@ -62,15 +59,8 @@ class ServedStack:
         if not any(line.startswith("context-search serves") for line in self._process.stdout):
             raise RuntimeError(f"the stack does not start, see {self.state.logs}")
         known: dict[str, Any] = json.loads(self.state.endpoints.read_text())
-        running = self._open.enter_context(
-            Running.at(
-                known["base_url"],
-                known["internal_secret"],
-                known["database_url"],
-                known["queue_url"],
-                known["turbopuffer_url"],
-            )
-        )
+        places = ("base_url", "internal_secret", "database_url", "queue_url", "turbopuffer_url")
+        running = self._open.enter_context(Running.at(*(known[place] for place in places)))
         while len(self._projects) < 2:
             made = running.project()
             self._projects.append((made.project_id, made.key))
