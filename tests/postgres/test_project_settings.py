@@ -42,9 +42,7 @@ def test_of_changes_to_the_same_version_one_wins(database: Database) -> None:
     def attempt(top_k: int) -> int:
         try:
             change(
-                bench.principal,
-                lambda settings: replace(settings, top_k=top_k),
-                if_versions=[0],
+                bench.principal, lambda settings: replace(settings, top_k=top_k), if_versions=[0]
             )
         except ConflictError:
             return 0

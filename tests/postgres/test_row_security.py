@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,24 +13,14 @@ from context_search.access.rules.idempotency_keys import RequestKey
 from context_search.catalog.rules.uploads import NewUpload
 from context_search.catalog.rules.versions import Content, HistoryLimits
 from context_search.core.callers import ALL_PERMISSIONS, KeyOwner, NewApiKey, Token
-from context_search.core.model import Reach
+from context_search.core.model import Index, Reach
 from context_search.postgres.connection import Connection
 from context_search.postgres.errors import StatementRejectedError
 from context_search.postgres.pool import Database, Transaction
+from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
-from context_search_editing.rules.plans import (
-    NewPlan,
-    PlannedString,
-    PlannedTable,
-    ReplaceScope,
-)
-from tests.builders import Workbench, english
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.core.model import Index
-    from context_search.postgres.url import DatabaseUrl
+from context_search_editing.rules.plans import NewPlan, PlannedString, PlannedTable, ReplaceScope
+from tests.builders import Workbench, english, present
 
 SCHEMA = Path(context_search.postgres.__file__).parent / "schema"
 SECURED = sorted(
@@ -83,14 +73,14 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
         work.keys.add(KeyOwner(bench.project.id), NewApiKey(None, "cs_", key))
         work.keys.add_code(Token(bench.project.id, ALL_PERMISSIONS), key, lifetime_s=60)
         work.uploads.add(NewUpload(bench.project.id, tool.scope.table_id, "json", size=1))
-        table = work.tables.find(tool.scope.table_id, project_id=bench.project.id)
-        assert table is not None
+        table = present(work.tables.find(tool.scope.table_id, project_id=bench.project.id))
         work.versions.record(table, 1, Content(7, b"", (key,)), [(key, b"content")])
         work.projects.lock_settings(HistoryLimits, bench.project.id)
-        plan = work.plans.add(
-            NewPlan(bench.project.id, None, ReplaceScope(), key, "", lifetime_s=60, actor=None)
+        plan = present(
+            work.plans.add(
+                NewPlan(bench.project.id, None, ReplaceScope(), key, "", lifetime_s=60, actor=None)
+            )
         )
-        assert plan is not None
         string = PlannedString(table.id, 0, "", 1, 1, key, key)
         work.plans.add_tables(plan.id, [PlannedTable(table.id, 1, 1, 1)], [string])
         work.idempotency_keys.claim(

@@ -26,14 +26,6 @@ def interrupted(bench: Bench) -> Iterator[UnitOfWork]:
         raise Interrupted
 
 
-def test_what_is_done_in_one_transaction_is_seen_by_the_next(bench: Bench) -> None:
-    with bench.store.for_all("test") as work:
-        project = work.projects.add("p")
-        table = work.tables.add(project.id, "t", None, "{}")
-    with bench.store.for_all("test") as work:
-        assert work.tables.find(table.id, project_id=project.id) == table
-
-
 def test_an_error_takes_everything_back_in_every_table(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
@@ -66,9 +58,3 @@ def test_transactions_do_not_nest(bench: Bench) -> None:
     nested = bench.store.for_all("test")
     with bench.store.for_all("test"), pytest.raises(RuntimeError, match="do not nest"), nested:
         pass
-
-
-def test_a_transaction_after_a_failed_one_works(bench: Bench) -> None:
-    with interrupted(bench):
-        pass
-    assert bench.project().id
