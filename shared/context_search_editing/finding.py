@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_search.core.callers import McpKey, Principal
 from context_search.core.errors import NotFoundError
-from context_search.core.model import SearchTool
+from context_search.core.model import SearchTool, ToolsQuery
 from context_search.core.pages import PAGE
 from context_search.store import Store, UnitOfWork
 from context_search_editing.rules.plans import Plan
@@ -62,7 +62,7 @@ def visible_strings(
     tools: list[SearchTool] = []
     while True:
         after = tools[-1].id if tools else 0
-        page = work.tools.page(project_id, mcp_id=mcp_id, after=after, limit=PAGE)
+        page = work.tools.page(project_id, ToolsQuery(mcp_id=mcp_id), after=after, limit=PAGE)
         tools += page
         if len(page) < PAGE:
             return VisibleStrings(tools, only)

@@ -11,7 +11,7 @@ from anyascii import anyascii
 
 from context_search.core.callers import McpKey, Principal
 from context_search.core.errors import DatabaseUnavailableError
-from context_search.core.model import SearchTool
+from context_search.core.model import ALL_TOOLS, SearchTool, ToolsQuery
 from context_search.core.pages import page_of
 from context_search.searching.rules.searched import SeenFields
 from context_search.store import Store, UnitOfWork
@@ -91,8 +91,8 @@ class ListTools:
 
 
 def _page(work: UnitOfWork, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
-    mcp_id = principal.mcp_id if isinstance(principal, McpKey) else None
-    return work.tools.page(principal.project_id, mcp_id=mcp_id, after=after, limit=limit)
+    wanted = ToolsQuery(mcp_id=principal.mcp_id) if isinstance(principal, McpKey) else ALL_TOOLS
+    return work.tools.page(principal.project_id, wanted, after=after, limit=limit)
 
 
 def plain_name(tool: SearchTool) -> str | None:

@@ -12,7 +12,7 @@ from context_search.catalog.rules.outlines import Children, ChildValue, TextWind
 from context_search.core.callers import Principal
 from context_search.core.errors import DocumentTooLargeError, NotAStringError, NotFoundError
 from context_search.core.json_pointer import escape, split
-from context_search.core.model import Index
+from context_search.core.model import Index, ToolsQuery
 from context_search.indexing.rules.large_strings import LargeString, StringsBelow
 from context_search.store import UnitOfWork
 
@@ -124,7 +124,7 @@ def _index_for(
         if tool.scope.table_id != table_id:
             raise NotFoundError("there is no such tool of this table")
         return tool.id, index_of(work, tool)
-    tools = work.tools.page(principal.project_id, table_id=table_id, after=0, limit=1)
+    tools = work.tools.page(principal.project_id, ToolsQuery(table_id), after=0, limit=1)
     if tools:
         return tools[0].id, index_of(work, tools[0])
     return None, work.indexes.of_project(principal.project_id)

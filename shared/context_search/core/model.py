@@ -109,6 +109,17 @@ class ToolSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolsQuery:
+    """Which tools of a project are wanted: of one table, bound to an MCP instance; None is all."""
+
+    table_id: int | None = None
+    mcp_id: int | None = None
+
+
+ALL_TOOLS = ToolsQuery()
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRecord:
     """What the main service keeps in the row of a tool, and gets back as it is."""
 

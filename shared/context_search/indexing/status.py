@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from context_search.access.lookup import index_of, live_table, live_tool, opened_for
 from context_search.budgets.shares import waiting
 from context_search.core.callers import Caller, Principal
-from context_search.core.model import Index, SearchTool
+from context_search.core.model import ALL_TOOLS, Index, SearchTool, ToolsQuery
 from context_search.core.pages import NAMES_LOOKED_AT, Page, page_of
 from context_search.core.progress import NodeProgress, Progress
 from context_search.indexing.hints import EmptyScope, empty_scope
@@ -125,31 +125,26 @@ class ToolStatuses:
 def page_of_tools(
     work: UnitOfWork,
     caller: Principal,
+    wanted: ToolsQuery = ALL_TOOLS,
     *,
     after: int,
-    table_id: int | None = None,
     limit: int = LISTED_TOOLS,
     part_of_name: str | None = None,
     silent_s: float,
 ) -> Page[ListedTool]:
-    """Returns Search Tools of the caller's project by id; of one table, if it is named.
+    """Returns Search Tools of the caller's project by id.
 
     A page with a name may be short. Raises NotFoundError for a table that is not the caller's.
     """
-    if table_id is not None:
-        live_table(work, caller, table_id)
+    if wanted.table_id is not None:
+        live_table(work, caller, wanted.table_id)
     project_id = caller.project_id
     if part_of_name is None:
-        tools = work.tools.page(project_id, table_id=table_id, after=after, limit=limit + 1)
+        tools = work.tools.page(project_id, wanted, after=after, limit=limit + 1)
         page = page_of(tools, lambda tool: tool.id, limit)
     else:
         page = work.tools.named(
-            project_id,
-            part_of_name,
-            table_id=table_id,
-            after=after,
-            limit=limit,
-            among=NAMES_LOOKED_AT,
+            project_id, part_of_name, wanted, after=after, limit=limit, among=NAMES_LOOKED_AT
         )
     progress = _progress(work, page.rows, silent_s)
     rows = [ListedTool(tool, progress[tool.id]) for tool in page.rows if tool.id in progress]

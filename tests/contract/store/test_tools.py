@@ -10,7 +10,7 @@ import pytest
 from context_search.catalog.rules.tools import Unowned
 from context_search.core.callers import ProjectKey
 from context_search.core.config import SearchConfig
-from context_search.core.model import Index, Scope
+from context_search.core.model import Index, Scope, ToolsQuery
 from context_search.searching.rules.searched import SearchedTool
 from context_search.store import UnitOfWork
 from tests.contract.store.bench import Bench, PostgresBench, only_postgres
@@ -143,7 +143,7 @@ def test_a_page_of_names_looks_at_so_many_and_says_where_to_go_on(bench: Bench) 
     assert named(0, limit=2) == ([tools[0], tools[3]], tools[3].id)
     assert named(tools[0].id, among=2) == ([], tools[2].id)
     assert named(tools[2].id, among=3) == (tools[3:], None)
-    page = bench.work.tools.named(project, "a", table_id=table.id + 1, after=0, limit=9, among=9)
+    page = bench.work.tools.named(project, "a", ToolsQuery(table.id + 1), after=0, limit=9, among=9)
     assert (list(page.rows), page.next_after) == ([], None)
 
 

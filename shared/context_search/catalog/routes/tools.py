@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
@@ -20,7 +20,7 @@ from context_search.catalog.routes.search_config import (
 from context_search.catalog.tools import ManageTools, NewSearchTool
 from context_search.core.config import IndexConfig, Model
 from context_search.core.errors import ContextSearchError, InvalidInputError
-from context_search.core.model import Scope, ToolSettings
+from context_search.core.model import Scope, ToolSettings, ToolsQuery
 from context_search.core.pages import PAGE
 from context_search.core.progress import IndexStatus
 from context_search.indexing.routes.search_index import (
@@ -310,14 +310,18 @@ async def create_search_tool(
     return once.answer(caller.project_id, create)
 
 
+async def _in_url(table_id: OfTable = None) -> ToolsQuery:
+    return ToolsQuery(table_id=table_id)
+
+
 @router.get("/api/v1/tools", response_model=ToolsAnswer, responses={**NOT_MODIFIED, **refused(404)})
 async def list_tools(
     caller: MayRead,
     store: Stored,
     silent_s: SilentS,
     polled: IfNoneMatch,
+    wanted: Annotated[ToolsQuery, Depends(_in_url)],
     cursor: Cursor = 0,
-    table_id: OfTable = None,
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED_TOOLS), Decimal] = LISTED_TOOLS,
     q: PartOfName = None,
 ) -> Response:
@@ -329,8 +333,8 @@ async def list_tools(
         page = page_of_tools(
             work,
             caller,
+            wanted,
             after=cursor,
-            table_id=table_id,
             limit=limit,
             part_of_name=q,
             silent_s=silent_s,

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from context_search.catalog.rules.tools import Unowned, UnservedTool
 from context_search.core.config import SearchConfig
-from context_search.core.model import Scope, SearchTool, ToolRecord, ToolSettings
+from context_search.core.model import (
+    ALL_TOOLS,
+    Scope,
+    SearchTool,
+    ToolRecord,
+    ToolSettings,
+    ToolsQuery,
+)
 from context_search.core.pages import Page
 from context_search.postgres.pool import Transaction
 from context_search.postgres.tool_rows import (
@@ -21,8 +28,14 @@ from context_search.postgres.tool_rows import (
 from context_search.postgres.visible_rows import LIVE, TOOL_OF_CALLER
 
 _UNSERVED = "NOT EXISTS (SELECT FROM coverage WHERE tool_id = tool.id)"
-
-
+_WANTED = f"""
+    {LIVE} AND tool.project_id = :project
+    AND (CAST(:table_id AS bigint) IS NULL OR tool.table_id = :table_id)
+    AND (CAST(:mcp_id AS bigint) IS NULL OR EXISTS (
+        SELECT FROM mcp_binding
+        WHERE mcp_id = :mcp_id AND tool_id = tool.id AND mcp_binding.status))
+"""
+"""What a ``ToolsQuery`` asks of the project's tools; its fields are the parameters."""
 _TOOL = f"SELECT {TOOL_COLUMNS} FROM {TOOL_TABLES}"
 
 
@@ -93,30 +106,13 @@ class Tools:
         return tool_of(rows[0]) if rows else None
 
     def page(
-        self,
-        project_id: int,
-        *,
-        mcp_id: int | None = None,
-        table_id: int | None = None,
-        after: int,
-        limit: int,
+        self, project_id: int, wanted: ToolsQuery = ALL_TOOLS, *, after: int, limit: int
     ) -> list[SearchTool]:
-        """Returns live Search Tools with ids above ``after``, ascending.
-
-        Of an MCP, those bound; of one table, if it is named.
-        """
+        """Returns live Search Tools with ids above ``after``, ascending."""
         rows = self.tx.run(
-            f"""
-            {_TOOL} WHERE {LIVE} AND tool.project_id = :project AND tool.id > :after
-              AND (CAST(:mcp AS bigint) IS NULL OR EXISTS (
-                  SELECT FROM mcp_binding
-                  WHERE mcp_id = :mcp AND tool_id = tool.id AND mcp_binding.status))
-              AND (CAST(:table AS bigint) IS NULL OR tool.table_id = :table)
-            ORDER BY tool.id LIMIT :limit
-            """,
+            f"{_TOOL} WHERE {_WANTED} AND tool.id > :after ORDER BY tool.id LIMIT :limit",
             project=project_id,
-            mcp=mcp_id,
-            table=table_id,
+            **asdict(wanted),
             after=after,
             limit=limit,
         )
@@ -126,8 +122,8 @@ class Tools:
         self,
         project_id: int,
         part_of_name: str,
+        wanted: ToolsQuery = ALL_TOOLS,
         *,
-        table_id: int | None = None,
         after: int,
         limit: int,
         among: int,
@@ -136,22 +132,21 @@ class Tools:
 
         Looks at ``among`` names at most, so a page may be short or empty while there is more.
         """
-        [[looked_at, last, wanted]] = self.tx.run(
+        [[looked_at, last, ids]] = self.tx.run(
             f"""
             SELECT count(*), max(id), array_agg(id ORDER BY id) FILTER (
                 WHERE strpos(lower(name), lower(CAST(:q AS text))) > 0)
             FROM (SELECT tool.id, {TOOL_NAME} AS name FROM {TOOL_TABLES}
-                  WHERE {LIVE} AND tool.project_id = :project AND tool.id > :after
-                    AND (CAST(:table AS bigint) IS NULL OR tool.table_id = :table)
+                  WHERE {_WANTED} AND tool.id > :after
                   ORDER BY tool.id LIMIT :among) AS looked_at
             """,
             q=part_of_name,
             project=project_id,
-            table=table_id,
+            **asdict(wanted),
             after=after,
             among=among,
         )
-        found = list(wanted or [])
+        found = list(ids or [])
         rows = self.tx.run(
             f"{_TOOL} WHERE {LIVE} AND tool.id = ANY(CAST(:tools AS bigint[])) ORDER BY tool.id",
             tools=found[:limit],

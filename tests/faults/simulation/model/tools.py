@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from context_search.catalog.sql.tools import Tools
 from context_search.core.config import SearchConfig
-from context_search.core.model import Scope, SearchTool, ToolSettings
+from context_search.core.model import ALL_TOOLS, Scope, SearchTool, ToolSettings, ToolsQuery
 from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.removals import mark_incomplete
 from tests.faults.simulation.model.rows import Rows, ToolRow
@@ -44,15 +44,10 @@ class MemoryTools(Model, Tools):
         return next((tool for tool in self._live(project_id) if tool.id == tool_id), None)
 
     def page(
-        self,
-        project_id: int,
-        *,
-        mcp_id: int | None = None,
-        table_id: int | None = None,
-        after: int,
-        limit: int,
+        self, project_id: int, wanted: ToolsQuery = ALL_TOOLS, *, after: int, limit: int
     ) -> list[SearchTool]:
-        assert mcp_id is None
+        table_id = wanted.table_id
+        assert wanted == ToolsQuery(table_id), "the simulation asks for nothing else"
         shown = [
             tool
             for tool in self._live(project_id)
