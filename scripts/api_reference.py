@@ -132,6 +132,8 @@ def _body(operation: Schema, sections: Mapping[str, str]) -> str:
     for reference in (schema, *schema.get("anyOf", [])):
         if "$ref" in reference:
             name = _name(reference)
+            if name not in sections:
+                raise SystemExit(f"docs/api.md lacks <!-- fields {name} --> and its <!-- end -->")
             return f"[{name}](#{sections[name]})"
     return "any JSON"
 

@@ -44,3 +44,8 @@ def test_what_people_wrote_is_kept_and_the_rest_is_made() -> None:
 def test_models_that_differ_in_a_field_make_no_table_together() -> None:
     with pytest.raises(ValueError, match="top_k differs"):
         written("<!-- fields SearchBody SearchConfigBody -->\n<!-- end -->\n")
+
+
+def test_a_body_without_a_table_is_named() -> None:
+    with pytest.raises(SystemExit, match="<!-- fields MeasuresBody"):
+        written(API.read_text("utf-8").replace("<!-- fields MeasuresBody", "<!-- none"))

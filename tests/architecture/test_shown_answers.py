@@ -31,6 +31,7 @@ PAGE = (ROOT / "docs/api.md").read_text("utf-8")
         ({"text": "cs_…"}, {"text": "other"}, {"text": "other"}),
         ([1, "…"], [5, 6, 7], [5, "…"]),
         ([1], [5, None], [5, None]),
+        ({"score": 0.5, "id": 7}, {"score": 0.25, "id": 8}, {"score": 0.5, "id": 8}),
         (["…"], [], ["…"]),
         ("…", {"a": 1}, "…"),
         ([{"a": "x…", "…": "…"}, "…"], [{"a": "xy", "b": 1}], [{"a": "x…", "…": "…"}, "…"]),
@@ -44,6 +45,17 @@ def test_each_block_gets_what_it_printed() -> None:
     page = '```sh\nask 1\n```\n```json\n{"a": "…"}\n```\n```sh\nask 2\n```\nprose\n'
     again = rewritten(page, ['{"a": "long", "b": 2}', "not shown"])
     assert again == page.replace('{"a": "…"}', '{"a": "…", "b": 2}')
+
+
+def test_a_block_that_would_be_found_equal_stays_as_it_is_laid_out() -> None:
+    at = "2026-11-2%dT10:00:00+00:00"
+    page = f'```sh\nask\n```\n```json\n{{"at":\n  "{at % 6}", "b": 1}}\n```\n'
+    assert rewritten(page, [f'{{"at": "{at % 7}", "b": 1}}']) == page
+    assert rewritten(page, [f'{{"at": "{at % 7}", "b": 2}}']) == page.replace("1}", "2}").replace(
+        '"at":\n  ', '"at": '
+    )
+    lines = f"```sh\nask\n```\n```text\n1 done {at % 6}\n```\n"
+    assert rewritten(lines, [f"2 done {at % 7}\n"]) == lines
 
 
 def test_an_empty_block_is_filled() -> None:

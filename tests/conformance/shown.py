@@ -3,7 +3,8 @@
 Everything is to be equal, but: times, secrets and what else is new each time are compared by
 kind, and so are numbers that follow from the texts, which are those of the Python that runs the
 walk. ``…`` in a text stands for any text; as a value, a member or an element, for all that was
-left out.
+left out. An answer is written into a page only where it would not be found equal: a block that is
+emptied is written anew.
 
 Below a block of sh stands one of json, or one of text: lines, of which figures and times are
 compared by kind; ``…`` alone in a line stands for all that follow.
@@ -64,10 +65,13 @@ def rewritten(page: str, printed: list[str]) -> str:
         if found[2] == "text":
             return f"```sh\n{found[1]}```\n```text\n{_text_again(found[3], text)}```\n"
         answers = values(text)
-        known = [*values(found[3]), *answers]  # a block that shows nothing yet gets all of them
+        shown = values(found[3])
+        known = [*shown, *answers[len(shown) :]]
         again = [shown_again(one, other) for one, other in zip(known, answers, strict=False)]
-        shown = "".join(f"{laid_out(answer)}\n" for answer in again)
-        return f"```sh\n{found[1]}```\n```json\n{shown}```\n"
+        if again == shown:
+            return found[0]
+        lines = "".join(f"{laid_out(answer)}\n" for answer in again)
+        return f"```sh\n{found[1]}```\n```json\n{lines}```\n"
 
     return BLOCK.sub(block, page)
 
@@ -107,14 +111,10 @@ def _text_again(shown: str, given: str) -> str:
     if not is_whole:
         lines = [*lines[: known.index(_LEFT_OUT)], _LEFT_OUT]
     again = [
-        known[place] if place < len(known) and _is_cut(known[place], line) else line
+        known[place] if place < len(known) and _same_line(known[place], line) else line
         for place, line in enumerate(lines)
     ]
     return "".join(f"{line}\n" for line in again)
-
-
-def _is_cut(shown: str, given: str) -> bool:
-    return _LEFT_OUT in shown and _same_line(shown, given)
 
 
 def differences(shown: Any, given: Any, where: str = "") -> Iterator[str]:
@@ -157,21 +157,25 @@ def _same(shown: Any, given: Any, where: str) -> bool:
     return type(shown) is type(given) and bool(shown == given)
 
 
-def shown_again(shown: Any, given: Any) -> Any:
-    """What was given, with the same things left out as in what is shown."""
+def shown_again(shown: Any, given: Any, where: str = "") -> Any:
+    """What was given, with the same things left out as in what is shown; what is equal stays."""
     if isinstance(shown, dict) and isinstance(given, dict):
         left_out = {_LEFT_OUT: shown[_LEFT_OUT]} if _LEFT_OUT in shown else {}
         names = [name for name in given if name in shown or not left_out]
-        members = {name: shown_again(shown.get(name), given[name]) for name in names}
+        members = {
+            name: shown_again(shown.get(name), given[name], f"{where}/{name}") for name in names
+        }
         return members | left_out
     if isinstance(shown, list) and isinstance(given, list):
         first = [one for one in shown if one != _LEFT_OUT]
         is_whole = len(first) == len(shown)
         known = [*first, *given[len(first) :]] if is_whole else first
-        elements = [shown_again(one, other) for one, other in zip(known, given, strict=False)]
+        elements = [
+            shown_again(one, other, f"{where}/{at}")
+            for at, (one, other) in enumerate(zip(known, given, strict=False))
+        ]
         return elements if is_whole else [*elements, _LEFT_OUT]
-    is_text = isinstance(shown, str) and _LEFT_OUT in shown
-    return shown if is_text and _same(shown, given, "") else given
+    return shown if _same(shown, given, where) else given
 
 
 def laid_out(value: Any, column: int = 0, indent: int = 1) -> str:
