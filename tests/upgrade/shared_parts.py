@@ -81,6 +81,7 @@ class SharedParts:
     _server_log: Path
     _open: ExitStack
     versions: dict[Version, Functions] = field(default_factory=dict)
+    answering: dict[str, list[Version]] = field(default_factory=dict)
     received: int = 0
 
     def __post_init__(self) -> None:
@@ -99,6 +100,7 @@ class SharedParts:
         """Says of which version each function is from now on."""
         chosen = {name: self.versions[version][name] for name, version in versions.items()}
         self.deployed.functions = chosen
+        self.answering = {name: [version] for name, version in versions.items()}
 
     def alternate(self, seed: int) -> None:
         """From now on each call goes to one version or the other."""
@@ -108,6 +110,14 @@ class SharedParts:
             name: Alternating(draw, [each[name] for each in self.versions.values()])
             for name in names
         }
+        self.answering = {name: list(self.versions) for name in names}
+
+    def serves(self, function: str, route: str) -> bool:
+        """Whether every version that may answer has a route, as its template says: ``PUT /…``."""
+        return all(
+            route in {each.key for each in version.functions[function].routes}
+            for version in self.answering[function]
+        )
 
     def sql(self, statement: str, **values: object) -> list[list[Any]]:
         """Rows of a statement, as the owner."""

@@ -12,6 +12,7 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ class Version:
     root: Path
     python: str
 
-    @property
+    @cached_property
     def functions(self) -> dict[str, FunctionSpec]:
         """What its template deploys, by the name of the folder."""
         return {
