@@ -25,8 +25,15 @@ from tests.web.access.stores import State, state_without, without_uses
 from tests.web.access.things import Tenant
 from tests.web.api import OLD_SECRET, SECRET, Api, LocalParts, problem
 
-ASKING = ("/search", "/explain", "/retrieve", "/chunks", "/measures")
-"""What is asked with a body and changes nothing."""
+SEARCHING, COMPARING = ("/search", "/explain", "/retrieve"), ("/chunks", "/measures")
+READ = frozenset({"search", "manage"})
+_PROJECT, _TOOL = "/api/v1/projects/{project_id}", "/api/v1/tools/{tool_id}"
+PROJECTS = {("POST", "/api/v1/projects"), ("DELETE", _PROJECT)}
+READ_WITH_SEARCH = {
+    *(f"{_PROJECT}/{name}" for name in ("health", "retrieval-settings", "search-index")),
+    *("/api/v1/tools", _TOOL, f"{_TOOL}/search-index", f"{_TOOL}/search-index/nodes"),
+}
+"""What a key for searches reads: no document, no key, no judged set."""
 NOBODY = 0
 """The id of no project."""
 every_public_route = pytest.mark.parametrize("operation", PUBLIC, ids=" ".join)
@@ -44,17 +51,23 @@ def test_few_routes_are_open_to_everybody() -> None:
 
 
 def test_the_scope_of_a_route_is_that_of_what_it_does() -> None:
-    """docs/api.md records the scope of each route; these rules hold for every one."""
     for (method, path), row in ROWS.items():
-        if "search" in row.scopes:
-            assert method == "GET" or path.endswith(ASKING), path
-        if "replace" in row.scopes:
-            assert (
-                path.startswith("/api/v1/projects/{project_id}/replace") or row.scopes == ANY_SCOPE
-            )
-        if path.startswith("/internal"):
+        if path.startswith("/internal") or (method, path) in PROJECTS:
             assert row.opened_by == TRUSTED, path
-    assert {*BOTH} == {("POST", "/api/v1/projects/{project_id}/keys")}
+        elif (method, path) not in EVERYBODYS:
+            assert row.scopes == _scopes(method, path), (method, path)
+    assert {*BOTH} == {("POST", f"{_PROJECT}/keys")}
+
+
+def _scopes(method: str, path: str) -> frozenset[str]:
+    if path == "/api/v1/whoami":
+        return ANY_SCOPE
+    if path.startswith(f"{_PROJECT}/replace"):
+        return frozenset({"replace"})
+    if path.endswith(SEARCHING) and path != "/api/v1/tools/search":
+        return frozenset({"search"})
+    reads = method == "GET" and path in READ_WITH_SEARCH
+    return READ if reads or path.endswith(COMPARING) else frozenset({"manage"})
 
 
 @pytest.fixture(scope="module")
