@@ -39,8 +39,9 @@ serve: setup ## the stack on one machine, HTTP and MCP on 127.0.0.1:8787 (PORT=)
 reset: setup ## delete .local: documents, indexes and keys of demo and serve
 	@$(python) -m local.reset
 
-unit: setup-dev ## the tests that need no running parts, in a minute and a half (WORKERS=3)
-	@$(pytest) -m "not stack and not slow"
+unit: WORKERS = 2
+unit: setup-dev ## the tests that need no running parts, in a minute (WORKERS=2)
+	@CONTEXT_SEARCH_TEST_PROFILE=unit $(pytest) -m "not stack and not slow"
 
 test: setup-dev setup-build ## all tests, in about ten minutes: those of make unit, those with running parts, slow ones
 	@$(pytest) --durations=25
@@ -116,8 +117,11 @@ test-turbopuffer-sdk: setup-dev ## turbopuffer's own tests of its SDK against th
 	@test -x "$(SDK)/.venv/bin/python" || { python3 -m venv "$(SDK)/.venv" && cd "$(SDK)" && .venv/bin/pip install --quiet -r requirements-dev.lock; }
 	@$(python) -m tests.contract.turbopuffer.prove_sdk "$(SDK)"
 
-docs: setup-dev ## write the tables of docs/ from the models, and its answers from a run of docs/api.md
+docs: setup-dev ## write what comes from the code: routes of template.yaml, tables of docs/, answers from a run of docs/api.md
+	@$(python) -m scripts.template_routes
 	@$(python) -m scripts.api_reference
+	@$(python) -m scripts.glossary
+	@$(python) -m scripts.schema_tables
 	@$(python) -m scripts.cost --write
 	@$(python) -m pytest tests/conformance/check_api_walk.py -o python_files='check_*.py' --rewrite
 

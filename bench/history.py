@@ -55,8 +55,8 @@ class Bench:
         store = PostgresStore(owner)
         with store.for_all("create a project") as work:
             kept, off = (ProjectKey(work.projects.add(name).id) for name in ("kept", "off"))
-            work.project_settings.lock(HistoryLimits, off.project_id)
-            work.project_settings.write(off.project_id, HistoryLimits(keep_count=0))
+            work.projects.lock_settings(HistoryLimits, off.project_id)
+            work.projects.write_settings(off.project_id, HistoryLimits(keep_count=0))
         return cls(store, kept, off)
 
 

@@ -25,7 +25,7 @@ from bench.history import Bench, document, seconds
 from context_search.catalog.tables import ManageTables
 from context_search.catalog.versions import ManageVersions
 from context_search.core.callers import ProjectKey
-from context_search.integrations.system_clock import SystemClock
+from context_search.integrations.ports import SystemClock
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
 from context_search_editing.executing import ExecutePlans

@@ -27,8 +27,7 @@ from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.use_index import IndexUse
 from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import Worker, WorkerOutbox
-from context_search.integrations.ports import Deadline, Embedder
-from context_search.integrations.system_clock import SystemClock
+from context_search.integrations.ports import Deadline, Embedder, SystemClock
 from context_search.integrations.turbopuffer import TurbopufferVectors
 from context_search.postgres.migrations import apply
 from context_search.postgres.pool import Database

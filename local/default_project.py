@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from context_search.access.authenticate import KeyAuthenticator
-from context_search.access.keys import KeyOptions, ManageKeys, NewKey
+from context_search.access.keys import KeyOptions, ManageKeys, NewKey, page_of_keys
 from context_search.catalog.tables import ManageTables
 from context_search.core.callers import Operator
 from context_search.core.errors import NotFoundError, UnauthenticatedError
@@ -50,7 +50,7 @@ def _found(
         if _is_valid(store, each["api_key"]):
             return each, None
     for each in known:
-        if (key := _another_key(ManageKeys(store), each)) is not None:
+        if (key := _another_key(store, each)) is not None:
             project_id = each["project_id"]
             print(f"the remembered key is good no more: made another for project {project_id}")
             return {"project_id": project_id, "api_key": key}, each
@@ -75,7 +75,7 @@ def _is_valid(store: Store, api_key: str) -> bool:
     return True
 
 
-def _another_key(keys: ManageKeys, ended: Remembered) -> str | None:
+def _another_key(store: Store, ended: Remembered) -> str | None:
     """A new key in the place of one that was the project's; None where it never was.
 
     Another database may have a project of that number, which is somebody else's.
@@ -84,10 +84,11 @@ def _another_key(keys: ManageKeys, ended: Remembered) -> str | None:
     prefix = NewKey(ended["api_key"]).prefix
     after: int | None = 0
     while after is not None:
-        page = keys.page(owner, None, after=after, kind="standard")
+        with store.for_project(owner.project_id) as work:
+            page = page_of_keys(work, owner, None, after=after, kind="standard")
         if any(key.prefix == prefix for key in page.rows):
             try:
-                return keys.create(owner, None, KeyOptions()).text
+                return ManageKeys(store).create(owner, None, KeyOptions()).text
             except NotFoundError:  # the project was deleted
                 return None
         after = page.next_after

@@ -16,8 +16,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from fastapi.routing import APIRoute
+
 from context_search.agents.tools.search_tools import SEARCH_INPUT_SCHEMA
-from context_search.web.openapi import contract
+from context_search.web.callers import INTERNAL_SECRET, opened_by
+from context_search.web.openapi import contract, every_router
 from local.template import read_template
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,7 +30,7 @@ _MARKED = re.compile(
 )
 _CELL = re.compile(r"(?<!\\)\|")
 _MAX_ID = 2**63 - 1
-_KEYS = {"projectKey": "key", "internalSecret": "internal secret"}
+_ORDER = ["search", "manage", "replace", INTERNAL_SECRET]
 # What OpenAPI does not describe: another protocol, and the description itself.
 _OTHERS = {
     "ANY /mcp": ("key", "[mcp.md](mcp.md)"),
@@ -76,7 +79,7 @@ def _schemas() -> Mapping[str, Schema]:
 
 def _table(what: str, old: str, page: str) -> str:
     if what == "routes":
-        return _rows(["route", "function", "credentials", "body", "answer"], _routes(page))
+        return _rows(["route", "function", "opened by", "body", "answer"], _routes(page))
     schemas = _schemas()
     shown = (
         [SEARCH_INPUT_SCHEMA]
@@ -94,15 +97,15 @@ def _rows(head: list[str], rows: Iterator[list[str]]) -> str:
 
 
 def _routes(page: str) -> Iterator[list[str]]:
-    sections, functions = _sections(page), _functions()
+    sections, functions, credentials = _sections(page), _functions(), _credentials()
     for path, operations in contract()["paths"].items():
         for method, operation in operations.items():
             route = f"{method.upper()} {path}"
             body, answer = _body(operation, sections), _answers(operation)
-            yield [f"`{route}`", functions.pop(route), _credentials(operation), body, answer]
+            yield [f"`{route}`", functions.pop(route), credentials[route] or "–", body, answer]
     for route, function in functions.items():
-        credentials, answer = _OTHERS[route]
-        yield [f"`{route}`", function, credentials, "", answer]
+        shown, answer = _OTHERS[route]
+        yield [f"`{route}`", function, shown, "", answer]
 
 
 def _functions() -> dict[str, str]:
@@ -111,9 +114,15 @@ def _functions() -> dict[str, str]:
     return {route.key: spec.code.name for spec in functions for route in spec.routes}
 
 
-def _credentials(operation: Schema) -> str:
-    found = [_KEYS[name] for needed in operation.get("security", []) for name in needed]
-    return " or ".join(found) or "–"
+def _credentials() -> dict[str, str]:
+    """What opens each route: the scopes of keys of which one is enough, the secret."""
+    return {
+        f"{method} {route.path}": " or ".join(sorted(opened_by(route.dependant), key=_ORDER.index))
+        for router in every_router()
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods or ()
+    }
 
 
 def _body(operation: Schema, sections: Mapping[str, str]) -> str:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from itertools import count
 
+from context_search.access.lookup import live_tool
 from context_search.catalog.outline import MOST_COUNTED
-from context_search.catalog.tables import ListTables
+from context_search.catalog.tables import page_of_tables
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Reach
 from context_search.core.progress import NodeState
 from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.status import ToolStatuses
-from context_search.indexing.strings import ReadStrings
-from context_search.integrations.system_clock import SystemClock
+from context_search.indexing.status import page_of_tools, tool_status
+from context_search.indexing.strings import chunk_spans, strings_of_tool
 from context_search.maintenance.cleanup import remove_nodes
 from context_search.maintenance.rules.health import CleanupLimits
 from context_search.store import REPOSITORIES, UnitOfWork
@@ -37,11 +36,8 @@ class _Operations:
 
     def __init__(self, grown: GrownIndex) -> None:
         self.grown = grown
-        self.statuses = ToolStatuses(grown.store, SILENT_S, SystemClock(), time.sleep)
         self.completion = IndexCompletion(grown.store, SILENT_S, None)
         self.comparer = Comparer(grown.store, self.completion, Limits())
-        self.strings = ReadStrings(grown.store)
-        self.tables = ListTables(grown.store, SILENT_S)
         self.numbers = count()
         namespace = grown.index.generation.namespace
         self.doc_ids = [f"{namespace}.{number}" for number in range(HYDRATED)]
@@ -52,9 +48,9 @@ class _Operations:
 
     def page_of_strings(self, state: NodeState | None = None, cursor: str | None = None) -> None:
         """Reads a page of strings, of one state if so."""
-        self.strings.page(
-            self.grown.owner, self.grown.tool.id, state=state, cursor=cursor, limit=100
-        )
+        owner, tool_id = self.grown.owner, self.grown.tool.id
+        with self.work() as work:
+            strings_of_tool(work, owner, tool_id, state=state, cursor=cursor, limit=100)
 
     def count_below(self) -> None:
         """Counts the strings below the list and below some of its elements."""
@@ -71,21 +67,25 @@ class _Operations:
 
     def chunks_of_one(self) -> None:
         """Reads where the chunks of a string lie."""
-        self.strings.spans(
-            self.grown.owner, self.grown.tool.id, "/strings/7", char=5, first=None, limit=100
-        )
+        owner, tool_id = self.grown.owner, self.grown.tool.id
+        with self.work() as work:
+            chunk_spans(work, owner, tool_id, "/strings/7", char=5, first=None, limit=100)
 
     def page_of_tools(self) -> None:
         """Lists tools with their status."""
-        self.statuses.page(self.grown.owner, after=0)
+        with self.work() as work:
+            page_of_tools(work, self.grown.owner, after=0, silent_s=SILENT_S)
 
     def page_of_tables(self) -> None:
         """Lists tables with their status."""
-        self.tables.page(self.grown.owner, after=0)
+        with self.work() as work:
+            page_of_tables(work, self.grown.owner, after=0, silent_s=SILENT_S)
 
     def status(self) -> None:
         """Reads the status of the tool."""
-        self.statuses.read(self.grown.tool.id, self.grown.owner)
+        with self.work() as work:
+            tool = live_tool(work, self.grown.tool.id, self.grown.owner)
+            tool_status(work, tool, silent_s=SILENT_S)
 
     def health(self) -> None:
         """Reads the health of the project."""

@@ -7,6 +7,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -44,6 +45,12 @@ def until(ask: Callable[[], T | None], timeout_s: float = 20.0, *, every_s: floa
             raise AssertionError(f"not so after {timeout_s:g} s: the last answer was {answer!r}")
         time.sleep(every_s)
     return answer
+
+
+def present(value: T | None) -> T:
+    """The value, which must be there."""
+    assert value is not None
+    return value
 
 
 def an_index() -> Index:
@@ -103,8 +110,44 @@ def planted(text: str, sentence: str, at: int) -> str:
     return f"{text[: at - 2]}\n\n{sentence}\n\n{text[at:]}"
 
 
+class PlainSql:
+    """Statements beside our code, as other programs send them."""
+
+    store: PostgresStore
+
+    @contextmanager
+    def tx(self) -> Iterator[Transaction]:
+        """A transaction for plain SQL."""
+        with self.store.database.transaction() as tx:
+            yield tx
+
+    def sql(self, statement: str, **parameters: object) -> list[list[Any]]:
+        """The rows of one statement in a transaction of its own."""
+        with self.tx() as tx:
+            return tx.run(statement, **parameters)
+
+    def count(self, table: str) -> int:
+        """How many rows a table has, of all projects."""
+        [[rows]] = self.sql(f"SELECT count(*) FROM {table}")
+        return int(rows)
+
+    def begun(self, do: Callable[..., T], *values: object, **named: object) -> Future[T]:
+        """Has a thread do something; returns when that is done or waits for a lock."""
+        thread, watch = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        future = thread.submit(do, *values, **named)
+        watch.submit(until, lambda: future.done() or bool(self.sql(_LOCK_WAITS))).result()
+        thread.shutdown(wait=False)
+        watch.shutdown()
+        return future
+
+
+_LOCK_WAITS = """
+    SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+
+
 @dataclass(frozen=True)
-class Workbench(Steps):
+class Workbench(Steps, PlainSql):
     """One project in a real database, and the steps of indexing one at a time."""
 
     store: PostgresStore
@@ -127,50 +170,20 @@ class Workbench(Steps):
         """The project as a caller."""
         return ProjectKey(self.project.id)
 
-    @contextmanager
-    def tx(self) -> Iterator[Transaction]:
-        """A transaction for plain SQL."""
-        with self.store.database.transaction() as tx:
-            yield tx
-
-    def sql(self, statement: str, **parameters: object) -> list[list[Any]]:
-        """The rows of one statement in a transaction of its own."""
-        with self.tx() as tx:
-            return tx.run(statement, **parameters)
-
     def table(self, document: object) -> Table:
         """A table with this document."""
-        with self.store.for_all("test") as work:
-            return work.tables.add(self.project.id, "table", None, to_json(document))
+        return self.work.tables.add(self.project.id, "table", None, to_json(document))
 
     def finish(self, claim: Claim) -> ChunkSet:
         """Writes the chunk rows, says that turbopuffer has them, and activates the set."""
         chunk_set = self.begin(claim)
         self.mark(chunk_set)
-        with self.store.for_all("test") as work:
-            assert work.chunks.activate([(claim, chunk_set)])
+        assert self.work.chunks.activate([(claim, chunk_set)])
         return chunk_set
 
     def indexed(self, index: Index) -> list[ChunkSet]:
         """Enumerates and brings every queued node to its end; returns their sets."""
         return [self.finish(self.claim(node_id)) for node_id in self.enumerate(index)]
-
-
-def count(bench: Workbench, table: str) -> int:
-    """How many rows a table has, of all projects."""
-    [[rows]] = bench.sql(f"SELECT count(*) FROM {table}")
-    return int(rows)
-
-
-def waits(bench: Workbench, what: str) -> bool:
-    """Whether somebody waits for a lock with such a statement."""
-    return bool(
-        bench.sql(
-            "SELECT FROM pg_stat_activity WHERE datname = current_database()"
-            " AND wait_event_type = 'Lock' AND query LIKE :query",
-            query=f"%{what}%",
-        )
-    )
 
 
 def message_of(message: Message, sql: Callable[..., list[list[Any]]]) -> MessageBody:

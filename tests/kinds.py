@@ -1,4 +1,4 @@
-"""Tells unit tests from those that need running parts or time, by the fixtures that they ask for.
+"""Tells unit tests from those that need running parts or time, by what they ask for.
 
 A plugin of pytest. What fixtures do not tell is refused: no unit test takes a running part with
 ``getfixturevalue``, and none starts Python or PostgreSQL.
@@ -7,6 +7,7 @@ A plugin of pytest. What fixtures do not tell is refused: no unit test takes a r
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,21 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
 # PostgreSQL, the turbopuffer server, moto's SQS and S3, and whole stacks.
 RUNNING_PARTS = {"aws", "connection", "local_server", "postgres_url", "stack", "turbopuffer_url"}
 # The template's translator takes seconds to start.
 SLOW = {"resources"}
+# Modules that load litellm, or the model of the local stack, in seconds: who imports from them is
+# slow.
+HEAVY = {
+    "context_search.integrations.models.litellm_embedder",
+    "context_search.integrations.models.litellm_reranker",
+    "local.embedding.encoder",
+    "local.embedding.provider",
+    "local.embedding.server",
+}
 
 _MARKED = ("stack", "slow")
 _PROGRAMS = {Path(sys.executable).name, "initdb", "postgres"}
@@ -33,11 +44,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & RUNNING_PARTS:
             item.add_marker(pytest.mark.stack)
-        if fixtures & SLOW:
+        if fixtures & SLOW or _imports_heavy(getattr(item, "module", None)):
+            item.add_marker(pytest.mark.slow)
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    for item in items:
+        if _is_of_the_model(item):
             item.add_marker(pytest.mark.slow)
     yield
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+@cache
+def _imports_heavy(module: ModuleType | None) -> bool:
+    names = vars(module) if module is not None else {}
+    return any(getattr(each, "__module__", None) in HEAVY for each in names.values())
+
+
+def _is_of_the_model(item: pytest.Item) -> bool:
+    """Whether a test compares the simulation's model with PostgreSQL: no unit of the product."""
+    callspec = getattr(item, "callspec", None)
+    return callspec is not None and callspec.params.get("bench") == "memory"
 
 
 @pytest.hookimpl(wrapper=True)

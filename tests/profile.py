@@ -1,4 +1,7 @@
-"""How many examples a property gets: a quarter in the gate, all of them in ``make simulate``."""
+"""How many examples a property gets: all in ``make simulate``, a quarter in the gate.
+
+In ``make unit`` it is a tenth.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ import os
 from hypothesis import settings
 
 VARIABLE = "CONTEXT_SEARCH_TEST_PROFILE"
-THOROUGH = os.environ.get(VARIABLE) == "thorough"  # noqa: TID251  tests have no settings
+NAME = os.environ.get(VARIABLE, "gate")  # noqa: TID251  tests have no settings
+THOROUGH = NAME == "thorough"
 
 # No test asserts on time.
-settings.register_profile("gate", deadline=None, max_examples=25)
-settings.register_profile("thorough", deadline=None, max_examples=100)
-settings.load_profile("thorough" if THOROUGH else "gate")
+for name, max_examples in (("unit", 10), ("gate", 25), ("thorough", 100)):
+    settings.register_profile(name, deadline=None, max_examples=max_examples)
+settings.load_profile(NAME)
 
 
 def examples(thorough: int) -> int:
     """Returns how many examples the loaded profile runs of a test that has this many in all."""
-    return thorough * settings().max_examples // 100
+    return max(1, thorough * settings().max_examples // 100)

@@ -79,7 +79,7 @@ def role_statements() -> list[str]:
     return [line for line in block.split("```")[0].split("\n") if line]
 
 
-def eventually(is_so: Callable[[], bool], timeout_s: float = 10.0) -> bool:
+def eventually(is_so: Callable[[], bool], timeout_s: float = 20.0) -> bool:
     """Asks again and again until the answer is yes, or the time is over."""
     deadline = time.monotonic() + timeout_s
     while not is_so():

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
 from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.model import ChunkSet, Claim, Index, Scope, SearchTool, Table
 from context_search.indexing.comparing import Limits, enumerate_index
 from context_search.indexing.rules.chunks import WORDS_WAIT_S
 from context_search.indexing.vector_rows import plan, tokens_of
-from context_search.store import Store
+from context_search.store import Store, UnitOfWork
 
 SMALL = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=100, chunk_overlap=10)
 """Strings of 20 characters are nodes, chunks have 100."""
@@ -19,10 +23,38 @@ def table_of(index: Index) -> int:
     return index.table_id
 
 
+@dataclass(frozen=True)
+class _Repository:
+    """A repository of a store, each call of which is a transaction of its own."""
+
+    store: Store
+    name: str
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        def call(*values: object, **named: object) -> object:
+            with self.store.for_all("test") as work:
+                return getattr(getattr(work, self.name), method)(*values, **named)
+
+        return call
+
+
+@dataclass(frozen=True)
+class _Repositories:
+    store: Store
+
+    def __getattr__(self, name: str) -> _Repository:
+        return _Repository(self.store, name)
+
+
 class Steps:
     """What create, the workers and the swap do to a store, without the parts around it."""
 
     store: Store
+
+    @property
+    def work(self) -> UnitOfWork:
+        """The repositories; each call of one is a transaction of its own, for all projects."""
+        return cast("UnitOfWork", _Repositories(self.store))
 
     def tool(
         self,
@@ -53,8 +85,7 @@ class Steps:
 
     def index(self, index_id: int) -> Index:
         """The index as it is stored now."""
-        with self.store.for_all("test") as work:
-            index = work.indexes.find(index_id)
+        index = self.work.indexes.find(index_id)
         assert index is not None
         return index
 
@@ -66,8 +97,7 @@ class Steps:
 
     def try_claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim | None:
         """Takes a node if it may be taken."""
-        with self.store.for_all("test") as work:
-            return work.nodes.claim(node_id, lease_s=lease_s)
+        return self.work.nodes.claim(node_id, lease_s=lease_s)
 
     def claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim:
         """Takes a node that may be taken."""
@@ -83,8 +113,7 @@ class Steps:
 
     def mark(self, chunk_set: ChunkSet) -> None:
         """Says that turbopuffer has all chunks of a set."""
-        with self.store.for_all("test") as work:
-            work.chunks.mark_present([chunk.id for chunk in chunk_set.chunks])
+        self.work.chunks.mark_present([chunk.id for chunk in chunk_set.chunks])
 
 
 def write_words(store: Store, limit: int = 500, wait_s: float = WORDS_WAIT_S) -> int:

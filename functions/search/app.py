@@ -6,8 +6,7 @@ import gc
 from functools import lru_cache
 from typing import Any
 
-from context_search.access.routes import protected_resource
-from context_search.agents.routes import mcp, mcps
+from context_search.agents.routes import mcp, mcps, protected_resource
 from context_search.composition.parts import parts
 from context_search.composition.search import SearchFunction
 from context_search.searching.routes import explain, project_search, retrieve, search
@@ -20,12 +19,13 @@ logger = function_logger("search")
 # does, took up to 6 % of its CPU.
 gc.set_threshold(20_000, 10, 10)
 
+_MODULES = [search, explain, retrieve, project_search, mcp, mcps, protected_resource]
+ROUTERS = [module.router for module in _MODULES]
+
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    searching = [search, explain, mcp, retrieve, project_search]
-    modules = [*searching, mcps, protected_resource]
-    app = http_app([module.router for module in modules], SearchFunction(parts()), log=logger)
+    app = http_app(ROUTERS, SearchFunction(parts()), log=logger)
     # Searches have metrics of their own.
     return counting_requests(lambda_handler_of(app), parts().clock, [mcps.router])
 

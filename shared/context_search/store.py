@@ -20,8 +20,6 @@ if TYPE_CHECKING:  # a function loads the repositories of what it does
     from context_search.budgets.sql.ledger import Ledger
     from context_search.budgets.sql.permits import Permits
     from context_search.catalog.sql.judged_sets import JudgedSets
-    from context_search.catalog.sql.outlines import Outlines
-    from context_search.catalog.sql.project_settings import ProjectSettings
     from context_search.catalog.sql.projects import Projects
     from context_search.catalog.sql.tables import Tables
     from context_search.catalog.sql.tools import Tools
@@ -59,10 +57,8 @@ REPOSITORIES = {
     "node_counts": "context_search.indexing.sql.node_counts:NodeCounts",
     "nodes": "context_search.indexing.sql.nodes:Nodes",
     "outbox": "context_search.indexing.sql.outbox:Outbox",
-    "outlines": "context_search.catalog.sql.outlines:Outlines",
     "permits": "context_search.budgets.sql.permits:Permits",
     "plans": "context_search_editing.sql.plans:Plans",
-    "project_settings": "context_search.catalog.sql.project_settings:ProjectSettings",
     "projects": "context_search.catalog.sql.projects:Projects",
     "quotas": "context_search.indexing.sql.quotas:Quotas",
     "rankings": "context_search.searching.sql.rankings:Rankings",
@@ -94,10 +90,8 @@ class UnitOfWork:
     node_counts: NodeCounts
     nodes: Nodes
     outbox: Outbox
-    outlines: Outlines
     permits: Permits
     plans: Plans
-    project_settings: ProjectSettings
     projects: Projects
     quotas: Quotas
     rankings: Rankings

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from context_search.budgets.exclusive import exclusive
+from context_search.budgets.shares import exclusive
 from context_search.core.errors import (
     CommitUnknownError,
     ContextSearchError,

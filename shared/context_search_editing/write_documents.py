@@ -383,7 +383,7 @@ def skipped_table(planned: PlannedTable, reason: SkipReason, cause: PlanCause) -
 
 def undo_until(work: UnitOfWork, project_id: int, now: datetime) -> datetime:
     """Returns until when a plan that is executed now can be undone."""
-    settings = work.project_settings.read(HistoryLimits, project_id).settings
+    settings = work.projects.settings(HistoryLimits, project_id).settings
     days = HistoryLimits().keep_days if settings.is_off else settings.keep_days
     return now + timedelta(days=days)
 

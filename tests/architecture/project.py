@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter
-from fastapi.routing import APIRoute
-
 from local.cloudformation import load
 from local.template import read_template
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE_FOLDERS = ("shared", "functions", "local")
-ANY_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 Route = tuple[str, str]
 
 
@@ -41,30 +36,6 @@ def template_routes(function: str) -> set[Route]:
     specs = read_template(ROOT / "template.yaml").functions
     [routes] = [spec.routes for spec in specs if spec.code.name == function]
     return {(route.method, route.path) for route in routes}
-
-
-def served_routes(function: str) -> set[Route]:
-    """(method, path) of every route that the function serves."""
-    return {(method, route.path) for route in routes_of(function) for method in methods_of(route)}
-
-
-def routes_of(function: str) -> list[APIRoute]:
-    """Every route of the routers that the function's module names."""
-    app = importlib.import_module(f"functions.{function}.app")
-    routers = [getattr(module, "router", None) for module in vars(app).values()]
-    return [
-        route
-        for router in routers
-        if isinstance(router, APIRouter)
-        for route in router.routes
-        if isinstance(route, APIRoute)
-    ]
-
-
-def methods_of(route: APIRoute) -> set[str]:
-    """The route's methods as the template says them: all of them are ANY."""
-    methods = route.methods or set()
-    return {"ANY"} if methods >= ANY_METHODS else methods
 
 
 def python_files(*folders: str) -> list[Path]:

@@ -55,6 +55,7 @@ def test_a_lock_names_no_address(path: Path) -> None:
     assert not re.search(r"://|--(extra-)?index-url|--find-links|file:", path.read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("folders", "files", "given"),
     [

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 from typing import Any
 
 import pytest
 
 from context_search.composition.index_node import IndexNodeFunction
 from context_search.core.messages import IndexNodes, read_message
-from tests.architecture.project import ROOT, functions, served_routes, template_routes, triggers
+from context_search.web.openapi import every_router
+from scripts.template_routes import FUNCTIONS, TEMPLATE, served_routes, with_routes
+from tests.architecture.project import ROOT, functions, template_routes, triggers
 from tests.web.api import LocalParts
 
-HTTP_FUNCTIONS = ["create_tool", "search"]
 API_DOCUMENT = ROOT / "docs" / "api.md"
 
 
@@ -28,13 +30,24 @@ def test_every_function_folder_is_a_function_of_the_template() -> None:
     assert folders == functions().keys()
 
 
-@pytest.mark.parametrize("function", HTTP_FUNCTIONS)
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_template_routes_to_a_function_exactly_what_it_serves(function: str) -> None:
-    assert template_routes(function) == served_routes(function)
+    assert template_routes(function) == {*served_routes(function)}, "make docs"
 
 
 def test_only_the_http_functions_have_routes() -> None:
-    assert [name for name in functions() if template_routes(name)] == HTTP_FUNCTIONS
+    assert [name for name in functions() if template_routes(name)] == [*FUNCTIONS]
+
+
+def test_the_routes_of_the_template_are_written_as_they_are_served() -> None:
+    template = TEMPLATE.read_text("utf-8")
+    assert template == with_routes(template), "make docs"
+
+
+def test_every_router_is_one_of_a_function() -> None:
+    served = [*import_module("functions.create_tool.app").ROUTERS]
+    served += import_module("functions.search.app").ROUTERS
+    assert sorted(map(id, served)) == sorted(map(id, every_router()))
 
 
 def test_every_kind_of_trigger_has_a_recorded_event() -> None:

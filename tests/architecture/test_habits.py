@@ -95,7 +95,6 @@ SLEEPERS = {
     "tests/stack.py": "polls, in eventually",
     "tests/builders.py": "polls, in until",
     "tests/conformance/generated_client.py": "polls, in an environment without tests/builders.py",
-    "tests/local/tiny.py": "polls",
     "tests/local/test_poller.py": "is the work of a handler",
     "tests/local/test_gateway.py": "yields to the event loop",
 }

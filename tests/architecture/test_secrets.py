@@ -54,6 +54,7 @@ def found_in(text: str) -> dict[str, str]:
     return {match[0]: name for name, form in FORMS.items() for match in re.finditer(form, text)}
 
 
+@pytest.mark.slow
 def test_no_file_holds_a_secret() -> None:
     assert len(tracked()) > 100
     found = {

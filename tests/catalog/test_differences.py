@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.catalog.rules.differences import SHOWN_CHARS, Difference, differences
+from context_search.catalog.rules.differences import (
+    SHOWN_CHARS,
+    Difference,
+    common_ends,
+    differences,
+)
 from context_search.core.documents import parse_exact
 from context_search.core.json_pointer import resolve, split
 
@@ -45,15 +51,6 @@ def test_what_an_array_has_in_common_at_both_ends_is_no_difference() -> None:
     ]
     assert reported("[1, 1, 1]", "[1, 1]") == [("/2", "removed", "1", None)]
     assert reported('[{"a": 1}, 2]', '[{"a": 3}, 2]') == [("/0/a", "changed", "1", "3")]
-
-
-def test_of_strings_only_the_middle_is_shown() -> None:
-    [each] = found('"他走进了废弃仓库，满地灰尘。"', '"他走进了荒废工厂，满地灰尘。"')
-    assert each.in_string
-    assert each.before is not None
-    assert each.after is not None
-    assert (each.before.start, each.before.text) == (4, "废弃仓库")
-    assert (each.after.start, each.after.text, each.after.chars) == (4, "荒废工厂", 4)
 
 
 def test_long_texts_are_cut_and_say_how_long_they_are() -> None:
@@ -104,3 +101,30 @@ def test_the_excerpts_of_strings_turn_one_into_the_other(before: str, after: str
         assert before[:start] + each.after.text + before[end:] == after
         assert before[start:end] == each.before.text
         assert start == each.after.start
+
+
+FEW = st.text(alphabet="ab林😀", max_size=12)
+
+
+@given(FEW, FEW, FEW, FEW)
+def test_common_ends_are_as_long_as_can_be(head: str, one: str, other: str, tail: str) -> None:
+    one, other = head + one + tail, head + other + tail
+    shorter = min(len(one), len(other))
+    first = max(n for n in range(shorter + 1) if one[:n] == other[:n])
+    last = max(
+        n for n in range(shorter - first + 1) if one[len(one) - n :] == other[len(other) - n :]
+    )
+    assert common_ends(one, other) == (first, last)
+
+
+@pytest.mark.parametrize("at", [0, 1, 65_535, 65_536, 65_537, 199_998, 199_999])
+@pytest.mark.parametrize("put", ["", "x", "é", "😀" * 70_000])
+def test_one_difference_in_a_long_text(at: int, put: str) -> None:
+    text = "".join(chr(0x4E00 + n % 20_000) for n in range(200_000))
+    assert common_ends(text, text[:at] + put + text[at + 1 :]) == (at, 199_999 - at)
+    assert common_ends(text[:at] + put + text[at + 1 :], text) == (at, 199_999 - at)
+
+
+def test_the_same_text_is_all_head() -> None:
+    assert common_ends("a" * 70_000, "a" * 70_000) == (70_000, 0)
+    assert common_ends("a" * 70_000, "a" * 70_001) == (70_000, 0)

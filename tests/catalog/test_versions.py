@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+
 import pytest
 
-from context_search.catalog.rules.uploads import NewUpload
+from context_search.catalog.rules.uploads import NewUpload, Upload
+from context_search.catalog.rules.versions import MAX_LABELS, HistoryLimits
+from context_search.catalog.uploads import find_upload
+from context_search.catalog.versions import (
+    DIFFERENCES_A_PAGE,
+    CompareVersions,
+    RecordVersions,
+    find_version,
+)
 from context_search.core.errors import (
     ConflictError,
+    DocumentTooLargeError,
     NotFoundError,
+    TooManyLabelsError,
     VersionDamagedError,
 )
+from context_search.core.json_text import to_json
+from context_search.core.limits import MAX_INLINE_BYTES
 from context_search.core.model import Table
-from tests.catalog.history import Editing, reported
+from context_search.store import UnitOfWork
+from tests.catalog.history import Editing, reported, versions_of
 from tests.contract.store.bench import PostgresBench
+from tests.stores import StoreInFront
+from tests.system import prose
 
 
 def test_each_way_of_changing_records_what_it_overwrites(bench: PostgresBench) -> None:
@@ -71,36 +91,28 @@ def test_no_write_is_refused_because_its_past_is_too_large() -> None:
     assert [v.gap for v in system.list(table)][:2] == [None, "too_large"]
 
 
+def test_no_write_is_refused_because_its_history_is_full() -> None:
+    system = Editing()
+    table = system.put(system.make(prose(200_000)), "now")
+    system.limits.change(system.principal, lambda _: HistoryLimits(max_bytes=1_000))
+    system.put(table, "and now")
+    assert [v.gap for v in system.list(table)] == [None, "full", None]
+    system.clean_up()
+    system.put(table, "again")
+    assert [(v.revision, v.gap) for v in system.list(table)] == [(4, None), (3, None), (2, "full")]
+
+
 def test_a_version_of_a_table_that_was_there_before_has_no_cause() -> None:
     system = Editing()
     table = system.make("old")
     with system.store.for_all("test"):
         del system.memory.rows.versions[table.id, table.project_id, 1]
     assert reported(system.list(table)) == [(1, None, None, None)]
-    assert system.versions.read(system.principal, table.id, 1).is_live
+    with system.store.for_project(table.project_id) as work:
+        assert find_version(work, table, 1).is_live
     system.put(table, "new")
     assert reported(system.list(table)) == [(2, "put", None, "key:7"), (1, None, None, None)]
     assert system.document(table, 1) == "old"
-
-
-def test_a_value_of_a_version_is_read_by_its_pointer() -> None:
-    system = Editing()
-    table = system.put(system.make({"a": [{"b/c": "deep"}], "n": 1}), 1)
-    assert system.document(table, 1, "/a/0/b~1c") == "deep"
-    assert system.document(table, 2) == 1
-    with pytest.raises(NotFoundError):
-        system.document(table, 1, "/a/7")
-    with pytest.raises(NotFoundError):
-        system.document(table, 9)
-
-
-def test_numbers_of_a_version_keep_their_digits() -> None:
-    system = Editing()
-    table = system.make(1)
-    system.by_sql(table, '{"a": 1.10, "b": 12345678901234567890.5}')
-    system.put(table, 2)
-    text = system.versions.read_document(system.principal, table.id, 2, "/a")
-    assert text == "1.10"
 
 
 def test_pages_of_versions_go_on() -> None:
@@ -108,9 +120,9 @@ def test_pages_of_versions_go_on() -> None:
     table = system.make(0)
     for number in range(1, 103):
         table = system.put(table, number)
-    first = system.versions.page(system.principal, table.id, below=None)
+    first = versions_of(system.store, table)
     assert [v.revision for v in first.rows] == [*range(103, 3, -1)]
-    second = system.versions.page(system.principal, table.id, below=first.next_after)
+    second = versions_of(system.store, table, first.next_after)
     assert [v.revision for v in second.rows] == [3, 2, 1]
     assert second.next_after is None
 
@@ -123,3 +135,142 @@ def test_a_damaged_version_is_never_shown() -> None:
         system.memory.rows.pieces[key] = content[:-1]
     with pytest.raises(VersionDamagedError):
         system.document(table, 1)
+
+
+def test_versions_are_compared_page_by_page() -> None:
+    system = Editing()
+    many = {f"k{number}": number for number in range(DIFFERENCES_A_PAGE + 5)}
+    table = system.put(system.make({}), many)
+    first = system.compare(system.principal, table.id, 1, None, after=0)
+    assert (first.older, first.newer, len(first.differences)) == (1, 2, DIFFERENCES_A_PAGE)
+    rest = system.compare(system.principal, table.id, 1, 2, after=first.next_after or 0)
+    found = [each.json_pointer for each in [*first.differences, *rest.differences]]
+    assert found == [f"/k{number}" for number in range(DIFFERENCES_A_PAGE + 5)]
+    assert rest.next_after is None
+    assert system.compare(system.principal, table.id, 2, 2, after=0).differences == []
+
+
+@dataclass
+class WatchedStore(StoreInFront):
+    """A store that knows how its transactions ended."""
+
+    errors: list[type[BaseException] | None] = field(default_factory=list)
+
+    @contextmanager
+    def around(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
+        try:
+            with opened as work:
+                yield work
+        except BaseException as error:
+            self.errors.append(type(error))
+            raise
+        self.errors.append(None)
+
+
+def test_versions_are_parsed_when_the_transaction_has_ended() -> None:
+    """What is too deep for that is noticed then."""
+    system = Editing()
+    table = system.make([])
+    deep = "[" * 200_000 + "]" * 200_000
+    with system.store.for_all("test") as work:
+        before = work.versions.overwritten(
+            table.id, project_id=table.project_id, max_bytes=len(deep)
+        )
+        changed = work.tables.replace(table.id, "[1]", expected_revision=None)
+        assert changed is not None
+        RecordVersions().record(work, changed, replace(before, text=deep))
+    watched = WatchedStore(system.store)
+    with pytest.raises(DocumentTooLargeError):
+        CompareVersions(watched).compare(system.principal, table.id, 1, None, after=0)
+    assert set(watched.errors) == {None}
+
+
+LARGE = {"a": [f"{number}. {prose(9_000)}" for number in range(800)]}
+"""Too large for a request."""
+
+
+def test_a_restored_version_can_be_undone() -> None:
+    system = Editing()
+    table = system.make({"a": "first"})
+    system.put(table, {"a": "second"})
+    system.restore(table, 1)
+    assert system.now(table) == {"a": "first"}
+    system.restore(table, 2)
+    assert system.now(table) == {"a": "second"}
+    assert [v.revision for v in system.list(table)] == [4, 3, 2, 1]
+
+
+def test_restoring_what_is_live_changes_nothing() -> None:
+    system = Editing()
+    table = system.put(system.make(1), 2)
+    restored = system.restore(table, 2)
+    assert isinstance(restored, Table)
+    assert restored.revision == 2
+
+
+def test_what_does_not_fit_into_an_answer_is_read_in_parts_and_restored_by_a_worker(
+    bench: PostgresBench,
+) -> None:
+    system = Editing(store=bench.store)
+    table = system.make({})
+    system.by_sql(table, to_json(LARGE))
+    system.put(table, "small")
+    with pytest.raises(DocumentTooLargeError):
+        system.document(table, 2)
+    assert system.document(table, 2, "/a/3") == LARGE["a"][3]
+    upload = system.restore(table, 2)
+    assert isinstance(upload, Upload)
+    assert (upload.state, upload.from_revision) == ("importing", 2)
+    assert (upload.bytes or 0) > MAX_INLINE_BYTES
+    system.work()
+    with system.store.for_project(table.project_id) as work:
+        done = find_upload(work, system.principal, table.id, upload.id)
+    assert (done.state, done.revision, done.last_error) == ("done", 4, None)
+    with system.store.for_all("test") as work:
+        assert json.loads(work.tables.read(table.id)[1]) == LARGE
+    assert reported(system.list(table))[0] == (4, "restore", None, "key:7")
+
+
+def test_a_large_document_is_overwritten_by_a_worker_so_that_it_is_recorded(
+    bench: PostgresBench,
+) -> None:
+    system = Editing(recorded_bytes=1_000, store=bench.store)
+    table = system.put(system.make("small"), "x" * 2_000)
+    assert isinstance(system.restore(table, 1), Upload)
+    system.work()
+    assert system.now(table) == "small"
+    assert [v.gap for v in system.list(table)] == [None, None, None]
+
+
+def test_a_worker_that_finds_the_version_erased_says_so(bench: PostgresBench) -> None:
+    system = Editing(recorded_bytes=1_000, store=bench.store)
+    table = system.put(system.make("small"), "x" * 2_000)
+    upload = system.restore(table, 1)
+    assert isinstance(upload, Upload)
+    system.versions.erase(system.principal, table.id, 1)
+    system.work()
+    with system.store.for_project(table.project_id) as work:
+        failed = find_upload(work, system.principal, table.id, upload.id)
+    assert failed.state == "failed"
+    assert (failed.last_error or {})["code"] == "VERSION_NOT_RECORDED"
+    assert system.now(table) == "x" * 2_000
+
+
+def test_labels_keep_versions_and_are_counted() -> None:
+    system = Editing()
+    table = system.make(0)
+    for number in range(1, MAX_LABELS + 2):
+        table = system.put(table, number)
+    for revision in range(1, MAX_LABELS + 1):
+        assert system.versions.label(system.principal, table.id, revision, "x").label == "x"
+    with pytest.raises(TooManyLabelsError):
+        system.versions.label(system.principal, table.id, table.revision, "x")
+    system.versions.label(system.principal, table.id, 1, None)
+    live = system.versions.label(system.principal, table.id, table.revision, "live")
+    assert live.is_live
+    system.put(table, "another")
+    system.clock.advance(31 * 86_400)
+    system.clean_up()
+    left = [v.revision for v in system.list(table)]
+    assert left == [23, 22, *range(20, 1, -1)]
+    assert system.document(table, 22) == MAX_LABELS + 1

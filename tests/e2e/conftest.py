@@ -7,10 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from local.options import StackOptions
-from tests.e2e.running import Running, Tenant, running_stack
-
-# Shorter than a user's, so that nobody waits for what cleanup does.
-PATIENCE = {"SILENT_AFTER_SECONDS": "4", "DELETE_GRACE_SECONDS": "4"}
+from tests.e2e.running import PATIENCE, Running, Tenant, running_stack
 
 
 @pytest.fixture(scope="package")

@@ -27,6 +27,8 @@ from local.state import State
 from tests.builders import until
 
 INDEXED_WITHIN_S = 60.0
+# Shorter than a user's, so that nobody waits for what cleanup does.
+PATIENCE = {"SILENT_AFTER_SECONDS": "4", "DELETE_GRACE_SECONDS": "4"}
 Era = Literal["legacy", "2026-07-28"]
 Answer = TypeVar("Answer")
 

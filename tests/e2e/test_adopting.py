@@ -14,8 +14,7 @@ from local.options import ROOT, StackOptions
 from local.stack import Stack
 from tests.adopter import SCHEMA
 from tests.builders import until
-from tests.e2e.conftest import PATIENCE
-from tests.e2e.running import state_folder, user_environment
+from tests.e2e.running import PATIENCE, state_folder, user_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

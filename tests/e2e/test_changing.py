@@ -67,61 +67,21 @@ def test_a_change_by_plain_sql_is_found_and_what_it_replaced_is_not(
     assert before & set(stack.documents(tool["namespace"]))  # the string that stayed
 
 
-def test_a_change_over_http_leaves_the_queue_at_once(
-    stack: Running, tenant: Tenant, tool: dict[str, Any]
-) -> None:
-    path = f"/api/v1/tables/{tool['table_id']}/data"
-    assert tenant("PUT", path, params={"pointer": "/text"}, json=NEW).status_code == 200
-    until(lambda: VIOLIN[:20] in texts(tenant.search(tool, QUESTIONS[VIOLIN])), FOLLOWS_WITHIN_S)
-
-
-def test_a_string_that_is_removed_has_no_hits_from_then_on(
-    stack: Running, tenant: Tenant, tool: dict[str, Any]
-) -> None:
-    stack.sql("UPDATE context_table SET data = data - 'text' WHERE id = :id", id=tool["table_id"])
-    results = tenant.search(tool, QUESTIONS[COMETS], top_k=20)["results"]
-    assert {hit["json_path"] for hit in results} <= {"/kept"}
-    until(
-        lambda: len(stack.documents(tool["namespace"])) == len(stack.rows(tool["namespace"])) < 40,
-        FOLLOWS_WITHIN_S,
-    )
-
-
-def test_a_deleted_tool_is_gone_at_once_and_turbopuffer_is_empty_soon(
-    stack: Running, tenant: Tenant, tool: dict[str, Any]
-) -> None:
-    path = f"/api/v1/tools/{tool['tool_id']}"
-    assert tenant("DELETE", path).status_code == 204
-    assert tenant("POST", f"{path}/search", json={"query": "x"}).status_code == 404
-    assert tenant.list_tools("2026-07-28") == []
-    until(lambda: not stack.documents(tool["namespace"]), FOLLOWS_WITHIN_S)
-    until(lambda: is_gone(stack, tool), FOLLOWS_WITHIN_S)
-
-
+@pytest.mark.parametrize("by", ["API", "SQL"])
 def test_a_deleted_table_takes_everything_with_it(
-    stack: Running, tenant: Tenant, tool: dict[str, Any]
+    stack: Running, tenant: Tenant, tool: dict[str, Any], by: str
 ) -> None:
-    assert tenant("DELETE", f"/api/v1/tables/{tool['table_id']}").status_code == 204
+    table_id = tool["table_id"]
+    if by == "API":
+        assert tenant("DELETE", f"/api/v1/tables/{table_id}").status_code == 204
+    else:
+        stack.sql("DELETE FROM context_table WHERE id = :id", id=table_id)
     path = f"/api/v1/tools/{tool['tool_id']}/search"
     assert tenant("POST", path, json={"query": "x"}).status_code == 404
     until(lambda: is_gone(stack, tool), FOLLOWS_WITHIN_S)
-    for table, column in (
-        ("context_table", "id"),
-        ("tool", "table_id"),
-        ("node", "table_id"),
-        ("chunks", "table_id"),
-    ):
+    for table, column in (("context_table", "id"), ("tool", "table_id"), ("node", "table_id")):
         query = f"SELECT {column} FROM {table} WHERE {column} = :id"
-        assert stack.sql(query, id=tool["table_id"]) == []
-
-
-def test_a_table_deleted_by_plain_sql_leaves_nothing_behind_either(
-    stack: Running, tenant: Tenant, tool: dict[str, Any]
-) -> None:
-    stack.sql("DELETE FROM context_table WHERE id = :id", id=tool["table_id"])
-    path = f"/api/v1/tools/{tool['tool_id']}/search"
-    assert tenant("POST", path, json={"query": "x"}).status_code == 404
-    until(lambda: is_gone(stack, tool), FOLLOWS_WITHIN_S)
+        assert stack.sql(query, id=table_id) == []
 
 
 def is_gone(stack: Running, tool: dict[str, Any]) -> bool:

@@ -81,20 +81,6 @@ def test_while_an_index_is_built_its_counters_only_grow(stack: Running, tenant: 
     assert stack.documents(tool["namespace"]) == stack.rows(tool["namespace"])
 
 
-def test_the_same_create_again_makes_a_tool_and_nothing_else(
-    stack: Running, tenant: Tenant
-) -> None:
-    table_id = tenant.table(DOCUMENT)
-    first = tenant.tool(table_id)
-    chunks = tenant.ready(first)["chunks_count"]
-    before = snapshot(stack, first)
-    again = tenant.tool(table_id)
-    assert again["tool_id"] != first["tool_id"]
-    assert (again["status"], again["chunks_created"]) == ("ready", chunks)
-    until(lambda: is_idle(stack), 60)
-    assert snapshot(stack, first) == before
-
-
 def test_replaying_every_message_changes_nothing(stack: Running, tenant: Tenant) -> None:
     tool = tenant.tool(tenant.table(DOCUMENT))
     tenant.ready(tool)
@@ -104,19 +90,3 @@ def test_replaying_every_message_changes_nothing(stack: Running, tenant: Tenant)
     stack.send(*messages, *messages)
     until(lambda: is_idle(stack), 60)
     assert snapshot(stack, tool) == before
-
-
-def test_messages_that_overtake_each_other_end_in_the_same_index(
-    stack: Running, tenant: Tenant
-) -> None:
-    tool = tenant.tool(tenant.table(DOCUMENT))
-    stack.send(*orders(stack, tool), *reversed(orders(stack, tool)))
-    tenant.ready(tool)
-    until(lambda: is_idle(stack), 60)
-    assert stack.documents(tool["namespace"]) == stack.rows(tool["namespace"])
-    [[sets]] = stack.sql(
-        "SELECT count(*) FROM chunk_set JOIN node ON node.id = node_id"
-        " JOIN index_generation ON index_generation.id = generation_id WHERE namespace = :name",
-        name=tool["namespace"],
-    )
-    assert sets == 3

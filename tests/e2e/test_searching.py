@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.builders import until
 from tests.e2e.library import PLACES, QUESTIONS, check_hit, library
 from tests.e2e.running import Era, Running, Tenant
 
@@ -75,52 +74,6 @@ def test_an_agent_finds_it_too(
     assert sentence[:12] in str(result.structured_content["results"][0])
 
 
-@ERAS
-def test_an_agent_sees_the_tools_of_its_project(
-    reader: Tenant, tool: dict[str, Any], era: Era
-) -> None:
-    listed = {found.name: found for found in reader.list_tools(era)}["search_library"]
-    assert "Searches the library." in (listed.description or "")
-    assert listed.input_schema["required"] == ["query"]
-    assert listed.input_schema["additionalProperties"] is False
-    assert listed.input_schema["properties"]["top_k"]["maximum"] == 20
-
-
-@ERAS
-@pytest.mark.parametrize("more", [{"top_k": 0}, {"top_k": 21}, {"vector_weight": 1}], ids=repr)
-def test_an_agent_may_say_nothing_else(
-    reader: Tenant, tool: dict[str, Any], era: Era, more: dict[str, int]
-) -> None:
-    result = reader.call_tool(era, "search_library", {"query": "comets", **more})
-    assert result.is_error is True
-    assert json.loads(result.content[0].text)["code"] == "INVALID_INPUT"  # type: ignore[union-attr]
-
-
-def test_trusted_services_get_the_same_answer(
-    stack: Running, reader: Tenant, tool: dict[str, Any]
-) -> None:
-    own = f"/internal/tools/{tool['tool_id']}"
-    response = stack.internally("POST", f"{own}/search", json={"query": "comets"})
-    assert response.json() == reader.search(tool, "comets")
-    # The index may be calibrated between the two requests.
-    until(lambda: stack.internally("GET", f"{own}/chunks/stats").json() == reader.state(tool))
-
-
-@pytest.mark.parametrize("top_k", range(1, 21))
-def test_as_many_results_as_asked_for(reader: Tenant, tool: dict[str, Any], top_k: int) -> None:
-    results = reader.search(tool, "harbour and 春天", top_k=top_k)["results"]
-    assert len(results) == top_k
-    assert len({hit["chunk"]["id"] for hit in results}) == top_k
-
-
-@pytest.mark.parametrize("body", [{"query": "x", "filters": {}}, {"query": "x", "top_k": "5"}, {}])
-def test_a_program_may_say_nothing_else_either(
-    reader: Tenant, tool: dict[str, Any], body: dict[str, Any]
-) -> None:
-    response = reader("POST", f"/api/v1/tools/{tool['tool_id']}/search", json=body)
-    assert (response.status_code, response.json()["code"]) == (422, "INVALID_INPUT")
-
-
 @pytest.mark.parametrize(
     ("scope", "inside"),
     [
@@ -142,22 +95,3 @@ def test_a_scope_is_all_that_a_tool_sees(
         assert bool(results) == bool(inside)
         for hit in results:
             check_hit(DOCUMENT, hit, scope)
-
-
-def test_a_stranger_sees_nothing(stack: Running, reader: Tenant, tool: dict[str, Any]) -> None:
-    stranger = stack.project()
-    response = stranger("POST", f"/api/v1/tools/{tool['tool_id']}/search", json={"query": "x"})
-    assert (response.status_code, response.json()["code"]) == (404, "NOT_FOUND")
-    assert stranger.list_tools("2026-07-28") == []
-
-
-def test_with_nothing_to_index_a_tool_is_ready_and_finds_nothing(tenant: Tenant) -> None:
-    tool = tenant.tool(tenant.table({"a": "short", "b": ["x" * 9_999]}))
-    assert (tool["status"], tool["chunks_created"], tool["large_nodes_detected"]) == (
-        "ready",
-        0,
-        [],
-    )
-    found = tenant.search(tool, "anything")
-    assert (found["results"], found["index"]["status"]) == ([], "ready")
-    assert tenant.ready(tool)["nodes_count"] == 0

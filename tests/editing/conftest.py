@@ -12,7 +12,6 @@ from tests.faults.simulation.model.store import ModelStore
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """A clock that is moved by hand."""
     return ManualClock()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from context_search.catalog.rules.versions import HistoryLimits, Version
 from context_search.catalog.tables import ManageTables
-from context_search.catalog.versions import ManageVersions, RecordVersions
+from context_search.catalog.versions import RecordVersions
 from context_search.core.callers import McpKey, Principal, ProjectKey
 from context_search.core.config import SearchConfig
 from context_search.core.documents import parse_exact, strings_at
@@ -39,7 +39,8 @@ from context_search_editing.rules.replacing import ReplaceRequest
 from context_search_editing.showing import ShowMatches
 from context_search_editing.undoing import UndoPlans
 from context_search_editing.write_documents import MAX_HELD_CHARS, WriteDocuments
-from testing.in_memory.patterns import RePatterns
+from testing.in_memory.patterns import RePattern, RePatterns
+from tests.catalog.history import text_at, versions_of
 from tests.editing.novel import asked_for, hashed
 from tests.steps import SMALL, Steps
 from tests.stores import StoreInFront
@@ -77,8 +78,7 @@ class Desk(Steps):
     @cached_property
     def principal(self) -> ProjectKey:
         """The caller, in a project of its own."""
-        with self.store.for_all("test") as work:
-            return ProjectKey(work.projects.add("p").id, key_id=7)
+        return ProjectKey(self.work.projects.add("p").id, key_id=7)
 
     @property
     def tables(self) -> ManageTables:
@@ -120,7 +120,6 @@ class Desk(Steps):
         return other
 
     def with_fault(self, fault: str, at: int) -> Desk:
-        """Returns the same desk in a process that meets a fault."""
         return self.having(store=FaultyStore(self.store, fault, at))
 
     def while_somebody(self, at: int, act: Callable[[], object]) -> Desk:
@@ -128,13 +127,11 @@ class Desk(Steps):
         return self.having(store=BusyStore(self.store, at, act))
 
     def make(self, *documents: object) -> list[Table]:
-        """Stores documents."""
         return [self.tables.create(self.principal, "t", None, each) for each in documents]
 
     def write(self, table: Table, text: str) -> Table:
         """What another program writes: JSON text."""
-        with self.store.for_all("test") as work:
-            changed = work.tables.replace(table.id, text, expected_revision=None)
+        changed = self.work.tables.replace(table.id, text, expected_revision=None)
         assert changed is not None
         return changed
 
@@ -157,7 +154,6 @@ class Desk(Steps):
     def execute(
         self, plan: Plan, choice: Choice = ALL, principal: Principal | None = None
     ) -> ExecutedPlan:
-        """Executes a plan as it was shown."""
         assert plan.digest is not None
         caller = principal or self.principal
         return self.plans.execute(caller, plan.id, plan.digest, choice, request_id="executed")
@@ -165,7 +161,6 @@ class Desk(Steps):
     def undo(
         self, plan: Plan, on_conflict: OnConflict = "abort", *, dry_run: bool = False
     ) -> ExecutedPlan:
-        """Takes a plan back."""
         return self.undos.undo(
             self.principal, plan.id, on_conflict=on_conflict, dry_run=dry_run, request_id="undone"
         )
@@ -175,9 +170,7 @@ class Desk(Steps):
         return self.worker.run(plan.id, Deadline(self.clock, self.clock.monotonic() + left_s))
 
     def plan(self, plan: Plan) -> Plan:
-        """Returns a plan as it is now."""
-        with self.store.for_all("test") as work:
-            found = work.plans.find(plan.id, project_id=plan.project_id)
+        found = self.work.plans.find(plan.id, project_id=plan.project_id)
         assert found is not None
         return found
 
@@ -185,25 +178,26 @@ class Desk(Steps):
         """Returns a plan as its owner sees it."""
         return self.previews.read(self.principal, plan_id).plan
 
+    def failure(self, plan: Plan) -> Mapping[str, object]:
+        """Returns the error of a plan that has failed."""
+        failed = self.read(plan.id)
+        assert failed.state == "failed"
+        assert failed.last_error is not None
+        return failed.last_error
+
     def strings(self, plan_id: int) -> list[PlannedString]:
         """Returns all strings of a plan, in their order."""
-        with self.store.for_all("test") as work:
-            return work.plans.strings_of_matches(plan_id, after=0, limit=100_000)
+        return self.work.plans.strings_of_matches(plan_id, after=0, limit=100_000)
 
     def rows(self, plan: Plan) -> list[PlannedTable]:
-        """Returns the documents of a plan."""
-        with self.store.for_all("test") as work:
-            return work.plans.tables(plan.id, limit=10_000)
+        return self.work.plans.tables(plan.id, limit=10_000)
 
     def text(self, table: Table) -> str:
         """Returns the text of a document as the store writes it."""
-        with self.store.for_all("test") as work:
-            return work.tables.read(table.id)[1]
+        return self.work.tables.read(table.id)[1]
 
     def state(self, tables: Sequence[Table]) -> Mapping[int, tuple[int, str]]:
-        """Returns revisions and texts of documents."""
-        with self.store.for_all("test") as work:
-            return {table.id: work.tables.read(table.id) for table in tables}
+        return {table.id: self.work.tables.read(table.id) for table in tables}
 
     def documents(self) -> dict[int, tuple[int, str]]:
         """Every document of the project, with its revision."""
@@ -230,17 +224,17 @@ class Desk(Steps):
 
     def versions(self, table: Table) -> list[Version]:
         """Returns the newest versions of a table."""
-        return [*ManageVersions(self.store).page(self.principal, table.id, below=None).rows]
+        return [*versions_of(self.store, table).rows]
 
     def version(self, table: Table, revision: int) -> str:
         """Returns the recorded text of a revision."""
-        return ManageVersions(self.store).read_document(self.principal, table.id, revision, "")
+        return text_at(self.store, table, revision)
 
     def keep(self, limits: HistoryLimits) -> None:
         """Says how much of the past is kept."""
         with self.store.for_project(self.principal.project_id) as work:
-            work.project_settings.lock(HistoryLimits, self.principal.project_id)
-            work.project_settings.write(self.principal.project_id, limits)
+            work.projects.lock_settings(HistoryLimits, self.principal.project_id)
+            work.projects.write_settings(self.principal.project_id, limits)
 
     def agent(
         self, *tables: Table, scope: str = "", threshold: int = 1, where: object = None
@@ -281,7 +275,6 @@ class Desk(Steps):
 
 
 def counts(plan: Plan) -> tuple[int, int, int]:
-    """Returns how many documents, strings and matches a plan has."""
     return plan.counts.tables, plan.counts.strings, plan.counts.matches
 
 
@@ -307,6 +300,23 @@ class BusyStore(StoreInFront):
         if self.begun == self.at:
             self.act()
         return opened
+
+
+@dataclass
+class OtherEngine(RePatterns):
+    """Another release of the engine of patterns, to which each one means ``meaning``."""
+
+    meaning: str
+
+    @contextmanager
+    def compiled(
+        self, pattern: str, *, case_sensitive: bool, timeout_s: float
+    ) -> Iterator[RePattern]:
+        assert pattern != self.meaning
+        with super().compiled(
+            self.meaning, case_sensitive=case_sensitive, timeout_s=timeout_s
+        ) as compiled:
+            yield compiled
 
 
 class StoppedError(BaseException):

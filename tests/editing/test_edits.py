@@ -33,12 +33,6 @@ def edits_of(parts: list[tuple[str, str, str]]) -> tuple[str, list[Edit], str]:
     return before, edits, after
 
 
-@given(PARTS)
-def test_edits_exchange_what_they_found_and_nothing_else(parts: list[tuple[str, str, str]]) -> None:
-    before, edits, after = edits_of(parts)
-    assert apply_edits(before, edits) == after
-
-
 @given(PARTS, st.data())
 def test_any_choice_of_edits_fits(parts: list[tuple[str, str, str]], data: st.DataObject) -> None:
     before, edits, _ = edits_of(parts)
@@ -47,16 +41,6 @@ def test_any_choice_of_edits_fits(parts: list[tuple[str, str, str]], data: st.Da
     for edit in reversed(chosen):
         expected[edit.start : edit.end] = edit.becomes
     assert apply_edits(before, chosen) == "".join(expected)
-
-
-@given(PARTS)
-def test_edits_can_be_taken_back(parts: list[tuple[str, str, str]]) -> None:
-    before, edits, after = edits_of(parts)
-    back, moved = [], 0
-    for edit in edits:
-        back.append(Edit(edit.start + moved, edit.becomes, edit.found))
-        moved += len(edit.becomes) - len(edit.found)
-    assert apply_edits(after, back) == before
 
 
 @pytest.mark.parametrize(

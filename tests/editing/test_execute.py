@@ -18,13 +18,14 @@ from context_search.core.errors import (
     PlanExpiredError,
     PlanNotReadyError,
     PlanUsedError,
-    ReplaceBusyError,
+    ReplaceStaleError,
 )
+from context_search_editing.keeping import keep_plans
 from context_search_editing.previewing import AskedReplacement
 from context_search_editing.rules.plans import Choice, Plan
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock
-from tests.editing.replacing import SKIP, STORY, WAREHOUSE, Desk
+from tests.editing.replacing import SKIP, STORY, WAREHOUSE, Desk, OtherEngine, changed_in
 
 
 @pytest.fixture
@@ -50,42 +51,29 @@ def test_seven_places_in_three_documents_are_shown_and_done(desk: Desk) -> None:
         assert desk.version(table, past.revision) == text
 
 
-def test_a_name_is_replaced_and_another_name_that_holds_it_is_not(desk: Desk) -> None:
-    [table] = desk.make({"text": "林小雨来了。林小雨说：雨停了。", "林小雨": "林小雨林"})
-    desk.execute(desk.preview(ReplaceRequest("林小雨", "林小溪")))
-    assert json.loads(desk.text(table)) == {
-        "text": "林小溪来了。林小溪说：雨停了。",
-        "林小雨": "林小溪林",
-    }
-
-
 def test_the_chosen_matches_are_replaced_and_no_other(desk: Desk) -> None:
     tables = desk.make(*STORY)
     plan = desk.preview()
     executed = desk.execute(
         plan, Choice(leave=frozenset({1, 7}), leave_tables=frozenset({tables[1].id}))
     )
-    assert [row.replaced for row in executed.tables] == [1, 0, 2]
+    assert [(row.replaced, row.revision_after) for row in executed.tables] == [
+        (1, 2),
+        (0, None),
+        (2, 2),
+    ]
     first, second, third = (json.loads(desk.text(table)) for table in tables)
     assert first["text"] == "林小雨站在废弃仓库前。荒废工厂的门开着。"
     assert second == STORY[1]
     assert third["text"] == "她离开荒废工厂，又回到荒废工厂，最后还是废弃仓库。"
 
 
-def test_only_some_matches_are_replaced(desk: Desk) -> None:
+def test_the_same_again_is_answered_with_the_first_result(desk: Desk, clock: ManualClock) -> None:
     tables = desk.make(*STORY)
-    executed = desk.execute(desk.preview(), Choice(only=frozenset({2, 3})))
-    assert executed.done_count == 2
-    assert json.loads(desk.text(tables[0]))["text"] == "林小雨站在废弃仓库前。荒废工厂的门开着。"
-    assert desk.text(tables[2]).count("废弃仓库") == 3
-    assert [table.revision_after for table in executed.tables] == [2, 2, None]
-
-
-def test_the_same_again_is_answered_with_the_first_result(desk: Desk) -> None:
-    tables = desk.make(*STORY)
-    plan = desk.preview()
+    plan = desk.preview(lifetime_s=60)
     first = desk.execute(plan)
     before = desk.state(tables)
+    clock.advance(600)
     again = desk.execute(plan)
     assert again.replayed
     assert (again.plan, list(again.tables)) == (desk.plan(plan), list(first.tables))
@@ -97,29 +85,22 @@ def test_the_same_again_is_answered_with_the_first_result(desk: Desk) -> None:
     assert desk.state(tables) == before
 
 
-def test_a_plan_ends(desk: Desk, clock: ManualClock) -> None:
-    desk.make(*STORY)
-    plan, cancelled = desk.preview(lifetime_s=60), desk.preview()
-    desk.previews.cancel(desk.principal, cancelled.id)
-    with pytest.raises(PlanExpiredError):
-        desk.execute(cancelled)
-    clock.advance(60)
-    with pytest.raises(PlanExpiredError):
-        desk.execute(plan)
-
-
-def test_a_plan_is_expired_from_its_last_second_on_whoever_reads_it(
+def test_a_plan_ends_with_its_last_second_or_when_it_is_cancelled(
     desk: Desk, clock: ManualClock
 ) -> None:
     desk.make(*STORY)
-    plan, done = desk.preview(lifetime_s=60), desk.preview(lifetime_s=60)
+    plan, done, cancelled = (desk.preview(lifetime_s=60) for _ in range(3))
     desk.execute(done)
+    desk.previews.cancel(desk.principal, cancelled.id)
     clock.advance(59)
-    assert desk.previews.read(desk.principal, plan.id).plan.state == "ready"
+    assert desk.read(plan.id).state == "ready"
     clock.advance(1)
-    assert desk.previews.read(desk.principal, plan.id).plan.state == "expired"
+    assert desk.read(plan.id).state == "expired"
     page = desk.previews.page(desk.principal, below=None).rows
-    assert [each.state for each in page] == ["done", "expired"]
+    assert [each.state for each in page] == ["cancelled", "done", "expired"]
+    for over in (plan, cancelled):
+        with pytest.raises(PlanExpiredError):
+            desk.execute(over)
 
 
 def test_a_plan_of_which_nothing_is_chosen_is_not_used_up(desk: Desk) -> None:
@@ -135,16 +116,6 @@ def test_a_plan_of_which_nothing_is_chosen_is_not_used_up(desk: Desk) -> None:
         with pytest.raises(InvalidInputError, match="no match is chosen"):
             desk.execute(plan, choice)
     assert desk.execute(plan).done_count == 7
-
-
-def test_a_plan_that_is_executed_may_be_asked_for_when_it_has_expired(
-    desk: Desk, clock: ManualClock
-) -> None:
-    desk.make(*STORY)
-    plan = desk.preview(lifetime_s=60)
-    desk.execute(plan)
-    clock.advance(600)
-    assert desk.execute(plan).replayed
 
 
 def refusals() -> list[tuple[type[ContextSearchError], Callable[[Desk, Plan], object]]]:
@@ -180,33 +151,9 @@ def test_what_is_refused_changes_nothing(
 def test_a_preview_that_goes_on_is_not_executed(desk: Desk) -> None:
     desk.make(*STORY)
     plan = desk.preview()
-    with desk.store.for_all("test") as work:
-        work.plans.save(replace(plan, state="previewing"))
+    desk.work.plans.save(replace(plan, state="previewing"))
     with pytest.raises(PlanNotReadyError):
         desk.execute(plan)
-
-
-def test_one_plan_of_a_project_is_executed_at_a_time(desk: Desk) -> None:
-    desk.make(*STORY)
-    first, second = desk.as_large(desk.preview()), desk.preview()
-    assert desk.execute(first).plan.state == "executing"
-    with pytest.raises(ReplaceBusyError):
-        desk.execute(second)
-    other = Desk(desk.store, desk.clock)
-    other.make(*STORY)
-    assert other.execute(other.preview()).done_count == 7
-
-
-def test_without_history_nothing_is_recorded_and_nothing_refused(desk: Desk) -> None:
-    tables = desk.make(*STORY)
-    desk.keep(HistoryLimits(keep_count=0))
-    plan = desk.preview()
-    assert desk.execute(plan).done_count == 7
-    undone = desk.undo(desk.plan(plan))
-    assert undone.done_count == 7
-    assert [json.loads(desk.text(table)) for table in tables] == [
-        json.loads(json.dumps(each)) for each in STORY
-    ]
 
 
 def test_the_digest_of_a_plan_that_differs_in_anything_is_refused(desk: Desk) -> None:
@@ -232,19 +179,6 @@ def test_the_digest_of_a_plan_that_differs_in_anything_is_refused(desk: Desk) ->
             desk.execute(replace(plan, digest=other.digest))
 
 
-def test_agents_reach_the_plans_of_their_instance(stored: Desk) -> None:
-    [table] = stored.make({"a": "x", "ab": "x"})
-    agent, other = stored.agent(table, scope="/a"), stored.agent(table, scope="/a")
-    plan = stored.preview_by(agent, ReplaceRequest("x", "y")).plan
-    assert plan.counts.matches == 1
-    with pytest.raises(NotFoundError):
-        stored.execute(plan, principal=other)
-    assert json.loads(stored.text(table)) == {"a": "x", "ab": "x"}
-    assert stored.execute(plan, principal=agent).done_count == 1
-    assert json.loads(stored.text(table)) == {"a": "y", "ab": "x"}
-    assert stored.versions(table)[0].actor == f"mcp:{agent.mcp_id}"
-
-
 @pytest.mark.parametrize(
     "request_",
     [
@@ -267,3 +201,145 @@ def test_any_kind_of_request_is_executed_as_shown(desk: Desk, request_: ReplaceR
         edit = match.edit
         expected = expected[: edit.start] + edit.becomes + expected[edit.end :]
     assert json.loads(desk.text(table)) == {"a": expected}
+
+
+def test_a_string_that_was_saved_meanwhile_is_told_by_name(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.preview()
+    desk.put(tables[0], "她又来到废弃仓库。", "/text")
+    before = desk.state(tables)
+    with pytest.raises(ReplaceStaleError) as reported:
+        desk.execute(plan)
+    assert reported.value.members == {
+        "changed_count": 1,
+        "changed": [
+            {"table_id": tables[0].id, "json_pointer": "/text", "reason": "CHANGED", "revision": 2}
+        ],
+    }
+    assert reported.value.message == (
+        "1 string or document is not as it was shown"
+        f" (CHANGED, in table {tables[0].id}): preview again"
+    )
+    assert desk.state(tables) == before
+    assert desk.plan(plan).state == "ready"
+
+
+def test_what_is_in_the_way_is_told_apart(desk: Desk) -> None:
+    tables = desk.make(["a x"], ["b x"], ["c x"], ["d x"])
+    plan = desk.preview(ReplaceRequest("x", "y"))
+    desk.put(tables[0], ["new", "a x"])
+    desk.put(tables[1], [])
+    desk.put(tables[2], ["c x", "c x too"])
+    desk.tables.delete(desk.principal, tables[3].id)
+    with pytest.raises(ReplaceStaleError) as reported:
+        desk.execute(plan)
+    assert changed_in(reported.value) == [
+        {
+            "table_id": tables[0].id,
+            "json_pointer": "/0",
+            "reason": "MOVED",
+            "revision": 2,
+            "moved_to": "/1",
+        },
+        {"table_id": tables[1].id, "json_pointer": "/0", "reason": "GONE", "revision": 2},
+        {"table_id": tables[3].id, "json_pointer": "", "reason": "GONE"},
+    ]
+    executed = desk.execute(plan, SKIP)
+    assert [(row.state, row.reason) for row in executed.tables] == [
+        ("skipped", "MOVED"),
+        ("skipped", "GONE"),
+        ("done", None),
+        ("skipped", "GONE"),
+    ]
+    assert executed.plan.state == "partial"
+    assert json.loads(desk.text(tables[2])) == ["c y", "c x too"]
+
+
+def test_a_deleted_document_is_in_the_way_when_its_strings_are_forgotten_too(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.preview()
+    desk.tables.delete(desk.principal, tables[0].id)
+    keep_plans(desk.store, silent_s=60)
+    with pytest.raises(ReplaceStaleError) as reported:
+        desk.execute(plan)
+    gone = {"table_id": tables[0].id, "json_pointer": "", "reason": "GONE"}
+    assert changed_in(reported.value) == [gone]
+    executed = desk.execute(plan, SKIP)
+    assert [(row.state, row.reason) for row in executed.tables] == [
+        ("skipped", "GONE"),
+        ("done", None),
+        ("done", None),
+    ]
+    assert (executed.plan.state, executed.done_count) == ("partial", 5)
+
+
+def test_a_deleted_document_that_is_left_out_is_in_nobodys_way(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.preview()
+    desk.tables.delete(desk.principal, tables[0].id)
+    keep_plans(desk.store, silent_s=60)
+    executed = desk.execute(plan, Choice(leave_tables=frozenset([tables[0].id])))
+    assert (executed.plan.state, executed.done_count) == ("done", 5)
+
+
+def test_a_string_of_which_nothing_is_chosen_may_change(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.preview()
+    desk.put(tables[0], "别处", "/text")
+    assert desk.execute(plan, Choice(leave=frozenset({1, 2}))).done_count == 5
+    assert json.loads(desk.text(tables[0]))["text"] == "别处"
+
+
+def test_a_document_that_cannot_be_recorded_stays_as_it_was(desk: Desk) -> None:
+    small, large = desk.make(["a hero " + "1" * 9], ["hero " + "2" * 90])
+    plan = desk.preview(ReplaceRequest("hero", "villain"))
+    desk.recorder = replace(desk.recorder, max_bytes=60)
+    before = desk.state([small, large])
+    with pytest.raises(ReplaceStaleError) as reported:
+        desk.execute(plan)
+    [changed] = changed_in(reported.value)
+    assert desk.state([small, large]) == before
+    executed = desk.execute(plan, SKIP)
+    assert [row.reason for row in executed.tables] == [None, "TOO_LARGE"]
+    assert desk.text(large) == before[large.id][1]
+    assert "villain" in desk.text(small)
+    assert changed["reason"] == "TOO_LARGE"
+
+
+def test_a_full_history_is_no_snapshot(desk: Desk) -> None:
+    [first, second] = desk.make(["x " + "1" * 500], ["x"])
+    desk.put(first, ["x " + "2" * 500])
+    plan = desk.preview(ReplaceRequest("x", "y"))
+    desk.keep(HistoryLimits(max_bytes=1))
+    before = desk.state([first, second])
+    with pytest.raises(ReplaceStaleError) as reported:
+        desk.execute(plan)
+    assert {each["reason"] for each in changed_in(reported.value)} == {"SNAPSHOT_FAILED"}
+    executed = desk.execute(plan, SKIP)
+    assert [row.reason for row in executed.tables] == ["SNAPSHOT_FAILED"] * 2
+    assert desk.state([first, second]) == before
+
+
+def test_an_engine_that_finds_something_else_by_now_does_nothing(desk: Desk) -> None:
+    tables = desk.make(["x y"], ["x X"])
+    plan = desk.preview(ReplaceRequest("x", "z", regex=True))
+    before = desk.state(tables)
+    desk.patterns = OtherEngine("[xX]")
+    with pytest.raises(ReplaceStaleError) as reported:
+        desk.execute(plan)
+    assert changed_in(reported.value) == [
+        {"table_id": tables[1].id, "json_pointer": "", "reason": "MATCHES_DIFFER", "revision": 1}
+    ]
+    assert desk.state(tables) == before
+    assert [row.reason for row in desk.execute(plan, SKIP).tables] == [None, "MATCHES_DIFFER"]
+    assert desk.text(tables[1]) == '["x X"]'
+
+
+def test_an_engine_that_finds_as_much_at_other_places_does_nothing(desk: Desk) -> None:
+    [table] = desk.make(["x y"])
+    plan = desk.preview(ReplaceRequest("x", "z", regex=True))
+    desk.patterns = OtherEngine("y")
+    with pytest.raises(ReplaceStaleError) as reported:
+        desk.execute(plan)
+    assert [each["reason"] for each in changed_in(reported.value)] == ["MATCHES_DIFFER"]
+    assert desk.text(table) == '["x y"]'

@@ -12,7 +12,6 @@ from context_search.maintenance.rules.health import CleanupLimits
 from context_search_editing.keeping import PLANS_EMPTIED_PER_STEP, PLANS_PER_STEP, keep_plans
 from context_search_editing.rules.edits import Edit
 from context_search_editing.rules.plans import (
-    PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,
     NewPlan,
     Plan,
@@ -58,7 +57,6 @@ class PlanSystem(System):
         return self.plan(state="done", undo_until=until, **more)
 
     def now(self, plan: Plan) -> Plan | None:
-        """The plan as it is."""
         with self.store.for_all("test") as work:
             return work.plans.lock(plan.id)
 
@@ -68,7 +66,6 @@ class PlanSystem(System):
             return bool(work.plans.strings(plan.id, 4))
 
     def clean(self) -> CleanupReport:
-        """A run of cleanup."""
         return self.scheduled(CleanupLimits(SILENT_S)).run(self.deadline())
 
 
@@ -96,20 +93,6 @@ def test_a_plan_that_nobody_executes_expires_and_then_loses_its_texts(system: Pl
     assert (now.state, now.request, now.request_hmac) == ("expired", None, b"hmac")
 
 
-def test_what_was_executed_keeps_its_texts_while_it_can_be_undone(system: PlanSystem) -> None:
-    plan = system.done()
-    system.clock.advance(30 * DAY_S - 1)
-    assert system.clean().plan_texts_forgotten == 0
-    undo = system.done(undoes=plan.id)
-    system.clock.advance(1)
-    assert system.clean().plan_texts_forgotten == 1
-    assert not system.has_texts(plan)
-    assert system.has_texts(undo)
-    system.clock.advance(30 * DAY_S)
-    assert system.clean().plan_texts_forgotten == 1
-    assert not system.has_texts(undo)
-
-
 def test_an_undo_that_begins_in_the_last_moment_has_the_texts(system: PlanSystem) -> None:
     plan = system.done()
     system.clock.advance(30 * DAY_S + 1)
@@ -121,18 +104,6 @@ def test_an_undo_that_begins_in_the_last_moment_has_the_texts(system: PlanSystem
     assert system.has_texts(plan)
     keep_plans(system.store, silent_s=SILENT_S)
     assert system.has_texts(plan)
-
-
-def test_a_plan_is_removed_after_a_year_and_after_what_undid_it(system: PlanSystem) -> None:
-    plan = system.done()
-    system.clock.advance(20 * DAY_S)
-    undo = system.done(undoes=plan.id)
-    system.clock.advance(PLAN_KEPT_S - 1)
-    assert system.clean().plans_removed == 0
-    assert system.now(plan)
-    system.clock.advance(1)
-    assert system.clean().plans_removed == 2
-    assert system.now(plan) is system.now(undo) is None
 
 
 def test_a_silent_plan_is_ordered_again_once_in_that_time(system: PlanSystem) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
 
 import pytest
 
-from context_search.core.errors import DatabaseUnavailableError, UndoExpiredError
+from context_search.core.errors import (
+    CommitUnknownError,
+    DatabaseUnavailableError,
+    UndoExpiredError,
+)
 from context_search_editing.executing import ExecutedPlan
 from context_search_editing.rules.plans import Plan
 from context_search_editing.rules.replacing import ReplaceRequest
@@ -24,43 +28,66 @@ def desk_of() -> Desk:
     return Desk(ModelStore(clock), clock)
 
 
-def executed(desk: Desk, plan: Plan) -> ExecutedPlan:
-    return desk.execute(plan)
-
-
-def undone(desk: Desk, plan: Plan) -> ExecutedPlan:
-    return desk.undo(plan)
-
-
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("order", [executed, undone])
-def test_a_fault_anywhere_leaves_an_order_or_nothing_and_says_which(
-    fault: str, order: Callable[[Desk, Plan], ExecutedPlan]
+@pytest.mark.parametrize("is_undo", [False, True], ids=["execute", "undo"])
+@pytest.mark.parametrize("is_large", [False, True], ids=["small", "large"])
+def test_a_fault_anywhere_leaves_all_or_nothing_and_says_which(
+    fault: str, *, is_undo: bool, is_large: bool
 ) -> None:
+    """Of a large plan, the message for a worker is all."""
     for at in range(1, 20):
         desk = desk_of()
-        desk.make(["a x"], ["b x"])
+        tables = desk.make(["a x"], ["b x"])
         plan = desk.preview(LETTERS)
-        if order is undone:
+        if is_undo:
             plan = desk.execute(plan).plan
+        if is_large and is_undo:
             desk.enlarge(plan)
-        else:
+        elif is_large:
             plan = desk.as_large(plan)
-        faulty = desk.with_fault(fault, at)
-        reported = None
-        with suppress(StoppedError, DatabaseUnavailableError):
-            reported = order(faulty, plan)
-        waiting = desk.messages()
-        if reported is not None:
-            assert (reported.plan.state, reported.replayed) == ("executing", False)
-            assert waiting == [reported.plan.id]
-        elif fault in ("lost", "dropped"):
-            assert waiting == []
+        before, faulty, reported = desk.state(tables), desk.with_fault(fault, at), None
+        with suppress(StoppedError, DatabaseUnavailableError, CommitUnknownError):
+            reported = faulty.undo(plan) if is_undo else faulty.execute(plan)
+        if is_large:
+            check_message(desk, reported, fault)
+        else:
+            check_documents(desk, plan, before, reported, fault)
         assert isinstance(faulty.store, FaultyStore)
         if at > faulty.store.begun:
             assert reported is not None
             return
     raise AssertionError("a request has fewer transactions")
+
+
+def check_message(desk: Desk, reported: ExecutedPlan | None, fault: str) -> None:
+    waiting = desk.messages()
+    if reported is not None:
+        assert (reported.plan.state, reported.replayed) == ("executing", False)
+        assert waiting == [reported.plan.id]
+    elif fault in ("lost", "dropped"):
+        assert waiting == []
+
+
+def check_documents(
+    desk: Desk,
+    plan: Plan,
+    before: Mapping[int, tuple[int, str]],
+    reported: ExecutedPlan | None,
+    fault: str,
+) -> None:
+    now = {table: desk.work.tables.read(table) for table in before}
+    changed = [now[table] != before[table] for table in before]
+    is_done = all(changed)
+    assert is_done == any(changed)
+    if reported is not None or fault == "lost":
+        # A lost reply is asked for: whoever is told an error may say the same again.
+        assert (reported is not None) == is_done
+    if plan.state == "done":
+        assert (desk.plan(plan).undone_by is not None) == is_done
+    else:
+        assert desk.execute(plan).replayed == is_done
+    texts = [text for _, text in desk.documents().values()]
+    assert texts in (['["a x"]', '["b x"]'], ['["a yy"]', '["b yy"]'])
 
 
 @pytest.mark.parametrize("is_large", [False, True])

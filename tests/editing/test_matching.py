@@ -13,12 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_search.core.documents import strings_at
-from context_search.core.errors import (
-    PatternInvalidError,
-    ReplacementInvalidError,
-    ReplaceTooLargeError,
-    TooManyMatchesError,
-)
+from context_search.core.errors import TooManyMatchesError
 from context_search.core.json_pointer import contains, resolve, split
 from context_search_editing import matching
 from context_search_editing.matching import (
@@ -27,11 +22,10 @@ from context_search_editing.matching import (
     json_pieces,
     replacer_of,
 )
-from context_search_editing.rules.edits import Edit, StringEdits, apply_edits
 from context_search_editing.rules.replacing import Allowance, LiteralReplacer, ReplaceRequest
 from context_search_editing.write_documents import with_strings
 from testing.in_memory.patterns import RePatterns
-from tests.editing.brute_force import TEXTS, brute_force
+from tests.editing.brute_force import TEXTS
 
 KEYS = st.sampled_from(["a", "ab", "b", "", "~", "/", "0"])
 DOCUMENTS: st.SearchStrategy[Any] = st.recursive(
@@ -73,21 +67,6 @@ def test_each_string_below_a_pointer_comes_once_in_document_order(
     assert found == wanted
 
 
-@given(
-    DOCUMENTS,
-    st.sampled_from(["a", "é", "林", "\u0301", "😀", "🇩🇪"]),
-    st.sampled_from(["", "case"]),
-)
-def test_edits_are_those_of_each_string_by_itself(document: Any, find: str, ignored: str) -> None:
-    request = ReplaceRequest(find, "×", case_sensitive=not ignored)
-    wanted = [
-        EditedString(position, string.json_pointer, string.text, edits)
-        for position, string in enumerate(strings_at(document, [""]))
-        if (edits := brute_force(string.text, request)) != StringEdits()
-    ]
-    assert edited(document, request) == wanted
-
-
 def test_positions_count_over_batches() -> None:
     many = matching._BATCH_STRINGS
     document = ["-"] * (many - 1) + ["a", "a"] + ["-" * (1 << 18), "", "a"]
@@ -96,36 +75,10 @@ def test_positions_count_over_batches() -> None:
     assert [string.json_pointer for string in found] == [f"/{string.position}" for string in found]
 
 
-def test_an_allowance_is_for_all_strings_together() -> None:
-    document = ["aa"] * 3
-    request = ReplaceRequest("a", "bb")
-    assert len(edited(document, request, allowance=Allowance(6, 6))) == 3
-    with pytest.raises(TooManyMatchesError):
-        edited(document, request, allowance=Allowance(5, 6))
-    with pytest.raises(ReplaceTooLargeError):
-        edited(document, request, allowance=Allowance(6, 5))
-
-
 def test_an_allowance_is_for_all_batches_together() -> None:
     document = ["a" + "-" * (1 << 18)] * 3
     with pytest.raises(TooManyMatchesError):
         edited(document, ReplaceRequest("a", "bb"), allowance=Allowance(2))
-
-
-def test_a_pattern_is_searched_for_in_each_string() -> None:
-    request = ReplaceRequest(r"(\w)at\b", "<$1>", regex=True)
-    found = edited({"x": "cat bat", "y": [1, "none", "hat"]}, request)
-    assert [
-        (string.position, string.json_pointer, apply_edits(string.text, string.edits.edits))
-        for string in found
-    ] == [(0, "/x", "<c> <b>"), (2, "/y/2", "<h>")]
-
-
-def test_what_is_wrong_with_a_pattern_or_its_replacement_is_said_before_any_string() -> None:
-    with pytest.raises(PatternInvalidError):
-        edited(["a"], ReplaceRequest("(", "", regex=True))
-    with pytest.raises(ReplacementInvalidError):
-        edited(["a"], ReplaceRequest("(a)", "$2", regex=True))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -170,16 +123,7 @@ def test_only_the_named_strings_change(document: Any) -> None:
         assert resolve(after, split(pointer)) == f"{resolve(before, split(pointer))}!"
 
 
-def test_a_document_that_is_a_string_is_replaced() -> None:
-    assert with_strings("old", {"": "new"}) == "new"
-
-
 @pytest.mark.parametrize("pointer", ["/a", "/c", "/b/0/x", "/b/1"])
 def test_only_strings_are_exchanged(pointer: str) -> None:
     with pytest.raises(KeyError):
         with_strings({"a": 1, "b": ["x"]}, {pointer: "new"})
-
-
-def test_edits_come_from_left_to_right() -> None:
-    [string] = edited("aba", ReplaceRequest("a", "cc"))
-    assert string.edits.edits == (Edit(0, "a", "cc"), Edit(2, "a", "cc"))

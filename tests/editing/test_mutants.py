@@ -1,235 +1,279 @@
-"""Matchers with one thing wrong: random cases must tell each from brute force."""
+"""Matching, undo and writing with one thing wrong: random cases tell each from the right one."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from random import Random
-from unicodedata import normalize
+from types import ModuleType
 
 import pytest
 
-from context_search_editing.rules.borders import Borders
-from context_search_editing.rules.edits import Edit, StringEdits, apply_edits
-from context_search_editing.rules.literals import Literal, Place
-from context_search_editing.rules.replacing import Allowance, LiteralReplacer, ReplaceRequest
-from tests.editing.brute_force import brute_force, random_case
+from context_search_editing import write_documents
+from context_search_editing.rules import borders, literals, replacing, undo
+from context_search_editing.rules.edits import Edit, apply_edits, string_hash
+from context_search_editing.rules.literals import Literal
+from context_search_editing.rules.plans import PlannedString, PlannedTable
+from context_search_editing.rules.replacing import Allowance, ReplaceRequest
+from context_search_editing.write_documents import Source
+from tests.editing.brute_force import brute_force, random_case, random_executed
 
-CASES = 6_000
-Result = tuple[str, int | None]
-"""The new string, and how many places were left alone as parts of characters."""
-Matcher = Callable[[str, ReplaceRequest], Result]
+CASES = 4_000
+RE_WORDS = """
+from re import ASCII, NOFLAG, compile
 
+def is_edge(text, at):
+    return compile(r"\\b", {}).match(text, at) is not None
+"""
+WORDS = "from context_search_editing.rules.words import is_edge"
+MATCHING = {
+    "only the form that was given": (
+        literals,
+        '{find, normalize("NFC", find), normalize("NFD", find)}',
+        "{find}",
+    ),
+    "NFKC": (literals, 'normalize("NFC", find), normalize', 'normalize("NFKC", find), normalize'),
+    "goes on behind a refused word": (
+        literals,
+        "if is_edge(refused, step) and any(",
+        "if any(()) and (",
+    ),
+    "case ignored": (
+        literals,
+        "_sensitive = case_sensitive",
+        "_sensitive = case_sensitive = False",
+    ),
+    "case never ignored": (
+        literals,
+        "_sensitive = case_sensitive",
+        "_sensitive = case_sensitive = True",
+    ),
+    "İ is i": (literals, "return _LONGER_IN_LOWER_CASE.join(", 'return "i".join('),
+    "case folding that changes lengths": (
+        literals,
+        "parts = text.split(_LONGER_IN_LOWER_CASE)",
+        "return text.casefold()",
+    ),
+    "overlapping places": (literals, "position = end if is_whole else", "position ="),
+    "ASCII words": (borders, WORDS, RE_WORDS.format("ASCII")),
+    "words of re": (borders, WORDS, RE_WORDS.format("NOFLAG")),
+    "grapheme rule off": (borders, "GraphemeClusters(text) if whole_characters else None", "None"),
+    "only the beginning is whole": (borders, " and self._may_cut(self._clusters, end)", ""),
+    "CR LF is one character": (
+        borders,
+        'self._text[max(0, position - 1) : position + 1] == "\\r\\n" or ',
+        "",
+    ),
+    "replacement of re": (
+        replacing,
+        "becomes = self._request.replace_with",
+        'becomes = self._request.replace_with.replace("\\\\1", "")',
+    ),
+    "$ in literals": (
+        replacing,
+        "becomes = self._request.replace_with",
+        'becomes = self._request.replace_with.replace("$0", self._request.find)',
+    ),
+    "byte offsets": (
+        replacing,
+        "Edit(place.start, text",
+        "Edit(len(text[: place.start].encode()), text",
+    ),
+    "the last match is forgotten": (replacing, "tuple(self._edits)", "tuple(self._edits[:-1])"),
+}
+UNDO = {
+    "the text before is not compared": (
+        "if string_hash(apply_edits(text, back)) != before_hash:",
+        "if False:",
+    ),
+    "edits where they were before": ("Edit(edit.start + moved,", "Edit(edit.start,"),
+    "found stays found": ("edit.becomes, edit.found)", "edit.found, edit.becomes)"),
+    "the first of many that are alike": ("once.discard(sha256)", "pass"),
+    "one string for two": ("if times == 1", "if times"),
+    "the last of many that are alike": ("if sha256 in found:", "if sha256 in found and False:"),
+    "strings at home are looked for": ("if home and string.json_pointer in home:", "if False:"),
+    "any text at its place is as it was left": (
+        "if text is not None and string_hash(text) == string.final_hash:",
+        "if text is not None:",
+    ),
+    "no text at its place is as it was left": (
+        "if text is not None and string_hash(text) == string.final_hash:",
+        "if False:",
+    ),
+    "a text that others had, too, has moved": ("elif string.is_only and", "elif"),
+    "nothing has moved": ("elif string.is_only and", "elif False and"),
+    "what moved forgets what stayed": ("places |= {", "places = {"),
+    "what moved is where it was": (
+        "missed[sha256]: place for sha256, place in moved.items()",
+        "at: strings[0].json_pointer for at in missed.values()",
+    ),
+}
 
-def right(text: str, request: ReplaceRequest) -> Result:
-    edits = LiteralReplacer(request).edits_of(text, Allowance())
-    return apply_edits(text, edits.edits), edits.left_out.inside_character
-
-
-def by(
-    literal: Callable[[ReplaceRequest], Literal] | None = None,
-    borders: Callable[[str, ReplaceRequest], Borders] | None = None,
-) -> Matcher:
-    """The matcher with another part in it."""
-
-    def matcher(text: str, request: ReplaceRequest) -> Result:
-        seeker = (literal or exact)(request)
-        found = list(seeker.places(text, (borders or respected)(text, request)))
-        whole = [place for place in found if not place.inside_character]
-        return exchanged(text, whole, request.replace_with), len(found) - len(whole)
-
-    return matcher
-
-
-def exchanged(text: str, places: list[Place], becomes: str) -> str:
-    return apply_edits(text, [Edit(p.start, text[p.start : p.end], becomes) for p in places])
-
-
-def exact(request: ReplaceRequest) -> Literal:
-    return Literal(request.find, case_sensitive=request.case_sensitive)
-
-
-def respected(text: str, request: ReplaceRequest) -> Borders:
-    return Borders(text, whole_word=request.whole_word, whole_characters=request.whole_characters)
-
-
-class OnlyAsGiven(Literal):
-    """Does not know NFC and NFD."""
-
-    def __init__(self, request: ReplaceRequest) -> None:
-        super().__init__(request.find, case_sensitive=request.case_sensitive)
-        self._forms = {self._comparable(request.find)}
-
-
-class GoesOnBehindARefusedWord(Literal):
-    def __init__(self, request: ReplaceRequest) -> None:
-        super().__init__(request.find, case_sensitive=request.case_sensitive)
-        self._steps = {form: len(form) for form in self._forms}
-
-
-class CompatibilityForms(Literal):
-    """Full-width is half-width, a ligature its letters."""
-
-    def __init__(self, request: ReplaceRequest) -> None:
-        super().__init__(normalize("NFKC", request.find), case_sensitive=request.case_sensitive)
-
-
-class AsciiWords(Borders):
-    r"""``\b`` of ``re`` without Unicode, and of RE2."""
-
-    def __init__(self, text: str, request: ReplaceRequest) -> None:
-        super().__init__(text, whole_characters=request.whole_characters)
-        self._looks = request.whole_word
-
-    def is_word(self, start: int, end: int) -> bool:
-        border = re.compile(r"\b", re.ASCII)
-        return not self._looks or all(border.match(self._text, at) for at in (start, end))
-
-
-class UnicodeWords(AsciiWords):
-    r"""``\b`` of ``re``: no word of Chinese stands beside another."""
-
-    def is_word(self, start: int, end: int) -> bool:
-        border = re.compile(r"\b")
-        return not self._looks or all(border.match(self._text, at) for at in (start, end))
-
-
-class OnlyTheBeginning(Borders):
-    def is_whole(self, start: int, end: int) -> bool:  # noqa: ARG002 - that is the fault
-        return super().is_whole(start, start)
-
-
-class LinesAreCharacters(Borders):
-    """CR LF is one character, as UAX #29 has it."""
-
-    def _may_cut(self, clusters, position: int) -> bool:  # type: ignore[no-untyped-def]
-        return bool(clusters.is_boundary(position))
-
-
-def with_borders(kind: type[Borders]) -> Matcher:
-    return by(
-        borders=lambda text, request: kind(
-            text, whole_word=request.whole_word, whole_characters=request.whole_characters
-        )
-    )
-
-
-def no_characters(text: str, request: ReplaceRequest) -> Borders:
-    return Borders(text, whole_word=request.whole_word, whole_characters=False)
-
-
-def by_re(text: str, request: ReplaceRequest) -> Result:
-    """i, İ and ı are one letter."""
-    flags = re.NOFLAG if request.case_sensitive else re.IGNORECASE
-    places = [Place(*match.span()) for match in re.finditer(re.escape(request.find), text, flags)]
-    return exchanged(text, only_respected(places, text, request), request.replace_with), None
-
-
-def only_respected(places: list[Place], text: str, request: ReplaceRequest) -> list[Place]:
-    borders = respected(text, request)
-    return [
-        p for p in places if borders.is_word(p.start, p.end) and borders.is_whole(p.start, p.end)
-    ]
-
-
-def by_casefold(text: str, request: ReplaceRequest) -> Result:
-    """ß is ss, and places move."""
-    if request.case_sensitive:
-        return right(text, request)
-    folded = text.casefold()
-    literal = Literal(request.find.casefold())
-    found = literal.places(folded, respected(folded, request))
-    places = [p for p in found if not p.inside_character and p.end <= len(text)]
-    return exchanged(text, places, request.replace_with), None
-
-
-def replaced_by_re(text: str, request: ReplaceRequest) -> Result:
-    r"""A literal replacement in which ``\1`` means something."""
-    if not (request.case_sensitive and request.whole_characters and not request.whole_word):
-        return right(text, request)
-    try:
-        return re.sub(re.escape(request.find), request.replace_with, text), None
-    except re.error:
-        return "refused", None
-
-
-def dollars_mean_groups(text: str, request: ReplaceRequest) -> Result:
-    edits = LiteralReplacer(request).edits_of(text, Allowance()).edits
-    meant = [Edit(e.start, e.found, e.becomes.replace("$0", e.found)) for e in edits]
-    return apply_edits(text, meant), None
-
-
-def bytes_for_characters(text: str, request: ReplaceRequest) -> Result:
-    edits = LiteralReplacer(request).edits_of(text, Allowance()).edits
-    places = [(len(text[: e.start].encode()), e) for e in edits]
-    return spliced(text, [Edit(at, e.found, e.becomes) for at, e in places]), None
-
-
-def on_moving_places(text: str, request: ReplaceRequest) -> Result:
-    return spliced(text, LiteralReplacer(request).edits_of(text, Allowance()).edits), None
-
-
-def spliced(text: str, edits: list[Edit] | tuple[Edit, ...]) -> str:
-    """From left to right, at the places of the text before."""
-    for edit in edits:
-        text = text[: edit.start] + edit.becomes + text[edit.end :]
-    return text
-
-
-def overlapping(text: str, request: ReplaceRequest) -> Result:
-    literal, borders = exact(request), respected(text, request)
-    starts = range(len(text))
-    found = [p for at in starts for p in literal.places(text[at:], borders) if p.start == 0]
-    text = spliced(text, [Edit(at, "", request.replace_with) for at, _ in enumerate(found)])
-    return text, None
-
-
-def all_but_the_last(text: str, request: ReplaceRequest) -> Result:
-    edits: StringEdits = LiteralReplacer(request).edits_of(text, Allowance())
-    return apply_edits(text, edits.edits[:-1]), None
-
-
-MUTANTS: dict[str, Matcher] = {
-    "only the form that was given": by(literal=OnlyAsGiven),
-    "goes on behind a refused word": by(literal=GoesOnBehindARefusedWord),
-    "NFKC": by(literal=CompatibilityForms),
-    "case ignored": by(literal=lambda request: Literal(request.find, case_sensitive=False)),
-    "case never ignored": by(literal=lambda request: Literal(request.find)),
-    "ASCII words": by(borders=AsciiWords),
-    "words of re": by(borders=UnicodeWords),
-    "grapheme rule off": by(borders=no_characters),
-    "only the beginning is whole": with_borders(OnlyTheBeginning),
-    "CR LF is one character": with_borders(LinesAreCharacters),
-    "folding of re": by_re,
-    "case folding that changes lengths": by_casefold,
-    "replacement of re": replaced_by_re,
-    "$ in literals": dollars_mean_groups,
-    "byte offsets": bytes_for_characters,
-    "edits on moving places": on_moving_places,
-    "overlapping places": overlapping,
-    "the last match is forgotten": all_but_the_last,
+REWRITING = {
+    "every text is the only one": ("is_only=times[text] == 1", "is_only=True"),
+    "no text is the only one": ("is_only=times[text] == 1", "is_only=False"),
+    "texts of others are not counted": (
+        "times = Counter(text for text in strings_in(document) if text in texts)",
+        "times = Counter(text for _, text in done)",
+    ),
+    "a document that is a string stays": ("document = with_strings(", "with_strings("),
 }
 
 
-def differs(matcher: Matcher, cases: int) -> bool:
-    """Whether random cases tell a matcher from brute force."""
+@contextmanager
+def mutant(module: ModuleType, old: str, new: str, folder: Path) -> Iterator[ModuleType]:
+    """The module with another text in its source, under another name."""
+    source = Path(str(module.__file__)).read_text("utf-8")
+    assert source.count(old) == 1
+    file = folder / "mutant.py"
+    file.write_text(source.replace(old, new), "utf-8")
+    spec = importlib.util.spec_from_file_location("mutant", file)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules["mutant"] = made
+    try:
+        spec.loader.exec_module(made)
+        yield made
+    finally:
+        del sys.modules["mutant"]
+
+
+def matches_wrongly(module: ModuleType, cases: int) -> bool:
     random = Random(11)
-    for _ in range(cases):
-        text, request = random_case(random)
-        wanted = brute_force(text, request)
-        changed, inside = matcher(text, request)
-        if changed != apply_edits(text, wanted.edits):
+    return any(_edits_wrongly(module, *random_case(random)) for _ in range(cases))
+
+
+def _edits_wrongly(module: ModuleType, text: str, request: ReplaceRequest) -> bool:
+    wanted = brute_force(text, request)
+    if hasattr(module, "LiteralReplacer"):
+        return bool(module.LiteralReplacer(request).edits_of(text, Allowance()) != wanted)
+    literal = getattr(module, "Literal", Literal)(
+        request.find, case_sensitive=request.case_sensitive
+    )
+    respected = module.Borders(
+        text, whole_word=request.whole_word, whole_characters=request.whole_characters
+    )
+    places = list(literal.places(text, respected))
+    whole = [each for each in places if not each.inside_character]
+    edits = [Edit(at.start, text[at.start : at.end], request.replace_with) for at in whole]
+    changed = tuple(edit for edit in edits if edit.found != edit.becomes)
+    inside = len(places) - len(whole)
+    return (changed, inside) != (wanted.edits, wanted.left_out.inside_character)
+
+
+def undoes_wrongly(module: ModuleType, cases: int) -> bool:
+    random = Random(7)
+    return any(
+        _reverts_wrongly(module, random)
+        or _finds_wrongly(module, random)
+        or _places_wrongly(module, random)
+        for _ in range(cases)
+    )
+
+
+def _reverts_wrongly(module: ModuleType, random: Random) -> bool:
+    before, edits, after = random_executed(random)
+    try:
+        back = module.exact_undo(after, edits, before_hash=string_hash(before))
+        if apply_edits(after, back) != before:
             return True
-        if inside not in (None, wanted.left_out.inside_character):
-            return True
-    return False
+    except ValueError:
+        return True
+    changed = [Edit(edit.start, edit.found + "x", edit.becomes) for edit in edits]
+    try:
+        module.exact_undo(after, changed, before_hash=string_hash(before))
+    except ValueError:
+        return False
+    return True
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_a_faulty_matcher_is_caught(name: str) -> None:
-    assert differs(MUTANTS[name], CASES)
+def _some_texts(random: Random) -> list[str]:
+    return random.choices(["a", "b", "c", "ab"], k=random.randint(0, 4))
 
 
-@pytest.mark.parametrize("matcher", [right, by()], ids=["replacer", "parts"])
-def test_the_right_matcher_is_not(matcher: Matcher) -> None:
-    assert not differs(matcher, 1_000)
+def _finds_wrongly(module: ModuleType, random: Random) -> bool:
+    texts, sought = _some_texts(random), _some_texts(random)
+    home = [f"/{at}" for at in range(len(texts)) if random.random() < 0.2]
+    found = module.moved_to(texts, home, [string_hash(text) for text in sought])
+    away = {f"/{at}": text for at, text in enumerate(texts) if f"/{at}" not in home}
+    return bool(
+        found
+        != {
+            string_hash(text): place
+            for place, text in away.items()
+            if sought.count(text) == [*away.values()].count(text) == 1
+        }
+    )
+
+
+def _places_wrongly(module: ModuleType, random: Random) -> bool:
+    left, now = _some_texts(random), _some_texts(random)
+    strings = [
+        PlannedString(
+            1, at, f"/{at}", at + 1, 1, b"", b"", string_hash(text), left.count(text) == 1
+        )
+        for at, text in enumerate(left)
+        if random.random() < 0.6
+    ]
+    expected = {}
+    for string in strings:
+        text, at = left[string.position], string.position
+        if now[at : at + 1] == [text]:
+            expected[at] = f"/{at}"
+        elif left.count(text) == now.count(text) == 1:
+            expected[at] = f"/{now.index(text)}"
+    return bool(module.places_as_left(now, strings) != expected)
+
+
+def writes_wrongly(module: ModuleType, cases: int) -> bool:
+    random = Random(7)
+    return any(_writes_wrongly(module, random) for _ in range(cases))
+
+
+def _writes_wrongly(module: ModuleType, random: Random) -> bool:
+    document, becomes = _some_texts(random), _some_texts(random)
+    done = [
+        (PlannedString(1, at, f"/{at}", at + 1, 1, b"", b""), text)
+        for at, text in enumerate(becomes[: len(document)])
+    ]
+    expected = [text for _, text in done] + document[len(done) :]
+    source = Source(PlannedTable(1, 1, 0, 0), [string for string, _ in done])
+    result = module.rewritten_with(source, document, done)
+    is_only = [string.is_only for string in result.strings]
+    string = PlannedString(1, 0, "", 1, 1, b"", b"")
+    if module.rewritten_with(source, "a", [(string, "b")]).after != '"b"':
+        return True
+    return bool(
+        json.loads(result.after) != expected
+        or is_only != [expected.count(text) == 1 for _, text in done]
+    )
+
+
+@pytest.mark.parametrize("name", MATCHING)
+def test_a_faulty_matcher_is_caught(name: str, tmp_path: Path) -> None:
+    with mutant(*MATCHING[name], tmp_path) as module:
+        assert matches_wrongly(module, 6_000)
+
+
+@pytest.mark.parametrize("name", UNDO)
+def test_a_faulty_undo_is_caught(name: str, tmp_path: Path) -> None:
+    with mutant(undo, *UNDO[name], tmp_path) as module:
+        assert undoes_wrongly(module, CASES)
+
+
+@pytest.mark.parametrize("name", REWRITING)
+def test_a_faulty_change_is_caught(name: str, tmp_path: Path) -> None:
+    with mutant(write_documents, *REWRITING[name], tmp_path) as module:
+        assert writes_wrongly(module, CASES)
+
+
+def test_the_right_one_is_not() -> None:
+    for module in (literals, borders, replacing):
+        assert not matches_wrongly(module, 500)
+    assert not undoes_wrongly(undo, 1_500)
+    assert not writes_wrongly(write_documents, 1_500)

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from context_search.core.errors import InvalidInputError, NotFoundError
+from context_search.core.callers import McpKey
+from context_search.core.errors import ConflictError, NotFoundError
 from context_search.core.json_pointer import contains
+from context_search_editing.previewing import PreviewLimits
 from context_search_editing.rules.replacing import ReplaceRequest
 from tests.editing.brute_force import TEXTS, brute_force
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE, asked_for, hashed
@@ -102,31 +104,6 @@ def test_counts_are_those_of_every_string_by_itself(desk: Desk, seed: int) -> No
         desk.previews.cancel(desk.principal, plan.id)
 
 
-def test_nothing_that_a_preview_does_changes_a_document(desk: Desk) -> None:
-    desk.make(*NOVEL)
-    before = desk.documents()
-    plan = desk.start(WAREHOUSE, FACTORY).plan
-    desk.matches.page(desk.principal, plan.id)
-    for refused in (("", "x", {}), ("(", "x", {"regex": True}), ("废", "$1", {"regex": True})):
-        with pytest.raises(InvalidInputError):
-            desk.start(refused[0], refused[1], **refused[2])
-    desk.previews.cancel(desk.principal, plan.id)
-    assert desk.documents() == before
-
-
-def test_a_scope_narrows_to_tables_and_a_pointer(desk: Desk) -> None:
-    tables = desk.make(*NOVEL)
-    both = (tables[1].id, tables[2].id)
-    assert counts(desk.start(WAREHOUSE, tables=both).plan) == (2, 3, 5)
-    assert counts(desk.start(WAREHOUSE, tables=both, json_pointer="/scenes").plan) == (1, 2, 3)
-    assert counts(desk.start(WAREHOUSE, json_pointer="/text").plan) == (1, 1, 2)
-
-
-def test_a_scope_never_reaches_a_longer_name(desk: Desk) -> None:
-    desk.make({"a": "x", "ab": "x", "a/b": "x"})
-    assert counts(desk.start("x", json_pointer="/a").plan) == (1, 1, 1)
-
-
 def test_a_tool_is_a_scope(desk: Desk) -> None:
     tables = desk.make(*NOVEL)
     tool, _ = desk.tool(tables[1], "/scenes/2")
@@ -205,3 +182,37 @@ def test_warnings(
 ) -> None:
     memory.make({"t": text})
     assert memory.start(find, replace_with, **options).plan.counts.warnings == expected
+
+
+def test_an_agent_has_the_plans_of_its_instance(stored: Desk) -> None:
+    stored.make(*NOVEL)
+    agent, other = McpKey(stored.principal.project_id, 3), McpKey(stored.principal.project_id, 4)
+    places = tuple((table, "") for table in stored.documents())
+    plan = stored.previews.start(agent, asked_for(WAREHOUSE, places=places, mcp_id=3)).plan
+    assert plan.previewed_by == "mcp:3"
+    assert stored.previews.read(agent, plan.id).plan.id == plan.id
+    assert stored.read(plan.id).mcp_id == 3
+    of_project = stored.start(WAREHOUSE).plan
+    for caller, foreign in ((other, plan), (agent, of_project)):
+        with pytest.raises(NotFoundError):
+            stored.previews.read(caller, foreign.id)
+        with pytest.raises(NotFoundError):
+            stored.matches.page(caller, foreign.id)
+        with pytest.raises(NotFoundError):
+            stored.previews.cancel(caller, foreign.id)
+    assert [p.id for p in stored.previews.page(agent, below=None).rows] == [plan.id]
+
+
+def test_a_preview_that_is_cancelled_ends(desk: Desk) -> None:
+    desk.make(*NOVEL)
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start(WAREHOUSE).plan
+    desk.previews.cancel(desk.principal, plan.id)
+    assert desk.previews.run(plan.id) == "nothing_to_do"
+    assert desk.read(plan.id).state == "cancelled"
+
+
+def test_a_plan_that_is_executed_cannot_be_cancelled(desk: Desk) -> None:
+    plan = desk.start("x").plan
+    assert desk.work.plans.begin(replace(plan, state="executing"))
+    with pytest.raises(ConflictError):
+        desk.previews.cancel(desk.principal, plan.id)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.core.errors import DatabaseUnavailableError
+from context_search.core.errors import DatabaseUnavailableError, PatternTooSlowError
+from context_search_editing.integrations.re2_patterns import Re2Patterns
 from context_search_editing.previewing import PreviewLimits
 from context_search_editing.rules.plans import Plan
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE, TickingClock, asked_for
@@ -21,7 +22,6 @@ def finished(desk: Desk, plan: Plan) -> Plan:
 
 
 def same(one: Plan, other: Plan) -> bool:
-    """Whether two plans show the same."""
     return (one.digest, one.counts, one.state) == (other.digest, other.counts, other.state)
 
 
@@ -85,19 +85,14 @@ def test_three_silent_ends_are_the_last(desk: Desk) -> None:
         with pytest.raises(StoppedError):
             desk.with_fault("before", 3).previews.run(plan.id)
     assert desk.previews.run(plan.id) == "failed"
-    failed = desk.read(plan.id)
-    assert failed.state == "failed"
-    assert failed.last_error is not None
-    assert failed.last_error["code"] == "ATTEMPTS_EXHAUSTED"
+    assert desk.failure(plan)["code"] == "ATTEMPTS_EXHAUSTED"
 
 
 def test_a_document_that_does_not_fit_into_the_memory_ends_the_plan(desk: Desk) -> None:
     desk.make(*NOVEL)
     plan = desk.having(limits=PreviewLimits(bytes=0)).start(WAREHOUSE).plan
     assert desk.having(limits=PreviewLimits(document_bytes=10)).previews.run(plan.id) == "failed"
-    failed = desk.read(plan.id)
-    assert failed.last_error is not None
-    assert failed.last_error["code"] == "DOCUMENT_TOO_LARGE"
+    assert desk.failure(plan)["code"] == "DOCUMENT_TOO_LARGE"
 
 
 def test_a_preview_that_comes_further_each_time_is_not_given_up(memory: Desk) -> None:
@@ -130,9 +125,7 @@ def test_a_worker_that_fails_for_good_says_why(desk: Desk) -> None:
     desk.make("x" * 5_001)
     plan = desk.having(limits=PreviewLimits(bytes=0)).start("x", "y" * 10_000).plan
     assert desk.previews.run(plan.id) == "failed"
-    error = desk.read(plan.id).last_error
-    assert error is not None
-    assert error["code"] == "REPLACE_TOO_LARGE"
+    assert desk.failure(plan)["code"] == "REPLACE_TOO_LARGE"
 
 
 def test_a_large_document_is_left_to_the_queue(memory: Desk) -> None:
@@ -244,10 +237,8 @@ def test_a_document_that_takes_all_the_time_of_a_worker_ends_the_plan(desk: Desk
     desk = desk.having(
         limits=PreviewLimits(queue_s=6.5, queue_document_s=6.5), clock=TickingClock(1)
     )
-    failed = finished(desk, plan)
-    assert (failed.state, counts(failed)) == ("failed", (1, 1, 1))
-    assert failed.last_error is not None
-    assert failed.last_error["code"] == "PATTERN_TOO_SLOW"
+    assert counts(finished(desk, plan)) == (1, 1, 1)
+    assert desk.failure(plan)["code"] == "PATTERN_TOO_SLOW"
 
 
 def test_warnings_are_kept_from_run_to_run(desk: Desk) -> None:
@@ -256,3 +247,34 @@ def test_warnings_are_kept_from_run_to_run(desk: Desk) -> None:
     plan = late.start(desk.principal, asked_for("]", ")")).plan
     assert (plan.state, plan.counts.warnings) == ("previewing", ("BREAKS_JSON",))
     assert finished(desk, plan).counts.warnings == ("BREAKS_JSON",)
+
+
+QUADRATIC = "a.*?z|a"
+"""Looks for a z from every a on."""
+
+
+@pytest.mark.slow
+def test_a_text_that_takes_too_long_is_left_out(memory: Desk) -> None:
+    desk = memory.having(patterns=Re2Patterns())
+    desk.make(["aaz", "a" * 1_000_000, "bab"])
+    desk = desk.having(limits=PreviewLimits(text_s=0.5))
+    plan = desk.start(QUADRATIC, "x", regex=True).plan
+    assert (plan.state, plan.engine.partition(" ")[0]) == ("ready", "re2")
+    assert counts(plan) == (1, 2, 2)
+    assert plan.counts.left_out.too_slow == 1
+    [matches] = [desk.matches.page(desk.principal, plan.id).rows]
+    assert [match.json_pointer for match in matches] == ["/0", "/2"]
+
+
+@pytest.mark.slow
+def test_a_pattern_that_is_too_slow_everywhere_ends_the_plan(memory: Desk) -> None:
+    desk = memory.having(patterns=Re2Patterns())
+    desk.make(*["a" * 1_000_000] * 3)
+    desk = desk.having(limits=PreviewLimits(text_s=0.2, queue_text_s=0.2))
+    with pytest.raises(PatternTooSlowError):
+        desk.start(QUADRATIC, "x", regex=True)
+    [failed] = desk.previews.page(desk.principal, below=None).rows
+    assert desk.failure(failed)["code"] == "PATTERN_TOO_SLOW"
+    queued = desk.having(limits=PreviewLimits(bytes=0)).start(QUADRATIC, "x", regex=True)
+    assert desk.previews.run(queued.plan.id) == "failed"
+    assert desk.failure(queued.plan)["code"] == "PATTERN_TOO_SLOW"

@@ -133,11 +133,6 @@ def test_places_are_code_points() -> None:
         ]
 
 
-def test_a_name_of_two_groups_is_no_name() -> None:
-    with compiled("(?P<a>x)|(?P<a>y)(?<b>z)") as search:
-        assert (search.groups, search.names) == (3, {"b": 3})
-
-
 @pytest.mark.parametrize(
     ("pattern", "text", "places"),
     [
@@ -160,19 +155,6 @@ def test_a_pattern_means_what_re2_says(pattern: str, text: str, places: list[str
 
 def test_case_is_folded_character_by_character() -> None:
     assert found("straße|i", "STRASSE STRAẞE İ I ı", case_sensitive=False) == [["STRAẞE", "I"]]
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text", "places", "empty"),
-    [("x*", "axé林x", ["x", "x"], 4), ("^", "a\nb", [], 2), ("", "😀é", [], 3), ("$", "", [], 1)],
-)
-def test_matches_without_characters_are_counted(
-    pattern: str, text: str, places: list[str], empty: int
-) -> None:
-    with compiled(pattern) as search:
-        (matches,) = search.matches([text], groups=[], text_timeout_s=TIMEOUT_S)
-        assert [text[start:end] for start, end in matches] == places
-        assert matches.empty == empty
 
 
 def random_pattern(random: Random, depth: int = 3) -> str:
@@ -261,13 +243,6 @@ def test_what_is_no_pattern_is_refused_with_its_place(
 def test_a_pattern_with_too_large_a_program_is_refused(pattern: str) -> None:
     with pytest.raises(PatternTooComplexError), compiled(pattern):
         pass
-
-
-def test_a_pattern_may_have_as_many_groups_as_it_may() -> None:
-    with compiled("(a)" * MAX_GROUPS) as search:
-        groups = range(1, MAX_GROUPS + 1)
-        (matches,) = search.matches(["a" * 99], groups=groups, text_timeout_s=TIMEOUT_S)
-        assert list(matches) == [(0, 99, *(at // 2 for at in range(1, 199)))]
 
 
 @pytest.mark.parametrize(("pattern", "text"), [(r"\C", "é"), (r"a(\C)", "aé"), (r"(\C)b?", "x林")])

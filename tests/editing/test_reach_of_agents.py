@@ -72,10 +72,7 @@ def test_a_preview_looks_through_what_a_search_can_return(
 def test_nothing_is_told_of_what_is_out_of_reach(desk: Desk) -> None:
     [table] = desk.make({"a": {"s": "public", "t": "only ascii here"}, "b": {"t": "雨停了 1,234"}})
     agent = desk.agent(table, where={"s": {"eq": "public"}})
-    for request in (
-        ReplaceRequest(r"\d|雨", "", regex=True),
-        ReplaceRequest("雨", ""),
-    ):
+    for request in (ReplaceRequest(r"\d|雨", "", regex=True), ReplaceRequest("雨", "")):
         plan = desk.preview_by(agent, request).plan
         assert (plan.counts.matches, plan.counts.warnings) == (0, ())
 
@@ -84,8 +81,7 @@ def where(desk: Desk, agent: McpKey, wanted: object) -> None:
     """The owner gives the tool another ``where``."""
     [named], _ = ListTools(desk.store).page(agent)
     search = replace(named.tool.search, where=parse_filter(wanted))
-    with desk.store.for_all("test") as work:
-        work.tools.change(named.tool.id, replace(named.tool.settings, search=search))
+    desk.work.tools.change(named.tool.id, replace(named.tool.settings, search=search))
 
 
 def other_where(desk: Desk, table: Table, agent: McpKey) -> None:
@@ -101,8 +97,7 @@ def where_of_the_text(desk: Desk, table: Table, agent: McpKey) -> None:
 def unbound(desk: Desk, table: Table, agent: McpKey) -> None:
     del table
     [named], _ = ListTools(desk.store).page(agent)
-    with desk.store.for_all("test") as work:
-        work.mcp_instances.set_status(agent.mcp_id, named.tool.id, status=False)
+    desk.work.mcp_instances.set_status(agent.mcp_id, named.tool.id, status=False)
 
 
 def draft(desk: Desk, table: Table, agent: McpKey) -> None:
@@ -164,9 +159,7 @@ def test_a_worker_leaves_alone_what_a_tool_hides_by_then(desk: Desk, hide: Hide)
     hide(desk, table, agent)
     before = desk.text(table)
     assert desk.run_plan(plan) == "failed"
-    ended = desk.plan(plan)
-    assert ended.last_error is not None
-    assert "OUT_OF_REACH" in ended.last_error["message"]
+    assert "OUT_OF_REACH" in str(desk.failure(plan)["message"])
     assert [row.reason for row in desk.rows(plan)] == ["OUT_OF_REACH"]
     assert desk.text(table) == before
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from context_search.core.errors import ReplaceStaleError
+from context_search.core.model import Table
 from context_search.integrations.ports import Deadline
 from context_search_editing.executing import ExecutedPlan
-from context_search_editing.rules.plans import Choice, OnConflict
+from context_search_editing.rules.plans import Choice, OnConflict, Plan
 from context_search_editing.rules.replacing import ReplaceRequest
 from testing.in_memory.clock import ManualClock
 from tests.editing.novel import TickingClock
@@ -19,7 +22,6 @@ from tests.editing.replacing import ALL, BusyStore, Desk
 from tests.faults.simulation.model.store import ModelStore
 
 LETTERS = ReplaceRequest("x", "yy")
-NEVER = 99
 
 
 @pytest.fixture
@@ -27,50 +29,53 @@ def desk(memory: Desk) -> Desk:
     return memory
 
 
-def transactions_of(run: Callable[[Desk], object], desk: Desk) -> int:
-    """How many transactions something takes."""
-    counting = desk.while_somebody(NEVER, lambda: None)
-    run(counting)
-    assert isinstance(counting.store, BusyStore)
-    return counting.store.begun
+ACTS: Mapping[str, Callable[[Desk, Plan], object]] = {
+    "execute": lambda desk, plan: desk.execute(plan),
+    "undo": lambda desk, plan: desk.undo(plan),
+    "worker": lambda desk, plan: desk.run_plan(plan),
+}
 
 
-def transactions_of_execute() -> int:
-    clock = ManualClock()
-    desk = Desk(ModelStore(clock), clock)
-    desk.make({"a": "x", "b": "o"}, ["x"])
-    plan = desk.preview(LETTERS)
-    return transactions_of(lambda counting: counting.execute(plan), desk)
-
-
-EXECUTE = range(1, transactions_of_execute() + 2)
-
-
-@pytest.mark.parametrize("at", EXECUTE)
-def test_what_is_saved_beside_a_shown_string_is_not_lost(desk: Desk, at: int) -> None:
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("at", range(1, 16))
+def test_what_is_saved_beside_a_shown_string_is_not_lost(desk: Desk, act: str, at: int) -> None:
     tables = desk.make({"a": "x", "b": "o"}, ["x"])
     plan = desk.preview(LETTERS)
+    if act == "worker":
+        plan = desk.execute(desk.as_large(plan)).plan
+    elif act == "undo":
+        plan = desk.execute(plan).plan
     save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/b"))
-    assert save.execute(plan).done_count == 2
+    ACTS[act](save, plan)
     assert isinstance(save.store, BusyStore)
-    is_saved = save.store.begun >= at
-    assert json.loads(desk.text(tables[0])) == {"a": "yy", "b": "mine" if is_saved else "o"}
-    assert json.loads(desk.text(tables[1])) == ["yy"]
+    becomes = "x" if act == "undo" else "yy"
+    b = "mine" if save.store.begun >= at else "o"
+    assert [json.loads(desk.text(table)) for table in tables] == [{"a": becomes, "b": b}, [becomes]]
 
 
-@pytest.mark.parametrize("at", EXECUTE)
-def test_what_is_saved_in_a_shown_string_stops_all_of_it(desk: Desk, at: int) -> None:
-    tables = desk.make({"a": "x", "b": "o"}, ["x"])
-    plan = desk.preview(LETTERS)
-    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine x", "/a"))
-    if at == EXECUTE[-1]:
-        assert save.execute(plan).done_count == 2
-        return
-    with pytest.raises(ReplaceStaleError):
-        save.execute(plan)
-    assert json.loads(desk.text(tables[0])) == {"a": "mine x", "b": "o"}
-    assert json.loads(desk.text(tables[1])) == ["x"]
-    assert desk.plan(plan).state == "ready"
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_what_is_saved_in_a_shown_string_or_deleted_stops_all_of_it(*, is_deleted: bool) -> None:
+    for at in range(1, 20):
+        clock = ManualClock()
+        desk = Desk(ModelStore(clock), clock)
+        tables = desk.make({"a": "x", "b": "o"}, ["x"])
+        plan = desk.preview(LETTERS)
+        busy = desk.while_somebody(at, partial(spoil, desk, tables[0], is_deleted=is_deleted))
+        assert isinstance(busy.store, BusyStore)
+        with suppress(ReplaceStaleError):
+            assert busy.execute(plan).done_count == 2
+            assert busy.store.begun < at
+            return
+        assert json.loads(desk.text(tables[1])) == ["x"]
+        assert desk.plan(plan).state == "ready"
+    raise AssertionError("a request has fewer transactions")
+
+
+def spoil(desk: Desk, table: Table, *, is_deleted: bool) -> None:
+    if is_deleted:
+        desk.tables.delete(desk.principal, table.id)
+    else:
+        desk.put(table, "mine x", "/a")
 
 
 @pytest.mark.parametrize("is_undone", [False, True])
@@ -111,32 +116,6 @@ def test_documents_that_grew_are_read_again_in_as_much_memory_as_before(
     assert [json.loads(desk.text(table))["a"] for table in tables] == written
 
 
-@pytest.mark.parametrize("at", EXECUTE)
-def test_a_document_that_goes_away_stops_all_of_it(desk: Desk, at: int) -> None:
-    tables = desk.make({"a": "x", "b": "o"}, ["x"])
-    plan = desk.preview(LETTERS)
-    save = desk.while_somebody(at, lambda: desk.tables.delete(desk.principal, tables[0].id))
-    if at == EXECUTE[-1]:
-        assert save.execute(plan).done_count == 2
-        return
-    with pytest.raises(ReplaceStaleError):
-        save.execute(plan)
-    assert json.loads(desk.text(tables[1])) == ["x"]
-
-
-@pytest.mark.parametrize("at", range(1, 16))
-def test_a_worker_loses_nothing_that_is_saved_meanwhile(desk: Desk, at: int) -> None:
-    tables = desk.make({"a": "x", "b": "o"}, ["x"])
-    plan = desk.as_large(desk.preview(LETTERS))
-    desk.execute(plan, ALL)
-    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/b"))
-    assert save.run_plan(plan) == "done"
-    assert isinstance(save.store, BusyStore)
-    is_saved = save.store.begun >= at
-    assert json.loads(desk.text(tables[0])) == {"a": "yy", "b": "mine" if is_saved else "o"}
-    assert json.loads(desk.text(tables[1])) == ["yy"]
-
-
 @pytest.mark.parametrize("at", range(1, 16))
 def test_a_worker_skips_a_string_that_is_saved_after_the_first_look(desk: Desk, at: int) -> None:
     tables = desk.make({"a": "x", "b": "o"}, ["x"])
@@ -172,14 +151,3 @@ def test_a_plan_of_which_documents_are_written_does_not_fail(desk: Desk, looks: 
     else:
         assert texts[:2] == [["yy"], ["yy"]]
         desk.undo(desk.plan(plan), "skip")
-
-
-@pytest.mark.parametrize("at", range(1, 12))
-def test_an_undo_loses_nothing_that_is_saved_meanwhile(desk: Desk, at: int) -> None:
-    tables = desk.make({"a": "x", "b": "o"}, ["x"])
-    plan = desk.execute(desk.preview(LETTERS)).plan
-    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/b"))
-    assert save.undo(plan).done_count == 2
-    assert isinstance(save.store, BusyStore)
-    is_saved = save.store.begun >= at
-    assert json.loads(desk.text(tables[0])) == {"a": "x", "b": "mine" if is_saved else "o"}

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 import pytest
 
 from context_search.budgets.shares import (
-    LEASE_S,
     MANAGED_IN_ALL,
     MANAGED_PER_PROJECT,
     WAITS_PER_PROJECT,
@@ -17,7 +16,6 @@ from context_search.budgets.shares import (
 )
 from context_search.catalog.versions import CompareVersions
 from context_search.core.errors import ManagementBackpressureError
-from context_search.core.limits import management_pool
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE
 from tests.editing.replacing import Desk
 from tests.system import System
@@ -78,19 +76,6 @@ def test_who_has_no_request_yet_is_let_in_beside_projects_that_ask_for_more(desk
             with pytest.raises(ManagementBackpressureError), managing(desk.store, project_id):
                 pass
         hold(others, desk, 1)
-
-
-def test_a_killed_request_frees_its_place_when_its_lease_ends() -> None:
-    system = System()
-    for _ in range(MANAGED_PER_PROJECT):
-        with system.store.for_project(1) as work:
-            size = MANAGED_PER_PROJECT
-            assert work.permits.take(management_pool(1), size=size, count=1, lease_s=LEASE_S)
-    with pytest.raises(ManagementBackpressureError), managing(system.store, 1):
-        pass
-    system.clock.advance(LEASE_S + 1)
-    with managing(system.store, 1):
-        pass
 
 
 def test_a_create_waits_no_longer_than_the_deployment_lets_it_and_a_few_at_a_time() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import chain
-from random import Random
 from typing import Any
 
 import pytest
@@ -20,9 +17,8 @@ from context_search.core.errors import (
 from context_search.core.json_text import to_json
 from context_search_editing.previewing import PreviewLimits
 from context_search_editing.showing import PAGE_CHARS, ShowMatches, ShownMatch
-from testing.in_memory.patterns import RePattern, RePatterns
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE, TickingClock
-from tests.editing.replacing import Desk
+from tests.editing.replacing import Desk, OtherEngine
 
 
 def pages(
@@ -64,16 +60,6 @@ def test_matches_of_one_table(desk: Desk) -> None:
     assert pages(desk, plan.id, table_id=tables[3].id) == [[]]
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_numbers_run_through_the_plan_without_a_gap(desk: Desk, seed: int) -> None:
-    random = Random(seed)
-    desk.make(*([("ab" * random.randrange(4)) for _ in range(9)] for _ in range(4)))
-    plan = desk.start("a").plan
-    limit = random.randrange(1, 9)
-    numbers = [match.number for match in chain(*pages(desk, plan.id, limit=limit))]
-    assert numbers == [*range(1, plan.counts.matches + 1)]
-
-
 def test_a_pattern_shows_what_its_groups_become(desk: Desk) -> None:
     desk.make({"t": "2024-05 and 2025-06"})
     plan = desk.start(r"(\d+)-(\d+)", "$2/$1", regex=True).plan
@@ -104,13 +90,6 @@ def test_a_changed_string_is_named_and_not_shown(desk: Desk) -> None:
     assert [len(page) for page in pages(desk, plan.id, table_id=tables[2].id)] == [2]
 
 
-def test_another_string_may_change(desk: Desk) -> None:
-    tables = desk.make(*NOVEL)
-    shown = desk.start(WAREHOUSE, FACTORY)
-    desk.write(tables[0], to_json({**NOVEL[0], "title": "序"}))
-    assert pages(desk, shown.plan.id) == [[*shown.matches]]
-
-
 def test_a_deleted_table_has_no_matches(desk: Desk) -> None:
     tables = desk.make(*NOVEL)
     plan = desk.start(WAREHOUSE, FACTORY).plan
@@ -122,22 +101,10 @@ def test_a_deleted_table_has_no_matches(desk: Desk) -> None:
     ]
 
 
-class LaterRelease(RePatterns):
-    """An engine that finds more than it did."""
-
-    @contextmanager
-    def compiled(
-        self, pattern: str, *, case_sensitive: bool, timeout_s: float
-    ) -> Iterator[RePattern]:
-        more = f"{pattern}|y"
-        with super().compiled(more, case_sensitive=case_sensitive, timeout_s=timeout_s) as found:
-            yield found
-
-
 def test_rules_that_find_something_else_are_none_of_the_plan(desk: Desk) -> None:
     [table] = desk.make("xyz")
     plan = desk.start("x", "w", regex=True).plan
-    later = ShowMatches(desk.store, LaterRelease(), desk.clock)
+    later = ShowMatches(desk.store, OtherEngine("x|y"), desk.clock)
     with pytest.raises(ReplaceStaleError) as stale:
         pages(desk, plan.id, later)
     assert stale.value.members["changed"] == [
@@ -184,8 +151,7 @@ def test_pages_end_where_an_answer_does(desk: Desk) -> None:
     assert len(shown.matches) == most
     desk.make({key: "changed"})
     table = desk.strings(shown.plan.id)[0].table_id
-    with desk.store.for_all("test") as work:
-        work.tables.replace(table, "{}", expected_revision=None)
+    desk.work.tables.replace(table, "{}", expected_revision=None)
     with pytest.raises(ReplaceStaleError) as stale:
         pages(desk, shown.plan.id)
     assert stale.value.members["changed_count"] == 30

@@ -24,12 +24,7 @@ DOCUMENT = {
 
 
 def tool(
-    number: int,
-    where: object = None,
-    *,
-    scope: str = "",
-    threshold: int = 6,
-    table: int = 1,
+    number: int, where: object = None, *, scope: str = "", threshold: int = 6, table: int = 1
 ) -> SearchTool:
     return SearchTool(
         id=number,

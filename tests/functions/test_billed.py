@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from context_search.composition.parts import parts
-from context_search.core.billed import Billed
+from context_search.integrations.ports import Billed
 from tests.builders import english
 from tests.functions.deployment import Deployment, event
 

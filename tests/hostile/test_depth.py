@@ -37,12 +37,6 @@ def test_as_deep_as_it_may_be_is_stored_and_read_everywhere(
     assert stranger.get(table_id).json == json.loads(nested(levels, "new"))
 
 
-@pytest.mark.parametrize("levels", [257, 1_000, 20_000])
-def test_deeper_is_refused(stranger: Stranger, levels: int) -> None:
-    refused = stranger.create(nested(levels))
-    assert (refused.status, refused.code) == (422, "INVALID_DOCUMENT")
-
-
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 def test_what_is_put_together_is_not_deeper_either(stranger: Stranger, method: str) -> None:
     table_id = stranger.create(nested(200, {"x": 1})).json["id"]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import regex
 
-from context_search.core.errors import ReplaceTooLargeError
 from context_search.text.graphemes import LONGEST_CLUSTER
 from context_search_editing.rules.edits import apply_edits, shown_edits
 from context_search_editing.rules.replacing import Allowance, LiteralReplacer, ReplaceRequest
@@ -69,16 +68,3 @@ def test_a_naughty_string_takes_the_place_of_a_word() -> None:
             assert shown.found == "needle"
             assert naughty.startswith(shown.becomes)
             assert shown.before in text
-
-
-def test_a_document_that_the_replacement_would_find_again_is_changed_once() -> None:
-    text = "a" * 1_000
-    edits = LiteralReplacer(ReplaceRequest("a", "aa")).edits_of(text, Allowance())
-    assert apply_edits(text, edits.edits) == "a" * 2_000
-
-
-def test_growth_ends_at_its_limit_whatever_the_text() -> None:
-    replacer = LiteralReplacer(ReplaceRequest("a", "b" * 10_000))
-    assert len(replacer.edits_of("a" * 5_000, Allowance()).edits) == 5_000
-    with pytest.raises(ReplaceTooLargeError):
-        replacer.edits_of("a" * 5_001, Allowance())

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from context_search.core.json_pointer import join
 from context_search.text.analysis import has_searchable_character, query_tokens
-from context_search.text.plain_text import hidden_character
 from tests.functions.deployment import Deployment
 from tests.hostile.stranger import Stranger
 
@@ -32,13 +29,31 @@ STRINGS: list[str] = LIST["strings"] + OURS
 COUNT = len(STRINGS)
 INDEXED = STRINGS[::3] + OURS
 """Each a string of its own in the index; all of them together are one more."""
+LONG = [
+    "x" * 50 + "\n\n" + "y" * 20_000,  # an overlap as long as the piece
+    "data: " + "Q" * 20_000,  # nothing to cut at
+    "The mill turns.\r\n\r\nThe miller sleeps.\r\n" * 200,
+    OURS[0] * 500,
+    "\U0001f1e8\U0001f1f3" * 2_000,
+    "z" + "\u0301\u0323\u0489" * 2_000,
+    "\u0301" * 3_000,
+    "\n" * 2_000 + "lantern" + "\n" * 2_000,
+    "\U0001f600a\u4e2d" * 700,
+    "\u05e9\u05dc\u05d5\u05dd hello \u0645\u0631\u062d\u0628\u0627 \u202e123 " * 99,
+    "\u6f22\u5b57" * 1_500,
+    "".join(map(chr, range(1, 32))) * 60 + "bell",
+    "\U0001d4d7\U0001d4ee\U0001d4f5\U0001d4f5\U0001d4f8 " * 300,
+    "\ufffe\uffff\ufdd0word " * 300,
+    *(" " * 500, "\r\n" * 300, "\t" * 50, "\u3000" * 99),  # blank ones have no chunks
+]
+"""Texts that broke other chunkers."""
 
 
 @pytest.fixture(scope="module")
 def values(deployed: Deployment) -> tuple[Stranger, list[str], int]:
     """Many of them in an array, indexed one by one, and all of them in one text."""
     stranger = Stranger.new(deployed)
-    strings = [*INDEXED, "\n".join(STRINGS)]
+    strings = [*INDEXED, *LONG, "\n".join(STRINGS)]
     table_id = stranger.table(strings)
     assert stranger.get(table_id).json == strings
     return stranger, strings, stranger.tool(table_id, chunk_threshold=1)
@@ -66,13 +81,19 @@ def test_the_chunks_of_a_string_are_the_string(values: tuple[Stranger, list[str]
     stranger, strings, tool_id = values
     rows = stranger.deployed.sql(
         "SELECT json_pointer, char_start, char_end, chunk_text FROM chunks"
-        " WHERE table_id = (SELECT table_id FROM tool WHERE id = :tool)",
+        " WHERE table_id = (SELECT table_id FROM tool WHERE id = :tool)"
+        " ORDER BY json_pointer, chunk_index",
         tool=tool_id,
     )
+    reached: dict[int, int] = {}
     for pointer, start, end, text in rows:
-        assert strings[int(pointer[1:])][start:end] == text
-    found = {int(pointer[1:]) for pointer, *_ in rows}
-    assert found == {number for number, text in enumerate(strings) if text.strip()}
+        number = int(pointer[1:])
+        assert strings[number][start:end] == text
+        assert 0 < end - start <= 164  # the size, and at most one cluster more
+        assert not strings[number][reached.get(number, 0) : start].strip()
+        reached[number] = end
+    assert reached.keys() == {number for number, text in enumerate(strings) if text.strip()}
+    assert not any(strings[number][end:].strip() for number, end in reached.items())
 
 
 def test_every_string_is_a_question_that_finds_itself(
@@ -87,6 +108,15 @@ def test_every_string_is_a_question_that_finds_itself(
         hits = stranger.hits(tool_id, text, strings)
         if len(query_tokens(text)) >= 3:  # fewer are in many of them
             assert f"/{number}" in {hit["json_path"] for hit in hits}, ascii(text)
+
+
+@pytest.mark.parametrize("query", ["a\x00", "\ud800"])
+def test_a_question_that_is_no_text_is_refused_by_name(
+    values: tuple[Stranger, list[str], int], query: str
+) -> None:
+    stranger, _, tool_id = values
+    refused = stranger.ask(tool_id, {"query": query})
+    assert (refused.status, refused.code) == (422, "INVALID_DOCUMENT"), refused.text
 
 
 def test_every_string_is_a_key_that_a_pointer_reaches(
@@ -116,29 +146,3 @@ def test_every_string_is_a_scope_that_holds_one_string(
         assert made.status == 201, made.text
         [hit] = stranger.hits(made.json["tool_id"], "lantern harbour", document)
         assert (hit["json_path"], hit["chunk"]["json_pointer"]) == ("", join([key]))
-
-
-def test_names_come_back_as_they_were_given_unless_something_in_them_is_hidden(
-    deployed: Deployment,
-) -> None:
-    stranger = Stranger.new(deployed)
-    for text in STRINGS[::3]:
-        made = stranger.create(b"{}", json.dumps(text).encode())
-        if 1 <= len(text) <= 200 and hidden_character(text) is None:
-            assert (made.status, made.json["name"]) == (201, text)
-        else:
-            assert (made.status, made.code) == (422, "INVALID_INPUT")
-
-
-def test_agents_may_ask_anything(values: tuple[Stranger, list[str], int]) -> None:
-    stranger, _, _ = values
-    for text in INDEXED[::4]:
-        call: dict[str, Any] = {
-            "jsonrpc": "2.0",
-            "id": uuid4().hex,
-            "method": "tools/call",
-            "params": {"name": "search", "arguments": {"query": text}},
-        }
-        answer = stranger.mcp(call)
-        result = answer.json["result"]
-        assert result["isError"] is not has_searchable_character(text), answer.text

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from context_search.core.ids import pointer_sha256
 from context_search.core.json_pointer import join
 from tests.functions.deployment import Deployment
 from tests.hostile.stranger import Stranger
@@ -59,9 +58,6 @@ KEYS = [
     "\u4e2d" * 1_100,  # 3,300 bytes, more than an index row holds
     "k" * 9_900,  # twice in a pointer, which may have 20,000 characters
 ]
-NOWHERE = ["/no", "/list/-1", "/list/00", "/list/+0", "/list/ 0", "/list/-", "/list/\u0660"]
-NOWHERE += ["/list/1_0", "/list/0/0/x", "/list/9", "/text/0", "/list/" + "9" * 5_000]
-MALFORMED = ["x", "list/0", "#/list", "/~", "/~2", "/a~", "/~01~", " /list", "\u2215list"]
 
 
 @pytest.fixture(scope="module")
@@ -126,34 +122,6 @@ def test_every_pointer_has_document_ids_of_its_own(
     assert len({doc_id for _, doc_id in rows}) == len(rows)
     assert max(len(doc_id.encode()) for _, doc_id in rows) <= 64
     assert len({doc_id.split(".")[1] for _, doc_id in rows}) == len(KEYS)
-
-
-def test_pointers_that_were_once_confused_are_kept_apart() -> None:
-    alike = ["", "/", "//", "/root", "/a/b", "/a_b", "/a~1b", "//a", "/a"]
-    assert len({pointer_sha256(pointer) for pointer in alike}) == len(alike)
-
-
-def test_an_array_is_entered_by_canonical_numbers_only(stranger: Stranger) -> None:
-    table_id = stranger.table({"list": [{"0": "x"}], "text": "y"})
-    for pointer in NOWHERE:
-        read = stranger.get(table_id, pointer)
-        assert (read.status, read.code) == (404, "NOT_FOUND"), pointer
-        if pointer not in ("/no", "/list/-"):  # a new key of an object, a new element
-            written = stranger.write(table_id, b"1", pointer)
-            assert (written.status, written.code) == (404, "NOT_FOUND"), pointer
-    assert stranger.get(table_id).json == {"list": [{"0": "x"}], "text": "y"}
-
-
-@pytest.mark.parametrize("pointer", MALFORMED)
-def test_what_is_no_pointer_is_refused(stranger: Stranger, pointer: str) -> None:
-    table_id = stranger.table({"list": [1]})
-    answers = [
-        stranger.get(table_id, pointer),
-        stranger.write(table_id, b"1", pointer),
-        stranger.write(table_id, b"1", pointer, method="PATCH"),
-        stranger.create_tool(table_id, pointer),
-    ]
-    assert {(answer.status, answer.code) for answer in answers} == {(422, "INVALID_POINTER")}
 
 
 @pytest.mark.parametrize("query", ["%00", "/%00", "/a%00b", "/%ff", "/%ed%a0%80", "/%", "/%zz"])

@@ -18,7 +18,6 @@ from context_search.core.messages import CalibrateIndex
 from context_search.core.model import Index, IndexCalibration
 from context_search.indexing.calibrate import QUESTIONS, Calibrator
 from context_search.indexing.node_report import RetryLater
-from context_search.integrations.ports import Legs, VectorQuery
 from context_search.ranking.calibration import LEAST_QUESTIONS
 from context_search.ranking.unanswered import UNANSWERED
 from context_search.text.chunking import estimated_tokens
@@ -28,10 +27,6 @@ from tests.system import System, prose
 
 STRINGS = 40
 MOST_TEXTS = 120
-
-
-class Killed(BaseException):
-    """The process is gone."""
 
 
 class Watched(WordEmbedder):
@@ -51,22 +46,6 @@ class Watched(WordEmbedder):
         self.before()
         self.texts += texts
         return super().embed_queries(texts, timeout_s=timeout_s)
-
-
-class WatchedVectors(DictVectors):
-    """Tells of each read."""
-
-    def __init__(self, inner: DictVectors, before: Callable[[], None]) -> None:
-        super().__init__()
-        self.namespaces, self.before = inner.namespaces, before
-
-    def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
-        self.before()
-        return super().query(namespace, query, timeout_s=timeout_s)
-
-    def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
-        self.before()
-        return super().vectors(namespace, ids)
 
 
 def document(strings: int = STRINGS, first: int = 0) -> dict[str, str]:
@@ -144,21 +123,6 @@ def test_an_index_that_is_complete_is_calibrated_once() -> None:
     assert system.embedder.embedded == embedded
 
 
-def test_equal_content_has_an_equal_calibration() -> None:
-    one, first_id = indexed()
-    other = System(chunk_size=400)
-    other.table({"x": "something else that came before"})
-    reversed_ = dict(reversed(document().items()))
-    tool_id = other.tool(other.table(reversed_)).tool.id
-    other.clock.advance(1e6)
-    for system in (one, other):
-        system.work()
-    found, same = found_in(one, first_id), found_in(other, tool_id)
-    assert found is not None
-    assert same is not None
-    assert replace(same, at=found.at) == found
-
-
 def test_a_search_is_weighed_by_what_was_found_and_says_so() -> None:
     system, tool_id = indexed()
     before = system.search(tool_id, system.principal, "harbour", 5)
@@ -177,44 +141,6 @@ def test_a_search_is_weighed_by_what_was_found_and_says_so() -> None:
     assert (fixed.source, fixed.vector, fixed.bm25) == ("tool", 0.9, 0.3)
 
 
-def calls_of(system: System, tool_id: int) -> tuple[Calibrator, list[str]]:
-    """Hands whose every call outside is noted."""
-    calls: list[str] = []
-
-    def note() -> None:
-        calls.append("call")
-
-    vectors = WatchedVectors(system.vectors, note)
-    return calibrator(system, Watched(note), vectors), calls
-
-
-def test_a_kill_at_any_step_delays_it_and_changes_nothing() -> None:
-    reference, tool_id = indexed()
-    reference.work()
-    expected = found_in(reference, tool_id)
-    assert expected is not None
-    counting, tool_id = indexed()
-    hands, calls = calls_of(counting, tool_id)
-    to_the_end(counting, hands, tool_id)
-    for last in (*range(3), len(UNANSWERED), *range(len(calls) - 4, len(calls))):
-        system, tool_id = indexed()
-        left = [last]
-
-        def die(left: list[int] = left) -> None:
-            if left[0] == 0:
-                raise Killed
-            left[0] -= 1
-
-        dying = calibrator(system, Watched(die), WatchedVectors(system.vectors, die))
-        with pytest.raises(Killed):
-            to_the_end(system, dying, tool_id)
-        assert found_in(system, tool_id) is None
-        relayed(system)
-        found = found_in(system, tool_id)
-        assert found is not None
-        assert replace(found, at=expected.at) == expected
-
-
 def test_a_worker_that_lost_its_process_keeps_others_away_only_while_it_could_live() -> None:
     system, tool_id = indexed()
     pool = f"calibration of {index_of(system, tool_id).generation.id}"
@@ -224,21 +150,6 @@ def test_a_worker_that_lost_its_process_keeps_others_away_only_while_it_could_li
         run(system, system.calibrator, tool_id)
     system.clock.advance(901)
     assert run(system, system.calibrator, tool_id) == "questions_embedded"
-
-
-def test_two_workers_never_calibrate_a_generation_at_once() -> None:
-    system, tool_id = indexed()
-    refused: list[float] = []
-
-    def second() -> None:
-        with pytest.raises(RetryLater) as later:
-            run(system, system.calibrator, tool_id)
-        refused.append(later.value.after_s)
-
-    hands = calibrator(system, Watched(second), WatchedVectors(system.vectors, second))
-    assert run(system, hands, tool_id) == "questions_embedded"
-    assert run(system, hands, tool_id) == "calibrated"
-    assert len(refused) > len(UNANSWERED)
 
 
 def test_a_run_embeds_few_texts_and_costs_what_the_dry_run_said() -> None:
@@ -257,17 +168,6 @@ def test_a_run_embeds_few_texts_and_costs_what_the_dry_run_said() -> None:
     itself = sum(estimated_tokens(row.text) for row in system.memory.rows.chunks.values())
     assert paid <= 1.02 * (estimate.tokens - itself) + 2 * len(UNANSWERED)
     assert paid >= 0.7 * (estimate.tokens - itself)
-
-
-def test_another_index_of_the_model_asks_the_same_questions_for_nothing() -> None:
-    system, _ = indexed()
-    system.work()
-    embedder = Watched()
-    system.embedder.embed_queries = embedder.embed_queries  # type: ignore[method-assign]
-    other = system.tool(system.table(document(first=500))).tool.id
-    system.work()
-    assert found_in(system, other) is not None
-    assert not set(UNANSWERED) & set(embedder.texts)
 
 
 def test_a_model_that_is_asked_in_another_way_has_its_own_vectors_of_the_questions() -> None:
@@ -382,15 +282,6 @@ def test_a_quarantined_string_keeps_no_index_from_being_calibrated() -> None:
     system.search(tool_id, system.principal, "harbour", 5)
     system.work()
     assert found_in(system, tool_id) is not None
-
-
-def test_what_a_text_says_itself_is_relevant_by_what_was_found() -> None:
-    system, tool_id = indexed()
-    system.work()
-    system.clock.advance(60)
-    text = next(iter(system.memory.rows.chunks.values())).text
-    own = system.search(tool_id, system.principal, text[100:300], 1)
-    assert own.hits[0].relevance > 0.7
 
 
 class Refusing(Watched):

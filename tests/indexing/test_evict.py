@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from context_search.core.callers import Internal
 from context_search.core.errors import DatabaseUnavailableError
 from context_search.core.limits import ProjectLimits, Usage
 from context_search.core.model import SearchTool
@@ -88,16 +87,6 @@ def test_the_coldest_index_of_a_full_project_is_evicted_and_says_so() -> None:
     assert (summary["status"], summary["last_error"]) == ("evicted", error)
 
 
-def test_the_documents_of_an_evicted_index_leave_turbopuffer() -> None:
-    system, _, hot = crowded()
-    for _ in range(4):
-        system.cleanup()
-        system.clock.advance(2 * SILENT_S)
-    assert system.documents() == system.rows()
-    assert list(system.vectors.namespaces) == [system.state(hot).index.generation.namespace]
-    assert not system.memory.rows.tombstones
-
-
 def test_a_search_on_an_evicted_index_answers_at_once_and_has_it_built_again() -> None:
     system, cold, _ = crowded()
     system.cleanup()
@@ -120,15 +109,6 @@ def test_an_index_that_comes_back_while_all_is_in_use_says_that_it_waits() -> No
     assert system.state(cold).progress.states == {"skipped": 1}
 
 
-def test_many_searches_on_an_evicted_index_order_it_once() -> None:
-    system, cold, _ = crowded()
-    system.cleanup()
-    for _ in range(3):
-        system.ask(cold)
-    index_id = system.state(cold).index.id
-    assert [message["index_id"] for message in system.queue.messages] == [index_id]
-
-
 def test_an_index_that_was_searched_in_the_last_hour_stays() -> None:
     system, cold, hot = crowded()
     assert system.ask(cold) == ["ready", "hits"]
@@ -138,6 +118,16 @@ def test_an_index_that_was_searched_in_the_last_hour_stays() -> None:
     system.clock.advance(180)
     assert system.cleanup().indexes_evicted == 1
     assert (system.status(cold), system.status(hot)) == ("evicted", "ready")
+
+
+def test_a_new_version_of_a_text_takes_its_room() -> None:
+    system = LimitedSystem()
+    tool = system.indexed(1)
+    system.replace(system.principal, tool.scope.table_id, {"a": prose(1_500, 2)})
+    system.work()
+    assert system.state(tool).progress.states == {"indexed": 1}
+    assert system.used().chunks > FULL
+    assert system.cleanup().indexes_evicted == 0
 
 
 def test_a_search_does_not_fail_because_its_use_cannot_be_noted() -> None:
@@ -164,19 +154,6 @@ def test_a_change_of_the_data_does_not_index_an_evicted_index() -> None:
     state = system.state(cold)
     assert (state.progress.status, state.progress.nodes_count) == ("evicted", 0)
     assert system.memory.rows.outbox == {}
-
-
-def test_an_index_that_comes_back_is_that_of_the_present_document() -> None:
-    system, cold, _ = crowded()
-    system.cleanup()
-    system.replace(system.principal, cold.scope.table_id, {"a": "purple elephants. " * 10})
-    system.work()
-    system.clock.advance(2 * HOUR)
-    system.ask(cold)
-    system.work()
-    answer = system.search(cold.id, system.principal, "purple elephants", 1)
-    assert "purple elephants" in answer.hits[0].chunk.chunk_text
-    assert not answer.hits[0].chunk.stale
 
 
 def test_new_strings_wait_when_everything_is_in_use_and_others_go_on() -> None:
@@ -208,72 +185,6 @@ def test_a_string_that_waited_is_indexed_when_there_is_room() -> None:
     assert system.ask(second) == ["ready", "hits"]
 
 
-def test_a_string_waits_only_until_a_colder_index_may_go() -> None:
-    system = LimitedSystem()
-    first, second = system.indexed(1), system.indexed(2)
-    system.clock.advance(HOUR - 60)
-    system.ask(second)
-    system.clock.advance(120)
-    assert system.cleanup().nodes_readmitted == 1
-    assert system.cleanup().indexes_evicted == 1
-    assert (system.status(first), system.status(second)) == ("evicted", "ready")
-    assert system.state(second).progress.states == {"indexed": 1}
-
-
-def test_an_index_does_not_give_way_to_a_colder_one() -> None:
-    system = LimitedSystem()
-    first, second = system.indexed(1), system.indexed(2)
-    system.clock.advance(HOUR - 60)
-    system.ask(first)
-    system.clock.advance(120)
-    assert system.cleanup().nodes_readmitted == 0
-    assert system.state(second).progress.states == {"skipped": 1}
-
-
-def test_a_new_version_of_a_text_takes_its_room() -> None:
-    system = LimitedSystem()
-    tool = system.indexed(1)
-    system.replace(system.principal, tool.scope.table_id, {"a": prose(1_500, 2)})
-    system.work()
-    assert system.state(tool).progress.states == {"indexed": 1}
-    assert system.used().chunks > FULL
-    assert system.cleanup().indexes_evicted == 0
-
-
-def test_the_bytes_of_vectors_are_a_limit_too() -> None:
-    a_chunk = 16 * 4
-    system = LimitedSystem(max_chunks=10**6, max_vector_bytes=FULL * a_chunk)
-    cold = system.indexed(1)
-    assert system.used().vector_bytes == len(system.documents()) * a_chunk
-    system.clock.advance(2 * HOUR)
-    system.indexed(2)
-    assert system.cleanup().indexes_evicted == 1
-    assert system.status(cold) == "evicted"
-
-
-def test_an_earlier_generation_goes_before_an_index() -> None:
-    system = LimitedSystem(max_chunks=17)
-    tools = [system.indexed(seed) for seed in (1, 2, 3)]
-    system.rebuilds.start(tools[0].id, Internal())
-    system.work()
-    system.clock.advance(2 * HOUR)
-    assert system.used().chunks == 18
-    assert system.cleanup().indexes_evicted == 1
-    assert [system.status(tool) for tool in tools] == ["ready"] * 3
-
-
-def test_a_rebuild_takes_its_room_and_an_evicted_index_comes_back_by_one() -> None:
-    system, cold, hot = crowded()
-    system.cleanup()
-    generations = system.rebuilds.reindex(system.principal)
-    assert [each.id for each in generations] == [system.state(hot).index.id]
-    system.work()
-    system.rebuilds.start(cold.id, Internal())
-    assert system.status(cold) == "indexing"
-    system.work()
-    assert system.state(cold).progress.states == {"indexed": 1}
-
-
 def test_a_new_tool_on_an_evicted_index_brings_it_back() -> None:
     system, cold, _ = crowded()
     system.cleanup()
@@ -294,14 +205,3 @@ def test_an_evicted_index_without_a_tool_goes_for_good() -> None:
     system.delete_tool(system.principal, cold.id)
     system.work()
     assert len(system.memory.rows.indexes) == 1
-
-
-def test_projects_do_not_evict_each_other() -> None:
-    system, cold, _ = crowded()
-    with system.store.for_all("test") as work:
-        other = work.projects.add("other")
-        assert work.quotas.used(other.id) == Usage(0, 0)
-    system.cleanup()
-    with system.store.for_all("test") as work:
-        assert work.indexes.next_to_go(system.project_limits) is None
-    assert system.status(cold) == "evicted"

@@ -51,26 +51,6 @@ def receive(system: System, worker: Indexer | None = None) -> MessageBody:
     return message
 
 
-def test_a_neighbour_waits_behind_one_window_however_much_there_is_to_do() -> None:
-    system = System()
-    tables = [system.table([prose(60, seed) for seed in range(STRINGS)]) for _ in range(3)]
-    for table in tables:
-        system.tool(table)
-    for round_ in range(10):
-        for table in tables:
-            document = [prose(60, 100 * round_ + seed) for seed in range(STRINGS)]
-            system.replace(system.principal, table.id, document)
-    assert len(system.queue.messages) == WINDOW
-    keys = {row.key for row in system.memory.rows.outbox.values()}
-    assert len(system.memory.rows.outbox) == len(keys) == 3 * STRINGS + len(tables)
-    next_door(system, {"a": prose(60)})
-    [lone] = system.queue.messages[WINDOW:]
-    handed = [receive(system) for _ in range(WINDOW + 1)]
-    assert handed[-1] == lone
-    system.work()
-    assert system.memory.rows.outbox == {}
-
-
 def test_the_queue_is_kept_full_by_those_who_are_done() -> None:
     system = System()
     system.tool(system.table([prose(60, seed) for seed in range(STRINGS)]))
@@ -149,16 +129,6 @@ def test_a_refused_queue_fails_no_caller_and_is_an_error_of_cleanup(room: int) -
     system.clock.advance(SILENT_S + 1)
     report = cleaned(system)
     assert (report.errors, report.readings and report.readings.outbox_age_s) == ([], 0)
-
-
-def test_an_order_that_waits_for_its_turn_is_no_failure_of_the_queue() -> None:
-    system = System()
-    system.tool(system.table([prose(60, seed) for seed in range(STRINGS)]))
-    assert len(system.memory.rows.outbox) > WINDOW
-    system.clock.advance(10_000)
-    report = cleaned(system)
-    assert report.readings is not None
-    assert report.readings.outbox_age_s == 0
 
 
 class Slow(System):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pytest
 
+from context_search.core.callers import Internal
 from context_search.core.errors import (
+    DatabaseUnavailableError,
     EmbeddingDimensionMismatchError,
     EmbeddingUnavailableError,
 )
+from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.indexer import IndexLimits
 from context_search.indexing.node_report import MAX_BACKOFF_S, RetryLater
-from tests.system import System, prose
+from tests.system import MoodyEmbedder, System, prose
 
 
 def test_a_string_becomes_chunks_that_are_its_exact_slices() -> None:
@@ -23,62 +28,17 @@ def test_a_string_becomes_chunks_that_are_its_exact_slices() -> None:
     assert system.documents() == system.rows()
 
 
-def test_a_message_that_comes_twice_changes_nothing() -> None:
-    system = System()
-    system.tool(system.table({"a": prose(1_000)}))
-    messages = list(system.queue.messages)
-    system.work()
-    before, embedded = system.rows(), system.embedder.embedded
-    system.queue.messages.extend(messages * 2)
-    system.work()
-    assert (system.rows(), system.embedder.embedded) == (before, embedded)
-
-
-def test_the_same_tool_again_indexes_nothing_again() -> None:
-    system = System()
-    table = system.table({"a": prose(1_000)})
-    system.tool(table)
-    system.work()
-    embedded = system.embedder.embedded
-    second = system.tool(table, scope="/a")
-    assert second.progress.status == "ready"
-    system.work()  # counts the short strings of the scope
-    assert system.embedder.embedded == embedded
-
-
-def test_white_space_has_no_chunks_and_is_indexed() -> None:
-    system = System()
-    status = system.tool(system.table({"a": " \n" * 50}))
-    system.work()
-    progress = system.read_status(status.tool.id, system.principal).progress
-    assert (progress.status, progress.chunks_count) == ("ready", 0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("position", [0, 500_000, 999_000])
-def test_a_new_paragraph_in_a_long_text_embeds_at_most_five_chunks(position: int) -> None:
+def test_a_new_paragraph_in_a_long_text_embeds_at_most_five_chunks() -> None:
     system = System(chunk_size=1_000, chunk_overlap=100)
-    text = prose(1_000_000)
+    text = prose(60_000)
     table = system.table({"a": text})
     system.tool(table)
     system.work()
     before = system.embedder.embedded
-    edge = text.index("\n\n", position) + 2 if position else 0
+    edge = text.index("\n\n", 30_000) + 2
     system.replace(system.principal, table.id, {"a": text[:edge] + prose(300, 2) + text[edge:]})
     system.work()
     assert 0 < system.embedder.embedded - before <= 5
-
-
-def test_a_text_that_only_moved_is_not_embedded_again() -> None:
-    system, text = System(), prose(1_000)
-    table = system.table({"a": text})
-    system.tool(table)
-    system.work()
-    embedded = system.embedder.embedded
-    system.replace(system.principal, table.id, {"b": {"c": text}, "a": text})
-    system.work()
-    assert system.embedder.embedded == embedded
-    assert system.documents() == system.rows()
 
 
 def test_several_windows_are_several_documents_of_one_chunk() -> None:
@@ -198,6 +158,92 @@ def test_a_node_that_kills_its_workers_ends_in_quarantine() -> None:
     assert error["code"] == "ATTEMPTS_EXHAUSTED"
 
 
+@pytest.fixture
+def system() -> System:
+    return System()
+
+
+class Interrupted(MoodyEmbedder):
+    """Does something after its first call."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        super().__init__()
+        self.then = then
+
+    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        vectors = super().embed_passages(texts, timeout_s=timeout_s)
+        if len(self.calls) == 1:
+            self.then()
+        return vectors
+
+
+def test_a_long_string_ends_with_the_batch_in_which_its_tool_is_deleted(system: System) -> None:
+    tool = system.tool(system.table({"a": prose(20_000)}))
+    system.embedder = Interrupted(lambda: system.delete_tool(system.principal, tool.tool.id))
+    system.work(system.worker(batch_chunks=20))
+    assert system.embedder.calls == [20]
+    [generation] = system.memory.rows.generations.values()
+    assert generation.state == "retired"
+
+
+def test_a_tool_that_is_made_again_at_once_is_indexed(system: System) -> None:
+    table = system.table({"a": prose(2_000)})
+    first = system.tool(table)
+    system.delete_tool(system.principal, first.tool.id)
+    taken = system.queue.messages.pop(0)  # the string's message comes before the comparison
+    second = system.tool(table)
+    system.queue.messages.insert(0, taken)
+    system.work()
+    assert system.read_status(second.tool.id, system.principal).progress.status == "ready"
+
+
+class Breaking(Limits):
+    """Breaks in the middle of a comparison."""
+
+    error: Exception = MemoryError("canary-text")
+
+    @property
+    def max_node_chars(self) -> int:
+        raise self.error
+
+
+class Away(Breaking):
+    error = DatabaseUnavailableError("away")
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"), [(Breaking, "INTERNAL"), (Away, "DATABASE_UNAVAILABLE")]
+)
+def test_a_comparison_that_fails_is_shown_without_what_it_quotes(
+    limits: type[Breaking], code: str
+) -> None:
+    system = System()
+    table = system.table({"a": prose(300)})
+    tool = system.tool(table).tool
+    system.work()
+    system.replace(system.principal, table.id, {"a": prose(400)})
+    broken = Comparer(system.store, system.completion, object.__new__(limits))
+    with pytest.raises(type(limits.error)):
+        broken.compare(tool.index_id)
+    error = system.read_status(tool.id, Internal()).progress.last_error
+    assert error is not None
+    assert (error["code"], error["retryable"], "at" in error) == (code, True, True)
+    assert "canary" not in str(error)
+    system.work()
+    assert system.read_status(tool.id, Internal()).progress.last_error is None
+
+
+def test_a_message_that_comes_twice_changes_nothing() -> None:
+    system = System()
+    system.tool(system.table({"a": prose(1_000)}))
+    messages = list(system.queue.messages)
+    system.work()
+    before, embedded = system.rows(), system.embedder.embedded
+    system.queue.messages.extend(messages * 2)
+    system.work()
+    assert (system.rows(), system.embedder.embedded) == (before, embedded)
+
+
 def test_progress_is_no_failed_attempt() -> None:
     system = System()
     system.tool(system.table({"a": prose(2_000)}))
@@ -224,3 +270,11 @@ class _KillingDeadline:
         if self._batches > 1:
             raise KeyboardInterrupt
         return 900.0
+
+
+def test_white_space_has_no_chunks_and_is_indexed() -> None:
+    system = System()
+    status = system.tool(system.table({"a": " \n" * 50}))
+    system.work()
+    progress = system.read_status(status.tool.id, system.principal).progress
+    assert (progress.status, progress.chunks_count) == ("ready", 0)

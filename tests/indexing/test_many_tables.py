@@ -8,11 +8,6 @@ import pytest
 
 from context_search.core.callers import ProjectKey
 from context_search.core.config import Model
-from context_search.core.errors import (
-    ContextSearchError,
-    EmbeddingRejectedError,
-    EmbeddingUnavailableError,
-)
 from context_search.core.messages import MESSAGE_CHARS, SMALL_STRING
 from context_search.core.model import Table
 from context_search.indexing.project_index import ProjectIndexes
@@ -20,7 +15,6 @@ from tests.system import SILENT_S, System
 
 TABLES = 60
 STRINGS = 3
-BAD = "string 1 of table 7"
 
 
 def a_system() -> System:
@@ -83,22 +77,6 @@ def test_each_chunk_is_of_its_own_table() -> None:
     assert Counter(row.table_id for row in documents.values()) == found
 
 
-def test_one_bad_string_fails_alone() -> None:
-    system, _ = built()
-    system.embedder.refused = {BAD: EmbeddingRejectedError("refused")}
-    carried_out(system)
-    assert states(system) == {"indexed": TABLES * STRINGS - 1, "quarantined": 1}
-
-
-def test_a_provider_that_is_away_for_a_while_costs_no_string() -> None:
-    system, _ = built()
-    away: list[ContextSearchError] = [EmbeddingUnavailableError("429", retry_after_s=9)] * 5
-    system.embedder.errors = away
-    carried_out(system)
-    assert states(system) == {"indexed": TABLES * STRINGS}
-    assert system.documents() == system.rows()
-
-
 def test_a_table_that_is_deleted_meanwhile_keeps_no_other_from_its_turn() -> None:
     system, tables = built()
     while system.queue.messages[0]["kind"] == "enumerate":
@@ -107,23 +85,6 @@ def test_a_table_that_is_deleted_meanwhile_keeps_no_other_from_its_turn() -> Non
     carried_out(system)
     left = {node.table_id for node in system.memory.rows.nodes.values() if node.state == "indexed"}
     assert left == {table.id for table in tables} - {tables[3].id}
-
-
-def test_projects_share_no_message() -> None:
-    system, _ = built(30)
-    system.principal = project(system)
-    for table in range(30):
-        system.table([f"string {n} of another table {table}" for n in range(STRINGS)])
-    model = Model(system.config.model, system.config.dimensions)
-    ProjectIndexes(system.store, model, SILENT_S).switch_on(system.principal)
-    rows = system.memory.rows
-    while system.queue.messages:
-        message = system.queue.messages.pop(0)
-        ids = message.get("node_ids", [message["node_id"]] if "node_id" in message else [])
-        of = {rows.tables[rows.nodes[each].table_id].project_id for each in ids}  # type: ignore[attr-defined]
-        assert len(of) <= 1
-        assert system.execute(message).error is None
-    assert states(system) == {"indexed": 60 * STRINGS}
 
 
 @pytest.mark.parametrize("length", [SMALL_STRING, SMALL_STRING + 1])

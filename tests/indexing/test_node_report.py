@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from context_search.core.config import IndexConfig
 from context_search.core.errors import (
     ContextSearchError,
     EmbeddingDimensionMismatchError,
@@ -13,6 +15,7 @@ from context_search.core.errors import (
 )
 from context_search.core.model import Table
 from context_search.indexing.node_report import NodeReport, RetryLater
+from context_search.indexing.vector_rows import input_hash
 from tests.system import MoodyEmbedder, System, prose
 
 
@@ -35,7 +38,7 @@ def test_a_new_text_is_cut_and_embedded_and_every_stage_is_timed() -> None:
     assert list(report.seconds) == ["chunking", "embedding", "upload", "swap"]
 
 
-def test_a_text_that_only_moved_is_reused() -> None:
+def test_a_text_that_only_moved_is_not_embedded_again() -> None:
     system, text = System(), prose(1_000)
     table = system.table({"a": text})
     system.tool(table)
@@ -136,3 +139,28 @@ def test_a_failure_of_a_node_that_is_somebody_elses_by_now_is_not_reported(
     assert (report.outcome, report.error) == ("nothing_to_do", None)
     [node] = system.memory.rows.nodes.values()
     assert (node.state, node.last_error) == ("queued", None)
+
+
+CONFIG = IndexConfig("m", 3)
+
+
+def test_it_is_the_same_in_every_release() -> None:
+    """Another hash would embed every text of every deployment anew."""
+    half = replace(CONFIG, precision="f16", window_tokens=250)
+    assert [input_hash("text", each).hex() for each in (CONFIG, half)] == [
+        "1361b10dd88d33afecade569efebd8152b523c0122dce1ac78e3dbb3d3ff678b",
+        "b6bd1170faabe644c10ca88af8bb80b946053cbe1ed39301ae8897efa7b1f65d",
+    ]
+
+
+def test_whatever_changes_a_vector_changes_it() -> None:
+    others = [
+        replace(CONFIG, model="n"),
+        replace(CONFIG, dimensions=4),
+        replace(CONFIG, precision="f16"),
+        replace(CONFIG, window_tokens=250),
+    ]
+    hashes = {input_hash("text", each) for each in (CONFIG, *others)}
+    hashes |= {input_hash("other", CONFIG), input_hash("text", CONFIG, "k")}
+    hashes |= {input_hash("text", CONFIG, "l"), input_hash("text", others[2], "k")}
+    assert len(hashes) == 9

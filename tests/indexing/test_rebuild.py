@@ -10,7 +10,6 @@ import pytest
 from context_search.core.callers import Internal
 from context_search.core.config import Model
 from context_search.core.errors import ConflictError
-from context_search.indexing.comparing import Limits, compare
 from context_search.indexing.rebuilds import Rebuilds
 from tests.system import System, prose
 
@@ -135,13 +134,6 @@ def test_rolling_back_answers_from_the_earlier_generation_and_its_text_is_curren
     assert not answer.hits[0].chunk.stale
 
 
-def test_without_an_earlier_generation_there_is_no_way_back() -> None:
-    system = System()
-    status = system.tool(system.table({"a": prose(500)}))
-    with pytest.raises(ConflictError):
-        system.rebuilds.roll_back(status.tool.id, Internal())
-
-
 def test_a_rebuild_gives_up_the_generation_before_the_last_switch() -> None:
     system = System()
     status = system.tool(system.table({"a": prose(500)}))
@@ -161,17 +153,6 @@ def test_a_rebuild_gives_up_the_generation_before_the_last_switch() -> None:
     assert len(answer.hits) > 0
     system.work()
     system.rebuilds.roll_back(status.tool.id, Internal())
-
-
-def test_two_rebuilds_run_at_once_and_the_third_waits() -> None:
-    system = System()
-    tools = [system.tool(system.table({"a": prose(500, seed)})).tool.id for seed in range(3)]
-    system.work()
-    states = [system.rebuilds.start(tool_id, Internal()).generation.state for tool_id in tools]
-    assert states == ["building", "building", "queued"]
-    system.work()
-    with system.store.for_all("test") as work:
-        assert len(work.indexes.promote(at_once=2)) == 1
 
 
 def test_the_estimate_counts_what_there_is() -> None:
@@ -196,13 +177,3 @@ def test_who_rolls_back_reads_no_status_of_the_generation_that_was_left() -> Non
     assert (system.memory.rows.tools[tool.id].summary or {})["status"] == "indexing"
     system.work()
     assert (system.memory.rows.tools[tool.id].summary or {})["status"] == "ready"
-
-
-def test_an_index_whose_last_tool_went_is_retired_by_whoever_compares_it() -> None:
-    system = System()
-    table = system.table({"a": prose(500)})
-    status = system.tool(table)
-    system.delete_tool(system.principal, status.tool.id)
-    with system.store.for_all("test") as work:
-        assert compare(work, status.index, table.id, Limits(), None) == []
-        assert work.indexes.find(status.index.id) is None

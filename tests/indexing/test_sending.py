@@ -1,4 +1,4 @@
-"""What a transaction sends leaves when it has committed, and only then."""
+"""What a transaction sends leaves when it has committed; what cannot leave is reported."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from contextlib import suppress
 
 import pytest
 
-from context_search.core.errors import QueueUnavailableError
+from context_search.core.errors import DatabaseUnavailableError, QueueUnavailableError
 from context_search.core.messages import CompareIndex
+from context_search.indexing.worker import BegunMessage, Worker, WorkerOutbox
 from context_search.integrations.ports import MessageBody
 from testing.in_memory.queue import ListQueue
 from tests.system import System, prose
@@ -23,6 +24,13 @@ class Away(ListQueue):
         if self.is_away:
             raise QueueUnavailableError("away")
         return super().send(messages)
+
+
+class Stuck(WorkerOutbox):
+    """An outbox whose database is away when a message is to be delayed."""
+
+    def delay(self, begun: BegunMessage, after_s: float) -> bool:
+        raise DatabaseUnavailableError(f"no rest of {after_s} s for {begun.id}")
 
 
 @pytest.fixture
@@ -67,10 +75,54 @@ def test_what_waits_of_a_project_leaves_too(system: System) -> None:
     assert len(system.queue.messages) == 1
 
 
-def test_a_queue_that_is_away_fails_no_caller_and_loses_nothing(system: System) -> None:
+def test_a_queue_that_is_away_fails_no_caller_and_loses_nothing_and_it_is_told(
+    system: System,
+) -> None:
     assert isinstance(system.queue, Away)
     system.queue.is_away = True
     with system.store.for_all("test") as work:
         work.send(order_of(system))
     assert len(system.memory.rows.outbox) == 1
     assert system.queue.messages == []
+    assert reported(system) == ["QUEUE_UNAVAILABLE"]
+
+
+def reported(system: System) -> list[str]:
+    return [error.code for error in system.undelivered]
+
+
+def test_a_worker_that_cannot_send_the_next_order_is_done_with_its_own_and_it_is_told() -> None:
+    queue = Away()
+    system = System(queue)
+    system.tool(system.table([prose(60, seed) for seed in range(20)]))
+    [first, *_] = queue.messages
+    queue.is_away = True
+    assert system.execute(first).error is None
+    assert system.execute(first).outcome is None  # it was done before
+    assert reported(system) == ["QUEUE_UNAVAILABLE"]
+
+
+def test_an_order_that_cannot_be_put_off_comes_back_and_it_is_told() -> None:
+    system = System()
+    system.tool(system.table({"a": prose(300)}))
+    [message] = system.queue.messages
+    message_id = message["order"]
+    assert isinstance(message_id, int)
+    outbox = Stuck(system.store)
+
+    def fail(index_id: int, table_id: int | None) -> None:
+        raise QueueUnavailableError(f"nothing is compared: {index_id}, {table_id}")
+
+    hands = Worker(
+        outbox,
+        system.indexer.index,
+        fail,
+        system.import_document.run,
+        system.execute_plan,
+        system.calibrator.run,
+        system.report,
+    )
+    done = hands.execute(CompareIndex(1), system.deadline(), message_id=message_id)
+    assert (done.again_in_s, reported(system)) == (30.0, ["DATABASE_UNAVAILABLE"])
+    assert hands.delay(message_id, 60.0)
+    assert reported(system) == ["DATABASE_UNAVAILABLE"] * 2

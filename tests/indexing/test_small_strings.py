@@ -10,7 +10,7 @@ import pytest
 from context_search.core.errors import EmbeddingRejectedError, EmbeddingUnavailableError
 from context_search.core.limits import ProjectLimits
 from context_search.core.messages import NODES_PER_MESSAGE
-from context_search.indexing.indexer import Indexer, NodeRun
+from context_search.indexing.indexer import Indexer
 from context_search.indexing.node_report import NodeReport, RetryLater
 from tests.system import System
 
@@ -53,15 +53,6 @@ def test_they_come_in_one_message_and_go_in_few_calls() -> None:
     assert system.embedder.calls == [MANY - 100, 100]
     assert len(system.documents()) == MANY
     assert system.documents() == system.rows()
-
-
-def test_a_message_that_comes_twice_changes_nothing() -> None:
-    system = built()
-    ids = ordered(system)
-    list(nodes_of(system).index(ids, system.deadline()))
-    before = system.rows()
-    assert counted(nodes_of(system).index(ids, system.deadline())) == {}
-    assert (system.rows(), sum(system.embedder.calls)) == (before, MANY)
 
 
 def test_one_bad_string_is_quarantined_and_no_other() -> None:
@@ -119,20 +110,6 @@ def test_strings_without_room_wait_and_the_others_are_indexed() -> None:
     limits = {"project": ProjectLimits(max_chunks=20)}
     reports = nodes_of(system, **limits).index(ordered(system), system.deadline())
     assert counted(reports) == {"indexed": 20, "skipped": 10}
-
-
-def test_a_string_that_changed_meanwhile_is_not_swapped_in() -> None:
-    system = built(30)
-    ids = ordered(system)
-    with system.store.for_all("test") as work:
-        claims = work.nodes.claim_many(ids, max_chars=100, max_attempts=4, lease_s=60)
-    [table] = system.memory.rows.tables
-    strings = [f"string {number} of very many" for number in range(29)]
-    system.replace(system.principal, table, [*strings, "another string, and longer"])
-    system.enumerate(int(str(system.queue.messages.pop(0)["index_id"])))
-    run = NodeRun(claims, system.clock)
-    assert system.indexer.carry_on(run, system.deadline()).nodes == 29
-    assert len(run.left) == 1
 
 
 def test_what_there_is_no_time_for_is_ordered_again() -> None:

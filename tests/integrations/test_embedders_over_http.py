@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from context_search.core.billed import Billed
 from context_search.core.errors import (
     EmbeddingDimensionMismatchError,
     EmbeddingError,
@@ -21,7 +20,7 @@ from context_search.core.errors import (
 )
 from context_search.integrations.models.litellm_embedder import LitellmEmbedder
 from context_search.integrations.models.openai_embedder import OpenAiEmbedder, Route
-from context_search.integrations.ports import Embedder
+from context_search.integrations.ports import Billed, Embedder
 from tests.integrations.openai_server import OpenAiServer
 from tests.integrations.scripted_embeddings import CANARY, KEY, vector
 

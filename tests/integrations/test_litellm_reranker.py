@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from context_search.core.billed import Billed
 from context_search.core.errors import (
     RerankError,
     RerankRejectedError,
@@ -21,6 +20,7 @@ from context_search.core.errors import (
 )
 from context_search.integrations.models.bounded_models import BoundedReranker
 from context_search.integrations.models.litellm_reranker import LitellmReranker
+from context_search.integrations.ports import Billed
 from testing.in_memory.reranker import WordReranker
 from tests.integrations.rerank_server import NO_SCORES, RerankServer, opinions, set_answer
 from tests.integrations.scripted_embeddings import CANARY, KEY

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from context_search.integrations.ports import Deadline
-from context_search.integrations.system_clock import SystemClock
+from context_search.integrations.ports import Deadline, SystemClock
 from testing.in_memory.clock import ManualClock
 
 

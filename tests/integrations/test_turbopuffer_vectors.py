@@ -16,7 +16,6 @@ from turbopuffer._utils import maybe_transform
 from turbopuffer.lib.vector import b64encode_vector
 from turbopuffer.types.namespace_write_params import NamespaceWriteParams
 
-from context_search.core.billed import Billed
 from context_search.core.config import IndexConfig
 from context_search.core.errors import (
     VectorStoreRejectedError,
@@ -24,7 +23,7 @@ from context_search.core.errors import (
     VectorStoreUnavailableError,
 )
 from context_search.core.ids import ancestor_keys, scope_key, vector_row_id
-from context_search.integrations.ports import Legs, Ranked, VectorQuery, VectorRow
+from context_search.integrations.ports import Billed, Legs, Ranked, VectorQuery, VectorRow
 from context_search.integrations.turbopuffer import TurbopufferVectors, columns_of, encoded
 from context_search.text.analysis import tokens
 from testing.in_memory.embedder import WordEmbedder

@@ -59,12 +59,3 @@ def query(url: str, sql: str) -> list[list[object]]:
 def keep(url: str, n: int) -> None:
     """Commits a number that a later query can look for."""
     query(url, f"DROP TABLE IF EXISTS kept; CREATE TABLE kept AS SELECT {n} AS n")
-
-
-def is_alive(pid: int) -> bool:
-    """Tells whether a process runs; one that only waits to be reaped does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"

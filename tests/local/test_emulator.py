@@ -16,7 +16,8 @@ from local.emulator import queue_url
 from local.options import ROOT
 from local.queues import create_bucket, create_queues, sqs_client
 from local.template import TemplateError, read_template
-from tests.local.tiny import PAGES, eventually, listening_addresses, running_emulator
+from tests.local.tiny import PAGES, listening_addresses, running_emulator
+from tests.stack import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

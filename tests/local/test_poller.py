@@ -14,7 +14,8 @@ import pytest
 from local.poller import Poller
 from local.queues import sqs_client
 from local.template import QueueMapping
-from tests.local.tiny import eventually, running_emulator, tiny_function
+from tests.local.tiny import running_emulator, tiny_function
+from tests.stack import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,23 +67,18 @@ def _poller(
     return Poller(tiny_function(handler), mapping, client, url, workers)
 
 
-def test_a_queue_of_1000_messages_is_worked_off_and_empty(
-    client: SQSClient, record_property: Callable[[str, object], None]
-) -> None:
+def test_a_queue_of_200_messages_is_worked_off_and_empty(client: SQSClient) -> None:
     url = _queue(client)
-    _send(client, url, [str(n) for n in range(1000)])
+    _send(client, url, [str(n) for n in range(200)])
     seen: Counter[str] = Counter()
 
     def handler(event: dict[str, Any], _: Any) -> dict[str, Any]:
         seen.update(record["body"] for record in event["Records"])
         return SUCCESS
 
-    started = time.monotonic()
     with _poller(client, url, handler, workers=4):
         assert eventually(lambda: _left(client, url) == 0)
-    seconds = time.monotonic() - started
-    assert seen == Counter(str(n) for n in range(1000))
-    record_property("messages_per_second", round(1000 / seconds))
+    assert seen == Counter(str(n) for n in range(200))
 
 
 def test_the_event_carries_what_sqs_knows_of_the_message(client: SQSClient) -> None:

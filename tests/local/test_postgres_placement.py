@@ -16,7 +16,8 @@ import pytest
 
 from local.postgres import PostgresServer
 from local.postgres.placement import Account, readable_programs
-from tests.local.postgres_probe import STARTS_AND_WAITS, is_alive, query, start_python
+from tests.local.postgres_probe import STARTS_AND_WAITS, query, start_python
+from tests.local.tiny import is_alive
 from tests.stack import FAST, eventually
 
 if TYPE_CHECKING:

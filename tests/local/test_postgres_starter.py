@@ -17,7 +17,8 @@ from context_search.postgres.url import DatabaseUrl
 from local.locks import DirectoryInUseError
 from local.postgres import PostgresServer
 from local.postgres.placement import Account
-from tests.local.postgres_probe import STARTS_AND_WAITS, is_alive, keep, query, start_python
+from tests.local.postgres_probe import STARTS_AND_WAITS, keep, query, start_python
+from tests.local.tiny import is_alive
 from tests.stack import eventually
 
 if TYPE_CHECKING:

@@ -14,17 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from context_search.access.authenticate import KeyAuthenticator
-from context_search.access.keys import ManageKeys
-from context_search.core.callers import Operator
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
-from context_search.store import PostgresStore
 from local.processes import listen
 from local.queues import sqs_client
 from local.sign_in import console_address
-from tests.local.tiny import eventually, family, is_alive, listening_addresses
+from tests.local.tiny import family, is_alive, listening_addresses
 from tests.local.tiny_stack import REAL_MODEL, REAL_SERVICES, tiny_serve
+from tests.stack import eventually
 
 if TYPE_CHECKING:
     import subprocess
@@ -187,55 +184,6 @@ def test_ctrl_c_stops_every_child_and_removes_the_endpoints(serve: TinyServe) ->
     assert process.returncode == 0
     assert serve.reset().returncode == 0
     assert [path.name for path in serve.state.iterdir()] == ["lock"]
-
-
-def test_the_key_of_a_database_that_was_taken_away_is_kept_and_works_again(
-    serve: TinyServe,
-) -> None:
-    def served() -> tuple[str, str]:
-        with serve.serving() as process:
-            key = str(serve.endpoints()["api_key"])
-            process.send_signal(signal.SIGTERM)
-            output, _ = process.communicate(timeout=20)
-        assert process.returncode == 0
-        return key, output
-
-    database, aside = serve.state / "postgres", serve.state / "aside"
-    first, reported = served()
-    assert "remembered" not in reported
-    database.rename(aside)
-    second, reported = served()
-    line = "the remembered key is not known to this database: made project 1; it stays in"
-    assert f"{line} project.json\n" in reported
-    assert second != first
-    database.rename(serve.state / "newer")
-    aside.rename(database)
-    again, reported = served()
-    assert (again, "remembered" in reported) == (first, False)
-    kept = json.loads((serve.state / "project.json").read_text())
-    assert (kept["api_key"], [each["api_key"] for each in kept["earlier"]]) == (first, [second])
-
-
-def test_a_project_whose_key_was_revoked_gets_another_one(serve: TinyServe) -> None:
-    with serve.serving() as process:
-        first = serve.endpoints()
-        owner = Operator(first["project_id"])
-        with closing(Database(DatabaseUrl.parse(first["database_url"]))) as database:
-            keys = ManageKeys(PostgresStore(database))
-            [key] = keys.page(owner, None, after=0).rows
-            keys.revoke(owner, None, key.id)
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=20)
-    with serve.serving() as process:
-        second = serve.endpoints()
-        with closing(Database(DatabaseUrl.parse(second["database_url"]))) as database:
-            caller = KeyAuthenticator(PostgresStore(database)).caller_of(second["api_key"])
-        process.send_signal(signal.SIGTERM)
-        reported, _ = process.communicate(timeout=20)
-    assert (caller.project_id, second["project_id"]) == (first["project_id"],) * 2
-    assert "the remembered key is good no more: made another for project 1\n" in reported
-    kept = json.loads((serve.state / "project.json").read_text())
-    assert kept == {"project_id": 1, "api_key": second["api_key"]}
 
 
 def test_a_killed_stack_leaves_no_process_and_the_next_one_goes_on() -> None:

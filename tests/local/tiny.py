@@ -6,7 +6,6 @@ import contextlib
 import ipaddress
 import os
 import struct
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from local.processes import Child, handed_over
 from local.template import FunctionSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from local.invocation import Handler
     from local.template import QueueMapping, RouteSpec, ScheduleSpec
@@ -100,13 +99,3 @@ def _readable(address: str) -> str:
     words = struct.unpack(f">{len(address) // 8}I", bytes.fromhex(address))
     packed = struct.pack(f"={len(words)}I", *words)
     return str(ipaddress.ip_address(packed))
-
-
-def eventually(condition: Callable[[], bool], deadline_s: float = 20) -> bool:
-    """Whether the condition becomes true in time."""
-    deadline = time.monotonic() + deadline_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True

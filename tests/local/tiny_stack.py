@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from local.options import ROOT
 from tests.integrations.openai_server import OpenAiServer
-from tests.local.tiny import eventually
+from tests.stack import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

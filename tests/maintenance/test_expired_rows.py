@@ -17,8 +17,7 @@ def clean_up(bench: PostgresBench) -> None:
 
 def test_permits_go_that_nobody_took_for_a_day(bench: PostgresBench) -> None:
     def take(pool: str) -> None:
-        with bench.store.for_all("test") as work:
-            assert work.permits.take(pool, size=3, count=1, lease_s=30)
+        assert bench.work.permits.take(pool, size=3, count=1, lease_s=30)
 
     take("searched yesterday")
     bench.pass_time(UNUSED_S + 31)
@@ -32,11 +31,9 @@ def test_what_was_spent_goes_after_a_year(bench: PostgresBench) -> None:
     index, _ = bench.node()
 
     def days() -> int:
-        with bench.store.for_all("test") as work:
-            return len(work.ledger.days(index.project_id, limit=9))
+        return len(bench.work.ledger.days(index.project_id, limit=9))
 
-    with bench.store.for_all("test") as work:
-        assert work.ledger.spend(index.id, DailyLimits(), tokens=7)
+    assert bench.work.ledger.spend(index.id, DailyLimits(), tokens=7)
     bench.pass_time(LEDGER_DAYS * DAY_S)
     clean_up(bench)
     assert days() == 1

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import pytest
 
 from context_search.core.errors import DatabaseUnavailableError, QueueUnavailableError
-from context_search.integrations.system_clock import SystemClock
+from context_search.integrations.ports import SystemClock
 from context_search.maintenance.part_checks import (
     KNOWN_FOR_S,
     PartCheck,
     PartHealth,
     PartName,
+    Readiness,
 )
-from context_search.maintenance.readiness import Readiness
 from testing.in_memory.clock import ManualClock
 
 

@@ -48,11 +48,9 @@ class Scheduled(System):
         self.scheduled_cleanup = self.environment()
 
     def environment(self) -> ScheduledCleanup:
-        """A new process."""
         return ScheduledCleanup(self.scheduled(self.limits), self.clock)
 
     def scheduled_run(self) -> CleanupReport:
-        """What the schedule starts."""
         return self.scheduled_cleanup.run(self.deadline())
 
     def runs(self, seconds: float) -> list[CleanupReport]:
@@ -127,18 +125,6 @@ def test_a_run_that_cannot_find_out_what_is_due_says_so_and_the_next_one_works()
     system.watched.away_after = system.watched.asked + steps  # all steps, and then nothing
     report = system.environment().run(system.deadline())
     assert (report.errors, report.rests_s) == (["rest: DATABASE_UNAVAILABLE"], 0)
-
-
-def test_what_is_deleted_leaves_for_good_as_soon_as_its_grace_is_over() -> None:
-    system = quiet(Scheduled())
-    system.runs(HOUR)  # the next run looks
-    system.scheduled_cleanup.rests_until = None
-    table = next(iter(system.memory.rows.tables))
-    system.delete_table(system.principal, table)
-    worked = system.runs(GRACE_S + 180)
-    assert not system.vectors.namespaces
-    assert 2 <= len(worked) < 8  # the grace was a rest
-    assert not system.memory.rows.tables
 
 
 def test_a_change_by_plain_sql_is_found_when_the_rest_is_over_and_not_later() -> None:

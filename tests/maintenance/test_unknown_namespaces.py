@@ -7,10 +7,7 @@ import pytest
 from context_search.core.errors import VectorStoreRejectedError
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.rules.health import CleanupLimits
-from context_search.maintenance.sweep import (
-    NAMESPACES_PER_STEP,
-    FindUnknownNamespaces,
-)
+from context_search.maintenance.sweep import NAMESPACES_PER_STEP, FindUnknownNamespaces
 from testing.in_memory.vectors import DictVectors
 from tests.faults.simulation.model.rows import DEPLOYMENT
 from tests.system import SILENT_S, System, prose
@@ -42,16 +39,6 @@ def system() -> System:
 def cleanup(system: System, *, deletes: bool = False) -> CleanupReport:
     limits = CleanupLimits(SILENT_S, SILENT_S, deletes_unknown=deletes)
     return system.scheduled(limits).run(system.deadline())
-
-
-def test_forgotten_namespaces_are_counted_and_named_and_not_deleted_by_default(
-    system: System,
-) -> None:
-    before = set(system.vectors.namespaces)
-    report = cleanup(system)
-    assert (report.unknown_namespaces, report.unknown_examples) == (3, FORGOTTEN)
-    assert (report.errors, report.namespaces_deleted) == ([], 0)
-    assert set(system.vectors.namespaces) == before
 
 
 def test_where_it_is_allowed_forgotten_namespaces_are_deleted_and_no_others(system: System) -> None:

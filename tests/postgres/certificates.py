@@ -5,14 +5,11 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import ssl
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def self_signed(folder: Path, address: str, *, is_strict: bool = False) -> Path:

@@ -1,23 +1,20 @@
-"""A database of counters for the tests of connections and pools, and somebody in a hurry."""
+"""A database of counters for the tests of connections and pools, and a project with hands."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
 
 from context_search.postgres.connection import Connection
 from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
 from testing.one_process import OneProcess
+from tests.builders import Workbench
 from tests.postgres import counters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.postgres.url import DatabaseUrl
-    from tests.stack import DatabaseFactory
+from tests.stack import DatabaseFactory
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +58,9 @@ def other(counter_url: DatabaseUrl) -> Iterator[Database]:
 
 
 @pytest.fixture
-def hasty(module_url: DatabaseUrl) -> Iterator[PostgresStore]:
-    """Somebody else, who waits for locks for a millisecond."""
-    database = Database(module_url, lock_timeout_ms=1)
-    yield PostgresStore(database)
-    database.close()
+def bench(module_database: Database) -> Workbench:
+    """A project in a database that the tests of a file share, and that is emptied first."""
+    return Workbench.alone(PostgresStore(module_database))
 
 
 @pytest.fixture

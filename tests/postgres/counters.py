@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from context_search.postgres.pool import Database, Transaction
+from context_search.postgres.pool import Database, Transaction
 
 RESET = """
 DROP TABLE IF EXISTS child, counter;

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Self
 
 from pg8000.core import EXECUTE_MSG, QUERY
 
-if TYPE_CHECKING:
-    import ssl
-    from typing import Self
-
-    from context_search.postgres.url import DatabaseUrl
+from context_search.postgres.url import DatabaseUrl
 
 
 class Relay:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
+from context_search.core.model import Table
 from context_search.maintenance.cleanup import RETRY_S, RemoveDeleted, remove_nodes
 from context_search.postgres.connection import Connection
 from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
 from tests.adopter import prepare
 from tests.builders import Workbench, english
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.core.model import Table
-    from context_search.postgres.url import DatabaseUrl
-    from tests.stack import DatabaseFactory
+from tests.stack import DatabaseFactory
 
 
 @pytest.fixture
@@ -48,9 +44,8 @@ def indexed(bench: Workbench) -> Table:
 
 
 def delete(bench: Workbench, *tables: Table) -> None:
-    with bench.store.for_all("test") as work:
-        for table in tables:
-            work.tables.mark_deleted(table.id)
+    for table in tables:
+        bench.work.tables.mark_deleted(table.id)
 
 
 def clean_up(bench: Workbench) -> list[str]:
@@ -87,9 +82,8 @@ def test_a_table_that_he_puts_away_later_stays_and_its_strings_leave(bench: Work
 def test_our_delete_never_writes_his_column(bench: Workbench) -> None:
     kept, gone = indexed(bench), indexed(bench)
     [[tool_id]] = bench.sql("SELECT id FROM tool WHERE table_id = :id", id=kept.id)
-    with bench.store.for_all("test") as work:
-        work.tools.mark_deleted(tool_id)
-        work.tables.mark_deleted(gone.id)
+    bench.work.tools.mark_deleted(tool_id)
+    bench.work.tables.mark_deleted(gone.id)
     assert (
         bench.sql("SELECT FROM context_table WHERE id = :id AND deleted_at IS NOT NULL", id=gone.id)
         == []
@@ -170,8 +164,7 @@ def test_a_row_that_somebody_uses_at_that_moment_goes_in_the_next_run(
     table = bench.table({})
     tool, _ = bench.tool(table)
     row_id, rows = {"table": (table.id, "context_table"), "tool": (tool.id, "tool")}[kind]
-    with bench.store.for_all("test") as work:
-        work.tools.mark_deleted(tool.id)
+    bench.work.tools.mark_deleted(tool.id)
     if kind == "table":
         assert RemoveDeleted(bench.store).run() == (1, [])
         delete(bench, table)
@@ -205,12 +198,9 @@ def test_his_tools_are_no_part_of_ours_until_they_are_taken_over(bench: Workbenc
         assert not work.tools.take_over(1, project_id=2)
 
 
-def test_a_table_of_his_that_our_api_deletes_goes_unless_his_tools_hold_it(
-    bench: Workbench,
-) -> None:
-    with bench.store.for_all("test") as work:
-        work.tables.mark_deleted(3)
-        work.tables.mark_deleted(1)
+def test_his_table_that_our_api_deletes_goes_unless_his_tools_hold_it(bench: Workbench) -> None:
+    bench.work.tables.mark_deleted(3)
+    bench.work.tables.mark_deleted(1)
     [error] = clean_up(bench)
     assert error.startswith("remove_table 1: FOREIGN_KEY_VIOLATION (")
     assert "constraint tool_table_id_fkey" in error

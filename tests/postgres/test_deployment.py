@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.maintenance.sweep import FindUnknownNamespaces
@@ -12,9 +11,7 @@ from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from testing.in_memory.vectors import DictVectors
 from tests.builders import Workbench
-
-if TYPE_CHECKING:
-    from tests.stack import DatabaseFactory
+from tests.stack import DatabaseFactory
 
 
 def test_two_databases_never_share_or_delete_a_namespace(databases: DatabaseFactory) -> None:
@@ -40,13 +37,3 @@ def test_two_databases_never_share_or_delete_a_namespace(databases: DatabaseFact
             FindUnknownNamespaces(store, vectors, deletes=True).run(report)
             assert report.unknown_namespaces == 0
         assert set(vectors.namespaces) == set(names)
-
-
-def test_the_id_of_a_deployment_never_changes(database: Database) -> None:
-    with PostgresStore(database).for_all("test") as work:
-        prefix = work.indexes.namespace_prefix()
-    bench = Workbench.of(PostgresStore(database))
-    _, index = bench.tool(bench.table({}))
-    assert index.generation.namespace.startswith(prefix)
-    with PostgresStore(database).for_all("test") as work:
-        assert work.indexes.namespace_prefix() == prefix

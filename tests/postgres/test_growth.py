@@ -1,39 +1,34 @@
-"""Three times as many strings: what people and cleanup do costs no more, in blocks that are read.
+"""What people, cleanup and indexing read and write, in blocks and rows: no more with more strings.
 
 ``python -m bench scale`` has the operations over indexes of any size.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
+from context_search.core.callers import Internal
+from context_search.core.progress import NodeState
 from context_search.indexing.comparing import preload
 from context_search.indexing.rules.large_strings import StringPlace
 from context_search.indexing.sql.indexes import SIZED_NODES
+from context_search.maintenance.cleanup import remove_nodes
+from context_search.postgres.connection import Connection
 from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
 from testing.grown_index import GrownIndex
-from testing.grown_operations import (
-    COMPARE,
-    EDIT,
-    PAGE,
-    edit_one,
-    operations,
-    operations_of_a_part,
-)
+from testing.grown_operations import COMPARE, EDIT, PAGE, edit_one, operations, operations_of_a_part
+from testing.one_process import OneProcess
 from testing.postgres_cost import Cost, measured
-from tests.builders import Workbench
+from tests.builders import Workbench, english, present
+from tests.stack import DatabaseFactory
 from tests.steps import SMALL as SMALL_CHUNKS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from context_search.core.progress import NodeState
-    from tests.stack import DatabaseFactory
 
 SMALL, LARGE = 20_000, 60_000
 # A page is as many rows, and in the larger index each lies in a block of its own.
@@ -59,8 +54,7 @@ def costs(databases: DatabaseFactory, count: int) -> tuple[dict[str, Cost], int]
 
 
 def compared_strings(grown: GrownIndex) -> int:
-    document = preload(grown.store, grown.index.id)
-    assert document is not None
+    document = present(preload(grown.store, grown.index.id))
     return len(document.desired(document.scopes, grown.index).strings)
 
 
@@ -139,10 +133,7 @@ TABLES = """
 """
 
 
-def test_the_status_of_a_projects_index_costs_the_same_with_more_tables(
-    module_database: Database,
-) -> None:
-    bench = Workbench.alone(PostgresStore(module_database))
+def test_the_status_of_a_projects_index_costs_the_same_with_more_tables(bench: Workbench) -> None:
     with bench.store.for_all("test") as work:
         assert work.projects.lock(bench.project.id)
         index = work.indexes.add_to_project(bench.project.id, SMALL_CHUNKS)
@@ -158,11 +149,10 @@ def test_the_status_of_a_projects_index_costs_the_same_with_more_tables(
             bench.sql("UPDATE node SET state = :state", state=state)
 
             def status(expected: str = "ready" if state == "indexed" else "indexing") -> None:
-                with bench.store.for_all("test") as work:
-                    assert work.node_counts.state(index, "", silent_s=999).status == expected
+                assert bench.work.node_counts.state(index, "", silent_s=999).status == expected
 
             status()
-            found.append(measured(module_database, status).blocks)
+            found.append(measured(bench.store.database, status).blocks)
         return found[0], found[1]
 
     bench.sql(TABLES, **of, count=FEW_TABLES)
@@ -178,3 +168,109 @@ def test_the_status_of_a_projects_index_costs_the_same_with_more_tables(
     bench.sql(TABLES, **of, count=MANY_TABLES - FEW_TABLES)
     many = statuses()
     assert all(after <= 1.5 * before for before, after in zip(few, many, strict=True)), (few, many)
+
+
+_WRITTEN = """
+    SELECT relname, n_tup_ins, n_tup_upd FROM pg_stat_user_tables
+    WHERE relname IN ('chunks', 'chunk_words', 'words_backlog')
+"""
+_HEAP_OF_NODES = """
+    SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relname = 'node'
+"""
+STEP = 200
+
+
+def written(bench: Workbench) -> dict[str, tuple[int, int]]:
+    """Rows that were inserted, and versions of rows that were added, by table."""
+    with bench.tx() as tx:
+        tx.run("SELECT pg_stat_force_next_flush()")
+    with bench.tx() as tx:
+        return {name: (inserted, updated) for name, inserted, updated in tx.run(_WRITTEN)}
+
+
+def test_the_row_of_a_chunk_is_written_once(bench: Workbench) -> None:
+    _, index = bench.tool(bench.table([english(2_000), english(900, seed=2)]))
+    claims = [bench.claim(node_id) for node_id in bench.enumerate(index)]
+    before = written(bench)
+    for claim in claims:
+        built = bench.begin(claim)
+        first, *rest = (chunk.id for chunk in built.chunks)
+        with bench.store.for_all("test") as work:
+            work.chunks.mark_present([first])
+            assert work.chunks.activate([(claim, built)], rest)
+    after = written(bench)
+    [[chunks]] = bench.sql("SELECT count(*) FROM chunks WHERE table_id = :id", id=index.table_id)
+    assert after["chunks"] == (before["chunks"][0] + chunks, before["chunks"][1])
+    assert after["chunk_words"] == before["chunk_words"]
+
+
+@pytest.mark.slow
+def test_a_late_step_of_removing_reads_no_more_than_the_first(databases: DatabaseFactory) -> None:
+    with databases.migrated() as url:
+        database = Database(url, statement_timeout_ms=0)
+        grown = GrownIndex.of(database, 20_000)
+        with grown.store.for_all("test") as work:
+            work.tables.mark_deleted(grown.table.id)
+        first = _read_by(database, grown, 5)
+        _read_by(database, grown, 85)
+        last = _read_by(database, grown, 5)
+        database.close()
+    assert last < 1.5 * first  # what was deleted last is looked at once more; 1.9 without an index
+
+
+def _read_by(database: Database, grown: GrownIndex, steps: int) -> int:
+    """Blocks of the table of strings that some steps read."""
+    before = _blocks(database)
+    for _ in range(steps):
+        with grown.store.for_all("test") as work:
+            assert remove_nodes(work, limit=STEP) == STEP
+    return _blocks(database) - before
+
+
+def _blocks(database: Database) -> int:
+    with database.transaction() as tx:
+        tx.run("SELECT pg_stat_force_next_flush()")
+    with database.transaction() as tx:
+        [[blocks]] = tx.run(_HEAP_OF_NODES)
+    return int(blocks)
+
+
+STRINGS = 300
+BYTES = """
+    SELECT CAST(sum(pg_total_relation_size(oid)) AS bigint) FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = CAST('context_search' AS regnamespace)
+"""
+
+
+def ask(parts: OneProcess, statement: str) -> Any:
+    """The only value of a statement."""
+    with parts.postgres.database.transaction() as tx:
+        [[value]] = tx.run(statement)
+    return value
+
+
+def vacuum(parts: OneProcess) -> None:
+    """Does what autovacuum does when it comes by."""
+    connection = Connection(DatabaseUrl.parse(parts.settings.database_url))
+    connection.query("VACUUM")
+    connection.close()
+
+
+def rebuilt(parts: OneProcess, tool_id: int) -> int:
+    """Rebuilds, with a run of cleanup before and after; returns the bytes of all tables."""
+    parts.use_cases.rebuilds.start(tool_id, Internal())
+    for _ in range(2):
+        parts.clean()
+        vacuum(parts)
+        assert ask(parts, "SELECT count(DISTINCT generation_id) FROM node") <= 2
+        assert ask(parts, "SELECT count(*) FROM tombstone") == 0
+    assert ask(parts, "SELECT count(*) FROM index_generation WHERE state = 'previous'") == 1
+    return int(ask(parts, BYTES))
+
+
+@pytest.mark.slow
+def test_a_later_rebuild_takes_no_more_space_than_the_second(one_process: OneProcess) -> None:
+    texts = {str(number): english(400, number) for number in range(STRINGS)}
+    [tool_id] = one_process.ready_tools(one_process.table(texts), [""])
+    _, second, *_, last = [rebuilt(one_process, tool_id) for _ in range(6)]
+    assert last <= 1.05 * second, (second, last)

@@ -87,8 +87,8 @@ def test_an_import_takes_no_more_memory_than_is_stated(
 
 AGAIN = """
 from context_search.core.callers import ProjectKey
-from context_search.catalog.versions import CompareVersions
-from context_search.catalog.versions import ManageVersions
+from context_search.access.lookup import live_table
+from context_search.catalog.versions import CompareVersions, ManageVersions, page_of_versions
 
 caller, versions = ProjectKey(project.id), ManageVersions(store)
 with store.for_all("test") as work:
@@ -108,7 +108,9 @@ imported = most()
 Path("/proc/self/clear_refs").write_text("5")
 restored = versions.restore(caller, table.id, 4)
 dones.append(importer.run(restored.id))
-recorded = [each.gap for each in versions.page(caller, table.id, below=None).rows]
+with store.for_project(project.id) as work:
+    page = page_of_versions(work, live_table(work, caller, table.id), below=None)
+recorded = [each.gap for each in page.rows]
 differences = CompareVersions(store).compare(caller, table.id, 4, 5, after=0).differences
 print(json.dumps([dones, recorded, imported, most(), [each.json_pointer for each in differences]]))
 """

@@ -8,7 +8,7 @@ from context_search.core.ids import scope_key
 from context_search.core.model import Reach
 from context_search.integrations.ports import Ranked
 from context_search.ranking.bm25 import idf, term_weight
-from context_search.searching.sql.keyword_ranking import (
+from context_search.searching.sql.keywords import (
     CERTAIN_HITS,
     COUNTED_MATCHES,
     MOST_MATCHES,
@@ -20,10 +20,12 @@ from context_search.searching.sql.keyword_ranking import (
     affordable,
     bound,
     is_common,
+    lexemes,
+    narrowed,
     rescored,
     selective,
+    word_query,
 )
-from context_search.searching.sql.keywords import lexemes, narrowed, word_query
 
 
 def term(word: str, matching: int) -> Term:

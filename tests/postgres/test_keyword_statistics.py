@@ -8,13 +8,14 @@ import pytest
 
 from context_search.core.model import Index, Reach
 from context_search.postgres.pool import Database
-from context_search.searching.sql.keyword_ranking import COUNTED_MATCHES, Size
-from context_search.searching.sql.keyword_statistics import (
+from context_search.searching.sql.keywords import (
+    COUNTED_MATCHES,
     SAMPLED,
+    Size,
     size_of,
     statistics_statement,
+    word_query,
 )
-from context_search.searching.sql.keywords import word_query
 from testing.grown_index import GrownIndex
 from testing.grown_rows import WORDS, write_words
 

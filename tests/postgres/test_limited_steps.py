@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from context_search.postgres.pool import Database
-from context_search.store import PostgresStore, UnitOfWork
+from context_search.store import UnitOfWork
 from tests.builders import Workbench
 
 _PLANS = """
@@ -26,10 +25,7 @@ STEPS: dict[str, tuple[str, Step]] = {
         """,
         lambda work: len(work.uploads.silent(silent_s=60, limit=2)),
     ),
-    "plans that fell silent": (
-        _PLANS,
-        lambda work: len(work.plans.silent(silent_s=60, limit=2)),
-    ),
+    "plans that fell silent": (_PLANS, lambda work: len(work.plans.silent(silent_s=60, limit=2))),
     "plans that expire": (_PLANS, lambda work: work.plans.expire(limit=2)),
     "permits that nobody uses": (
         """
@@ -61,15 +57,12 @@ STEPS: dict[str, tuple[str, Step]] = {
 
 @pytest.mark.parametrize("way", ["hashjoin", "mergejoin", "nestloop"])
 @pytest.mark.parametrize("name", STEPS)
-def test_a_step_takes_no_more_than_its_limit(
-    module_database: Database, name: str, way: str
-) -> None:
+def test_a_step_takes_no_more_than_its_limit(bench: Workbench, name: str, way: str) -> None:
     """Read again for every row, a subquery passes over what it has locked and gives others."""
-    bench = Workbench.alone(PostgresStore(module_database))
     rows, step = STEPS[name]
     bench.sql(rows, project=bench.project.id)
     others = {"hashjoin", "mergejoin", "nestloop", "material", "hashagg", "sort"} - {way}
-    with bench.store.database.transaction() as tx:
+    with bench.tx() as tx:
         for each in others:
             tx.run(f"SET LOCAL enable_{each} = off")
         taken = step(UnitOfWork(tx))

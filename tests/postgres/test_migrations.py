@@ -5,23 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from context_search.postgres import migrations
 from context_search.postgres.migrations import MigrationError
-from context_search.postgres.pool import Database
+from context_search.postgres.pool import Database, Transaction
+from context_search.postgres.url import DatabaseUrl
 from tests.postgres.schema.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.postgres.pool import Transaction
-    from context_search.postgres.url import DatabaseUrl
 
 _FIRST = "0001_first.sql"
 _SECOND = "0002_second.sql"
@@ -59,12 +53,6 @@ def test_files_are_applied_in_order_and_once(empty_database_url: DatabaseUrl, fo
     assert migrations.apply(empty_database_url, folder) == [_FIRST, _SECOND]
     assert migrations.apply(empty_database_url, folder) == []
     assert _run(empty_database_url, "SELECT n, m FROM first") == [[1, 2]]
-
-
-def test_only_what_is_missing_is_applied(empty_database_url: DatabaseUrl, folder: Path) -> None:
-    migrations.apply(empty_database_url, folder)
-    _write(folder, "0003_third.sql", "DELETE FROM first;")
-    assert migrations.apply(empty_database_url, folder) == ["0003_third.sql"]
 
 
 def test_an_applied_file_must_not_change(empty_database_url: DatabaseUrl, folder: Path) -> None:
@@ -110,15 +98,6 @@ def test_a_file_must_not_end_the_transaction(empty_database_url: DatabaseUrl, fo
     assert _applied(empty_database_url) == [_FIRST]
 
 
-def test_runs_at_the_same_time_apply_each_file_once(
-    empty_database_url: DatabaseUrl, folder: Path
-) -> None:
-    with ThreadPoolExecutor(4) as threads:
-        runs = [threads.submit(migrations.apply, empty_database_url, folder) for _ in range(4)]
-        applied = sorted(name for run in runs for name in run.result())
-    assert applied == [_FIRST, _SECOND]
-
-
 def test_without_a_database_the_variable_that_names_one_is_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -130,12 +109,7 @@ def test_without_a_database_the_variable_that_names_one_is_told(
 
 @pytest.mark.parametrize(
     "names",
-    [
-        ["1_short.sql"],
-        ["0001_Upper.sql"],
-        ["0001_notes.txt"],
-        ["0001_one.sql", "0001_other.sql"],
-    ],
+    [["1_short.sql"], ["0001_Upper.sql"], ["0001_notes.txt"], ["0001_one.sql", "0001_other.sql"]],
 )
 def test_a_folder_with_a_doubtful_name_is_refused(names: list[str], tmp_path: Path) -> None:
     for name in names:
@@ -148,12 +122,6 @@ def test_a_folder_with_a_doubtful_name_is_refused(names: list[str], tmp_path: Pa
 def test_a_server_before_15_is_refused(number: int) -> None:
     with pytest.raises(MigrationError, match="PostgreSQL 15 or newer"):
         migrations.require_version(number)
-
-
-def test_the_shipped_schema_applies_to_an_empty_database(empty_database_url: DatabaseUrl) -> None:
-    shipped = [migration.name for migration in migrations.read(migrations.shipped())]
-    assert migrations.apply(empty_database_url) == shipped
-    assert _applied(empty_database_url) == shipped
 
 
 def test_the_command_says_what_it_applied_and_keeps_the_password_to_itself(

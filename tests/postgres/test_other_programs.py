@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -12,16 +11,8 @@ from context_search.core.model import Scope
 from context_search.indexing.comparing import Comparer, Limits, compare
 from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.vector_rows import plan
-from context_search.postgres.pool import Database
-from context_search.store import PostgresStore
 from tests.builders import Workbench, english
-from tests.stack import eventually
 from tests.steps import SMALL
-
-
-@pytest.fixture
-def bench(module_database: Database) -> Workbench:
-    return Workbench.of(PostgresStore(module_database))
 
 
 def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
@@ -38,52 +29,20 @@ def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
     assert len(to_delete) == 3
 
 
-def test_a_scope_that_is_changed_beside_us_changes_nothing(bench: Workbench) -> None:
-    tool, _ = bench.tool(bench.table({}), "/a")
-    bench.sql("UPDATE tool SET json_path = '/b' WHERE id = :id", id=tool.id)
-    with bench.store.for_all("test") as work:
-        assert work.tools.find(tool.id, project_id=None) == tool
-
-
 def test_an_index_rests_while_its_table_is_in_another_project(bench: Workbench) -> None:
     table = bench.table({"a": english(250)})
     _, index = bench.tool(table)
     bench.indexed(index)
-    with bench.store.for_all("test") as work:
-        other = work.projects.add("other").id
+    other = bench.work.projects.add("other").id
     move = "UPDATE context_table SET project_id = :to, data = CAST(:data AS jsonb) WHERE id = :id"
     bench.sql(move, to=other, data='{"a": "short"}', id=table.id)
     order = Comparer(bench.store, IndexCompletion(bench.store, 60), Limits())
     order.compare(index.id, table.id)
     bench.sql("DELETE FROM outbox")  # it is done
-    with bench.store.for_all("test") as work:
-        assert (index.id, table.id) not in work.comparisons.behind(silent_s=-60, limit=99)
-        assert work.comparisons.uncompared(index.id) == []
+    assert (index.id, table.id) not in bench.work.comparisons.behind(silent_s=-60, limit=99)
+    assert bench.work.comparisons.uncompared(index.id) == []
     bench.sql(move, to=table.project_id, data='{"a": "short"}', id=table.id)
-    with bench.store.for_all("test") as work:
-        assert work.comparisons.uncompared(index.id) == [table.id]
-
-
-@pytest.mark.parametrize("metadata", ["null", "[1]", '"x"', "{}"])
-def test_a_summary_is_written_whatever_the_metadata_were(bench: Workbench, metadata: str) -> None:
-    tool, _ = bench.tool(bench.table({}))
-    bench.sql(
-        "UPDATE tool SET metadata = CAST(:it AS jsonb) WHERE id = :id", it=metadata, id=tool.id
-    )
-    with bench.store.for_all("test") as work:
-        work.tools.write_summary(tool.id, {"status": "ready"})
-    [[stored]] = bench.sql("SELECT metadata FROM tool WHERE id = :id", id=tool.id)
-    assert json.loads(stored) == {"search_index": {"status": "ready"}}
-
-
-def is_waiting(bench: Workbench, table: str = "context_table") -> bool:
-    return bool(
-        bench.sql(
-            "SELECT FROM pg_stat_activity WHERE datname = current_database()"
-            " AND wait_event_type = 'Lock' AND query LIKE :query",
-            query=f"DELETE FROM %{table}%",
-        )
-    )
+    assert bench.work.comparisons.uncompared(index.id) == [table.id]
 
 
 @pytest.mark.parametrize("step", ["begin", "mark", "activate", "skip"])
@@ -97,72 +56,49 @@ def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
     begun = None if step == "begin" else bench.begin(claim)
     if begun and step == "activate":
         bench.mark(begun)
-    with ThreadPoolExecutor(2) as threads:
-        with bench.store.for_all("test") as work:
-            assert work.nodes.hold([claim], lease_s=60) == [claim]
-            delete = "DELETE FROM context_table WHERE id = :id"
-            deleted = threads.submit(bench.sql, delete, id=table.id)
-            assert threads.submit(eventually, lambda: is_waiting(bench)).result()
-            if step == "skip":
-                work.nodes.skip(claim, {"code": "PROJECT_FULL"})
-            elif begun is None:
-                work.chunks.begin_sets([(claim, plan(claim))])
-            elif step == "mark":
-                work.chunks.mark_present([begun.chunks[0].id])
-            else:
-                assert work.chunks.activate([(claim, begun)]) == {claim.node_id}
-        deleted.result()
+    with bench.store.for_all("test") as work:
+        assert work.nodes.hold([claim], lease_s=60) == [claim]
+        deleted = bench.begun(bench.sql, "DELETE FROM context_table WHERE id = :id", id=table.id)
+        assert not deleted.done()
+        if step == "skip":
+            work.nodes.skip(claim, {"code": "PROJECT_FULL"})
+        elif begun is None:
+            work.chunks.begin_sets([(claim, plan(claim))])
+        elif step == "mark":
+            work.chunks.mark_present([begun.chunks[0].id])
+        else:
+            assert work.chunks.activate([(claim, begun)]) == {claim.node_id}
+    deleted.result()
     assert bench.sql("SELECT FROM chunks WHERE table_id = :id", id=table.id) == []
 
 
-def test_whoever_deletes_a_project_waits_for_a_tool_that_is_made_and_not_the_other_way_round(
-    bench: Workbench,
+@pytest.mark.parametrize("work_on", ["tool", "comparison"])
+def test_whoever_deletes_a_project_waits_for_who_works_on_it_and_not_the_other_way_round(
+    bench: Workbench, work_on: str
 ) -> None:
-    owner = Workbench.of(bench.store)
-    table = owner.table({"a": english(250)})
-    with ThreadPoolExecutor(2) as threads:
-        with bench.store.for_project(owner.project.id) as work:
-            assert work.tables.lock(table.id, with_project=True) == 1
-            delete = "DELETE FROM project WHERE id = :id"
-            deleted = threads.submit(bench.sql, delete, id=owner.project.id)
-            waits = threads.submit(eventually, lambda: is_waiting(bench, "project"))
-            assert waits.result()
+    table = bench.table({"a": english(250)})
+    index = bench.tool(table)[1] if work_on == "comparison" else None
+    with bench.store.for_all("test") as work:
+        assert work.tables.lock(table.id, with_project=index is None) == 1
+        deleted = bench.begun(bench.sql, "DELETE FROM project WHERE id = :id", id=bench.project.id)
+        assert not deleted.done()
+        if index:
+            compare(work, index, table.id, Limits(), None)
+        else:
             index = work.indexes.find_or_add(
-                project_id=owner.project.id, table_id=table.id, config=SMALL
+                project_id=bench.project.id, table_id=table.id, config=SMALL
             )
             tool_id = work.tools.add(
-                project_id=owner.project.id,
+                project_id=bench.project.id,
                 name="search",
                 description=None,
                 scope=Scope(table.id, ""),
                 search=SearchConfig(),
             )
             work.comparisons.cover(index.id, tool_id=tool_id, scope="")
-        deleted.result()
-    for name, number in (
-        ("tool", tool_id),
-        ("search_index", index.id),
-        ("context_table", table.id),
-    ):
-        assert bench.sql(f"SELECT FROM {name} WHERE id = :id", id=number) == []
-
-
-def test_whoever_deletes_a_project_waits_for_a_comparison_and_not_the_other_way_round(
-    bench: Workbench,
-) -> None:
-    owner = Workbench.of(bench.store)
-    table = owner.table({"a": english(250)})
-    _, index = owner.tool(table)
-    with ThreadPoolExecutor(2) as threads:
-        with bench.store.for_all("test") as work:
-            assert work.tables.lock(table.id) == 1
-            delete = "DELETE FROM project WHERE id = :id"
-            deleted = threads.submit(bench.sql, delete, id=owner.project.id)
-            waits = threads.submit(eventually, lambda: is_waiting(bench, "project"))
-            assert waits.result()
-            compare(work, index, table.id, Limits(), None)
-        deleted.result()
-    assert bench.sql("SELECT FROM node WHERE table_id = :id", id=table.id) == []
+    deleted.result()
+    for name in ("tool", "search_index", "context_table", "node"):
+        assert bench.count(name) == 0
 
 
 @pytest.mark.parametrize("state", ["active", "building"])
@@ -175,14 +111,12 @@ def test_a_chunk_that_is_deleted_by_hand_has_its_string_indexed_anew(
     other = bench.finish(bench.claim(kept))
     claim = bench.claim(lost)
     broken = bench.finish(claim) if state == "active" else bench.begin(claim)
-    with bench.store.for_all("test") as work:
-        assert work.comparisons.is_compared(index)
+    assert bench.work.comparisons.is_compared(index)
     where = "WHERE set_id = :set AND chunk_index = 1"
     bench.sql(f"DELETE FROM chunks {where} RETURNING id", set=broken.id)
-    with bench.store.for_all("test") as work:
-        assert not work.comparisons.is_compared(index)
-        assert not work.chunks.activate([(claim, broken)])
-        stones = {each.doc_id for each in work.removals.tombstones(older_than_s=0, limit=9_999)}
+    assert not bench.work.comparisons.is_compared(index)
+    assert not bench.work.chunks.activate([(claim, broken)])
+    stones = {each.doc_id for each in bench.work.removals.tombstones(older_than_s=0, limit=9_999)}
     assert {chunk.doc_id for chunk in broken.chunks} <= stones
     [again] = bench.enumerate(index)
     assert again not in (kept, lost)
@@ -204,7 +138,6 @@ def test_what_goes_with_its_table_or_its_set_is_nobodys_gap(bench: Workbench) ->
     )
     assert bench.enumerate(index) == [node_id]
     bench.finish(bench.claim(node_id))  # the chunks of before went with their set
-    with bench.store.for_all("test") as work:
-        assert work.comparisons.is_compared(index)
+    assert bench.work.comparisons.is_compared(index)
     bench.sql("DELETE FROM context_table WHERE id = :id", id=table.id)
     assert bench.sql("SELECT FROM node WHERE table_id = :id", id=table.id) == []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,12 +19,8 @@ from context_search_editing.rules.plans import (
     PlannedTable,
     ReplaceScope,
 )
-from tests.builders import Workbench
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.stack import DatabaseFactory
+from tests.builders import Workbench, present
+from tests.stack import DatabaseFactory
 
 pytestmark = pytest.mark.slow
 
@@ -99,9 +94,7 @@ ASKED: dict[str, Callable[[UnitOfWork], object]] = {
 
 
 def added(work: UnitOfWork) -> Plan:
-    plan = work.plans.add(NEW)
-    assert plan is not None
-    return plan
+    return present(work.plans.add(NEW))
 
 
 def rows_read(tx: Transaction) -> int:

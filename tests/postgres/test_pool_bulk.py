@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from context_search.core.errors import InvalidDocumentError, InvalidInputError
 from context_search.postgres.pool import Database, bulk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.stack import DatabaseFactory
+from tests.stack import DatabaseFactory
 
 _INSERT = """
 INSERT INTO line (owner, number, text)

@@ -29,7 +29,8 @@ def test_changes_of_different_fields_are_all_kept(database: Database) -> None:
     ]
     with ThreadPoolExecutor(len(changes)) as pool:
         list(pool.map(lambda each: change(bench.principal, each), changes))
-    stored = ManageSettings(bench.store, RetrievalSettings).read(bench.principal)
+    with bench.store.for_all("test") as work:
+        stored = work.projects.settings(RetrievalSettings, bench.principal.project_id)
     assert stored.version == len(changes)
     assert stored.settings == RetrievalSettings(9, 0.25, 77, 3, redaction=False, kinds=("email",))
 
@@ -41,9 +42,7 @@ def test_of_changes_to_the_same_version_one_wins(database: Database) -> None:
     def attempt(top_k: int) -> int:
         try:
             change(
-                bench.principal,
-                lambda settings: replace(settings, top_k=top_k),
-                if_versions=[0],
+                bench.principal, lambda settings: replace(settings, top_k=top_k), if_versions=[0]
             )
         except ConflictError:
             return 0
@@ -51,6 +50,7 @@ def test_of_changes_to_the_same_version_one_wins(database: Database) -> None:
 
     with ThreadPoolExecutor(6) as pool:
         winners = [top_k for top_k in pool.map(attempt, range(10, 16)) if top_k]
-    stored = ManageSettings(bench.store, RetrievalSettings).read(bench.principal)
+    with bench.store.for_all("test") as work:
+        stored = work.projects.settings(RetrievalSettings, bench.principal.project_id)
     assert [stored.settings.top_k] == winners
     assert stored.version == 1

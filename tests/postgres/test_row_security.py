@@ -2,60 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import context_search.postgres
 from context_search.access.rules.idempotency_keys import RequestKey
 from context_search.catalog.rules.uploads import NewUpload
 from context_search.catalog.rules.versions import Content, HistoryLimits
 from context_search.core.callers import ALL_PERMISSIONS, KeyOwner, NewApiKey, Token
-from context_search.core.model import Reach
+from context_search.core.model import Index, Reach
 from context_search.postgres.connection import Connection
 from context_search.postgres.errors import StatementRejectedError
-from context_search.postgres.pool import Database
+from context_search.postgres.pool import Database, Transaction
+from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
-from context_search_editing.rules.plans import (
-    NewPlan,
-    PlannedString,
-    PlannedTable,
-    ReplaceScope,
+from context_search_editing.rules.plans import NewPlan, PlannedString, PlannedTable, ReplaceScope
+from tests.builders import Workbench, english, present
+
+SCHEMA = Path(context_search.postgres.__file__).parent / "schema"
+SECURED = sorted(
+    name
+    for path in SCHEMA.glob("*.sql")
+    for name in re.findall(r"CREATE POLICY \w+ ON (\w+)", path.read_text("utf-8"))
 )
-from tests.builders import Workbench, english
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.core.model import Index
-    from context_search.postgres.url import DatabaseUrl
-
-SECURED = [
-    "api_key",
-    "chunk_set",
-    "chunks",
-    "comparison",
-    "counted_part",
-    "coverage",
-    "idempotency_key",
-    "index_generation",
-    "judged_set",
-    "ledger",
-    "mcp",
-    "mcp_binding",
-    "node",
-    "project_removal",
-    "ranking",
-    "replace_plan",
-    "replace_string",
-    "replace_table",
-    "project_settings",
-    "search_index",
-    "sign_in_code",
-    "table_history",
-    "table_version",
-    "upload",
-    "version_piece",
-]
+"""The tables with a policy."""
 # Table → why it has no policy.
 OPEN = {
     "asked_vectors": "of our own questions, for all projects",
@@ -91,61 +64,71 @@ def store(application_database: Database) -> PostgresStore:
 
 
 def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
-    """A project with a row in every table, made by the role that owns none of them."""
+    """A project with rows in all secured tables, made by the role that owns none of them."""
     bench = Workbench.of(store)
     tool, index = bench.tool(bench.table({"a": english(300)}))
     bench.indexed(index)
-    with bench.tx() as tx:
-        [[mcp]] = tx.run(
-            "INSERT INTO mcp (project_id, name) VALUES (:project, 'x') RETURNING id",
-            project=bench.project.id,
-        )
-        tx.run("INSERT INTO mcp_binding (mcp_id, tool_id) VALUES (:m, :t)", m=mcp, t=tool.id)
-        tx.run(
-            "INSERT INTO comparison (generation_id, table_id) VALUES (:generation, :table)"
-            " ON CONFLICT DO NOTHING",
-            generation=index.generation.id,
-            table=tool.scope.table_id,
-        )
-        tx.run(
-            "INSERT INTO counted_part (generation_id, scope, is_summed) VALUES (:g, '/a', true)",
-            g=index.generation.id,
-        )
-        tx.run(
-            "INSERT INTO ranking (name, project_id, body) VALUES (:name, :project, '{}')",
-            name=f"of {bench.project.id}",
-            project=bench.project.id,
-        )
-        tx.run(
-            "INSERT INTO project_settings (project_id, kind) VALUES (:p, 'retrieval')",
-            p=bench.project.id,
-        )
-        tx.run(
-            "INSERT INTO judged_set (project_id, name, version, questions, bytes, lines)"
-            " VALUES (:p, 'x', 1, 0, 0, '')",
-            p=bench.project.id,
-        )
-        tx.run("INSERT INTO ledger (project_id, day) VALUES (:p, now())", p=bench.project.id)
-        tx.run("INSERT INTO project_removal (project_id) VALUES (:p)", p=bench.project.id)
     with store.for_all("test") as work:
         key = str(bench.project.id).encode()
         work.keys.add(KeyOwner(bench.project.id), NewApiKey(None, "cs_", key))
         work.keys.add_code(Token(bench.project.id, ALL_PERMISSIONS), key, lifetime_s=60)
         work.uploads.add(NewUpload(bench.project.id, tool.scope.table_id, "json", size=1))
-        table = work.tables.find(tool.scope.table_id, project_id=bench.project.id)
-        assert table is not None
+        table = present(work.tables.find(tool.scope.table_id, project_id=bench.project.id))
         work.versions.record(table, 1, Content(7, b"", (key,)), [(key, b"content")])
-        work.project_settings.lock(HistoryLimits, bench.project.id)
-        plan = work.plans.add(
-            NewPlan(bench.project.id, None, ReplaceScope(), key, "", lifetime_s=60, actor=None)
+        work.projects.lock_settings(HistoryLimits, bench.project.id)
+        plan = present(
+            work.plans.add(
+                NewPlan(bench.project.id, None, ReplaceScope(), key, "", lifetime_s=60, actor=None)
+            )
         )
-        assert plan is not None
         string = PlannedString(table.id, 0, "", 1, 1, key, key)
         work.plans.add_tables(plan.id, [PlannedTable(table.id, 1, 1, 1)], [string])
         work.idempotency_keys.claim(
             RequestKey(bench.project.id, key), request_hash=key, holder="x", lease_s=60, kept_s=60
         )
+    fill(bench)
     return bench, index
+
+
+# What a column takes that refers to nothing.
+ANY = {"bytea": b"x", "jsonb": "{}", "boolean": "true", "date": "2026-01-01"}
+COLUMNS = """
+    SELECT attname, format_type(atttypid, NULL),
+           (SELECT CAST(CAST(confrelid AS regclass) AS text) FROM pg_constraint
+            WHERE contype = 'f' AND conrelid = attrelid AND conkey[1] = attnum)
+    FROM pg_attribute
+    WHERE attrelid = CAST(:name AS regclass) AND attnum > 0 AND NOT attisdropped
+      AND attidentity = '' AND (attname = 'project_id' OR attnotnull AND NOT atthasdef)
+"""
+
+
+def fill(bench: Workbench) -> None:
+    """Adds a row of the project to every table with a policy that has none yet, parents first."""
+    with bench.store.database.transaction(project_id=bench.project.id) as tx:
+        empty = {name for name in SECURED if tx.run(f"SELECT FROM {name} LIMIT 1") == []}
+        while empty:
+            columns = {name: tx.run(COLUMNS, name=name) for name in empty}
+            ready = {name for name in empty if not {table for *_, table in columns[name]} & empty}
+            assert ready, f"each of these refers to another of them: {empty}"
+            for name in ready:
+                add_row(tx, name, columns[name], bench.project.id)
+            empty -= ready
+
+
+def add_row(tx: Transaction, name: str, columns: list[list[str]], project_id: int) -> None:
+    """Adds a row with what it must have. ``furnished`` adds the rows that must have more."""
+    row = dict[str, object]()
+    for column, kind, parent in columns:
+        if column == "project_id":
+            row[column] = project_id
+        elif parent:
+            is_ours = "WHERE project_id = :project" if parent in ("tool", "context_table") else ""
+            asked = {"project": project_id} if is_ours else {}
+            row[column] = tx.run(f"SELECT id FROM {parent} {is_ours} LIMIT 1", **asked)[0][0]
+        else:
+            row[column] = str(project_id) if kind == "text" else ANY.get(kind, 1)
+    values = ", ".join(f":{column}" for column in row)
+    tx.run(f"INSERT INTO {name} ({', '.join(row)}) VALUES ({values})", **row)
 
 
 @pytest.fixture(scope="module")

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from context_search.core.config import SearchConfig
 from context_search.core.errors import NotFoundError
-from context_search.core.model import Reach, SearchTool, ToolSettings
+from context_search.core.model import Index, Reach, SearchTool, ToolSettings
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore, UnitOfWork
 from tests.builders import Workbench, english
-
-if TYPE_CHECKING:
-    from context_search.core.model import Index
 
 
 @dataclass(frozen=True)
@@ -49,10 +46,6 @@ def things(module_database: Database) -> Things:
     return Things(bench, tool, index, doc_ids)
 
 
-def _part(work: UnitOfWork, its: Things) -> object:
-    return work.tables.part(its.table_id, ["a"], max_bytes=10_000)
-
-
 def _read(work: UnitOfWork, its: Things) -> object:
     try:
         return work.tables.read(its.table_id)
@@ -60,20 +53,18 @@ def _read(work: UnitOfWork, its: Things) -> object:
         return None
 
 
-def _children(work: UnitOfWork, its: Things) -> object:
-    return work.outlines.children(its.table_id, [], after=-1, limit=9, most_chars=9)
-
-
 READS: dict[str, Callable[[UnitOfWork, Things], object]] = {
     "lock": lambda work, its: work.tables.lock(its.table_id),
     "lock with project": lambda work, its: work.tables.lock(its.table_id, with_project=True),
     "size": lambda work, its: work.tables.size(its.table_id),
     "read": _read,
-    "part": _part,
+    "part": lambda work, its: work.tables.part(its.table_id, ["a"], max_bytes=10_000),
     "strings_at": lambda work, its: work.tables.strings_at(its.table_id, [], measured=True),
-    "window": lambda work, its: work.outlines.window(its.table_id, ["a"], start=0, length=9),
-    "children": _children,
-    "beginnings": lambda work, its: work.outlines.beginnings(its.table_id, ["/a"], chars=9),
+    "window": lambda work, its: work.tables.window(its.table_id, ["a"], start=0, length=9),
+    "children": lambda work, its: work.tables.children(
+        its.table_id, [], after=-1, limit=9, most_chars=9
+    ),
+    "beginnings": lambda work, its: work.tables.beginnings(its.table_id, ["/a"], chars=9),
     "found chunks, looked up": lambda work, its: work.live_chunks.hydrate(
         its.index, Reach(), its.doc_ids
     ),
@@ -81,19 +72,11 @@ READS: dict[str, Callable[[UnitOfWork, Things], object]] = {
     "changes": lambda work, its: work.comparisons.changed_sections(its.index, its.table_id, [""]),
     "records": lambda work, its: work.tools.records([its.tool.id]),
 }
-
-
-def _change(work: UnitOfWork, its: Things) -> None:
-    work.tools.change(its.tool.id, ToolSettings("taken", None, SearchConfig()))
-
-
-def _replace(work: UnitOfWork, its: Things) -> None:
-    work.tables.replace(its.table_id, "1", expected_revision=None)
-
-
-WRITES: dict[str, Callable[[UnitOfWork, Things], None]] = {
-    "replace": _replace,
-    "change": _change,
+WRITES: dict[str, Callable[[UnitOfWork, Things], object]] = {
+    "replace": lambda work, its: work.tables.replace(its.table_id, "1", expected_revision=None),
+    "change": lambda work, its: work.tools.change(
+        its.tool.id, ToolSettings("taken", None, SearchConfig())
+    ),
     "write_summary": lambda work, its: work.tools.write_summary(its.tool.id, {"x": 1}),
     "mark_deleted of a tool": lambda work, its: work.tools.mark_deleted(its.tool.id),
     "mark_deleted of a table": lambda work, its: work.tables.mark_deleted(its.table_id),

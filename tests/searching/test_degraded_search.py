@@ -274,3 +274,12 @@ def test_a_search_says_how_many_parts_it_has_left_alone() -> None:
     refused = system.ask()
     assert refused.found.breaker_refusals == 1
     assert refused.degraded == asked[0].degraded == ["embed_unavailable"]
+
+
+def test_keywords_that_come_too_late_leave_the_vectors_alone() -> None:
+    system = MoodySystem(storage="lean")  # its keywords are those of Postgres
+    system.store = WithoutKeywords(system.store)  # type: ignore[assignment]
+    searches = system.searcher(system.embedder)
+    answer = search(searches, system.tool_id, system.principal, "harbour ledger", 5)
+    assert (answer.mode_used, answer.degraded) == ("semantic", ["keywords_unavailable"])
+    assert answer.hits

@@ -31,7 +31,7 @@ class Setup:
         self.system.work()
         self.passages = Retrieve(self.system.store, self.system.searches, COUNTER).passages
         with self.system.store.for_all("test") as work:
-            work.project_settings.write(
+            work.projects.write_settings(
                 self.system.principal.project_id,
                 RetrievalSettings(**{"neighbours": 0, **settings}),  # type: ignore[arg-type]
             )

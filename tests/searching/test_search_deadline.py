@@ -18,8 +18,8 @@ from context_search.core.model import HydratedChunk
 from context_search.indexing.use_index import IndexUse
 from context_search.integrations.ports import Legs, Ranked, VectorQuery
 from context_search.ranking.search import QuestionLimits, SearchResult, Target
+from context_search.searching.rules.timeouts import Timeouts
 from context_search.searching.search import searcher
-from context_search.searching.timeouts import Timeouts
 from context_search.store import UnitOfWork
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder

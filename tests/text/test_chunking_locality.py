@@ -80,6 +80,7 @@ def test_a_paragraph_at_the_end_changes_at_most_five_chunks(million: Million) ->
     assert 1 <= million.new_chunks(million.text + million.paragraph) <= 5
 
 
+@pytest.mark.slow
 def test_an_edit_anywhere_changes_at_most_ten_chunks(million: Million) -> None:
     changes = []
     for place in range(50_000, 950_000, 180_001):

@@ -260,6 +260,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_hostile_text_is_searched_to_its_end(unit: str) -> None:
     text = unit * (100_000 // len(unit))
@@ -268,6 +269,7 @@ def test_hostile_text_is_searched_to_its_end(unit: str) -> None:
     assert ends[-1] <= len(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["a", "@", "a:", "a@", "a:b@", "1?", "a,", "密@"])
 def test_one_address_with_a_login_without_end_is_searched_to_its_end(unit: str) -> None:
     text = "://a:" + unit * (1_000_000 // len(unit))

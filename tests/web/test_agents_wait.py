@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from context_search.agents.mcp_instances import own_mcp
 from context_search.composition.agents import AgentEditing
 from context_search.core.callers import McpKey
 from context_search.mcp.contract import ClientInput, ToolResult
@@ -24,7 +25,8 @@ def hurried(someone: Agent) -> AgentReplacing:
     principal = McpKey(someone.api.project_id, someone.mcp["id"])
     use = AgentEditing(parts).replace_tools()
     use = replace(use, preview=replace(use.preview, limits=PreviewLimits(bytes=1)))
-    instance = parts.use_cases.mcps.read(principal, principal.mcp_id)
+    with parts.store.for_project(principal.project_id) as work:
+        instance = own_mcp(work, principal, principal.mcp_id)
     return AgentReplacing(principal, instance, ClientInput(), use)
 
 

@@ -51,20 +51,6 @@ def test_a_project_is_rebuilt_two_at_a_time(api: Api) -> None:
     problem(api.stranger()("POST", path), 404, "NOT_FOUND")
 
 
-def test_an_emptied_index_finds_nothing_says_why_and_comes_back_with_a_search(api: Api) -> None:
-    tool = api.tool(api.table(DOCUMENT))
-    chunks = status(api, tool)["chunks_count"]
-    gone = answer(api.internally("DELETE", of(tool, "")), 200)
-    assert (gone["chunks"], gone["tools"]) == (chunks, [tool["tool_id"]])
-    reported = status(api, tool)
-    assert (reported["status"], reported["last_error"]["code"]) == ("evicted", "INDEX_DELETED")
-    found = api.search(tool, "harbour winter ledger")
-    assert (found["results"], found["retrieval"]["degraded"]) == ([], ["index_evicted"])
-    api.parts.work()
-    assert api.search(tool, "harbour winter ledger")["results"]
-    assert status(api, tool)["chunks_count"] == chunks
-
-
 def test_chunks_that_others_need_are_not_deleted_silently(api: Api) -> None:
     table = api.table(DOCUMENT)
     one, other = api.tool(table), api.tool(table)

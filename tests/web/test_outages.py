@@ -25,15 +25,11 @@ from context_search.core.errors import (
     EmbeddingUnavailableError,
     QueueUnavailableError,
 )
-from context_search.indexing.node_report import RetryLater
 from context_search.integrations.ports import Embedder, MessageBody
-from context_search.postgres.errors import PostgresUnavailableError
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
-from context_search.ranking.search import QuestionLimits
-from context_search.searching.rules.searched import SearchedTool
+from context_search.searching.rules.timeouts import Timeouts
 from context_search.searching.search import Searcher
-from context_search.searching.timeouts import Timeouts
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from testing.in_memory.embedder import WordEmbedder
@@ -41,9 +37,8 @@ from testing.in_memory.queue import ListQueue
 from testing.use_cases import EveryUseCase
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
-from tests.integrations.json_server import JsonHandler, serving
 from tests.steps import write_words
-from tests.web.api import SMALL, Api, LocalParts, answer, problem
+from tests.web.api import Api, LocalParts, answer, problem
 from tests.web.in_process import client_of
 
 DOCUMENT = {"a": planted(english(900), "The lighthouse keeper counted nine comets.", 400)}
@@ -55,7 +50,6 @@ class Queue(ListQueue):
     is_away = False
 
     def send(self, messages: Sequence[MessageBody]) -> list[int]:
-        """Takes everything, or nothing."""
         if self.is_away:
             raise QueueUnavailableError("away")
         return super().send(messages)
@@ -67,7 +61,6 @@ class Model(WordEmbedder):
     failure: ContextSearchError | None = None
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
-        """Fails, if it should."""
         if self.failure is not None:
             raise self.failure
         return super().embed_query(text, timeout_s=timeout_s)
@@ -78,7 +71,6 @@ class ImpatientSearching(Searching):
 
     @cached_property
     def searcher(self) -> Searcher:
-        """See the base."""
         return replace(super().searcher, timeouts=Timeouts(vectors_s=0.4))
 
 
@@ -87,7 +79,6 @@ class ImpatientUseCases(EveryUseCase):
 
     @cached_property
     def searching(self) -> ImpatientSearching:
-        """See the base."""
         return ImpatientSearching(self.parts)
 
 
@@ -101,16 +92,13 @@ class WeakParts(LocalParts):
 
     @cached_property
     def moody_model(self) -> Model:
-        """The only model."""
         return Model(64)
 
     @cached_property
     def use_cases(self) -> ImpatientUseCases:
-        """See the base."""
         return ImpatientUseCases(self)
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
-        """See the base."""
         assert config.dimensions == self.moody_model.dimensions
         return self.moody_model
 
@@ -170,27 +158,20 @@ def ask(api: Api, tool: dict[str, Any]) -> httpx2.Response:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("strategy", ["hybrid", "semantic"])
 def test_without_its_model_a_search_goes_on_with_words_and_says_so(
-    api: Api, model: Model, strategy: str, failure: ContextSearchError, word: str, warning: str
+    api: Api, model: Model, failure: ContextSearchError, word: str, warning: str
 ) -> None:
-    tool = api.tool(api.table(DOCUMENT), {**SMALL, "strategy": strategy})
+    tool = api.tool(api.table(DOCUMENT))
     model.failure = failure
     found = answer(ask(api, tool), 200)
     assert found["retrieval"] == {
-        "mode_requested": strategy,
+        "mode_requested": "hybrid",
         "mode_used": "keyword",
         "legs": ["keyword"],
         "degraded": [word],
         "warning": {"code": warning, "fallback": "fts"},
     }
     assert "comets" in found["results"][0]["chunk"]["chunk_text"]
-
-
-def test_without_its_model_a_search_for_words_is_whole(api: Api, model: Model) -> None:
-    tool = api.tool(api.table(DOCUMENT), {**SMALL, "strategy": "keyword"})
-    model.failure = EmbeddingUnavailableError("down")
-    assert answer(ask(api, tool), 200)["retrieval"]["degraded"] == []
 
 
 def test_without_the_queue_nothing_is_refused_and_nothing_lost(
@@ -217,72 +198,31 @@ def test_without_the_queue_nothing_is_refused_and_nothing_lost(
 
 
 @pytest.mark.parametrize(
-    "fault", [("429", {"retry_after": 30}), ("503", {"count": 9}), ("drop", {"count": 9})], ids=str
+    ("kind", "options", "word", "warning"),
+    [
+        ("429", {"retry_after": 30}, "backend_unavailable", "VECTOR_STORE_UNAVAILABLE"),
+        ("drop", {"count": 9}, "backend_unavailable", "VECTOR_STORE_UNAVAILABLE"),
+        ("slow", {"delay_ms": 5_000, "count": 9}, "backend_timeout", "SEARCH_TIMEOUT"),
+    ],
 )
 def test_without_turbopuffer_a_search_goes_on_with_words_and_says_so(
-    api: Api, parts: WeakParts, faults: Faults, fault: tuple[str, dict[str, Any]]
+    api: Api,
+    parts: WeakParts,
+    faults: Faults,
+    kind: str,
+    options: dict[str, Any],
+    word: str,
+    warning: str,
 ) -> None:
     tool = api.tool(api.table(DOCUMENT))
     write_words(parts.store)
-    kind, options = fault
-    faults.arm(kind, namespace=tool["namespace"], **options)
+    faults.arm(kind, namespace=tool["namespace"], on="query", **options)
     found = answer(ask(api, tool), 200)
-    assert found["retrieval"]["degraded"] == ["backend_unavailable"]
-    assert found["retrieval"]["warning"]["code"] == "VECTOR_STORE_UNAVAILABLE"
+    assert found["retrieval"]["degraded"] == [word]
+    assert found["retrieval"]["warning"] == {"code": warning, "fallback": "fts"}
     assert "comets" in found["results"][0]["chunk"]["chunk_text"]
     faults.clear()
     assert answer(ask(api, tool), 200)["retrieval"]["degraded"] == []
-
-
-@pytest.mark.parametrize("strategy", ["hybrid", "semantic", "keyword"])
-def test_a_turbopuffer_that_is_late_is_a_timeout_with_its_fallback(
-    api: Api, parts: WeakParts, faults: Faults, strategy: str
-) -> None:
-    tool = api.tool(api.table(DOCUMENT), {**SMALL, "strategy": strategy})
-    write_words(parts.store)
-    faults.arm("slow", namespace=tool["namespace"], on="query", delay_ms=5_000, count=9)
-    found = answer(ask(api, tool), 200)
-    assert found["retrieval"]["degraded"] == ["backend_timeout"]
-    assert found["retrieval"]["warning"] == {"code": "SEARCH_TIMEOUT", "fallback": "fts"}
-    assert "comets" in found["results"][0]["chunk"]["chunk_text"]
-
-
-def test_a_lost_namespace_is_answered_by_words_and_said(api: Api, parts: WeakParts) -> None:
-    tool = api.tool(api.table(DOCUMENT))
-    parts.vectors.delete_namespace(tool["namespace"])
-    early = answer(ask(api, tool), 200)
-    assert (early["results"], early["hint"]) == ([], "index_incomplete")
-    assert early["retrieval"]["degraded"] == ["namespace_missing", "partial_keywords"]
-    write_words(parts.store)
-    found = answer(ask(api, tool), 200)
-    assert found["retrieval"]["degraded"] == ["namespace_missing"]
-    assert "comets" in found["results"][0]["chunk"]["chunk_text"]
-
-
-class Portal(JsonHandler):
-    """A proxy that asks everybody to sign in, and says 200."""
-
-    def answer(self, body: bytes) -> None:  # noqa: ARG002 - whatever is asked
-        self.give(200, b"<html>Please sign in</html>")
-
-
-def test_a_page_in_the_place_of_turbopuffer_is_an_outage(
-    module_database: Database, turbopuffer_url: str
-) -> None:
-    parts = LocalParts(module_database, turbopuffer_url)
-    with serving(Portal) as portal, client_of(http_app(every_router(), parts.use_cases)) as http:
-        api = Api.of_new_project(http, parts)
-        tool, unwritten = api.tool(api.table(DOCUMENT)), api.table(DOCUMENT)
-        parts.vectors = LocalParts(module_database, portal).vectors
-        found = answer(ask(api, tool), 200)
-        assert found["retrieval"]["degraded"][0] == "backend_unavailable"
-        del parts.use_cases  # others have the parts of now
-        second = api.unindexed_tool(unwritten)
-        with pytest.raises(RetryLater):
-            parts.work()
-        state = answer(api("GET", f"/api/v1/tools/{second['tool_id']}/search-index"), 200)
-        assert state["indexed_chunks_count"] == 0
-        assert state["last_error"]["code"] == "VECTOR_STORE_UNAVAILABLE"
 
 
 @pytest.fixture
@@ -311,23 +251,6 @@ def silent() -> Iterator[tuple[str, int]]:
         yield listening.getsockname()
 
 
-def test_parts_that_accept_and_never_answer_are_told_within_seconds(
-    application_database: Database, silent: tuple[str, int]
-) -> None:
-    parts = LocalParts(application_database, f"http://{silent[0]}:{silent[1]}")
-    parts.answers_within_s = 0.5
-    with client_of(http_app(every_router(), parts.use_cases)) as http:
-        api, began = Api.of_new_project(http, parts), time.monotonic()
-        for reported in (
-            answer(http.get("/readyz"), 200),
-            answer(api("GET", f"/api/v1/projects/{api.project_id}/health"), 200),
-        ):
-            [found] = [part for part in reported["parts"] if part["name"] == "vector_store"]
-            assert found["state"] == "failing"
-            assert found["code"] in ("NO_ANSWER", "VECTOR_STORE_TIMEOUT")
-        assert time.monotonic() - began < 10
-
-
 def test_a_database_that_accepts_and_never_answers_is_told_within_seconds(
     silent: tuple[str, int], turbopuffer_url: str
 ) -> None:
@@ -353,20 +276,3 @@ def test_without_the_database_every_answer_is_a_503_to_try_again(
         body = problem(http.get(path, headers=headers), 503, "DATABASE_UNAVAILABLE")
         assert body["retryable"] is True
         assert http.get("/healthz").status_code == 200
-
-
-def test_a_database_that_hangs_is_left_when_the_time_of_a_search_is_over(
-    api: Api, parts: WeakParts, module_database: Database
-) -> None:
-    tool = api.tool(api.table(DOCUMENT))
-    searcher = replace(
-        parts.use_cases.searching.searcher, timeouts=Timeouts(keywords_s=0.1, rows_s=0.1)
-    )
-    searched, limits = SearchedTool(tool["tool_id"], api.project_id), QuestionLimits(seconds=1.5)
-    assert searcher.search(searched, "comets", limits).hits
-    with module_database.transaction() as tx, ThreadPoolExecutor(1) as thread:
-        tx.run("LOCK TABLE chunks IN ACCESS EXCLUSIVE MODE")
-        failed = thread.submit(searcher.search, searched, "comets", limits).exception()
-    assert isinstance(failed, PostgresUnavailableError)
-    assert failed.sqlstate == "57014"  # stopped, long before the lock is given up (55P03)
-    assert searcher.search(searched, "comets", limits).hits

@@ -66,21 +66,11 @@ def test_children_are_shown_with_kind_length_and_every_digit(
         "/a~1b~0c": ("object", 1, None),
         "/price": ("number", 4, "1.10"),
     }
-    assert list(shown) == ["/id", "/on", "/list", "/name", "/none", "/rows", "/a~1b~0c", "/price"]
+    read = answer(api("GET", f"/api/v1/tables/{table['id']}/data"), 200)
+    assert keys(page) == list(read)
     assert all(child["bytes"] > 0 for child in page["children"])
     assert keys(outline(api, table, json_pointer="/a~1b~0c")) == ["x"]
     assert keys(outline(api, table, json_pointer="/rows")) == ["9", "10"]
-
-
-def test_an_object_has_the_title_of_its_members(api: Api) -> None:
-    rows = [{"title": "Arrival"}, {"name": "Storm", "title": []}, {"text": "x"}, ["title"], "title"]
-    page = outline(api, api.table({"rows": rows}), json_pointer="/rows")
-    assert [child["title"] for child in page["children"]] == ["Arrival", "Storm", None, None, None]
-
-
-def test_the_order_is_that_of_the_document_that_is_read(api: Api, table: dict[str, Any]) -> None:
-    read = answer(api("GET", f"/api/v1/tables/{table['id']}/data"), 200)
-    assert keys(outline(api, table)) == list(read)
 
 
 def test_a_scalar_has_no_children_and_a_long_text_is_cut(api: Api) -> None:
@@ -92,13 +82,11 @@ def test_a_scalar_has_no_children_and_a_long_text_is_cut(api: Api) -> None:
     assert (scalar["type"], scalar["length"], scalar["children"]) == ("number", 1, [])
 
 
-@pytest.mark.parametrize("data", [[*range(450)], {f"k{n:03}": n for n in range(450)}])
-def test_pages_one_behind_the_other_are_all_children(api: Api, data: Any) -> None:
-    table = api.table({"in": data})
-    wanted = list(data) if isinstance(data, dict) else [str(number) for number in data]
+def test_pages_one_behind_the_other_are_all_children(api: Api) -> None:
+    table = api.table({"in": [*range(450)]})
     pages = walked(api, table, json_pointer="/in")
     assert [len(page) for page in pages] == [200, 200, 50]
-    assert [key for page in pages for key in page] == wanted
+    assert [key for page in pages for key in page] == [str(number) for number in range(450)]
     exact = walked(api, table, json_pointer="/in", limit=150)
     assert [len(page) for page in exact] == [150, 150, 150]
 
@@ -174,28 +162,20 @@ def test_without_a_tool_the_index_of_the_project_tells(api: Api) -> None:
     assert keys(outline(api, other, only="large")) == ["a"]
 
 
-def test_a_tool_of_another_table_or_project_is_unknown(api: Api) -> None:
+def test_a_tool_of_another_table_is_unknown(api: Api) -> None:
     table, other = api.table({"a": 1}), api.table({"a": 1})
     tool = api.unindexed_tool(other, SMALL)["tool_id"]
     path = f"/api/v1/tables/{table['id']}/outline"
     problem(api("POST", path, json={"tool_id": tool}), 404, "NOT_FOUND")
-    stranger = api.stranger()
-    problem(stranger("POST", path, json={}), 404, "NOT_FOUND")
-    foreign = stranger.unindexed_tool(stranger.table({"a": 1}), SMALL)["tool_id"]
-    problem(api("POST", path, json={"tool_id": foreign}), 404, "NOT_FOUND")
 
 
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [
-        ({"cursor": "x"}, 422, "CURSOR_INVALID"),
-        ({"cursor": "-1"}, 422, "CURSOR_INVALID"),
-        ({"cursor": 0}, 422, "INVALID_INPUT"),
-        ({"cursor": "9" * 30}, 422, "INVALID_INPUT"),
-        ({"limit": 201}, 422, "INVALID_INPUT"),
-        ({"limit": 0}, 422, "INVALID_INPUT"),
-        ({"only": "all"}, 422, "INVALID_INPUT"),
-        ({"key": ""}, 422, "INVALID_INPUT"),
+        *(({"cursor": value}, 422, "CURSOR_INVALID") for value in ("x", "-1")),
+        *(({"cursor": value}, 422, "INVALID_INPUT") for value in (0, "9" * 30)),
+        *(({"limit": value}, 422, "INVALID_INPUT") for value in (201, 0)),
+        *(({name: value}, 422, "INVALID_INPUT") for name, value in (("only", "all"), ("key", ""))),
         ({"json_pointer": "a"}, 422, "INVALID_POINTER"),
         ({"json_pointer": "/b"}, 404, "NOT_FOUND"),
         ({"json_pointer": "/a/00"}, 404, "NOT_FOUND"),

@@ -15,7 +15,7 @@ from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english
-from tests.web.api import Api, LocalParts, answer, problem
+from tests.web.api import Api, LocalParts, answer
 from tests.web.in_process import client_of
 
 DOCUMENT = {"a": english(300), "b": english(200, 2)}
@@ -80,12 +80,14 @@ def test_an_order_that_is_not_in_the_queue_has_an_age(api: Api) -> None:
     with api.parts.postgres.database.transaction() as tx:
         tx.run(
             "INSERT INTO outbox (project_id, body, created_at)"
-            " VALUES (:project, '{}', clock_timestamp() - interval '70 seconds'),"
+            " VALUES (:project, '{}', clock_timestamp() - interval '190 seconds'),"
             " (:project, '{}', clock_timestamp())",
             project=api.project_id,
         )
-    assert health(api)["outbox"]["waiting"] == 2
-    assert 70 <= health(api)["outbox"]["oldest_seconds"] < 200
+    reported = health(api)
+    assert reported["outbox"]["waiting"] == 2
+    assert 190 <= reported["outbox"]["oldest_seconds"] < 400
+    assert part(reported, "queue") == ("failing", "ORDERS_WAIT")
     with api.parts.postgres.database.transaction() as tx:
         tx.run("DELETE FROM outbox WHERE project_id = :project", project=api.project_id)
 
@@ -106,20 +108,6 @@ def test_errors_are_counted_by_their_code(api: Api) -> None:
         ("EMBEDDING_REJECTED", 2),
         ("DOCUMENT_TOO_LARGE", 1),
     ]
-
-
-def test_nobody_sees_what_is_anothers(api: Api) -> None:
-    api.tool(api.table(DOCUMENT))
-    stranger = api.stranger()
-    stranger.unindexed_tool(stranger.table({"a": english(100)}))
-    mine, theirs = health(api), health(stranger)
-    assert (mine["nodes"], theirs["nodes"]) == ({"indexed": 2}, {"queued": 1})
-    assert theirs["usage"]["chunks"] == 0
-    problem(stranger("GET", f"/api/v1/projects/{api.project_id}/health"), 404, "NOT_FOUND")
-
-
-def test_a_key_that_searches_may_look(api: Api) -> None:
-    assert health(api, key=api.new_key(scopes=["search"])["api_key"])["nodes"] == {}
 
 
 def test_the_last_run_of_cleanup_is_told_without_ids(api: Api, parts: LocalParts) -> None:
@@ -181,9 +169,7 @@ def test_all_is_well_only_if_every_part_is(api: Api, parts: LocalParts) -> None:
     assert reported["verdict"] == "ok"
 
 
-def test_a_vector_store_and_a_model_that_fail_are_told(
-    application_database: Database,
-) -> None:
+def test_a_vector_store_and_a_model_that_fail_are_told(application_database: Database) -> None:
     broken = LocalParts(application_database, "http://127.0.0.1:9")
     broken._embedder = AwayEmbedder
     with api_over(broken) as api:
@@ -221,26 +207,3 @@ def check_stalled_and_overdue(api: Api, parts: LocalParts) -> None:
     assert health(api)["verdict"] == "ok"
     cleaned(parts, datetime.now(UTC), "VECTOR_STORE_TIMEOUT")
     assert part(health(api), "cleanup") == ("failing", "VECTOR_STORE_TIMEOUT")
-
-
-def test_orders_that_wait_are_the_queues_failure(api: Api) -> None:
-    with api.parts.postgres.database.transaction() as tx:
-        tx.run(
-            "INSERT INTO outbox (project_id, body, created_at)"
-            " VALUES (:project, '{}', clock_timestamp() - interval '190 seconds')",
-            project=api.project_id,
-        )
-    assert part(health(api), "queue") == ("failing", "ORDERS_WAIT")
-    with api.parts.postgres.database.transaction() as tx:
-        tx.run("DELETE FROM outbox WHERE project_id = :project", project=api.project_id)
-
-
-def test_one_run_is_kept(parts: LocalParts) -> None:
-    at = datetime(2026, 11, 22, 12, tzinfo=UTC)
-    first = CleanupRun(at, 3.0, is_complete=False, errors=["LATE"], rests_until=None)
-    second = CleanupRun(at, 0.5, is_complete=True, errors=[], rests_until=at + timedelta(hours=1))
-    for run in (first, second):
-        with parts.store.for_all("test") as work:
-            work.health.note_cleanup(run)
-        with parts.store.for_all("test") as work:
-            assert work.health.last_cleanup() == run

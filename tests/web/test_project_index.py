@@ -71,10 +71,3 @@ def test_it_is_rebuilt_and_rolled_back_by_trusted_services(api: Api) -> None:
     api.parts.work()
     assert answer(api("GET", path(api)), 200)["namespace"] == second != first
     assert answer(api.internally("POST", f"{internal}/rollback"), 200)["namespace"] == first
-
-
-def test_the_index_of_another_project_is_not_there(api: Api) -> None:
-    stranger = api.stranger()
-    for method in ("GET", "POST", "DELETE"):
-        problem(stranger(method, path(api)), 404, "NOT_FOUND")
-        problem(api(method, path(api), key="cs-wrong"), 401, "UNAUTHENTICATED")

@@ -80,15 +80,6 @@ def test_low_scores_are_hidden_unless_they_are_asked_for(api: Api) -> None:
     assert every["counts"]["hidden"] == 0
 
 
-@pytest.mark.parametrize("strategy", ["hybrid", "keyword", "semantic"])
-def test_every_strategy_answers_and_says_so(api: Api, strategy: str) -> None:
-    api.table(BOOK)
-    switch_on(api)
-    found = ask(api, "harbour at night", strategy=strategy)
-    assert found["results"][0]["json_path"] == "/chapters/0/text"
-    assert found["retrieval"]["mode_used"] == strategy
-
-
 def test_pages_of_fifty_agree_over_changes_and_a_rebuild(api: Api) -> None:
     table = api.table([f"harbour number {number}" for number in range(120)])
     switch_on(api)
@@ -111,17 +102,6 @@ def test_pages_of_fifty_agree_over_changes_and_a_rebuild(api: Api) -> None:
     assert api("DELETE", f"/api/v1/tables/{table['id']}").status_code == 204
     gone = ask(api, "harbour", strategy="keyword", cursor=first["cursor"])
     assert (gone["results"], gone["counts"]["gone"], gone["hasMore"]) == ([], 50, True)
-
-
-def test_a_result_is_as_relevant_on_a_later_page_as_on_the_first(api: Api) -> None:
-    api.table([f"harbour number {number}" for number in range(60)])
-    switch_on(api)
-    first = ask(api, "harbour number 59", include_low_score=True)
-    second = ask(api, "harbour number 59", include_low_score=True, cursor=first["cursor"])
-    expected = {each["json_path"]: each["relevance"] for each in second["results"]}
-    for path, relevance in expected.items():
-        alone = ask(api, "harbour number 59", include_low_score=True, json_pointer=path)
-        assert [each["relevance"] for each in alone["results"]] == [relevance]
 
 
 def test_a_cursor_belongs_to_its_project_and_its_question(api: Api) -> None:

@@ -6,31 +6,21 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from context_search.web.fields import AnswerModel, Body
 from context_search.web.openapi import every_router
 
-every_router()  # all of them are loaded
-
-# A body that sets something → what a GET of it answers.
+ROUTES = [
+    route for router in every_router() for route in router.routes if isinstance(route, APIRoute)
+]
+# A body that sets something, where a GET of its own path or of one below it does not answer that.
 READ_BY: dict[str, tuple[str, ...]] = {
     "CreateProjectBody": ("ListedProjectAnswer", "WhoAmIAnswer.project"),
-    "CreateTableBody": ("TableAnswer",),
-    "CreateUploadBody": ("UploadAnswer",),
     "CreateSearchToolBody": ("SearchToolAnswer",),
-    "ChangeToolBody": ("SearchToolAnswer",),
     "CreateMcpBody": ("McpAnswer", "NewMcpAnswer", "BindingsAnswer"),
-    "ChangeMcpBody": ("McpAnswer",),
-    "BindingBody": ("BindingAnswer",),
     "ChangeBindingBody": ("BindingAnswer",),
-    "CreateKeyBody": ("KeyAnswer",),
-    "CreateMcpKeyBody": ("KeyAnswer",),
-    "ProjectIndexBody": ("ProjectIndexAnswer",),
-    "JudgedSetBody": ("WholeJudgedSetAnswer",),
-    "HistorySettingsBody": ("HistorySettingsAnswer",),
-    "SettingsBody": ("RetrievalSettingsAnswer",),
-    "LabelBody": ("VersionAnswer",),
 }
 # A field → what it is called in the answer, or None and why it is in none.
 ELSEWHERE: dict[tuple[str, str], str | None] = {
@@ -41,7 +31,7 @@ ELSEWHERE: dict[tuple[str, str], str | None] = {
     ("CreateMcpKeyBody", "expires_in"): "expires_at",
     ("CreateMcpBody", "key_expires_in"): "key_expires_at",
 }
-# A body that sets nothing, or what it is a part of.
+# A body that sets nothing → what it does.
 SETS_NOTHING = {
     **dict.fromkeys(
         ["SearchBody", "ExplainBody", "ProjectSearchBody", "ProjectExplainBody", "RetrieveBody"],
@@ -54,19 +44,6 @@ SETS_NOTHING = {
     **dict.fromkeys(
         ["RotateKeyBody", "RetryBody", "ProjectRetryBody", "SignInBody"], "does something once"
     ),
-    **dict.fromkeys(
-        [
-            "SearchConfigBody",
-            "ChangeSearchConfigBody",
-            "RankingBody",
-            "RerankBody",
-            "RedactionBody",
-            "RangeBody",
-            "AnsweredBody",
-        ],
-        "a part of others",
-    ),
-    "CamelBody": "the base of some",
 }
 
 
@@ -99,23 +76,65 @@ def paths(model: type[BaseModel], at: str = "") -> Iterator[str]:
             yield from paths(part, f"{at}{name}.")
 
 
+def bodies_of(route: APIRoute) -> set[str]:
+    """The names of the models that a route takes as its body, without their parts."""
+    field = route.body_field
+    found = {model.__name__ for model in models(field.field_info.annotation)} if field else set()
+    return found & {*BODIES}
+
+
+SENT = {name for route in ROUTES for name in bodies_of(route)}
+"""The bodies of routes; all others are parts or bases of these."""
+
+
+def read_by(name: str) -> tuple[str, ...]:
+    """The answers that have what a body sets: of a GET of its path, or of one thing below it."""
+    if name in READ_BY:
+        return READ_BY[name]
+    written = {route.path for route in ROUTES if name in bodies_of(route)}
+    found = [
+        model.__name__
+        for route in ROUTES
+        if "GET" in (route.methods or ())
+        and any(route.path == path or is_one_below(route.path, path) for path in written)
+        for model in models(route.response_model)
+    ]
+    return tuple(sorted(found))
+
+
+def is_one_below(path: str, of: str) -> bool:
+    """Whether a path is that of one thing in a list: ``…/keys/{key_id}`` of ``…/keys``."""
+    below = path.removeprefix(f"{of}/{{")
+    return below != path and "/" not in below
+
+
 def shown(answers: tuple[str, ...]) -> set[str]:
+    """The fields of answers; those of a list's rows, as its page is nothing else, by themselves."""
     found = set[str]()
     for answer in answers:
         name, _, part = answer.partition(".")
         every = [*paths(ANSWERS[name])]
-        found |= {path.removeprefix(f"{part}.") for path in every if path.startswith(part)}
+        rows = [field for field, said in ANSWERS[name].model_fields.items() if is_list(said)]
+        for inner in [part] if part else ["", *rows]:
+            found |= {path.removeprefix(f"{inner}.") for path in every if path.startswith(inner)}
     return found
 
 
+def is_list(field: Any) -> bool:
+    """Whether a field holds rows."""
+    return getattr(field.annotation, "__origin__", None) is list
+
+
 def test_every_body_is_known_to_set_something_or_not() -> None:
-    assert {*BODIES} == {*READ_BY} | {*SETS_NOTHING}
+    setting = SENT - {*SETS_NOTHING}
+    assert {name for name in setting if not read_by(name)} == set(), "no GET answers what it sets"
+    assert {*SETS_NOTHING} | {*READ_BY} <= SENT
     assert not {*READ_BY} & {*SETS_NOTHING}
 
 
-@pytest.mark.parametrize("name", sorted(READ_BY))
+@pytest.mark.parametrize("name", sorted(SENT - {*SETS_NOTHING}))
 def test_what_a_body_sets_is_in_an_answer(name: str) -> None:
-    fields, answered = [*paths(BODIES[name])], shown(READ_BY[name])
+    fields, answered = [*paths(BODIES[name])], shown(read_by(name))
     said = {path: ELSEWHERE.get((name, path), path) for path in fields}
     assert {path for path, place in said.items() if place and place not in answered} == set()
     exceptions = {path for body, path in ELSEWHERE if body == name}

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Iterator
 
-import httpx2
 import pytest
-from fastapi import APIRouter
 
 from context_search.core.limits import MAX_INLINE_BYTES
-from context_search.web.app import http_app
 from context_search.web.openapi import contract
 from context_search.web.request_body import (
     BODY_BYTES,
@@ -19,16 +14,7 @@ from context_search.web.request_body import (
     QUESTION_BYTES,
     SIGN_IN_BYTES,
 )
-from tests.web.api import SMALL, Api, LocalParts, exposed, problem
-from tests.web.in_process import client_of
-
-ASKING = [
-    "/tools/1/search",
-    "/tools/1/search/explain",
-    "/tools/1/retrieve",
-    "/projects/1/search",
-    "/projects/1/search/explain",
-]
+from tests.web.api import SMALL, Api, exposed, problem
 
 
 @pytest.mark.parametrize("given", ["a", "7f3c-22.A_b", "x" * 64])
@@ -65,50 +51,11 @@ def test_the_message_of_a_check_is_not_introduced_by_its_library(api: Api) -> No
     assert answer["detail"] == f"query.limit: {error['message']}"
 
 
-@pytest.fixture
-def faulty(parts: LocalParts) -> Iterator[httpx2.Client]:
-    """An application with a route that fails in a way that nobody has thought of."""
-    router = APIRouter()
-
-    @router.get("/fails")
-    async def fails() -> None:
-        raise KeyError
-
-    with client_of(http_app([router], parts.use_cases)) as client:
-        yield client
-
-
-def test_an_unexpected_error_is_logged_under_the_id_that_its_problem_tells(
-    faulty: httpx2.Client, caplog: pytest.LogCaptureFixture
-) -> None:
-    response = faulty.get("/fails", headers={"x-request-id": "trace-me"})
-    problem(response, 500, "INTERNAL")
-    assert response.headers["x-request-id"] == "trace-me"
-    [record] = [found for found in caplog.records if found.levelno == logging.ERROR]
-    assert vars(record)["request_id"] == "trace-me"
-
-
 def test_a_search_is_logged_under_its_id(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     tool = api.tool(api.table({"a": "The lighthouse keeper counted nine comets."}), SMALL)
     path = f"/api/v1/tools/{tool['tool_id']}/search"
     api("POST", path, json={"query": "comets"}, headers={"x-request-id": "find-me"})
     assert "find-me" in exposed(caplog.records)
-
-
-@pytest.mark.parametrize("path", ASKING)
-def test_a_question_of_over_a_million_bytes_is_not_even_read(api: Api, path: str) -> None:
-    content = b'{"query": "harbour"' + b" " * QUESTION_BYTES + b"}"
-    headers = {"content-type": "application/json"}
-    response = api("POST", f"/api/v1{path}", content=content, headers=headers)
-    problem(response, 413, "PAYLOAD_TOO_LARGE")
-
-
-def test_a_question_of_a_million_bytes_and_a_longer_document_pass(api: Api) -> None:
-    content = b'{"query": "harbour"}'.ljust(QUESTION_BYTES)
-    headers = {"content-type": "application/json"}
-    response = api("POST", "/api/v1/tools/1/search", content=content, headers=headers)
-    problem(response, 404, "NOT_FOUND")
-    assert api.table({"a": "x" * QUESTION_BYTES})["revision"] == 1
 
 
 JSON = {"content-type": "application/json"}
@@ -140,9 +87,16 @@ def test_a_body_without_credentials_is_not_even_read(api: Api, operation: tuple[
         ("PATCH", "/api/v1/mcps/1", BODY_BYTES),
         ("POST", "/api/v1/console/sign-in", SIGN_IN_BYTES),
         ("POST", "/api/v1/tables/1/outline", QUESTION_BYTES),
+        ("POST", "/api/v1/tools/1/search", QUESTION_BYTES),
+        ("POST", "/api/v1/tools/1/search/explain", QUESTION_BYTES),
+        ("POST", "/api/v1/tools/1/retrieve", QUESTION_BYTES),
+        ("POST", "/api/v1/projects/1/search", QUESTION_BYTES),
+        ("POST", "/api/v1/projects/1/search/explain", QUESTION_BYTES),
         ("POST", "/api/v1/projects/1/replace/preview", QUESTION_BYTES),
         ("POST", "/api/v1/projects/1/measures", MEASURED_BYTES),
+        ("POST", "/api/v1/tables", MAX_INLINE_BYTES),
         ("PUT", "/api/v1/tables/1/data", MAX_INLINE_BYTES),
+        ("PATCH", "/api/v1/tables/1/data", MAX_INLINE_BYTES),
         ("PUT", "/api/v1/projects/1/judged-sets/s", MAX_INLINE_BYTES),
         ("POST", "/api/v1/tables/1/data/merge", MAX_INLINE_BYTES),
     ],

@@ -25,7 +25,6 @@ DEFAULTS = {
 
 @pytest.fixture(scope="module")
 def tool(reader: Api) -> dict[str, Any]:
-    """A tool of the reader."""
     return reader.tool(reader.table({"a": {"t": TEXT}}))
 
 
@@ -69,12 +68,6 @@ def test_a_passage_has_its_place_its_tokens_and_its_redactions(
     assert found["query"] == "who counted comets at the lighthouse?"
 
 
-def test_trusted_services_retrieve_the_same(reader: Api, tool: dict[str, Any]) -> None:
-    path = f"/internal/tools/{tool['tool_id']}/retrieve"
-    trusted = answer(reader.internally("POST", path, json={"query": "nine comets"}), 200)
-    assert trusted == retrieve(reader, tool, "nine comets")
-
-
 def test_nothing_relevant_is_an_empty_answer(reader: Api, tool: dict[str, Any]) -> None:
     found = retrieve(reader, tool, "zebra xylophone")
     assert found["results"] == []
@@ -108,20 +101,10 @@ def test_a_request_may_narrow_and_widen(reader: Api, tool: dict[str, Any]) -> No
 @pytest.mark.parametrize(
     "more",
     [
-        {"topK": 0},
-        {"topK": 51},
-        {"topK": "5"},
-        {"topK": 5.5},
-        {"topK": True},
-        {"minScore": -0.1},
-        {"minScore": 1.1},
-        {"minScore": "0.5"},
-        {"maxTokens": 0},
-        {"maxTokens": 100_001},
-        {"neighbours": 1},
-        {"weights": {}},
-        {"query": ""},
-        {"query": "x" * 2_001},
+        *({"topK": value} for value in (0, 51, "5", 5.5, True)),
+        *({"minScore": value} for value in (-0.1, 1.1, "0.5")),
+        *({"maxTokens": value} for value in (0, 100_001)),
+        *({"neighbours": 1}, {"weights": {}}, {"query": ""}, {"query": "x" * 2_001}),
         {"topK": 1, "top_k": 2},
     ],
     ids=repr,
@@ -184,16 +167,9 @@ def test_a_change_of_another_version_is_a_conflict(api: Api) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {"topK": 0},
-        {"minScore": "0.7"},
-        {"maxTokens": 1.5},
-        {"neighbours": 4},
-        {"redaction": {"kinds": ["address"]}},
-        {"redaction": {"enabled": "yes"}},
-        {"redaction": True},
-        {"version": -1},
-        {"weights": {"bm25": 1}},
-        [],
+        *({"topK": 0}, {"minScore": "0.7"}, {"maxTokens": 1.5}, {"neighbours": 4}),
+        *({"redaction": value} for value in ({"kinds": ["address"]}, {"enabled": "yes"}, True)),
+        *({"version": -1}, {"weights": {"bm25": 1}}, []),
     ],
     ids=repr,
 )

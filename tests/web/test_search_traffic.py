@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import pytest
 
-from context_search.integrations.ports import MessageBody
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
 from tests.builders import english, planted
 from tests.postgres.relay import Relay
-from tests.web.api import SMALL, Api, LocalParts, LocalQueue
+from tests.web.api import SMALL, Api, LocalParts
 
 SENTENCE = "The lighthouse keeper counted nine comets."
 
@@ -25,27 +24,6 @@ class Traffic(NamedTuple):
     statements: int
 
 
-class BreakableQueue(LocalQueue):
-    """A queue that can be put out of order."""
-
-    is_broken = False
-
-    def send(self, messages: Sequence[MessageBody]) -> list[int]:
-        """Takes everything, unless it is broken."""
-        if self.is_broken:
-            raise RuntimeError("the queue is broken")
-        return super().send(messages)
-
-
-class BreakableParts(LocalParts):
-    """Parts whose queue can be put out of order."""
-
-    @cached_property
-    def queue(self) -> BreakableQueue:  # type: ignore[override]
-        """See the base."""
-        return BreakableQueue()
-
-
 @pytest.fixture(scope="module")
 def relay(application_url: DatabaseUrl) -> Iterator[Relay]:
     with Relay(application_url) as relay:
@@ -53,9 +31,9 @@ def relay(application_url: DatabaseUrl) -> Iterator[Relay]:
 
 
 @pytest.fixture(scope="module")
-def parts(relay: Relay, turbopuffer_url: str) -> Iterator[BreakableParts]:
+def parts(relay: Relay, turbopuffer_url: str) -> Iterator[LocalParts]:
     database = Database(relay.url)
-    yield BreakableParts(database, turbopuffer_url)
+    yield LocalParts(database, turbopuffer_url)
     database.close()
 
 
@@ -98,12 +76,3 @@ def test_titles_of_an_explanation_are_one_statement(api: Api, relay: Relay) -> N
     _, plain, explained, more = counted
     assert explained.statements == plain.statements + more.statements
     assert explained.round_trips == plain.round_trips + more.round_trips
-
-
-def test_a_search_sends_nothing_to_the_queue(parts: BreakableParts, api: Api) -> None:
-    tool = api.tool(api.table({"a": planted(english(900), SENTENCE, 400)}))
-    parts.queue.is_broken = True
-    try:
-        assert api.search(tool, "comets")["results"]
-    finally:
-        parts.queue.is_broken = False

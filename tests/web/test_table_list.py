@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from context_search.core.pages import NAMES_LOOKED_AT
 from tests.builders import english
 from tests.web.api import SMALL, Api, answer, problem
 
@@ -95,24 +94,6 @@ def test_a_name_is_found_by_a_part_of_it(api: Api) -> None:
     assert found("林小") == [made["第三章 林小雨"]]
     assert found("%") == [made["100% _harbour_"]]
     assert found("r_l") == []
-
-
-def test_a_request_looks_at_so_many_names_and_says_where_to_go_on(api: Api) -> None:
-    with api.parts.postgres.database.transaction() as tx:
-        tx.run(
-            "INSERT INTO context_table (project_id, name, data)"
-            " SELECT :project, 'hay', '0' FROM generate_series(1, :hay)",
-            project=api.project_id,
-            hay=NAMES_LOOKED_AT,
-        )
-    wanted = [api.table(0, name=name)["id"] for name in ("needle", "hay", "needle")]
-    pages, cursor = [], "0"
-    while cursor is not None:
-        page = listed(api, f"?q=needle&limit=1&cursor={cursor}")
-        pages.append([row["id"] for row in page["tables"]])
-        cursor = page["cursor"]
-    assert [row for page in pages for row in page] == [wanted[0], wanted[2]]
-    assert [] in pages
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,8 @@ from tests.web.api import CANARY, SMALL, Api, answer, problem
 from tests.web.in_process import client_of
 
 AT = "2026-11-22T12:00:00+00:00"
-DOCUMENT = {
-    "a": {"t": f"{CANARY} {english(240)}", "short": "no node"},
-    "ab": chinese(350),
-}
+MODEL = {"model": "in-memory/words"}
+DOCUMENT = {"a": {"t": f"{CANARY} {english(240)}", "short": "no node"}, "ab": chinese(350)}
 
 
 def wanted(api: Api, table: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -110,30 +108,6 @@ def test_the_state_of_an_index_is_the_same_for_owners_and_trusted_services(api: 
     )
 
 
-def test_a_string_over_the_limit_is_listed_and_the_others_go_on(api: Api) -> None:
-    made = api.tool(api.table(DOCUMENT))
-    with api.parts.postgres.database.transaction() as tx:
-        tx.run(
-            "UPDATE node SET state = 'skipped', last_error = CAST(:error AS jsonb)"
-            " WHERE json_pointer = '/ab' AND generation_id IN"
-            " (SELECT id FROM index_generation WHERE namespace = :name)",
-            name=made["namespace"],
-            error=json.dumps(
-                {
-                    "code": "NODE_TOO_LARGE",
-                    "message": "long",
-                    "retryable": False,
-                    "at": "2026-11-22T12:00:00+00:00",
-                }
-            ),
-        )
-    state = answer(api("GET", f"/api/v1/tools/{made['tool_id']}/search-index"), 200)
-    assert state["status"] == "ready"
-    [skipped] = state["not_indexed"]
-    assert (skipped["json_pointer"], skipped["state"]) == ("/ab", "skipped")
-    assert skipped["last_error"]["code"] == "NODE_TOO_LARGE"
-
-
 @pytest.mark.parametrize(
     ("stored", "shown"),
     [
@@ -185,18 +159,6 @@ def test_the_tools_of_a_project_are_listed_with_the_status_that_each_has(api: Ap
     ]
 
 
-def test_the_tools_of_one_table_are_listed(api: Api) -> None:
-    mine, other = api.table(DOCUMENT), api.table(DOCUMENT)
-    made = [api.unindexed_tool(mine)["tool_id"] for _ in range(3)]
-    api.unindexed_tool(other)
-    where = f"/api/v1/tools?table_id={mine['id']}"
-    first = answer(api("GET", f"{where}&limit=2"), 200)
-    then = answer(api("GET", f"{where}&cursor={first['cursor']}"), 200)
-    assert [tool["id"] for tool in first["tools"]] == made[:2]
-    assert ([tool["id"] for tool in then["tools"]], then["cursor"]) == (made[2:], None)
-    problem(api.stranger()("GET", where), 404, "NOT_FOUND")
-
-
 def test_tools_are_found_by_a_part_of_their_name(api: Api) -> None:
     table, other = api.table(DOCUMENT), api.table(DOCUMENT)
     letters = api.unindexed_tool(table, name="search_Letters")["tool_id"]
@@ -221,17 +183,6 @@ def test_tools_are_found_by_a_part_of_their_name(api: Api) -> None:
 )
 def test_a_list_with_a_broken_query_is_refused(reader: Api, query: str) -> None:
     problem(reader("GET", f"/api/v1/tools?{query}"), 422, "INVALID_INPUT")
-
-
-def test_a_list_of_tools_goes_on_where_its_page_ended(api: Api) -> None:
-    table = api.table({"a": "short"})
-    made = [api.unindexed_tool(table)["tool_id"] for _ in range(23)]
-    first = answer(api("GET", "/api/v1/tools"), 200)
-    then = answer(api("GET", f"/api/v1/tools?cursor={first['cursor']}"), 200)
-    assert (len(first["tools"]), then["cursor"]) == (20, None)
-    assert [tool["id"] for tool in first["tools"] + then["tools"]] == made
-    assert api("DELETE", f"/api/v1/tools/{made[0]}").status_code == 204
-    assert answer(api("GET", "/api/v1/tools"), 200)["tools"][0]["id"] == made[1]
 
 
 def test_a_deleted_tool_is_gone_at_once_everywhere(api: Api) -> None:
@@ -277,68 +228,37 @@ def test_the_scope_has_two_names(api: Api, name: str) -> None:
     assert [node["json_pointer"] for node in made["large_nodes_detected"]] == ["/a/t"]
 
 
-def test_two_different_scopes_are_refused(api: Api) -> None:
-    body = wanted(api, api.table(DOCUMENT), json_path="/a", json_pointer="/ab")
-    problem(create(api, body), 422, "INVALID_INPUT")
-
-
-@pytest.mark.parametrize("scope", ["a", "/~", "#/a"])
-def test_a_scope_must_be_a_pointer(api: Api, scope: str) -> None:
-    body = wanted(api, api.table(DOCUMENT), json_path=scope)
-    problem(create(api, body), 422, "INVALID_POINTER")
-
-
-def test_a_scope_that_leads_nowhere_yet_is_allowed(api: Api) -> None:
-    table = api.table(DOCUMENT)
-    made = api.tool(table, json_path="/later")
-    assert made["status"] == "ready"
-    path = f"/api/v1/tables/{table['id']}/data"
-    assert api("PUT", path, params={"pointer": "/later"}, json=english(300)).status_code == 200
-    api.parts.work()
-    assert {hit["json_path"] for hit in api.search(made, "harbour ferry")["results"]} == {""}
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        *(({"name": value}, "INVALID_INPUT") for value in ("", "x" * 129, 7, None)),
+        *(({"json_path": value}, "INVALID_POINTER") for value in ("a", "/~", "#/a")),
+        ({"json_path": "/a", "json_pointer": "/ab"}, "INVALID_INPUT"),
+    ],
+)
+def test_a_name_or_a_scope_that_is_none_is_refused(
+    api: Api, more: dict[str, object], code: str
+) -> None:
+    problem(create(api, wanted(api, api.table(DOCUMENT), **more)), 422, code)
 
 
 @pytest.mark.parametrize(
     "config",
     [
-        {"top_k": 0},
-        {"top_k": 21},
-        {"top_k": "5"},
-        {"top_k": 5.0},
-        {"top_k": True},
-        {"strategy": "fuzzy"},
-        {"strategy": "keyword", "enable_hybrid": True},
-        {"storage": "FULL"},
-        {"fusion": "sum"},
-        {"recency_weight": 2},
-        {"vector_weight": 0, "bm25_weight": 0},
-        {"vector_weight": -0.1},
-        {"vector_weight": 1.1},
-        {"chunk_threshold": 0},
-        {"chunk_size": 99},
-        {"chunk_size": 8_001},
-        {"chunk_size": 100, "chunk_overlap": 51},
-        {"chunk_overlap": -1},
-        {"include_metadata": 1},
-        {"max_chunk_preview": 0},
-        {"rerank": {}},
-        {"rerank": "in-memory/words"},
-        {"rerank": {"model": ""}},
-        {"rerank": {"model": "x" * 201}},
-        {"rerank": {"model": 7}},
-        {"rerank": {"model": "in-memory/words", "candidates": 0}},
-        {"rerank": {"model": "in-memory/words", "candidates": 51}},
-        {"rerank": {"model": "in-memory/words", "candidates": 5.0}},
-        {"rerank": {"model": "in-memory/words", "candidates": True}},
-        {"rerank": {"model": "in-memory/words", "blend": -0.1}},
-        {"rerank": {"model": "in-memory/words", "blend": 1.1}},
-        {"rerank": {"model": "in-memory/words", "blend": "half"}},
-        {"rerank": {"model": "in-memory/words", "api_base": "http://169.254.169.254"}},
-        {"model": "openai/gpt"},
-        {"api_base": "http://169.254.169.254"},
-        [],
-        "hybrid",
-        None,
+        *({"top_k": value} for value in (0, 21, "5", 5.0, True)),
+        *({"strategy": "fuzzy"}, {"strategy": "keyword", "enable_hybrid": True}),
+        *({"storage": "FULL"}, {"fusion": "sum"}, {"recency_weight": 2}),
+        *({"vector_weight": 0, "bm25_weight": 0}, {"vector_weight": -0.1}, {"vector_weight": 1.1}),
+        *({"chunk_threshold": 0}, {"chunk_size": 99}, {"chunk_size": 8_001}),
+        *({"chunk_size": 100, "chunk_overlap": 51}, {"chunk_overlap": -1}),
+        *({"include_metadata": 1}, {"max_chunk_preview": 0}),
+        *({"rerank": {}}, {"rerank": "in-memory/words"}),
+        *({"rerank": {"model": value}} for value in ("", "x" * 201, 7)),
+        *({"rerank": {**MODEL, "candidates": value}} for value in (0, 51, 5.0, True)),
+        *({"rerank": {**MODEL, "blend": value}} for value in (-0.1, 1.1, "half")),
+        {"rerank": {**MODEL, "api_base": "http://169.254.169.254"}},
+        *({"model": "openai/gpt"}, {"api_base": "http://169.254.169.254"}),
+        *([], "hybrid", None),
     ],
     ids=repr,
 )
@@ -348,25 +268,16 @@ def test_a_configuration_out_of_bounds_is_refused(api: Api, config: object) -> N
     assert any("search_config" in error["field"] for error in refused["errors"])
 
 
-def test_a_configuration_is_kept(api: Api) -> None:
-    config = {
-        "top_k": 3,
-        "enable_hybrid": False,
-        "fusion": "rrf",
-        "vector_weight": 1,
-        "bm25_weight": 0,
-        "include_metadata": False,
-        "max_chunk_preview": 10,
-        "chunk_threshold": 20,
-    }
-    made = api.tool(api.table(DOCUMENT), config)
+def test_a_configuration_says_what_it_was_not_told(api: Api) -> None:
+    config = {"enable_hybrid": False, "include_metadata": False, "max_chunk_preview": 10}
+    made = api.tool(api.table(DOCUMENT), {**config, "chunk_threshold": 20})
     read = answer(api("GET", f"/api/v1/tools/{made['tool_id']}"), 200)
     assert read["search_config"] == {
-        "top_k": 3,
+        "top_k": 5,
         "strategy": "semantic",
-        "fusion": "rrf",
-        "vector_weight": 1.0,
-        "bm25_weight": 0.0,
+        "fusion": "convex",
+        "vector_weight": None,
+        "bm25_weight": None,
         "recency_weight": 0.1,
         "include_metadata": False,
         "max_chunk_preview": 10,
@@ -382,9 +293,3 @@ def test_a_configuration_is_kept(api: Api) -> None:
     [hit, *_] = api.search(made, "harbour")["results"]
     assert hit["preview"] == hit["chunk"]["chunk_text"][:10]
     assert "content_hash" not in hit["chunk"]
-
-
-@pytest.mark.parametrize("name", ["", "x" * 129, 7, None])
-def test_a_name_has_1_to_128_characters(api: Api, name: object) -> None:
-    body = wanted(api, api.table(1), name=name)
-    problem(create(api, body), 422, "INVALID_INPUT")

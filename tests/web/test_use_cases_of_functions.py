@@ -7,19 +7,24 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fastapi import Request
+from fastapi import APIRouter, Request
 from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 
 from context_search.composition.create_tool import CreateToolFunction
 from context_search.composition.search import SearchFunction
 from context_search.web.app import http_app
 from context_search.web.callers import part
-from tests.architecture.project import routes_of
+from functions.create_tool import app as create_tool
+from functions.search import app as search
 from tests.web.api import LocalParts
 
 FIND = part("any").dependency.__code__
 # Before any test: a function's logger keeps the stream that is there when it loads.
-ROUTES = {name: routes_of(name) for name in ("create_tool", "search")}
+ROUTERS: dict[type, list[APIRouter]] = {
+    CreateToolFunction: create_tool.ROUTERS,
+    SearchFunction: search.ROUTERS,
+}
 
 
 def finders(dependant: Dependant) -> Iterator[Any]:
@@ -30,13 +35,14 @@ def finders(dependant: Dependant) -> Iterator[Any]:
         yield from finders(each)
 
 
-@pytest.mark.parametrize(
-    ("function", "kind"), [("create_tool", CreateToolFunction), ("search", SearchFunction)]
-)
-def test_a_function_has_every_use_case_that_its_routes_find(function: str, kind: type) -> None:
+@pytest.mark.parametrize("kind", ROUTERS)
+def test_a_function_has_every_use_case_that_its_routes_find(kind: type) -> None:
     app = http_app([], kind(LocalParts()))
     request = Request({"type": "http", "app": app})
-    found = [find for route in ROUTES[function] for find in finders(route.dependant)]
-    assert len(found) >= len(ROUTES[function]) / 2
+    routes = [route for router in ROUTERS[kind] for route in router.routes]
+    found = [
+        find for route in routes if isinstance(route, APIRoute) for find in finders(route.dependant)
+    ]
+    assert len(found) >= len(routes) / 2
     for find in found:
         assert asyncio.run(find(request)) is not None

@@ -10,8 +10,6 @@ import pytest
 from tests.builders import english
 from tests.web.api import Api, answer, problem
 
-ERASED = ["bytes", "label"]
-
 
 def versions(table: dict[str, Any], rest: str = "") -> str:
     return f"/api/v1/tables/{table['id']}/versions{rest}"
@@ -128,57 +126,17 @@ def test_labels_are_given_and_taken(api: Api) -> None:
         problem(api("PATCH", versions(table, "/1"), json=refused), 422, "INVALID_INPUT")
 
 
-def test_what_another_program_overwrote_is_named(api: Api) -> None:
+def test_a_version_is_erased_or_all_are_but_not_what_is_live(api: Api) -> None:
     table = api.table("one")
-    with api.parts.postgres.database.transaction() as tx:
-        tx.run("UPDATE context_table SET data = '\"two\"' WHERE id = :id", id=table["id"])
-    put(api, table, "three")
-    found = answer(api("GET", versions(table)), 200)["versions"]
-    assert [(each["cause"], each["gap"]) for each in found] == [
-        ("put", None),
-        ("sql", None),
-        ("create", "overwritten_by_sql"),
-    ]
-    assert api("GET", versions(table, "/2/data")).json() == "two"
-    for path in ("/1/data", "/1/diff"):
-        problem(api("GET", versions(table, path)), 409, "VERSION_NOT_RECORDED")
-    problem(api("POST", versions(table, "/1/restore")), 409, "VERSION_NOT_RECORDED")
-
-
-def test_erased_content_is_nowhere_any_more(api: Api) -> None:
-    table = api.table(english(50_000))
     put(api, put(api, table, "two"), "three")
     assert api("DELETE", versions(table, "/1")).status_code == 204
     erased = answer(api("GET", versions(table, "/1")), 200)
     assert (erased["recorded"], erased["gap"]) == (False, "erased")
-    assert [erased[name] for name in ERASED] == [None, None]
+    assert (erased["bytes"], erased["label"]) == (None, None)
     problem(api("DELETE", versions(table, "/3")), 409, "CONFLICT")
-    assert pieces(api, table) > 1
-    clean_up(api)
-    assert pieces(api, table) == 1
+    assert answer(api("GET", versions(table, "/2")), 200)["recorded"]
     assert api("DELETE", versions(table)).status_code == 204
-    clean_up(api)
-    assert pieces(api, table) == 0
-
-
-def clean_up(api: Api) -> None:
-    report = api.parts.use_cases.cleanup.run(api.parts.deadline(Patient()))
-    assert report.errors == []
-
-
-class Patient:
-    """Lambda's context, with time."""
-
-    def get_remaining_time_in_millis(self) -> int:
-        return 300_000
-
-
-def pieces(api: Api, table: dict[str, Any]) -> int:
-    with api.parts.postgres.database.transaction() as tx:
-        [[count]] = tx.run(
-            "SELECT count(*) FROM version_piece WHERE table_id = :id", id=table["id"]
-        )
-    return int(count)
+    assert not answer(api("GET", versions(table, "/2")), 200)["recorded"]
 
 
 def test_a_project_says_how_much_it_keeps(api: Api) -> None:
@@ -216,15 +174,3 @@ def test_a_project_says_how_much_it_keeps(api: Api) -> None:
 def test_settings_out_of_range_are_refused(reader: Api, body: dict[str, Any]) -> None:
     path = f"/api/v1/projects/{reader.project_id}/history-settings"
     problem(reader("PATCH", path, json=body), 422, "INVALID_INPUT")
-
-
-def test_a_history_that_is_off_shows_what_is_live_only(api: Api) -> None:
-    table = api.table(1)
-    put(api, table, 2)
-    path = f"/api/v1/projects/{api.project_id}/history-settings"
-    answer(api("PATCH", path, json={"keep_count": 0}), 200)
-    put(api, table, 3)
-    [only] = answer(api("GET", versions(table)), 200)["versions"]
-    assert (only["revision"], only["live"], only["cause"]) == (3, True, None)
-    problem(api("GET", versions(table, "/1")), 404, "NOT_FOUND")
-    problem(api("PATCH", versions(table, "/3"), json={"label": "x"}), 409, "VERSION_NOT_RECORDED")

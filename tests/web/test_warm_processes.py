@@ -132,13 +132,3 @@ def test_an_index_that_was_switched_elsewhere_is_the_new_one_in_all(warm: Proces
     for client in warm.clients:
         hits = answer(warm.ask(client), 200)["results"]
         assert {hit["chunk"]["turbopuffer_namespace"][-3:] for hit in hits} == {"_g2"}
-
-
-def test_a_tool_of_another_project_stays_missing_however_warm_a_process_is(
-    warm: Processes,
-) -> None:
-    stranger = warm.api.stranger()
-    path = f"/api/v1/tools/{warm.tool['tool_id']}/search"
-    for client in warm.clients:
-        asked = Api(client, warm.api.parts, key=stranger.key)
-        problem(asked("POST", path, json={"query": "nine comets"}), 404, "NOT_FOUND")

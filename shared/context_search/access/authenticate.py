@@ -6,7 +6,6 @@ import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from context_search.access.keys import key_hash
 from context_search.core.callers import (
     ApiKey,
     KeyOwner,
@@ -16,11 +15,12 @@ from context_search.core.callers import (
     Token,
     caller_of_claims,
     in_order,
+    key_hash,
     looks_like_token,
 )
 from context_search.core.errors import UnauthenticatedError
 from context_search.integrations.ports import AccessTokens
-from context_search.store import Store
+from context_search.store import Store, UnitOfWork
 
 USE_NOTED_EVERY_S = 60.0
 
@@ -159,18 +159,10 @@ class Identity:
     has_project_index: bool
 
 
-@dataclass(frozen=True, slots=True)
-class WhoAmI:
-    """Tells callers who they are."""
-
-    store: Store
-
-    def report(self, caller: Principal) -> Identity:
-        """Returns who is calling."""
-        with self.store.for_project(caller.project_id) as work:
-            name = work.projects.name(caller.project_id)
-            key = None
-            if isinstance(caller, ProjectKey) and caller.key_id is not None:
-                key = work.keys.find(KeyOwner(caller.project_id), caller.key_id)
-            index = work.indexes.of_project(caller.project_id)
-        return Identity(caller, name, key, index is not None)
+def identity_of(work: UnitOfWork, caller: Principal) -> Identity:
+    """Returns who is calling."""
+    name = work.projects.name(caller.project_id)
+    key = None
+    if isinstance(caller, ProjectKey) and caller.key_id is not None:
+        key = work.keys.find(KeyOwner(caller.project_id), caller.key_id)
+    return Identity(caller, name, key, work.indexes.of_project(caller.project_id) is not None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import secrets
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,7 @@ from context_search.core.callers import (
     ProjectKey,
     Token,
     in_order,
+    key_hash,
 )
 from context_search.core.errors import (
     InvalidInputError,
@@ -63,11 +63,6 @@ class NewKey:
 def new_key(kind: str = PROJECT_PREFIX) -> NewKey:
     """Returns a key that nobody has seen before. ``kind`` says whose it is to those who read it."""
     return NewKey(kind + secrets.token_urlsafe(32), kind)
-
-
-def key_hash(text: str) -> bytes:
-    """Returns sha256 of a key: random keys of 256 bits need no salt and no slow hash."""
-    return hashlib.sha256(text.encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +116,6 @@ class ManageKeys:
             check_lifetime(made, options.lifetime_s, caller)
             return made
 
-    def page(
-        self,
-        caller: Principal,
-        mcp_id: int | None,
-        *,
-        after: int,
-        kind: KeyKind | None = None,
-        actor: str | None = None,
-    ) -> Page[ApiKey]:
-        """Returns keys of a kind and of an actor, or of all, by id, revoked and expired too."""
-        with self.store.for_project(caller.project_id) as work:
-            owner = owner_of(work, caller, mcp_id)
-            keys = work.keys.page(owner, after=after, limit=PAGE + 1, kind=kind, actor=actor)
-            return page_of(keys, lambda key: key.id)
-
     def revoke(self, caller: Principal, mcp_id: int | None, key_id: int) -> None:
         """Makes a key worthless at once, with all that were made with it, and with those.
 
@@ -178,6 +158,24 @@ class ManageKeys:
             made = add_key(work, owner, options, caller, self.bounds, more=more)
             work.keys.expire_within(old.id, old_expires_in_s)
             return made
+
+
+def page_of_keys(
+    work: UnitOfWork,
+    caller: Principal,
+    mcp_id: int | None,
+    *,
+    after: int,
+    kind: KeyKind | None = None,
+    actor: str | None = None,
+) -> Page[ApiKey]:
+    """Returns keys of a kind and of an actor, or of all, by id, revoked and expired too.
+
+    Raises NotFoundError for a foreign instance.
+    """
+    owner = owner_of(work, caller, mcp_id)
+    keys = work.keys.page(owner, after=after, limit=PAGE + 1, kind=kind, actor=actor)
+    return page_of(keys, lambda key: key.id)
 
 
 def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwner:

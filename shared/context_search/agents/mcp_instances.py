@@ -86,17 +86,6 @@ class ManageMcps:
             check_lifetime(made, lifetime_s, caller)
             return mcp, made
 
-    def read(self, caller: Principal, mcp_id: int) -> McpInstance:
-        """Raises NotFoundError."""
-        with self.store.for_project(caller.project_id) as work:
-            return own_mcp(work, caller, mcp_id)
-
-    def page(self, caller: Principal, *, after: int) -> Page[McpInstance]:
-        """Returns instances by id."""
-        with self.store.for_project(caller.project_id) as work:
-            rows = work.mcp_instances.page(caller.project_id, after=after, limit=PAGE + 1)
-            return page_of(rows, lambda mcp: mcp.id)
-
     def change(self, caller: Principal, mcp_id: int, changes: McpChanges) -> McpInstance:
         """Changes an instance; agents that may execute from now on ask first, unless it says not.
 
@@ -135,7 +124,7 @@ class ManageMcps:
         with self.store.for_project(caller.project_id) as work:
             mcp = own_mcp(work, caller, caller.mcp_id)
             while after is not None:
-                page = _page(work, mcp.id, after)
+                page = page_of_bindings(work, mcp.id, after=after)
                 bound += [tool for tool in page.rows if tool.binding.status]
                 after = page.next_after
             records = work.tools.records([each.tool.id for each in bound])
@@ -144,7 +133,7 @@ class ManageMcps:
 
 @dataclass(frozen=True, slots=True)
 class ManageBindings:
-    """The tools of an instance: add, list, enable or disable, take out.
+    """The tools of an instance: add, enable or disable, take out.
 
     Every method raises NotFoundError for what is missing, deleted or foreign, and
     PermissionDeniedError where agents could replace in one more tool's scope and the caller may
@@ -159,12 +148,6 @@ class ManageBindings:
             check_may_give(caller, _locked(work, caller, mcp_id).also_opens)
             bound = bind(work, caller, mcp_id, tool_id, status=status)
             return _named(work, [bound])[0]
-
-    def page(self, caller: Principal, mcp_id: int, *, after: int) -> Page[BoundTool]:
-        """Returns bindings by tool id, disabled ones too."""
-        with self.store.for_project(caller.project_id) as work:
-            own_mcp(work, caller, mcp_id)
-            return _page(work, mcp_id, after)
 
     def set_status(
         self, caller: Principal, mcp_id: int, tool_id: int, *, status: bool
@@ -217,7 +200,8 @@ def bind(
     return binding, tool
 
 
-def _page(work: UnitOfWork, mcp_id: int, after: int) -> Page[BoundTool]:
+def page_of_bindings(work: UnitOfWork, mcp_id: int, *, after: int) -> Page[BoundTool]:
+    """Returns bindings of an instance by tool id, disabled ones too."""
     rows = work.mcp_instances.bindings(mcp_id, after=after, limit=PAGE + 1)
     page = page_of(rows, lambda row: row[1].id)
     return Page(_named(work, page.rows), page.next_after)

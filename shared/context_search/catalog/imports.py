@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from context_search.budgets.bounds import check_growth
-from context_search.budgets.exclusive import exclusive
+from context_search.budgets.shares import exclusive
 from context_search.catalog.rules.document_text import document_text
 from context_search.catalog.rules.uploads import Upload, import_memory, longest_document
 from context_search.catalog.versions import RecordVersions, find_version, text_of

@@ -1,4 +1,4 @@
-"""Judged sets of a project: listed, read, written, deleted by its owner."""
+"""Judged sets of a project: found, written, deleted by its owner."""
 
 from __future__ import annotations
 
@@ -15,16 +15,6 @@ class ManageJudgedSets:
     """The judged sets of the caller's project."""
 
     store: Store
-
-    def page(self, principal: Principal) -> list[JudgedSet]:
-        """Returns all of them by name, without their lines."""
-        with self.store.for_project(principal.project_id) as work:
-            return work.judged_sets.of_project(principal.project_id)
-
-    def read(self, principal: Principal, name: str) -> JudgedSet:
-        """Raises NotFoundError."""
-        with self.store.for_project(principal.project_id) as work:
-            return _found(work, principal, name)
 
     def write(
         self, principal: Principal, name: str, lines: str, *, if_version: int | None
@@ -50,11 +40,12 @@ class ManageJudgedSets:
         """Raises NotFoundError, and ConflictError when the set has another version."""
         with self.store.for_project(principal.project_id) as work:
             work.projects.lock(principal.project_id)
-            _check_version(_found(work, principal, name), if_version)
+            _check_version(find_set(work, principal, name), if_version)
             work.judged_sets.remove(principal.project_id, name)
 
 
-def _found(work: UnitOfWork, principal: Principal, name: str) -> JudgedSet:
+def find_set(work: UnitOfWork, principal: Principal, name: str) -> JudgedSet:
+    """Returns a set with its lines. Raises NotFoundError."""
     found = work.judged_sets.find(principal.project_id, name)
     if found is None:
         raise NotFoundError("there is no such judged set")

@@ -14,7 +14,7 @@ from context_search.core.errors import DocumentTooLargeError, NotAStringError, N
 from context_search.core.json_pointer import escape, split
 from context_search.core.model import Index
 from context_search.indexing.rules.large_strings import LargeString, StringsBelow
-from context_search.store import Store, UnitOfWork
+from context_search.store import UnitOfWork
 
 MAX_CHILDREN = 200
 """Maximum number of children on a page."""
@@ -68,55 +68,51 @@ class Outline:
     next_after: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPieces:
-    """Reads documents that are too large for an answer. Raises NotFoundError."""
+def text_window(
+    work: UnitOfWork, principal: Principal, table_id: int, pointer: str, *, start: int, end: int
+) -> TextWindow:
+    """Returns characters ``start`` to ``end`` of a string, as far as it has them.
 
-    store: Store
+    Raises NotFoundError, InvalidPointerError and NotAStringError.
+    """
+    path = split(pointer)
+    live_table(work, principal, table_id)
+    window = work.tables.window(table_id, path, start=start, length=end - start)
+    if window is None:
+        raise NotFoundError("the pointer leads nowhere in this table")
+    if window.text is None:
+        raise NotAStringError("the value at the pointer is no string")
+    return window
 
-    def window(
-        self, principal: Principal, table_id: int, pointer: str, *, start: int, end: int
-    ) -> TextWindow:
-        """Returns characters ``start`` to ``end`` of a string, as far as it has them.
 
-        Raises InvalidPointerError and NotAStringError.
-        """
-        path = split(pointer)
-        with self.store.for_project(principal.project_id) as work:
-            live_table(work, principal, table_id)
-            window = work.outlines.window(table_id, path, start=start, length=end - start)
-        if window is None:
-            raise NotFoundError("the pointer leads nowhere in this table")
-        if window.text is None:
-            raise NotAStringError("the value at the pointer is no string")
-        return window
+def outline(
+    work: UnitOfWork, principal: Principal, table_id: int, wanted: ChildrenQuery
+) -> Outline:
+    """Returns a page of what is directly below a place; with a filter it may be short.
 
-    def outline(self, principal: Principal, table_id: int, wanted: ChildrenQuery) -> Outline:
-        """Returns a page of what is directly below a place; with a filter it may be short.
-
-        Raises InvalidPointerError, and DocumentTooLargeError for a key that fits into no answer.
-        """
-        path = split(wanted.pointer)
-        with self.store.for_project(principal.project_id) as work:
-            live_table(work, principal, table_id)
-            tool_id, index = _index_for(work, principal, table_id, wanted.tool_id)
-            most_chars = _LOOKED_AT_CHARS if wanted.only else _PAGE_CHARS
-            # Every child's pointer begins with that of the place.
-            most = max(1, most_chars // (len(wanted.pointer) + 1))
-            found = work.outlines.children(
-                table_id,
-                path,
-                after=wanted.after,
-                limit=min(LOOKED_AT if wanted.only else wanted.limit, most),
-                most_chars=most_chars,
-                part_of_key=wanted.part_of_key,
-            )
-            if found is None:
-                raise NotFoundError("the pointer leads nowhere in this table")
-            children, next_after = _page(work, index, table_id, wanted, found)
-            outlined = _outlined(work, index, table_id, wanted.pointer, children)
-        whose: Literal["tool", "project"] = "project" if tool_id is None else "tool"
-        return Outline(found, None if index is None else whose, tool_id, outlined, next_after)
+    Raises NotFoundError, InvalidPointerError, and DocumentTooLargeError for a key that fits into
+    no answer.
+    """
+    path = split(wanted.pointer)
+    live_table(work, principal, table_id)
+    tool_id, index = _index_for(work, principal, table_id, wanted.tool_id)
+    most_chars = _LOOKED_AT_CHARS if wanted.only else _PAGE_CHARS
+    # Every child's pointer begins with that of the place.
+    most = max(1, most_chars // (len(wanted.pointer) + 1))
+    found = work.tables.children(
+        table_id,
+        path,
+        after=wanted.after,
+        limit=min(LOOKED_AT if wanted.only else wanted.limit, most),
+        most_chars=most_chars,
+        part_of_key=wanted.part_of_key,
+    )
+    if found is None:
+        raise NotFoundError("the pointer leads nowhere in this table")
+    children, next_after = _page(work, index, table_id, wanted, found)
+    outlined = _outlined(work, index, table_id, wanted.pointer, children)
+    whose: Literal["tool", "project"] = "project" if tool_id is None else "tool"
+    return Outline(found, None if index is None else whose, tool_id, outlined, next_after)
 
 
 def _index_for(

@@ -1,4 +1,4 @@
-"""The settings of a project: read by many, changed by its owner."""
+"""The settings of a project, changed by its owner."""
 
 from __future__ import annotations
 
@@ -23,11 +23,6 @@ class ManageSettings(Generic[S]):
     kind: type[S]
     on_change: Callable[[UnitOfWork, int], None] = lambda _work, _project_id: None
 
-    def read(self, principal: Principal) -> StoredSettings[S]:
-        """Returns the settings; the defaults at version 0."""
-        with self.store.for_project(principal.project_id) as work:
-            return work.project_settings.read(self.kind, principal.project_id)
-
     def change(
         self,
         principal: Principal,
@@ -41,14 +36,14 @@ class ManageSettings(Generic[S]):
         """
         project_id = principal.project_id
         with self.store.for_project(project_id) as work:
-            stored = work.project_settings.lock(self.kind, project_id)
+            stored = work.projects.lock_settings(self.kind, project_id)
             if any(version != stored.version for version in if_versions):
                 raise ConflictError("the settings have another version by now")
             changed = change(stored.settings)
             if changed == stored.settings:
                 return stored
             self.on_change(work, project_id)
-            return work.project_settings.write(project_id, changed)
+            return work.projects.write_settings(project_id, changed)
 
 
 def prune_histories(work: UnitOfWork, project_id: int) -> None:

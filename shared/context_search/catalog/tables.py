@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from context_search.access.keys import KeyOptions, ShownKey, add_key
 from context_search.access.lookup import live_table
 from context_search.budgets.bounds import check_bound, check_growth
-from context_search.catalog.rules.projects import ListedProject
 from context_search.catalog.rules.tables import ListedTable
 from context_search.catalog.rules.versions import Origin, Overwritten
 from context_search.catalog.versions import RecordVersions
@@ -25,8 +24,8 @@ from context_search.core.json_pointer import remove_value, replace_value, resolv
 from context_search.core.json_text import fits, to_json
 from context_search.core.limits import MAX_INLINE_BYTES, MAX_UPLOAD_BYTES, ProjectBounds
 from context_search.core.model import Project, Table
-from context_search.core.pages import NAMES_LOOKED_AT, Page, page_of
-from context_search.core.progress import IndexStatus, Progress, worst_status
+from context_search.core.pages import NAMES_LOOKED_AT, Page
+from context_search.core.progress import IndexStatus, worst_status
 from context_search.store import Store, UnitOfWork
 
 MAX_CHANGED_BYTES = 100_000_000
@@ -99,30 +98,6 @@ class ManageTables:
             check_growth(work, table.project_id, self.bounds, text, before="")
             work.send_waiting(table.project_id)  # a trigger has ordered the comparison
             return table
-
-    def read(self, principal: Principal, table_id: int) -> Table:
-        """Returns the table without its document."""
-        with self.store.for_project(principal.project_id) as work:
-            return live_table(work, principal, table_id)
-
-    def read_document(self, principal: Principal, table_id: int, pointer: str) -> tuple[int, str]:
-        """Returns the revision and the JSON text of the value at ``pointer``.
-
-        Raises InvalidPointerError, and DocumentTooLargeError for a value that does not fit into an
-        answer.
-        """
-        path = split(pointer)
-        with self.store.for_project(principal.project_id) as work:
-            live_table(work, principal, table_id)
-            part = work.tables.part(table_id, path, max_bytes=MAX_INLINE_BYTES)
-        if part is None:
-            raise NotFoundError("the pointer leads nowhere in this table")
-        if part.text is None or _carried_bytes(part.size, part.text) > MAX_INLINE_BYTES:
-            raise DocumentTooLargeError(
-                f"the value has {part.size} bytes, an answer {MAX_INLINE_BYTES}: "
-                + (_OF_STRINGS if part.is_string else _OF_OTHERS)
-            )
-        return part.revision, part.text
 
     def replace(
         self,
@@ -258,6 +233,27 @@ class ManageTables:
         return changed
 
 
+def value_at(
+    work: UnitOfWork, principal: Principal, table_id: int, pointer: str
+) -> tuple[int, str]:
+    """Returns the revision of a document and the JSON text of the value at ``pointer``.
+
+    Raises NotFoundError, InvalidPointerError, and DocumentTooLargeError for a value that does not
+    fit into an answer.
+    """
+    path = split(pointer)
+    live_table(work, principal, table_id)
+    part = work.tables.part(table_id, path, max_bytes=MAX_INLINE_BYTES)
+    if part is None:
+        raise NotFoundError("the pointer leads nowhere in this table")
+    if part.text is None or _carried_bytes(part.size, part.text) > MAX_INLINE_BYTES:
+        raise DocumentTooLargeError(
+            f"the value has {part.size} bytes, an answer {MAX_INLINE_BYTES}: "
+            + (_OF_STRINGS if part.is_string else _OF_OTHERS)
+        )
+    return part.revision, part.text
+
+
 def _carried_bytes(size: int, text: str) -> int:
     """Returns what a JSON text takes in Lambda's answer, in which it is a JSON string."""
     return size + text.count('"') + text.count("\\")
@@ -295,64 +291,41 @@ class TableOverview:
     indexed_chunks_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class ListTables:
-    """Lists tables. Costs the page and the indexes of its tables, not their strings."""
+def page_of_tables(
+    work: UnitOfWork,
+    principal: Principal,
+    *,
+    after: int,
+    limit: int = LISTED_TABLES,
+    part_of_name: str | None = None,
+    silent_s: float,
+) -> Page[TableOverview]:
+    """Returns tables of the caller's project by id; a page with a name may be short.
 
-    store: Store
-    silent_s: float
-
-    def page(
-        self,
-        principal: Principal,
-        *,
-        after: int,
-        limit: int = LISTED_TABLES,
-        part_of_name: str | None = None,
-    ) -> Page[TableOverview]:
-        """Returns tables of the caller's project by id; a page with a name may be short."""
-        with self.store.for_project(principal.project_id) as work:
-            page = work.tables.page(
-                principal.project_id,
-                after=after,
-                limit=limit,
-                among=NAMES_LOOKED_AT,
-                part_of_name=part_of_name,
-            )
-            rows = [self._overview(work, listed) for listed in page.rows]
-        return Page(rows, page.next_after)
-
-    def _overview(self, work: UnitOfWork, listed: ListedTable) -> TableOverview:
-        found = self._progress(work, listed.index_ids)
-        return TableOverview(
-            listed,
-            worst_status([progress.status for progress in found]),
-            sum(progress.nodes_count for progress in found),
-            sum(progress.chunks_count for progress in found),
-            sum(progress.indexed_chunks_count for progress in found),
-        )
-
-    def _progress(self, work: UnitOfWork, index_ids: Sequence[int]) -> list[Progress]:
-        indexes = [work.indexes.find(index_id) for index_id in index_ids]
-        return [
-            work.node_counts.progress(index, "", silent_s=self.silent_s)
-            for index in indexes
-            if index is not None
-        ]
+    Costs the page and the indexes of its tables, not their strings.
+    """
+    page = work.tables.page(
+        principal.project_id,
+        after=after,
+        limit=limit,
+        among=NAMES_LOOKED_AT,
+        part_of_name=part_of_name,
+    )
+    rows = [_overview(work, listed, silent_s) for listed in page.rows]
+    return Page(rows, page.next_after)
 
 
-LISTED_PROJECTS = 50
-"""Number of projects on a page. The tables and tools of each are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListProjects:
-    """Lists projects by id. Costs the page."""
-
-    store: Store
-
-    def page(self, *, after: int) -> Page[ListedProject]:
-        """Returns a page of the projects that are there."""
-        with self.store.for_all("list the projects") as work:
-            rows = work.projects.page(after=after, limit=LISTED_PROJECTS + 1)
-        return page_of(rows, lambda listed: listed.project_id, LISTED_PROJECTS)
+def _overview(work: UnitOfWork, listed: ListedTable, silent_s: float) -> TableOverview:
+    indexes = [work.indexes.find(index_id) for index_id in listed.index_ids]
+    found = [
+        work.node_counts.progress(index, "", silent_s=silent_s)
+        for index in indexes
+        if index is not None
+    ]
+    return TableOverview(
+        listed,
+        worst_status([progress.status for progress in found]),
+        sum(progress.nodes_count for progress in found),
+        sum(progress.chunks_count for progress in found),
+        sum(progress.indexed_chunks_count for progress in found),
+    )

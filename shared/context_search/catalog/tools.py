@@ -10,7 +10,7 @@ from context_search.access.lookup import index_of, live_tool
 from context_search.budgets.bounds import check_bound
 from context_search.budgets.spending import NO_LIMITS, check_ceiling
 from context_search.catalog.rules.tools import Unowned, UnservedTool
-from context_search.core.callers import McpInstance, Principal, ProjectKey
+from context_search.core.callers import Principal, ProjectKey
 from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.errors import (
     ConflictError,
@@ -153,11 +153,6 @@ class ManageTools:
                 _name_fields(work, index)
                 work.send(CompareIndex(index.id, tool.scope.table_id))
             return tool_status(work, live_tool(work, tool_id, principal), silent_s=self.silent_s)
-
-    def replacing_in(self, principal: Principal, tool_id: int) -> list[McpInstance]:
-        """Returns the first instances whose agents replace in what a tool of the caller returns."""
-        with self.store.for_project(principal.project_id) as work:
-            return work.mcp_instances.replacing_in(tool_id, limit=PAGE)
 
     def take_over(
         self, project_id: int, index_config: Callable[[str | None], IndexConfig], *, after: int

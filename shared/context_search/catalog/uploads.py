@@ -64,14 +64,6 @@ class ManageUploads:
             )
         return upload, signed
 
-    def read(self, principal: Principal, table_id: int, upload_id: int) -> Upload:
-        """Tells how far an upload has come.
-
-        Raises NotFoundError, also a day after the upload was made.
-        """
-        with self.store.for_project(principal.project_id) as work:
-            return _found(work, principal, table_id, upload_id)
-
     def complete(self, principal: Principal, table_id: int, upload_id: int) -> Upload:
         """Orders the import of a document that is in S3.
 
@@ -81,7 +73,7 @@ class ManageUploads:
         still take the place of one that is too large.
         """
         with self.store.for_project(principal.project_id) as work:
-            upload = _found(work, principal, table_id, upload_id)
+            upload = find_upload(work, principal, table_id, upload_id)
         if upload.state != "pending":
             return upload
         size = self.objects.size(upload.key)
@@ -117,7 +109,8 @@ class ManageUploads:
         return len(outdated)
 
 
-def _found(work: UnitOfWork, principal: Principal, table_id: int, upload_id: int) -> Upload:
+def find_upload(work: UnitOfWork, principal: Principal, table_id: int, upload_id: int) -> Upload:
+    """Returns an upload. Raises NotFoundError, also a day after it was made."""
     table = work.tables.find(table_id, project_id=principal.project_id)
     upload = table and work.uploads.find(upload_id, table_id=table.id)
     if not upload:

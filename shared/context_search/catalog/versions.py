@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -34,7 +34,7 @@ from context_search.core.errors import (
     VersionDamagedError,
     VersionNotRecordedError,
 )
-from context_search.core.json_pointer import resolve, split
+from context_search.core.json_pointer import resolve
 from context_search.core.json_text import fits, to_json
 from context_search.core.limits import MAX_INLINE_BYTES, ProjectBounds
 from context_search.core.messages import ImportUpload
@@ -96,48 +96,6 @@ class ManageVersions:
     store: Store
     recorder: RecordVersions = field(default_factory=RecordVersions)
     bounds: ProjectBounds = field(default_factory=ProjectBounds)
-
-    def page(self, principal: Principal, table_id: int, *, below: int | None) -> Page[Version]:
-        """Returns versions with lower revisions, the newest first, at most 100."""
-        with self.store.for_project(principal.project_id) as work:
-            table = live_table(work, principal, table_id)
-            if _is_off(work, table):
-                return Page([] if below else [_live(table)], None)
-            rows = work.versions.page(table, below=below, limit=PAGE + 1)
-        if below is None and not any(row.is_live for row in rows):
-            rows = [_live(table), *rows]
-        return page_of(rows, lambda row: row.revision)
-
-    def read(self, principal: Principal, table_id: int, revision: int) -> Version:
-        """Returns what is known of a revision."""
-        with self.store.for_project(principal.project_id) as work:
-            table = live_table(work, principal, table_id)
-            return find_version(work, table, revision)
-
-    def read_document(
-        self, principal: Principal, table_id: int, revision: int, pointer: str
-    ) -> str:
-        """Returns the JSON text of the value at ``pointer``, as it was in that revision.
-
-        Raises InvalidPointerError, and DocumentTooLargeError for a value that does not fit into
-        an answer and for a document of over 50,000,000 bytes.
-        """
-        path = split(pointer)
-        with self.store.for_project(principal.project_id) as work:
-            table = live_table(work, principal, table_id)
-            version = find_version(work, table, revision)
-            text = text_of(work, table, version, max_bytes=MAX_READ_BYTES)
-        if path:
-            try:
-                text = to_json(resolve(parse_exact(text), path))
-            except KeyError:
-                raise NotFoundError("the pointer leads nowhere in this version") from None
-        # In Lambda's answer it is a JSON string.
-        if not fits(text, MAX_INLINE_BYTES - text.count('"') - text.count("\\")):
-            raise DocumentTooLargeError(
-                f"an answer has {MAX_INLINE_BYTES} bytes: ask for parts of the version with pointer"
-            )
-        return text
 
     def label(
         self, principal: Principal, table_id: int, revision: int, label: str | None
@@ -240,6 +198,34 @@ class ManageVersions:
         return changed
 
 
+def page_of_versions(work: UnitOfWork, table: Table, *, below: int | None) -> Page[Version]:
+    """Returns versions with lower revisions, the newest first, at most 100."""
+    if _is_off(work, table):
+        return Page([] if below else [_live(table)], None)
+    rows = work.versions.page(table, below=below, limit=PAGE + 1)
+    if below is None and not any(row.is_live for row in rows):
+        rows = [_live(table), *rows]
+    return page_of(rows, lambda row: row.revision)
+
+
+def value_in(text: str, path: Sequence[str]) -> str:
+    """Returns the JSON text of the value at a path in the text of a version.
+
+    Raises NotFoundError, and DocumentTooLargeError for a value that does not fit into an answer.
+    """
+    if path:
+        try:
+            text = to_json(resolve(parse_exact(text), path))
+        except KeyError:
+            raise NotFoundError("the pointer leads nowhere in this version") from None
+    # In Lambda's answer it is a JSON string.
+    if not fits(text, MAX_INLINE_BYTES - text.count('"') - text.count("\\")):
+        raise DocumentTooLargeError(
+            f"an answer has {MAX_INLINE_BYTES} bytes: ask for parts of the version with pointer"
+        )
+    return text
+
+
 def find_version(work: UnitOfWork, table: Table, revision: int) -> Version:
     """Returns a version of a table. Raises NotFoundError.
 
@@ -281,7 +267,7 @@ def text_of(work: UnitOfWork, table: Table, version: Version, *, max_bytes: int)
 
 
 def _is_off(work: UnitOfWork, table: Table) -> bool:
-    return work.project_settings.read(HistoryLimits, table.project_id).settings.is_off
+    return work.projects.settings(HistoryLimits, table.project_id).settings.is_off
 
 
 def _live(table: Table) -> Version:

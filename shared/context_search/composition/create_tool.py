@@ -5,15 +5,12 @@ from __future__ import annotations
 import time
 from functools import cached_property, partial
 
-from context_search.access.authenticate import WhoAmI
 from context_search.access.keys import SignIn
-from context_search.access.routes.whoami import Deployment, WhoAmIUseCases
 from context_search.catalog.judged_sets import ManageJudgedSets
-from context_search.catalog.outline import ReadPieces
 from context_search.catalog.project_settings import ManageSettings, prune_histories
 from context_search.catalog.routes.tools import ToolUseCases
 from context_search.catalog.rules.versions import HistoryLimits
-from context_search.catalog.tables import MAX_CHANGED_BYTES, ListProjects, ListTables, ManageTables
+from context_search.catalog.tables import MAX_CHANGED_BYTES, ManageTables
 from context_search.catalog.tools import ManageTools
 from context_search.catalog.uploads import ManageUploads
 from context_search.catalog.versions import CompareVersions, ManageVersions
@@ -25,15 +22,12 @@ from context_search.indexing.operations import IndexOperations
 from context_search.indexing.project_index import ProjectIndexes, project_config
 from context_search.indexing.rebuilds import RebuildAll, Rebuilds
 from context_search.indexing.status import ToolStatuses
-from context_search.indexing.strings import ReadStrings
 from context_search.integrations.ports import Embedder
-from context_search.maintenance.operations import ReadIntegrity, Redrive
-from context_search.maintenance.part_checks import PartCheck
-from context_search.maintenance.project_health import HealthLimits, ReadProjectHealth
-from context_search.maintenance.readiness import Readiness, ask_database
+from context_search.maintenance.operations import Redrive
+from context_search.maintenance.part_checks import PartCheck, Readiness, ask_database
+from context_search.maintenance.project_health import ReadProjectHealth
 from context_search.maintenance.sweep import PAGE, SweepRounds
 from context_search.searching.rules.retrieval import RetrievalSettings
-from context_search.settings import Settings
 
 
 class CreateToolFunction:
@@ -43,19 +37,15 @@ class CreateToolFunction:
         store, settings, bounds = parts.store, parts.settings, parts.settings.project_bounds
         self.parts, self.access, self.editing = parts, Access(parts), Editing(parts)
         self.sign_in = SignIn(store, bounds)
-        self.whoami = WhoAmIUseCases(WhoAmI(store), _deployment(parts, self.access.token_issuer))
 
         most = min(MAX_CHANGED_BYTES, self.editing.longest_document)
         self.tables = ManageTables(store, max_changed_bytes=most, bounds=bounds)
-        self.table_list = ListTables(store, settings.silent_after_s)
-        self.pieces = ReadPieces(store)
         self.versions = ManageVersions(store, bounds=bounds)
         self.compare_versions = CompareVersions(store)
         self.history_settings = ManageSettings(store, HistoryLimits, prune_histories)
         self.judged_sets = ManageJudgedSets(store)
 
         self.tools = _tools(parts)
-        self.strings = ReadStrings(store)
         self.retrieval_settings = ManageSettings(store, RetrievalSettings)
         self.project_indexes = ProjectIndexes(
             store, settings.model, settings.silent_after_s, settings.daily_limits
@@ -63,11 +53,10 @@ class CreateToolFunction:
         self.rebuilds = Rebuilds(store, settings.model, settings.daily_limits)
         self.rebuild_all = RebuildAll(store, self.rebuilds)
         self.index_operations = IndexOperations(store, settings.silent_after_s)
-        self.integrity = ReadIntegrity(store, _sweep_rounds(parts))
+        self.sweep_rounds = _sweep_rounds(parts)
         self.redrive = Redrive(store, parts.queue)
-        self.projects = ListProjects(store)
         self.project_health = ReadProjectHealth(
-            store, _health_limits(settings), parts.clock, self._integration_checks
+            store, settings, parts.clock, self._integration_checks
         )
 
     @cached_property
@@ -110,21 +99,6 @@ class CreateToolFunction:
         return self.parts.embedder_of(project_config(self.parts.settings.model))
 
 
-def _deployment(parts: Parts, token_issuer: str | None) -> Deployment:
-    settings = parts.settings
-    return Deployment(
-        model=settings.model,
-        rerank_models=settings.rerank_models,
-        token_issuer=token_issuer,
-        has_console=settings.console,
-        has_uploads=bool(settings.upload_bucket),
-        upload_bytes=settings.upload_max_bytes,
-        string_chars=settings.max_node_chars,
-        string_chunks=settings.max_node_chunks,
-        project=settings.project_limits,
-    )
-
-
 def _tools(parts: Parts) -> ToolUseCases:
     settings = parts.settings
     silent_s = settings.silent_after_s
@@ -145,13 +119,3 @@ def _sweep_rounds(parts: Parts) -> SweepRounds:
     settings = parts.settings
     silent_s, idle_s = settings.silent_after_s, settings.cleanup_idle_s
     return SweepRounds(parts.store, settings.cleanup_every_s, silent_s, idle_s, PAGE)
-
-
-def _health_limits(settings: Settings) -> HealthLimits:
-    return HealthLimits(
-        settings.project_limits,
-        settings.project_bounds,
-        settings.daily_limits,
-        settings.silent_after_s,
-        settings.cleanup_every_s,
-    )

@@ -6,13 +6,12 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from context_search.core.billed import OnBilled
 from context_search.core.config import IndexConfig
 from context_search.integrations.models.litellm_embedder import LitellmEmbedder
 from context_search.integrations.models.litellm_reranker import LitellmReranker
 from context_search.integrations.models.openai_embedder import OpenAiEmbedder, Route, may_be_asked
-from context_search.integrations.ports import Embedder, Reranker
-from context_search.live_settings import LiveSettings
+from context_search.integrations.ports import Embedder, OnBilled, Reranker
+from context_search.integrations.secrets import LiveSettings
 
 
 def embedder(config: IndexConfig, live: LiveSettings, on_billed: OnBilled) -> Embedder:

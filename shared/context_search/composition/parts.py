@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from functools import cache, cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from context_search.core.billed import BillingMeter
 from context_search.core.config import IndexConfig
 from context_search.core.errors import ContextSearchError
 from context_search.indexing.outbox_delivery import OutboxDelivery
-from context_search.integrations.ports import Deadline, Embedder
-from context_search.integrations.secrets import with_secrets
+from context_search.integrations.ports import Billed, Deadline, Embedder
+from context_search.integrations.secrets import LiveSettings, with_secrets
 from context_search.integrations.sqs import SqsQueue
-from context_search.live_settings import LiveSettings
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
 from context_search.ranking.search import query_hash
@@ -29,6 +28,29 @@ if TYPE_CHECKING:
 STATEMENT_MS = 10_000
 # Postgres takes 5 s for 250 MB on a fast machine; the function has 120.
 IMPORT_STATEMENT_MS = 80_000
+
+
+class BillingMeter:
+    """Adds up what providers bill, until ``take``. Threads may share it.
+
+    A function takes the sum after each invocation. A thread that outlives its invocation adds to
+    a later sum. Nothing is counted twice, and nothing is lost while the process lives.
+    """
+
+    def __init__(self) -> None:
+        self._sum = Billed()
+        self._lock = threading.Lock()
+
+    def add(self, billed: Billed) -> None:
+        """Adds what a reply told."""
+        with self._lock:
+            self._sum += billed
+
+    def take(self) -> Billed:
+        """Returns the sum since the last time."""
+        with self._lock:
+            taken, self._sum = self._sum, Billed()
+        return taken
 
 
 class Parts(LiveSettings):

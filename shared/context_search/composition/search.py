@@ -56,7 +56,7 @@ class SearchFunction:
             keys=self.access.known_keys,
             search=self.searching.of_tools,
             list_tools=ListTools(self.parts.store),
-            mcps=self.mcps,
+            store=self.parts.store,
             further=self.replace_tools,
             redaction=self.searching.redaction,
             allowed_origins=self.parts.settings.allowed_origins,

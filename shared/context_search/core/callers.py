@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,11 @@ def in_order(permissions: frozenset[Permission]) -> list[Permission]:
     """Returns permissions as they are always written: search, manage, replace."""
     every: Sequence[Permission] = get_args(Permission)
     return [permission for permission in every if permission in permissions]
+
+
+def key_hash(text: str) -> bytes:
+    """Returns sha256 of a key: random keys of 256 bits need no salt and no slow hash."""
+    return hashlib.sha256(text.encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)

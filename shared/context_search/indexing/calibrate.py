@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from context_search.budgets.exclusive import exclusive
+from context_search.budgets.shares import exclusive
 from context_search.core.config import IndexConfig
 from context_search.core.errors import EmbeddingDimensionMismatchError, EmbeddingRejectedError
 from context_search.core.ids import scope_key, window_ids

@@ -42,7 +42,7 @@ def project_config(model: Model) -> IndexConfig:
 
 @dataclass(frozen=True, slots=True)
 class ProjectIndexes:
-    """The index of a project, on, off and how far it is."""
+    """The index of a project, on and off."""
 
     store: Store
     model: Model
@@ -72,7 +72,7 @@ class ProjectIndexes:
                 work.indexes.name_fields(index.id, fields)
             if note_use(work, index) or is_new or has_other_fields:
                 work.send(CompareIndex(index.id))
-            return self._status(work, principal)
+            return project_index_status(work, principal, silent_s=self.silent_s)
 
     def switch_off(self, principal: Principal) -> None:
         """Removes the index; its chunks and its namespace follow with ``cleanup``.
@@ -85,17 +85,17 @@ class ProjectIndexes:
                 raise ProjectIndexOffError("the search index of the project has to be made first")
             work.indexes.retire(index.id)
 
-    def read(self, principal: Principal) -> ProjectIndexStatus:
-        """Returns the state of the index. Raises ProjectIndexOffError."""
-        with self.store.for_project(principal.project_id) as work:
-            return self._status(work, principal)
 
-    def _status(self, work: UnitOfWork, principal: Principal) -> ProjectIndexStatus:
-        index = project_index(work, principal)
-        progress = work.node_counts.progress(index, "", silent_s=self.silent_s)
-        reports = work.sweeps.reports(index.id)
-        proven = next(
-            (each for each in reports if each["namespace"] == index.generation.namespace), None
-        )
-        rebuild = rebuild_of(work, index, "", silent_s=self.silent_s)
-        return ProjectIndexStatus(index, progress, proven, rebuild)
+def project_index_status(
+    work: UnitOfWork, principal: Principal, *, silent_s: float
+) -> ProjectIndexStatus:
+    """Returns the state of the index. Raises ProjectIndexOffError."""
+    index = project_index(work, principal)
+    progress = work.node_counts.progress(index, "", silent_s=silent_s)
+    reports = work.sweeps.reports(index.id)
+    proven = next(
+        (each for each in reports if each["namespace"] == index.generation.namespace), None
+    )
+    return ProjectIndexStatus(
+        index, progress, proven, rebuild_of(work, index, "", silent_s=silent_s)
+    )

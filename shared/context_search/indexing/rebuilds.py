@@ -17,7 +17,7 @@ from context_search.core.messages import CompareIndex
 from context_search.core.model import Index
 from context_search.core.pages import page_of
 from context_search.indexing.calibrate import estimated_cost
-from context_search.indexing.rules.indexes import Size, UnderWay
+from context_search.indexing.rules.indexes import Size
 from context_search.store import Store, UnitOfWork
 
 REBUILDS_AT_ONCE = 2
@@ -279,11 +279,6 @@ class RebuildAll:
             seconds=sum(one.seconds for one in found),
         )
         return EstimatedRebuilds(len(found), total, next_after)
-
-    def under_way(self) -> UnderWay:
-        """Returns how many generations are being built, and wait for it."""
-        with self.store.for_all("change a generation") as work:
-            return work.indexes.rebuilds_under_way()
 
     def _page(self, after: int) -> tuple[list[Index], int | None]:
         with self.store.for_all("change a generation") as work:

@@ -121,50 +121,51 @@ class ToolStatuses:
                 return status
             self.sleep(min(POLL_S, left_s))
 
-    def page(
-        self,
-        caller: Principal,
-        *,
-        after: int,
-        table_id: int | None = None,
-        limit: int = LISTED_TOOLS,
-        part_of_name: str | None = None,
-    ) -> Page[ListedTool]:
-        """Returns Search Tools of the caller's project by id; of one table, if it is named.
 
-        A page with a name may be short. Raises NotFoundError for a table that is not the caller's.
-        """
-        with self.store.for_project(caller.project_id) as work:
-            if table_id is not None:
-                live_table(work, caller, table_id)
-            project_id = caller.project_id
-            if part_of_name is None:
-                tools = work.tools.page(project_id, table_id=table_id, after=after, limit=limit + 1)
-                page = page_of(tools, lambda tool: tool.id, limit)
-            else:
-                named = work.tools.named(
-                    project_id,
-                    part_of_name,
-                    table_id=table_id,
-                    after=after,
-                    limit=limit,
-                    among=NAMES_LOOKED_AT,
-                )
-                page = Page([*named.rows], named.next_after)
-            progress = self._progress(work, page.rows)
-        rows = [ListedTool(tool, progress[tool.id]) for tool in page.rows if tool.id in progress]
-        return Page(rows, page.next_after)
+def page_of_tools(
+    work: UnitOfWork,
+    caller: Principal,
+    *,
+    after: int,
+    table_id: int | None = None,
+    limit: int = LISTED_TOOLS,
+    part_of_name: str | None = None,
+    silent_s: float,
+) -> Page[ListedTool]:
+    """Returns Search Tools of the caller's project by id; of one table, if it is named.
 
-    def _progress(self, work: UnitOfWork, tools: Sequence[SearchTool]) -> dict[int, Progress]:
-        """Asks each index once; a tool whose index went away meanwhile is left out."""
-        found: dict[int, Progress] = {}
-        for index_id in {tool.index_id for tool in tools}:
-            index = work.indexes.find(index_id)
-            served = {
-                tool.id: tool.scope.json_pointer for tool in tools if tool.index_id == index_id
-            }
-            if index is not None:
-                scopes = sorted(set(served.values()))
-                progress = work.node_counts.progress_of(index, scopes, silent_s=self.silent_s)
-                found |= {tool_id: progress[scope] for tool_id, scope in served.items()}
-        return found
+    A page with a name may be short. Raises NotFoundError for a table that is not the caller's.
+    """
+    if table_id is not None:
+        live_table(work, caller, table_id)
+    project_id = caller.project_id
+    if part_of_name is None:
+        tools = work.tools.page(project_id, table_id=table_id, after=after, limit=limit + 1)
+        page = page_of(tools, lambda tool: tool.id, limit)
+    else:
+        page = work.tools.named(
+            project_id,
+            part_of_name,
+            table_id=table_id,
+            after=after,
+            limit=limit,
+            among=NAMES_LOOKED_AT,
+        )
+    progress = _progress(work, page.rows, silent_s)
+    rows = [ListedTool(tool, progress[tool.id]) for tool in page.rows if tool.id in progress]
+    return Page(rows, page.next_after)
+
+
+def _progress(
+    work: UnitOfWork, tools: Sequence[SearchTool], silent_s: float
+) -> dict[int, Progress]:
+    """Asks each index once; a tool whose index went away meanwhile is left out."""
+    found: dict[int, Progress] = {}
+    for index_id in {tool.index_id for tool in tools}:
+        index = work.indexes.find(index_id)
+        served = {tool.id: tool.scope.json_pointer for tool in tools if tool.index_id == index_id}
+        if index is not None:
+            scopes = sorted(set(served.values()))
+            progress = work.node_counts.progress_of(index, scopes, silent_s=silent_s)
+            found |= {tool_id: progress[scope] for tool_id, scope in served.items()}
+    return found

@@ -23,7 +23,7 @@ from context_search.indexing.rules.large_strings import (
     StringPage,
     StringPlace,
 )
-from context_search.store import Store
+from context_search.store import UnitOfWork
 
 MAX_STRINGS = 200
 """Maximum number of strings on a page."""
@@ -58,100 +58,92 @@ class Spans:
     next_index: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadStrings:
-    """The strings of a tool's scope, or of a project. Raises NotFoundError."""
+def strings_of_tool(
+    work: UnitOfWork,
+    principal: Principal,
+    tool_id: int,
+    *,
+    state: NodeState | None,
+    cursor: str | None,
+    limit: int,
+) -> Strings:
+    """Returns strings of a tool's scope by pointer; a page of one state may be short.
 
-    store: Store
+    It is shorter where pointers are long, too. Raises NotFoundError and CursorInvalidError.
+    """
+    place = None if cursor is None else _place_of(cursor)
+    tool = live_tool(work, tool_id, principal)
+    page = work.large_strings.page(
+        index_of(work, tool),
+        tool.scope,
+        state=state,
+        after=None if place is None else StringPlace(tool.scope.table_id, *place),
+        limit=limit,
+        among=LOOKED_AT,
+    )
+    rows, end = _fitting(page)
+    return Strings(rows, None if end is None else _text_of(end))
 
-    def page(
-        self,
-        principal: Principal,
-        tool_id: int,
-        *,
-        state: NodeState | None,
-        cursor: str | None,
-        limit: int,
-    ) -> Strings:
-        """Returns strings by pointer; a page of one state may be short. Raises CursorInvalidError.
 
-        It is shorter where pointers are long, too.
-        """
-        place = None if cursor is None else _place_of(cursor)
-        with self.store.for_project(principal.project_id) as work:
-            tool = live_tool(work, tool_id, principal)
-            page = work.large_strings.page(
-                index_of(work, tool),
-                tool.scope,
-                state=state,
-                after=None if place is None else StringPlace(tool.scope.table_id, *place),
-                limit=limit,
-                among=LOOKED_AT,
-            )
-        rows, end = _fitting(page)
-        return Strings(rows, None if end is None else _text_of(end))
+def strings_of_project(
+    work: UnitOfWork,
+    principal: Principal,
+    table_id: int | None,
+    *,
+    state: NodeState | None,
+    cursor: str | None,
+    limit: int,
+) -> Strings:
+    """Returns strings of the index of a project, of one table or of all, table by table.
 
-    def page_of_project(
-        self,
-        principal: Principal,
-        table_id: int | None,
-        *,
-        state: NodeState | None,
-        cursor: str | None,
-        limit: int,
-    ) -> Strings:
-        """Returns strings of the index of a project, of one table or of all, table by table.
+    Otherwise as ``strings_of_tool`` does. Raises ProjectIndexOffError, too.
+    """
+    after = None if cursor is None else _place_in_project(cursor)
+    if table_id is not None:
+        live_table(work, principal, table_id)
+    index = project_index(work, principal)
+    if after is not None and table_id not in (None, after.table_id):
+        raise CursorInvalidError("the cursor is of another table")
+    page = work.large_strings.page(
+        index,
+        None if table_id is None else Scope(table_id, ""),
+        state=state,
+        after=after,
+        limit=limit,
+        among=LOOKED_AT,
+    )
+    rows, end = _fitting(page)
+    return Strings(rows, None if end is None else f"{end.table_id}.{_text_of(end)}")
 
-        Otherwise as ``page`` does. Raises ProjectIndexOffError, too.
-        """
-        after = None if cursor is None else _place_in_project(cursor)
-        with self.store.for_project(principal.project_id) as work:
-            if table_id is not None:
-                live_table(work, principal, table_id)
-            index = project_index(work, principal)
-            if after is not None and table_id not in (None, after.table_id):
-                raise CursorInvalidError("the cursor is of another table")
-            page = work.large_strings.page(
-                index,
-                None if table_id is None else Scope(table_id, ""),
-                state=state,
-                after=after,
-                limit=limit,
-                among=LOOKED_AT,
-            )
-        rows, end = _fitting(page)
-        return Strings(rows, None if end is None else f"{end.table_id}.{_text_of(end)}")
 
-    def spans(
-        self,
-        principal: Principal,
-        tool_id: int,
-        pointer: str,
-        *,
-        char: int,
-        first: int | None,
-        limit: int,
-    ) -> Spans:
-        """Returns chunks of a string, from the one that ends behind ``char`` on, or from ``first``.
+def chunk_spans(
+    work: UnitOfWork,
+    principal: Principal,
+    tool_id: int,
+    pointer: str,
+    *,
+    char: int,
+    first: int | None,
+    limit: int,
+) -> Spans:
+    """Returns chunks of a string, from the one that ends behind ``char`` on, or from ``first``.
 
-        Raises InvalidPointerError, and NotFoundError for what is no string of the tool's index.
-        """
-        split(pointer)
-        with self.store.for_project(principal.project_id) as work:
-            tool = live_tool(work, tool_id, principal)
-            index = index_of(work, tool)
-            found = work.large_strings.at(index, tool.scope.table_id, [pointer])
-            string = found.get(pointer)
-            if string is None or not contains(tool.scope.json_pointer, pointer):
-                raise NotFoundError("the index of the tool has no such string")
-            count = string.progress.chunks_count or 0
-            if string.set_id is None:
-                return Spans(string, index.generation, [], None)
-            if first is None:
-                first = work.large_strings.first_behind(string.set_id, count, char)
-            rows = work.large_strings.spans(string.set_id, first=first, limit=limit)
-        behind = first + limit
-        return Spans(string, index.generation, rows, behind if behind < count else None)
+    Raises InvalidPointerError, and NotFoundError also for what is no string of the tool's index.
+    """
+    split(pointer)
+    tool = live_tool(work, tool_id, principal)
+    index = index_of(work, tool)
+    string = work.large_strings.at(index, tool.scope.table_id, [pointer]).get(pointer)
+    if string is None or not contains(tool.scope.json_pointer, pointer):
+        raise NotFoundError("the index of the tool has no such string")
+    if string.set_id is None:
+        return Spans(string, index.generation, [], None)
+    count = string.progress.chunks_count or 0
+    if first is None:
+        first = work.large_strings.first_behind(string.set_id, count, char)
+    rows = work.large_strings.spans(string.set_id, first=first, limit=limit)
+    behind = first + limit
+    return Spans(string, index.generation, rows, behind if behind < count else None)
 
 
 def mended_by(progress: NodeProgress) -> MendedBy | None:

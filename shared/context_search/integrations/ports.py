@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
 from context_search.core.config import IndexConfig
@@ -22,6 +23,16 @@ class Clock(Protocol):
         ...
 
 
+class SystemClock:
+    """The machine's ``Clock``, in UTC."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """How long this invocation may still work, in seconds of a monotonic clock."""
@@ -33,6 +44,32 @@ class Deadline:
     def left_s(self) -> float:
         """Returns the seconds that are left, never below zero."""
         return max(0.0, self.ends_at - self.reserve_s - self.clock.monotonic())
+
+
+@dataclass(frozen=True, slots=True)
+class Billed:
+    """What others charge for a call: logical bytes as turbopuffer counts them, and tokens as the
+    provider does.
+
+    0 where a reply says nothing of it: some providers do not tell. ``reranks`` are answered
+    requests to a reranking model: some of their providers count those, the others tokens.
+    """
+
+    written_bytes: int = 0
+    queried_bytes: int = 0
+    returned_bytes: int = 0
+    tokens: int = 0
+    reranks: int = 0
+    rerank_tokens: int = 0
+
+    def __add__(self, other: Billed) -> Billed:
+        """Returns the sum of both, figure by figure."""
+        return Billed(
+            *(getattr(self, each.name) + getattr(other, each.name) for each in fields(self))
+        )
+
+
+OnBilled = Callable[[Billed], None]
 
 
 class TokenCounter(Protocol):

@@ -19,7 +19,6 @@ import msgspec
 import turbopuffer
 from turbopuffer import DefaultHttpxClient, Turbopuffer
 
-from context_search.core.billed import Billed, OnBilled
 from context_search.core.config import IndexConfig
 from context_search.core.errors import (
     NamespaceMissingError,
@@ -31,7 +30,15 @@ from context_search.core.ids import first_row_ids
 from context_search.core.limits import LONGEST_RETRY_S
 from context_search.core.named_tuples import maker_of
 from context_search.integrations.bounded_http import bounded
-from context_search.integrations.ports import MAX_QUERY_ROWS, Legs, Ranked, VectorQuery, VectorRow
+from context_search.integrations.ports import (
+    MAX_QUERY_ROWS,
+    Billed,
+    Legs,
+    OnBilled,
+    Ranked,
+    VectorQuery,
+    VectorRow,
+)
 
 WRITE_TIMEOUT_S = 30.0
 WRITE_RETRIES = 2

@@ -1,4 +1,4 @@
-"""What operators do by hand: read the sweeps' reports, bring failed messages back."""
+"""What operators do by hand: bring failed messages back."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from context_search.core.messages import MESSAGE_ID
 from context_search.indexing.outbox_delivery import node_messages
 from context_search.integrations.ports import DeadLetters, MessageBody
-from context_search.maintenance.rules.sweeps import SweepRound
-from context_search.maintenance.sweep import SweepRounds
 from context_search.store import Store
 
 
@@ -19,26 +17,6 @@ class Redriven:
 
     messages: int
     nodes: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReadIntegrity:
-    """What the sweeps found."""
-
-    store: Store
-    sweep_rounds: SweepRounds
-
-    def reports(self) -> list[dict[str, object]]:
-        """Returns the last complete report of each live namespace.
-
-        Checked, orphans, missing, repaired, at.
-        """
-        with self.store.for_all("maintenance") as work:
-            return work.sweeps.reports(None)
-
-    def sweep_round(self) -> SweepRound:
-        """Returns how long a round of sweeps takes today, and how old the oldest report is."""
-        return self.sweep_rounds.read()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
-"""Whether the outside parts answer. Each is asked in a thread, so that one that hangs delays none.
+"""Whether the parts that everything stands on answer. Anybody may ask, so asking is cheap.
 
-An answer is kept for a few seconds, so that any number of callers costs one question.
+Each part is asked in a thread, so that one that hangs delays none. An answer is kept for a few
+seconds, so that any number of callers costs one question.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
-from context_search.core.errors import ContextSearchError
-from context_search.integrations.ports import Clock
+from context_search.core.errors import ContextSearchError, DatabaseUnavailableError
+from context_search.integrations.ports import Clock, Deadline
+from context_search.store import Store
 
 KNOWN_FOR_S = 5.0
 """Seconds for which a good answer holds."""
@@ -116,3 +118,33 @@ class PartCheck:
                 checked_at=now,
                 since=self._last.since if is_as_before else now,
             )
+
+
+DATABASE_WITHIN_S = 2.0
+"""Seconds that Postgres has to answer."""
+
+
+def ask_database(store: Store, clock: Clock) -> None:
+    """Raises DatabaseUnavailableError when Postgres does not answer within two seconds."""
+    deadline = Deadline(clock, clock.monotonic() + DATABASE_WITHIN_S)
+    with store.for_all("say whether Postgres answers", deadline):
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether Postgres answers, and how the other parts are: see PartCheck."""
+
+    database: PartCheck
+    others: Sequence[PartCheck]
+
+    def check(self) -> list[PartHealth]:
+        """Returns the parts. Raises DatabaseUnavailableError when Postgres does not answer."""
+        checks = [self.database, *self.others]
+        for check in checks:
+            check.begin()
+        until = self.database.clock.monotonic() + max(check.within_s for check in checks)
+        parts = [check.result(until) for check in checks]
+        if parts[0].state != "ok":
+            raise DatabaseUnavailableError(f"Postgres does not answer: {parts[0].code}")
+        return parts

@@ -9,9 +9,6 @@ from datetime import datetime, timedelta
 from context_search.core.callers import Principal
 from context_search.core.limits import (
     HELD_KINDS,
-    DailyLimits,
-    ProjectBounds,
-    ProjectLimits,
     Spent,
     Usage,
 )
@@ -21,6 +18,7 @@ from context_search.maintenance.part_checks import (
     PartHealth,
 )
 from context_search.maintenance.rules.health import CleanupRun, ProjectReadings
+from context_search.settings import Settings
 from context_search.store import Store
 
 UNKNOWN_PERIOD_S = 86_400.0
@@ -48,34 +46,24 @@ class ProjectHealth:
 
 
 @dataclass(frozen=True, slots=True)
-class HealthLimits:
-    """What a project may hold and spend, and when silence of a worker or cleanup is a failure."""
-
-    project: ProjectLimits
-    bounds: ProjectBounds
-    daily: DailyLimits
-    silent_s: float
-    cleanup_every_s: float
-
-
-@dataclass(frozen=True, slots=True)
 class ReadProjectHealth:
     """Reads it in one transaction, and asks the parts outside meanwhile."""
 
     store: Store
-    limits: HealthLimits
+    settings: Settings
     clock: Clock
     integrations: Sequence[PartCheck]
 
     def read(self, principal: Principal) -> ProjectHealth:
         """Returns how the caller's project is; what hangs holds it up for seconds only."""
+        silent_s = self.settings.silent_after_s
         for check in self.integrations:
             check.begin()
         within_s = max(check.within_s for check in self.integrations)
         deadline = Deadline(self.clock, self.clock.monotonic() + within_s)
         with self.store.for_project(principal.project_id, deadline) as work:
             readings = work.health.of_project(
-                principal.project_id, work.node_counts, silent_s=self.limits.silent_s
+                principal.project_id, work.node_counts, silent_s=silent_s
             )
             usage = work.quotas.used(principal.project_id)
             held: dict[str, int] = {
@@ -87,9 +75,9 @@ class ReadProjectHealth:
         at = self.clock.now()
         parts = [
             PartHealth("database", checked_at=at),
-            *(_queue(part, readings, self.limits.silent_s) for part in outside),
+            *(_queue(part, readings, silent_s) for part in outside),
             _indexes(readings, at),
-            _cleanup(cleanup, at, self.limits.cleanup_every_s or UNKNOWN_PERIOD_S),
+            _cleanup(cleanup, at, self.settings.cleanup_every_s or UNKNOWN_PERIOD_S),
         ]
         return ProjectHealth(at, readings, usage, held, spent, cleanup, parts)
 

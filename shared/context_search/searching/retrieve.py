@@ -229,7 +229,7 @@ class Retrieve:
                 if tool is None:
                     raise NotFoundError("there is no such tool")
                 project_id = tool.project_id
-            stored = work.project_settings.read(RetrievalSettings, project_id)
+            stored = work.projects.settings(RetrievalSettings, project_id)
             return project_id, stored.settings.narrowed(limits)
 
 
@@ -285,14 +285,14 @@ class RedactHits:
     def kinds(self, project_id: int) -> tuple[SensitiveKind, ...]:
         """Returns what is hidden."""
         with self.store.for_project(project_id) as work:
-            return work.project_settings.read(RetrievalSettings, project_id).settings.kinds
+            return work.projects.settings(RetrievalSettings, project_id).settings.kinds
 
     def excerpts(self, project_id: int, hits: Sequence[HydratedChunk]) -> Mapping[int, Excerpt]:
         """Returns by chunk id the text around each hit, and what of it must not be shown."""
         if not hits:
             return {}
         with self.store.for_project(project_id) as work:
-            settings = work.project_settings.read(RetrievalSettings, project_id).settings
+            settings = work.projects.settings(RetrievalSettings, project_id).settings
             alone = replace(settings, neighbours=0, redaction=True)
             sources = read_sources(work.live_chunks, hits, alone)
         return {chunk.id: excerpt for source, excerpt in sources for chunk in source.chunks}

@@ -96,7 +96,7 @@ def titles_of(
     deadline = Deadline(clock, clock.monotonic() + READ_WITHIN_S)
     try:
         with store.for_project(index.project_id, deadline) as work:
-            found = work.outlines.beginnings(table_id, sorted(places), chars=READ_CHARS)
+            found = work.tables.beginnings(table_id, sorted(places), chars=READ_CHARS)
     except DatabaseUnavailableError:
         found = None
     texts = {(table_id, pointer): text for pointer, text in found.texts.items()} if found else {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, cast
 
 from fastapi import Depends, Request
 from fastapi.dependencies.models import Dependant
@@ -21,6 +21,7 @@ from context_search.core.errors import (
     PermissionDeniedError,
     UnauthenticatedError,
 )
+from context_search.store import Store
 from context_search.web.metrics import Credential, emit_refused
 from context_search.web.query_parameters import IdInPath
 
@@ -70,6 +71,9 @@ def counting_refusals(
 CredentialCheck = Callable[[Request], Awaitable[object]]
 _checks: dict[Callable[..., Any], CredentialCheck] = {}
 """Of each dependency that looks at credentials: the same without what comes from path and body."""
+_credentials: dict[Callable[..., Any], frozenset[str]] = {}
+"""Of each of them: the scopes of keys, and the secret, of which any one is enough."""
+INTERNAL_SECRET: Final = "internal secret"  # noqa: S105 - what it is called
 _CALLER = "context_search.caller"
 
 
@@ -80,6 +84,13 @@ def credential_checks(dependant: Dependant) -> list[CredentialCheck]:
     """
     found = [_checks[dependant.call]] if dependant.call in _checks else []
     return found + [each for part in dependant.dependencies for each in credential_checks(part)]
+
+
+def opened_by(dependant: Dependant) -> frozenset[str]:
+    """Returns the scopes, and the secret, of which any one opens a route; empty: it is open."""
+    if dependant.call in _credentials:
+        return _credentials[dependant.call]
+    return frozenset().union(*map(opened_by, dependant.dependencies))
 
 
 def _caller_of(request: Request) -> Principal:
@@ -102,6 +113,13 @@ def part(name: str) -> Any:
         return get(request.app.state.use_cases)
 
     return Depends(find)
+
+
+Stored = Annotated[Store, part("parts.store")]
+"""What a route reads from: it opens a transaction, and asks a repository or a function over it."""
+
+SilentS = Annotated[float, part("parts.settings.silent_after_s")]
+"""Seconds after which an index on which nobody works is stalled."""
 
 
 # For the OpenAPI document: what they find is read again, by rules of ours.
@@ -129,13 +147,13 @@ def _with_any_of(
     async def principal(request: Request, _: _ProjectKey) -> Principal:
         return await check(request)
 
-    _checks[principal] = check
+    _checks[principal], _credentials[principal] = check, frozenset(permissions)
     return principal
 
 
 async def _check_secret(request: Request) -> None:
     shown = request.headers.get("x-internal-secret")
-    with counting_refusals(request, "internal secret", shown):
+    with counting_refusals(request, INTERNAL_SECRET, shown):
         access_of(request).internal_secrets.check(shown)
 
 
@@ -143,7 +161,7 @@ async def _internal(request: Request, _: _InternalSecret) -> None:
     await _check_secret(request)
 
 
-_checks[_internal] = _check_secret
+_checks[_internal], _credentials[_internal] = _check_secret, frozenset({INTERNAL_SECRET})
 
 
 _manager = _with_any_of("manage")
@@ -198,6 +216,7 @@ async def _owner_or_operator(
 
 
 _checks[_owner_or_operator] = _check_either
+_credentials[_owner_or_operator] = frozenset({"manage", INTERNAL_SECRET})
 
 
 async def _replace_owner(project_id: ProjectId, caller: MayReplace) -> Principal:

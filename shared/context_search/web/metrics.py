@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Literal
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-from context_search.core.billed import Billed
 from context_search.core.errors import ContextSearchError
 from context_search.core.progress import Progress
+from context_search.integrations.ports import Billed
 from context_search.ranking.search import SearchResult
 
 if TYPE_CHECKING:  # what is reported here belongs to one function each

@@ -12,8 +12,10 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from context_search.web import console
 from context_search.web.app import http_app
 from context_search.web.problems import refused
+from context_search.web.routers import routers_of
 
 _PACKAGES = ("context_search", "context_search_editing")
 _PROBLEM = {
@@ -124,15 +126,13 @@ def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 def every_router() -> list[APIRouter]:
     """Returns the routers of all features, whichever function serves them."""
-    found = [
-        module.name
+    features = [
+        import_module(found.name.removesuffix(".routes"))
         for package in _PACKAGES
-        for module in walk_packages(import_module(package).__path__, f"{package}.")
-        if ".routes." in module.name or module.name == "context_search.web.console"
+        for found in walk_packages(import_module(package).__path__, f"{package}.")
+        if found.ispkg and found.name.endswith(".routes")
     ]
-    modules = [import_module(name) for name in sorted(found)]
-    routers = [getattr(module, "router", None) for module in modules]
-    return [router for router in routers if isinstance(router, APIRouter)]
+    return [*routers_of(features), console.router]
 
 
 def _refusals(operation: dict[str, Any]) -> set[int]:

@@ -1,33 +1,46 @@
-"""Plans to replace in Postgres."""
+"""Plans to replace in Postgres: their rows, what is JSON in them, and what is compressed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+import json
+import zlib
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, TypeVar
 
+from context_search.core.json_text import to_json
 from context_search.postgres.pool import Transaction, bulk, json_text
+from context_search_editing.rules.edits import Edit, LeftOut
 from context_search_editing.rules.plans import (
     EXPIRED,
     PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,
+    Choice,
     NewPlan,
     OpenPlans,
     Plan,
+    PlanCounts,
     PlannedString,
     PlannedTable,
     PlannedTableState,
+    ReplaceScope,
 )
-from context_search_editing.sql.plan_rows import (
-    PLAN,
-    STRING,
-    TABLE,
-    optional_json,
-    plan_of,
-    string_of,
-    string_row,
-    table_of,
-)
+from context_search_editing.rules.replacing import ReplaceRequest
+
+_PLAN = """
+    plan.id, plan.project_id, plan.state, plan.request, plan.scope, plan.request_hmac, plan.engine,
+    plan.created_at, plan.expires_at, plan.mcp_id, plan.undoes,
+    (SELECT id FROM replace_plan AS later WHERE later.undoes = plan.id
+     AND later.state NOT IN ('failed', 'cancelled', 'expired')),
+    plan.after_table, plan.digest, plan.counts, plan.choice, plan.previewed_by, plan.executed_by,
+    plan.executed_at, plan.undo_until, plan.request_id, plan.runs, plan.last_error
+"""
+_TABLE = """table_id, revision_seen, matches, bytes, state, reason, revision_before, revision_after,
+           replaced, kept, runs"""
+_STRING = """table_id, position, json_pointer, first_match, matches, before_hash, after_hash,
+            final_hash, is_only"""
+_Part = TypeVar("_Part", ReplaceRequest, ReplaceScope, PlanCounts, Choice, LeftOut)
 
 _IS_OPEN = "state IN ('previewing', 'ready')"
 _ENDED = "state NOT IN ('previewing', 'ready', 'executing')"
@@ -95,14 +108,14 @@ class Plans:
                     now() + make_interval(secs => :lifetime + :outlive),
                     now() + make_interval(secs => :kept))
             ON CONFLICT (undoes) WHERE state NOT IN ('failed', 'cancelled', 'expired') DO NOTHING
-            RETURNING {PLAN}
+            RETURNING {_PLAN}
             """,
             project=new.project_id,
             mcp=new.mcp_id,
             undoes=new.undoes,
             state=new.state,
-            request=optional_json(new.request),
-            scope=optional_json(new.scope),
+            request=_optional_json(new.request),
+            scope=_optional_json(new.scope),
             hmac=new.request_hmac,
             engine=new.engine,
             actor=new.actor,
@@ -111,29 +124,29 @@ class Plans:
             outlive=TEXTS_OUTLIVE_S,
             kept=PLAN_KEPT_S,
         )
-        return plan_of(rows[0]) if rows else None
+        return _plan_of(rows[0]) if rows else None
 
     def find(self, plan_id: int, *, project_id: int) -> Plan | None:
         """Returns a plan of that project."""
         rows = self.tx.run(
-            f"SELECT {PLAN} FROM replace_plan AS plan WHERE id = :id AND project_id = :project",
+            f"SELECT {_PLAN} FROM replace_plan AS plan WHERE id = :id AND project_id = :project",
             id=plan_id,
             project=project_id,
         )
-        return plan_of(rows[0]) if rows else None
+        return _plan_of(rows[0]) if rows else None
 
     def lock(self, plan_id: int) -> Plan | None:
         """Returns a plan and keeps others from changing it until the transaction ends."""
         # First the lock: who waited for it must not see the plan as it was before.
         self.tx.run("SELECT FROM replace_plan WHERE id = :id FOR UPDATE", id=plan_id)
-        rows = self.tx.run(f"SELECT {PLAN} FROM replace_plan AS plan WHERE id = :id", id=plan_id)
-        return plan_of(rows[0]) if rows else None
+        rows = self.tx.run(f"SELECT {_PLAN} FROM replace_plan AS plan WHERE id = :id", id=plan_id)
+        return _plan_of(rows[0]) if rows else None
 
     def page(self, project_id: int, *, below: int | None, limit: int) -> list[Plan]:
         """Returns plans with lower ids, the newest first."""
         rows = self.tx.run(
             f"""
-            SELECT {PLAN} FROM replace_plan AS plan
+            SELECT {_PLAN} FROM replace_plan AS plan
             WHERE project_id = :project AND (CAST(:below AS bigint) IS NULL OR plan.id < :below)
             ORDER BY plan.id DESC LIMIT :limit
             """,
@@ -141,7 +154,7 @@ class Plans:
             below=below,
             limit=limit,
         )
-        return [plan_of(row) for row in rows]
+        return [_plan_of(row) for row in rows]
 
     def save(self, plan: Plan) -> None:
         """Writes what may change of a plan; and that it lives."""
@@ -160,8 +173,8 @@ class Plans:
             state=plan.state,
             after=plan.after_table,
             digest=plan.digest,
-            counts=optional_json(plan.counts),
-            choice=optional_json(plan.choice),
+            counts=_optional_json(plan.counts),
+            choice=_optional_json(plan.choice),
             executor=plan.executed_by,
             executed=plan.executed_at,
             undo=plan.undo_until,
@@ -222,8 +235,8 @@ class Plans:
         bulk(
             self.tx,
             f"""
-            INSERT INTO replace_table (plan_id, {TABLE})
-            SELECT :plan, {TABLE} FROM {_TABLES}
+            INSERT INTO replace_table (plan_id, {_TABLE})
+            SELECT :plan, {_TABLE} FROM {_TABLES}
             """,
             (asdict(table) for table in tables),
             plan=plan_id,
@@ -236,7 +249,7 @@ class Plans:
         """Returns documents with ids above ``after``, ascending; of one state."""
         rows = self.tx.run(
             f"""
-            SELECT {TABLE} FROM replace_table
+            SELECT {_TABLE} FROM replace_table
             WHERE plan_id = :plan AND table_id > :after
               AND (CAST(:state AS text) IS NULL OR state = :state)
             ORDER BY table_id LIMIT :limit
@@ -246,7 +259,7 @@ class Plans:
             state=state,
             limit=limit,
         )
-        return [table_of(row) for row in rows]
+        return [_table_of(row) for row in rows]
 
     def replaced(self, plan_ids: Sequence[int]) -> dict[int, int]:
         """Returns how many matches were replaced, by plan; those without tables are left out."""
@@ -263,13 +276,13 @@ class Plans:
         """Returns a document of a plan; others cannot change it until the transaction ends."""
         rows = self.tx.run(
             f"""
-            SELECT {TABLE} FROM replace_table
+            SELECT {_TABLE} FROM replace_table
             WHERE plan_id = :plan AND table_id = :table FOR UPDATE
             """,
             plan=plan_id,
             table=table_id,
         )
-        return table_of(rows[0]) if rows else None
+        return _table_of(rows[0]) if rows else None
 
     def save_tables(self, plan_id: int, tables: Sequence[PlannedTable]) -> None:
         """Writes what may change of documents; and that their plan lives."""
@@ -291,20 +304,20 @@ class Plans:
         """Returns all strings of one document, with their edits."""
         rows = self.tx.run(
             f"""
-            SELECT {STRING}, edits FROM replace_string
+            SELECT {_STRING}, edits FROM replace_string
             WHERE plan_id = :plan AND table_id = :table ORDER BY position
             """,
             plan=plan_id,
             table=table_id,
         )
-        return [string_of(row) for row in rows]
+        return [_string_of(row) for row in rows]
 
     def write_strings(self, plan_id: int, strings: Sequence[PlannedString]) -> None:
         """Writes what was executed of strings, or adds those that are not there."""
         bulk(
             self.tx,
             f"""
-            INSERT INTO replace_string (plan_id, {STRING}, edits)
+            INSERT INTO replace_string (plan_id, {_STRING}, edits)
             SELECT :plan, table_id, position, json_pointer, first_match, matches,
                 decode(before_hash, 'base64'), decode(after_hash, 'base64'),
                 decode(final_hash, 'base64'), is_only, decode(edits, 'base64')
@@ -316,7 +329,7 @@ class Plans:
                 final_hash = excluded.final_hash, is_only = excluded.is_only,
                 edits = excluded.edits
             """,
-            (string_row(string) for string in strings),
+            (_string_row(string) for string in strings),
             plan=plan_id,
         )
 
@@ -327,7 +340,7 @@ class Plans:
         # The string that holds match ``after + 1`` is the last one that begins there or before.
         rows = self.tx.run(
             f"""
-            SELECT {STRING}, NULL FROM replace_string
+            SELECT {_STRING}, NULL FROM replace_string
             WHERE plan_id = :plan AND matches > 0
               AND first_match + matches - 1 > CAST(:after AS bigint)
               AND (CAST(:table AS bigint) IS NULL OR table_id = :table)
@@ -342,7 +355,7 @@ class Plans:
             table=table_id,
             limit=limit,
         )
-        return [string_of(row) for row in rows]
+        return [_string_of(row) for row in rows]
 
     def expire(self, *, limit: int) -> int:
         """Makes plans ``expired`` that were not executed in their time; returns how many."""
@@ -430,3 +443,101 @@ class Plans:
 
 def _ids(rows: list[list[Any]]) -> list[int]:
     return sorted(row[0] for row in rows)
+
+
+def _optional_json(value: ReplaceRequest | ReplaceScope | PlanCounts | Choice | None) -> str | None:
+    """Returns the JSON text of a part of a plan."""
+    if value is None:
+        return None
+    parts = asdict(value).items()
+    return json_text({name: sorted(p) if isinstance(p, frozenset) else p for name, p in parts})
+
+
+def _plan_of(row: Sequence[Any]) -> Plan:
+    """Reads the columns ``_PLAN``."""
+    (plan_id, project_id, state, request, scope, *same, counts, choice) = row[:16]
+    values = [
+        plan_id,
+        project_id,
+        state,
+        None if request is None else _read(ReplaceRequest, json.loads(request)),
+        _scope(json.loads(scope)),
+        *same,
+        _counts(json.loads(counts)),
+        None if choice is None else _choice(json.loads(choice)),
+        *row[16:-1],
+        None if row[-1] is None else json.loads(row[-1]),
+    ]
+    return Plan(*values)
+
+
+def _read(kind: type[_Part], said: Mapping[str, Any], **parts: Any) -> _Part:
+    """What only a later release knows is ignored."""
+    known = {field.name: said[field.name] for field in fields(kind) if field.name in said}
+    return kind(**{**known, **parts})
+
+
+def _scope(said: Mapping[str, Any]) -> ReplaceScope:
+    tables, places = said.get("table_ids"), said.get("places")
+    return _read(
+        ReplaceScope,
+        said,
+        table_ids=None if tables is None else tuple(tables),
+        places=None if places is None else tuple((table, pointer) for table, pointer in places),
+    )
+
+
+def _counts(said: Mapping[str, Any]) -> PlanCounts:
+    left_out = _read(LeftOut, said.get("left_out", {}))
+    return _read(PlanCounts, said, left_out=left_out, warnings=tuple(said.get("warnings", ())))
+
+
+def _choice(said: Mapping[str, Any]) -> Choice:
+    only = said.get("only")
+    return _read(
+        Choice,
+        said,
+        leave=frozenset(said.get("leave", ())),
+        only=None if only is None else frozenset(only),
+        leave_tables=frozenset(said.get("leave_tables", ())),
+    )
+
+
+def _table_of(row: Sequence[Any]) -> PlannedTable:
+    """Reads the columns ``_TABLE``."""
+    return PlannedTable(*row)
+
+
+def _string_of(row: Sequence[Any]) -> PlannedString:
+    """Reads the columns ``_STRING`` and the edits."""
+    *values, edits = row
+    return PlannedString(*[*values, None if edits is None else _edits(edits)])
+
+
+def _string_row(string: PlannedString) -> dict[str, object]:
+    """Returns a string as ``jsonb_to_recordset`` takes it; bytes are in base64."""
+    return {
+        "table_id": string.table_id,
+        "position": string.position,
+        "json_pointer": string.json_pointer,
+        "first_match": string.first_match,
+        "matches": string.matches,
+        "before_hash": _base64(string.before_hash),
+        "after_hash": _base64(string.after_hash),
+        "final_hash": _base64(string.final_hash),
+        "is_only": string.is_only,
+        "edits": _base64(None if string.edits is None else _packed(string.edits)),
+    }
+
+
+def _base64(content: bytes | None) -> str | None:
+    return None if content is None else b64encode(content).decode()
+
+
+def _packed(edits: Sequence[Edit]) -> bytes:
+    text = to_json([(edit.start, edit.found, edit.becomes) for edit in edits])
+    return zlib.compress(text.encode(), 1)
+
+
+def _edits(packed: bytes) -> tuple[Edit, ...]:
+    return tuple(Edit(*edit) for edit in json.loads(zlib.decompress(packed)))

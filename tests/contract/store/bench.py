@@ -19,7 +19,7 @@ from context_search.maintenance.rules.removals import Tombstone
 from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from testing.in_memory.clock import ManualClock
-from tests.builders import english
+from tests.builders import PlainSql, english, present
 from tests.faults.simulation.model.catalog import MemoryTables
 from tests.faults.simulation.model.removals import remove_nodes
 from tests.faults.simulation.model.store import ModelStore
@@ -50,9 +50,8 @@ class Bench(Steps, ABC):
 
     def messages(self) -> list[MessageBody]:
         """Takes every message that waits; they are claimed then."""
-        with self.store.for_all("test") as work:
-            projects = sorted(work.outbox.waiting(limit=100))
-            taken = [work.outbox.take(project, window=1_000) for project in projects]
+        projects = sorted(self.work.outbox.waiting(limit=100))
+        taken = [self.work.outbox.take(project, window=1_000) for project in projects]
         return [dict(body) for orders in taken for _, body in orders]
 
     def lose_messages(self) -> None:
@@ -77,26 +76,27 @@ class Bench(Steps, ABC):
 
     def project(self) -> Project:
         """A new project."""
-        with self.store.for_all("test") as work:
-            return work.projects.add("p")
+        return self.work.projects.add("p")
 
     def table(self, document: object, project: Project | None = None) -> Table:
         """A new table, in a project of its own unless one is given."""
         owner = project or self.project()
-        with self.store.for_all("test") as work:
-            return work.tables.add(owner.id, "t", None, to_json(document))
+        return self.work.tables.add(owner.id, "t", None, to_json(document))
+
+    def served(self, document: object, project: Project | None = None) -> tuple[Table, Index]:
+        """A new table, and the index of a tool over all of it; nothing is enumerated."""
+        table = self.table(document, project)
+        return table, self.tool(table)[1]
 
     def change(self, table: Table, document: object) -> Table:
         """Writes another document; nothing is compared."""
-        with self.store.for_all("test") as work:
-            changed = work.tables.replace(table.id, to_json(document), expected_revision=None)
-        assert changed is not None
-        return changed
+        return present(
+            self.work.tables.replace(table.id, to_json(document), expected_revision=None)
+        )
 
     def delete(self, table: Table) -> None:
         """Deletes a table for its users."""
-        with self.store.for_all("test") as work:
-            work.tables.mark_deleted(table.id)
+        self.work.tables.mark_deleted(table.id)
 
     def project_index(self, project_id: int, config: IndexConfig = SMALL) -> Index:
         """The index over all tables of a project, switched on now; nothing is enumerated."""
@@ -113,8 +113,7 @@ class Bench(Steps, ABC):
 
     def is_compared(self, index: Index) -> bool:
         """Whether a generation follows its tables as they are now."""
-        with self.store.for_all("test") as work:
-            return work.comparisons.is_compared(index)
+        return self.work.comparisons.is_compared(index)
 
     def node(self, text: str = TEXT) -> tuple[Index, int]:
         """An index over one string at /a, and its queued node."""
@@ -124,8 +123,7 @@ class Bench(Steps, ABC):
 
     def node_at(self, index: Index, json_pointer: str) -> int:
         """The node at a pointer."""
-        with self.store.for_all("test") as work:
-            known = work.nodes.known(index.generation.id, table_of(index))
+        known = self.work.nodes.known(index.generation.id, table_of(index))
         ids = {node.pointer_sha256: node.id for node in known}
         return ids[pointer_sha256(json_pointer)]
 
@@ -143,23 +141,24 @@ class Bench(Steps, ABC):
         assert self.activate(claim, chunk_set)
         return chunk_set
 
+    def finish_all(self, index: Index) -> list[ChunkSet]:
+        """Compares an index with its table, and takes what has to be indexed to its end."""
+        return [self.finish(node_id) for node_id in self.enumerate(index)]
+
     def indexed(self, document: object, scope: str = "") -> tuple[SearchTool, Index]:
         """A tool over a document, all of it indexed."""
         tool, index = self.tool(self.table(document), scope)
-        for node_id in self.enumerate(index):
-            self.finish(node_id)
+        self.finish_all(index)
         return tool, self.index(index.id)
 
     def ids(self, index: Index) -> list[str]:
         """The document ids of all present chunks of a generation."""
-        with self.store.for_all("test") as work:
-            found = work.sweeps.present_after(index.generation.namespace, "", 10_000)
+        found = self.work.sweeps.present_after(index.generation.namespace, "", 10_000)
         return [doc_id for doc_id, _ in found]
 
     def tombstones(self, *, older_than_s: float = 0.0) -> list[Tombstone]:
         """What waits to leave turbopuffer."""
-        with self.store.for_all("test") as work:
-            return work.removals.tombstones(older_than_s=older_than_s, limit=10_000)
+        return self.work.removals.tombstones(older_than_s=older_than_s, limit=10_000)
 
     def principal(self, table: Table) -> Principal:
         """The owner of a table as a caller."""
@@ -206,8 +205,10 @@ class ModelBench(Bench):
                     self.rows.words_backlog[row.set_id] = self.clock.now()
 
 
-class PostgresBench(Bench):
+class PostgresBench(Bench, PlainSql):
     """Postgres; time passes by making every timestamp earlier."""
+
+    store: PostgresStore
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -217,7 +218,7 @@ class PostgresBench(Bench):
     @cached_property
     def columns(self) -> list[list[str]]:
         """Table and name of every column with a time in it."""
-        with self.database.transaction() as tx:
+        with self.tx() as tx:
             return tx.run(
                 """
                 SELECT table_name, column_name FROM information_schema.columns
@@ -229,11 +230,10 @@ class PostgresBench(Bench):
 
     def pass_time(self, seconds: float) -> None:
         columns = self.columns
-        with self.database.transaction() as tx:
+        with self.tx() as tx:
             for table, column in columns:
                 tx.run(
-                    f"UPDATE {table} SET {column} = {column} - make_interval(secs => :s)",
-                    s=seconds,
+                    f"UPDATE {table} SET {column} = {column} - make_interval(secs => :s)", s=seconds
                 )
             tx.run("UPDATE ledger SET day = day - CAST(:days AS int)", days=int(seconds // 86_400))
             tx.run(
@@ -246,20 +246,20 @@ class PostgresBench(Bench):
             )
 
     def delete_by_hand(self, node_id: int) -> None:
-        with self.database.transaction() as tx:
+        with self.tx() as tx:
             tx.run("DELETE FROM node WHERE id = :id", id=node_id)
 
     def put_away(self, row: Table | SearchTool, *, back: bool = False) -> None:
         name = "context_table" if isinstance(row, Table) else "tool"
         at = "NULL" if back else "now()"
-        with self.database.transaction() as tx:
+        with self.tx() as tx:
             tx.run(f"UPDATE {name} SET deleted_at = {at} WHERE id = :id", id=row.id)
 
     def move(self, row: Table | SearchTool, project: int) -> None:
         name = "context_table" if isinstance(row, Table) else "tool"
-        with self.database.transaction() as tx:
+        with self.tx() as tx:
             tx.run(f"UPDATE {name} SET project_id = :to WHERE id = :id", to=project, id=row.id)
 
     def delete_words_by_hand(self, generation_id: int) -> None:
-        with self.database.transaction() as tx:
+        with self.tx() as tx:
             tx.run("DELETE FROM chunk_words WHERE generation_id = :id", id=generation_id)

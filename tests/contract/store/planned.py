@@ -14,6 +14,7 @@ from context_search_editing.rules.plans import (
     ReplaceScope,
 )
 from context_search_editing.rules.replacing import ReplaceRequest
+from tests.builders import present
 from tests.contract.store.bench import Bench
 
 LATER = datetime(2100, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -30,31 +31,23 @@ def asked(project_id: int, request: ReplaceRequest | None = ASKED, **more: objec
 
 def added(bench: Bench, project_id: int, **more: object) -> Plan:
     """A plan that is stored."""
-    with bench.store.for_all("test") as work:
-        plan = work.plans.add(asked(project_id, **more))  # type: ignore[arg-type]
-    assert plan is not None
-    return plan
+    return present(bench.work.plans.add(asked(project_id, **more)))  # type: ignore[arg-type]
 
 
 def undo_of(bench: Bench, plan: Plan) -> Plan | None:
     """A plan that undoes another, if that may be undone."""
-    with bench.store.for_all("test") as work:
-        return work.plans.add(asked(plan.project_id, None, undoes=plan.id))
+    return bench.work.plans.add(asked(plan.project_id, None, undoes=plan.id))
 
 
 def saved(bench: Bench, plan: Plan, **changes: object) -> Plan:
     """Changes a plan."""
-    with bench.store.for_all("test") as work:
-        work.plans.save(replace(plan, **changes))  # type: ignore[arg-type]
+    bench.work.plans.save(replace(plan, **changes))  # type: ignore[arg-type]
     return read(bench, plan)
 
 
 def read(bench: Bench, plan: Plan) -> Plan:
     """A plan as it is stored."""
-    with bench.store.for_all("test") as work:
-        found = work.plans.lock(plan.id)
-    assert found is not None
-    return found
+    return present(bench.work.plans.lock(plan.id))
 
 
 def table(table_id: int, **more: object) -> PlannedTable:

@@ -14,26 +14,23 @@ from context_search.core.model import Index, KnownNode, Reach, Table
 from context_search.indexing.vector_rows import chunk_tokens
 from context_search.text.analysis import query_weights
 from tests.builders import english
-from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.filtering import NAMES, JsonObject, oracle, random_fields, random_filter
 from tests.steps import table_of
 
 
 def named(bench: Bench, index: Index, *names: str) -> Index:
-    with bench.store.for_all("test") as work:
-        work.indexes.name_fields(index.id, names)
+    bench.work.indexes.name_fields(index.id, names)
     return bench.index(index.id)
 
 
 def indexed(bench: Bench, document: object, *names: str) -> tuple[Table, Index]:
     """A table and its index, all of it indexed, words too."""
-    table = bench.table(document)
-    _, index = bench.tool(table)
+    table, index = bench.served(document)
     index = named(bench, index, *names)
     for node_id in bench.enumerate(index):
         chunk_set = bench.finish(node_id)
-        with bench.store.for_all("test") as work:
-            work.keywords.put(chunk_tokens(chunk_set.chunks))
+        bench.work.keywords.put(chunk_tokens(chunk_set.chunks))
     return table, bench.index(index.id)
 
 
@@ -41,18 +38,15 @@ def shown(bench: Bench, index: Index, wanted: JsonObject | None) -> dict[str, bo
     """Which strings a search may show under a filter, and whether they are stale."""
     reach = Reach(filter=None if wanted is None else parse_filter(wanted))
     ids = bench.ids(index)
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, reach, ids)
+    found = bench.work.live_chunks.hydrate(index, reach, ids)
     return {chunk.json_pointer: chunk.stale for chunk in found.values()}
 
 
 def by_words(bench: Bench, index: Index, wanted: JsonObject, query: str) -> set[str]:
-    with bench.store.for_all("test") as work:
-        ranked = work.keywords.best(
-            index, Reach(filter=parse_filter(wanted)), query_weights(query), 1_000, timeout_s=9
-        )
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, Reach(), [one.doc_id for one in ranked])
+    ranked = bench.work.keywords.best(
+        index, Reach(filter=parse_filter(wanted)), query_weights(query), 1_000, timeout_s=9
+    )
+    found = bench.work.live_chunks.hydrate(index, Reach(), [one.doc_id for one in ranked])
     return {chunk.json_pointer for chunk in found.values()}
 
 
@@ -61,21 +55,18 @@ def named_by(
 ) -> set[str] | None:
     """The strings that a query of turbopuffer would name."""
     reach = Reach(scope, filter=parse_filter(wanted))
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.matching(index, reach, most=most, timeout_s=9)
+    found = bench.work.live_chunks.matching(index, reach, most=most, timeout_s=9)
     return None if found is None else set(found)
 
 
 def noted(bench: Bench, index: Index) -> dict[str, Mapping[str, object] | None]:
-    with bench.store.for_all("test") as work:
-        known = work.nodes.known(index.generation.id, table_of(index))
+    known = bench.work.nodes.known(index.generation.id, table_of(index))
     return {str(node.id): node.fields for node in known}
 
 
 def known_nodes(bench: Bench, index: Index, table: Table) -> list[KnownNode]:
     """The nodes of one table of a project."""
-    with bench.store.for_all("test") as work:
-        return work.nodes.known(index.generation.id, table.id)
+    return bench.work.nodes.known(index.generation.id, table.id)
 
 
 PUBLIC, DRAFT = {"status": {"eq": "public"}}, {"status": {"eq": "draft"}}
@@ -127,15 +118,6 @@ def test_a_string_that_changed_has_the_fields_of_then(bench: Bench) -> None:
     assert list(noted(bench, index).values()) == [{"status": "draft"}]
 
 
-def test_a_filter_looks_at_the_fields_that_are_noted(bench: Bench) -> None:
-    document = [{"status": "public", "text": TEXT}, {"status": "draft", "text": OTHER}]
-    _, index = indexed(bench, document, "status")
-    assert shown(bench, index, None) == {"/0/text": False, "/1/text": False}
-    assert shown(bench, index, PUBLIC) == {"/0/text": False}
-    assert shown(bench, index, DRAFT) == {"/1/text": False}
-    assert shown(bench, index, {"not": PUBLIC}) == {"/1/text": False}
-
-
 def test_the_strings_that_a_filter_lets_through_are_named_if_they_are_few(bench: Bench) -> None:
     document = [
         {"status": "public", "text": TEXT},
@@ -153,9 +135,8 @@ def test_the_strings_that_a_filter_lets_through_are_named_if_they_are_few(bench:
     assert named_by(bench, index, PUBLIC) == {"/0/text"}  # what is not searchable is not named
 
 
+@only_postgres
 def test_strings_of_another_project_are_named_to_nobody(bench: Bench) -> None:
-    if not isinstance(bench, PostgresBench):
-        pytest.skip("only a database asks whose transaction it is")
     _, index = indexed(bench, [{"status": "public", "text": TEXT}], "status")
     reach = Reach(filter=parse_filter(PUBLIC))
     named: list[list[str] | None] = []
@@ -165,21 +146,19 @@ def test_strings_of_another_project_are_named_to_nobody(bench: Bench) -> None:
     assert named == [["/0/text"], []]
 
 
-def test_a_search_for_strings_ends_in_time(bench: Bench) -> None:
-    if not isinstance(bench, PostgresBench):
-        pytest.skip("only a database takes time")
+@only_postgres
+def test_a_search_for_strings_ends_in_time(bench: PostgresBench) -> None:
     _, index = indexed(bench, [{"status": "public", "text": TEXT}], "status")
-    with bench.database.transaction() as tx:
-        tx.run(
-            """
-            INSERT INTO node (generation_id, table_id, json_pointer, pointer_sha256, content_hash,
-                              char_count, state, active_set_id, fields)
-            SELECT generation_id, table_id, json_pointer || n,
-                   sha256(CAST(CAST(n AS text) AS bytea)),
-                   content_hash, char_count, state, active_set_id, fields
-            FROM node, generate_series(1, 30000) AS n
-            """
-        )
+    bench.sql(
+        """
+        INSERT INTO node (generation_id, table_id, json_pointer, pointer_sha256, content_hash,
+                          char_count, state, active_set_id, fields)
+        SELECT generation_id, table_id, json_pointer || n,
+               sha256(CAST(CAST(n AS text) AS bytea)),
+               content_hash, char_count, state, active_set_id, fields
+        FROM node, generate_series(1, 30000) AS n
+        """
+    )
     reach = Reach(filter=parse_filter({"not": PUBLIC}))  # no index helps
     with pytest.raises(DatabaseUnavailableError), bench.store.for_all("test") as work:
         work.live_chunks.matching(index, reach, most=1_000, timeout_s=0.001)
@@ -189,11 +168,9 @@ def test_a_search_for_strings_ends_in_time(bench: Bench) -> None:
 def test_a_filter_that_nobody_can_read_lets_nothing_through(bench: Bench) -> None:
     _, index = indexed(bench, [{"status": "public", "text": TEXT}], "status")
     ids = bench.ids(index)
-    with bench.store.for_all("test") as work:
-        assert work.live_chunks.hydrate(index, Reach(filter=NOTHING), ids) == {}
-    with bench.store.for_all("test") as work:
-        words = query_weights(TEXT[:40])
-        assert work.keywords.best(index, Reach(filter=NOTHING), words, 9, timeout_s=9) == []
+    assert bench.work.live_chunks.hydrate(index, Reach(filter=NOTHING), ids) == {}
+    words = query_weights(TEXT[:40])
+    assert bench.work.keywords.best(index, Reach(filter=NOTHING), words, 9, timeout_s=9) == []
 
 
 def test_what_was_not_compared_yet_is_read_in_the_document(bench: Bench) -> None:
@@ -224,18 +201,15 @@ def test_the_fields_of_each_table_of_a_project(bench: Bench) -> None:
         for node_id in bench.compare(index, table):
             bench.finish(node_id)
     reach, ids = Reach(filter=parse_filter(PUBLIC)), bench.ids(index)
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, reach, ids)
+    found = bench.work.live_chunks.hydrate(index, reach, ids)
     assert {chunk.table_id for chunk in found.values()} == {tables[0].id}
 
 
 def test_a_rebuilt_index_keeps_the_same_fields(bench: Bench) -> None:
     table, index = indexed(bench, [{"status": "public", "text": TEXT}], "status")
-    with bench.store.for_all("test") as work:
-        work.indexes.start_rebuild(index, replace(index.config, chunk_size=200), at_once=2)
+    bench.work.indexes.start_rebuild(index, replace(index.config, chunk_size=200), at_once=2)
     bench.compare(index, table)
-    with bench.store.for_all("test") as work:
-        live = work.indexes.live(index.id)
+    live = bench.work.indexes.live(index.id)
     assert [each.fields for each in live] == [("status",)] * 2
     assert [list(noted(bench, each).values()) for each in live] == [[{"status": "public"}]] * 2
 
@@ -271,8 +245,7 @@ def test_a_fixed_rule_lets_no_text_through_that_is_older_than_its_string(bench: 
 
     def passing(*, only_current: bool) -> dict[str, bool]:
         reach = Reach(filter=wanted, only_current=only_current)
-        with bench.store.for_all("test") as work:
-            found = work.live_chunks.hydrate(index, reach, ids)
+        found = bench.work.live_chunks.hydrate(index, reach, ids)
         return {chunk.json_pointer: chunk.stale for chunk in found.values()}
 
     bench.change(table, draft | {"status": "published", "text": OTHER})

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
 import pytest
 
 from context_search.core.errors import KeywordTimeoutError
 from context_search.core.model import ChunkSet, Index, Reach
 from context_search.indexing.rules.chunks import ChunkTokens
 from context_search.ranking.bm25 import idf, term_weight
+from context_search.searching.sql.keywords import RESCORED
 from context_search.text.analysis import query_tokens, query_weights, tokens
 from tests.builders import chinese, english
-from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import table_of, write_words
 
 EVERYWHERE = Reach()
 
 
 def put(bench: Bench, chunk_set: ChunkSet) -> None:
-    with bench.store.for_all("test") as work:
-        work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in chunk_set.chunks])
+    bench.work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in chunk_set.chunks])
 
 
 def searchable(bench: Bench, document: object) -> Index:
@@ -33,15 +36,13 @@ def found(
     bench: Bench, index: Index, query: str, reach: Reach = EVERYWHERE, limit: int = 50
 ) -> list[tuple[str, float]]:
     """Document ids and scores, best first."""
-    with bench.store.for_all("test") as work:
-        ranked = work.keywords.best(index, reach, query_weights(query), limit, timeout_s=9)
+    ranked = bench.work.keywords.best(index, reach, query_weights(query), limit, timeout_s=9)
     return [(one.doc_id, one.score) for one in ranked]
 
 
 def pointers(bench: Bench, index: Index, ranked: list[tuple[str, float]]) -> list[str]:
     ids = [doc_id for doc_id, _ in ranked]
-    with bench.store.for_all("test") as work:
-        chunks = work.live_chunks.hydrate(index, EVERYWHERE, ids)
+    chunks = bench.work.live_chunks.hydrate(index, EVERYWHERE, ids)
     return [chunks[doc_id].json_pointer for doc_id in ids]
 
 
@@ -67,9 +68,8 @@ def test_the_order_is_bm25(bench: Bench) -> None:
 def test_a_word_counts_what_the_question_says(bench: Bench) -> None:
     texts = ["ferry harbour quay tower", "ferry uncle boat winter", "harbour tenant boat tower"]
     index = searchable(bench, texts)
-    with bench.store.for_all("test") as work:
-        words = {"ferri": 1.0, "harbour": 0.25}
-        ranked = work.keywords.best(index, EVERYWHERE, words, 5, timeout_s=9)
+    words = {"ferri": 1.0, "harbour": 0.25}
+    ranked = bench.work.keywords.best(index, EVERYWHERE, words, 5, timeout_s=9)
     ferry, harbour = (idf(2, 3) * term_weight(1, 4, 4) * weight for weight in words.values())
     assert [one.score for one in ranked] == pytest.approx([ferry + harbour, ferry, harbour])
 
@@ -109,10 +109,9 @@ def test_nothing_is_found_without_words_or_for_words_that_nobody_has(bench: Benc
 
 def test_quotes_and_operators_in_words_are_only_characters(bench: Bench) -> None:
     index = searchable(bench, [TEXT])
-    with bench.store.for_all("test") as work:
-        words = ["a'b", "\\", "a & b", "!x", "('", "x:*", "<->", "''", "\\'"]
-        wanted = dict.fromkeys(words, 1.0)
-        assert work.keywords.best(index, EVERYWHERE, wanted, 5, timeout_s=9) == []
+    words = ["a'b", "\\", "a & b", "!x", "('", "x:*", "<->", "''", "\\'"]
+    wanted = dict.fromkeys(words, 1.0)
+    assert bench.work.keywords.best(index, EVERYWHERE, wanted, 5, timeout_s=9) == []
 
 
 def test_equal_scores_are_ordered_by_id(bench: Bench) -> None:
@@ -149,21 +148,8 @@ def test_a_reach_of_tables_leaves_others_out(bench: Bench) -> None:
     assert found(bench, index, TEXT, Reach("", ())) == []
 
 
-def test_two_indexes_never_meet(bench: Bench) -> None:
-    project = bench.project()
-    indexes = []
-    for _ in range(2):
-        _, index = bench.tool(bench.table([TEXT], project))
-        for node_id in bench.enumerate(index):
-            put(bench, bench.finish(node_id))
-        indexes.append(bench.index(index.id))
-    for index in indexes:
-        assert sorted(doc_id for doc_id, _ in found(bench, index, TEXT)) == bench.ids(index)
-
-
 def test_only_the_active_version_is_found(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT})
     [node_id] = bench.enumerate(index)
     building = bench.begin(claim := bench.claim(node_id))
     bench.mark(building)
@@ -181,8 +167,7 @@ def test_only_the_active_version_is_found(bench: Bench) -> None:
 
 def test_a_generation_that_is_being_built_has_words_of_its_own(bench: Bench) -> None:
     index = searchable(bench, {"a": TEXT})
-    with bench.store.for_all("test") as work:
-        building = work.indexes.start_rebuild(index, index.config, at_once=1)
+    building = bench.work.indexes.start_rebuild(index, index.config, at_once=1)
     for node_id in bench.enumerate(building):
         put(bench, bench.finish(node_id))
     both = [found(bench, each, TEXT) for each in (index, building)]
@@ -191,16 +176,14 @@ def test_a_generation_that_is_being_built_has_words_of_its_own(bench: Bench) -> 
 
 
 def test_words_come_twice_without_harm_and_go_with_their_chunk(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, index = bench.tool(table)
+    _, index = bench.served({"a": TEXT})
     [node_id] = bench.enumerate(index)
     chunk_set = bench.finish(node_id)
     put(bench, chunk_set)
     before = found(bench, index, TEXT)
     put(bench, chunk_set)
     assert found(bench, index, TEXT) == before
-    with bench.store.for_all("test") as work:
-        work.nodes.remove([node_id])
+    bench.work.nodes.remove([node_id])
     assert found(bench, index, TEXT) == []
     put(bench, chunk_set)
     assert found(bench, index, TEXT) == []
@@ -211,14 +194,7 @@ def test_the_longest_tokens_and_the_largest_chunks_are_kept(bench: Bench) -> Non
     [first, *_] = bench.finish(node_id).chunks
     longest = ["\U0001f600" * 63, "é" * 127, "x" * 128]
     many = [f"{number}word" for number in range(8_000)] * 3
-    with bench.store.for_all("test") as work:
-        work.keywords.put([ChunkTokens(first.id, [*longest, *many])])
-
-
-def test_nothing_waits_for_words_in_a_new_store(bench: Bench) -> None:
-    bench.finish(bench.node()[1])
-    with bench.store.for_all("test") as work:
-        assert work.chunks.take_wordless(limit=9) == []
+    bench.work.keywords.put([ChunkTokens(first.id, [*longest, *many])])
 
 
 @pytest.mark.parametrize("limit", [1, 2, 9])
@@ -241,10 +217,32 @@ def test_words_that_were_deleted_by_hand_are_noticed_and_written_again(
     assert len(found(bench, other, TEXT)) == len(before)
 
 
+@only_postgres
 @pytest.mark.parametrize("timeout_s", [0.0, -1.0])
 def test_without_time_there_is_no_answer(bench: Bench, timeout_s: float) -> None:
-    if not isinstance(bench, PostgresBench):
-        pytest.skip("memory takes no time")
     index = searchable(bench, {"a": TEXT})
     with pytest.raises(KeywordTimeoutError), bench.store.for_all("test") as work:
         work.keywords.best(index, EVERYWHERE, {"ferry": 1.0}, 9, timeout_s=timeout_s)
+
+
+@only_postgres
+def test_a_search_that_takes_too_long_is_ended(bench: PostgresBench) -> None:
+    index = searchable(bench, {"a": TEXT})
+    best = partial(bench.work.keywords.best, index, EVERYWHERE, query_weights(TEXT), 2)
+    with bench.tx() as tx, ThreadPoolExecutor(1) as other:
+        tx.run("LOCK TABLE chunk_words IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(KeywordTimeoutError) as raised:
+            other.submit(best, timeout_s=0.2).result()
+    assert raised.value.retryable
+    assert best(timeout_s=9) != []
+
+
+def test_there_may_be_more_hits_than_texts_are_read(bench: Bench) -> None:
+    index = searchable(bench, [english(40_000)])
+    query = "harbour ferry season tenant quarry"
+    ranked = found(bench, index, query, limit=1_000)
+    assert len(ranked) > RESCORED
+    assert len({doc_id for doc_id, _ in ranked}) == len(ranked)
+    scores = [score for _, score in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert found(bench, index, query, limit=20) == ranked[:20]

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from context_search.core.limits import DailyLimits, Spent
 from context_search.core.model import Index
+from tests.builders import present
 from tests.contract.store.bench import TEXT, Bench, only_postgres
 
 DAY_S = 86_400.0
@@ -18,8 +19,7 @@ def index_of(bench: Bench) -> Index:
 
 
 def spend(bench: Bench, index: Index, limits: DailyLimits = FREE, **what: int) -> bool:
-    with bench.store.for_all("test") as work:
-        return work.ledger.spend(index.id, limits, **what)
+    return bench.work.ledger.spend(index.id, limits, **what)
 
 
 def days(bench: Bench, index: Index) -> list[Spent]:
@@ -28,8 +28,7 @@ def days(bench: Bench, index: Index) -> list[Spent]:
 
 
 def forget(bench: Bench, *, limit: int = 100) -> int:
-    with bench.store.for_all("test") as work:
-        return work.ledger.delete_expired(older_than_days=30, limit=limit)
+    return bench.work.ledger.delete_expired(older_than_days=30, limit=limit)
 
 
 def test_what_is_spent_for_a_project_is_added_up(bench: Bench) -> None:
@@ -64,8 +63,7 @@ def test_a_project_that_has_spent_its_tokens_has_none_until_the_day_ends(bench: 
     assert spend(bench, index, tokens=99)
     assert spent_for_s(index, most) is None
     assert spend(bench, index, tokens=1)
-    left_s = spent_for_s(index, most)
-    assert left_s is not None
+    left_s = present(spent_for_s(index, most))
     assert 0 < left_s <= DAY_S
     assert spent_for_s(index, DailyLimits(embedding_tokens=101)) is None
     assert spent_for_s(index, FREE) is None
@@ -75,8 +73,7 @@ def test_a_project_that_has_spent_its_tokens_has_none_until_the_day_ends(bench: 
 
 
 def test_an_index_that_is_gone_is_charged_to_nobody(bench: Bench) -> None:
-    with bench.store.for_all("test") as work:
-        assert work.ledger.spend(2**60, DailyLimits(1, 1), tokens=9)
+    assert bench.work.ledger.spend(2**60, DailyLimits(1, 1), tokens=9)
 
 
 @only_postgres

@@ -1,19 +1,25 @@
-"""Contract of ``Outbox``: the outbox, from a message's cause to its end."""
+"""The outbox, from a message's cause to its end, also under transactions that overlap."""
 
 from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 import pytest
 
 from context_search.core.messages import (
     LONG_STRING,
+    SMALL_STRING,
     CompareIndex,
     ImportUpload,
     IndexNodes,
     message_from_json,
 )
-from context_search.core.model import Project
+from context_search.core.model import Index, Project, Table
 from context_search.integrations.ports import MessageBody
-from tests.contract.store.bench import OTHER, TEXT, Bench
+from context_search.store import UnitOfWork
+from tests.builders import english
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 
 WINDOW = 3
 
@@ -22,62 +28,52 @@ def comparisons(bench: Bench, project: Project, count: int) -> list[MessageBody]
     """Adds messages to compare so many indexes of a project; the oldest comes first."""
     messages: list[MessageBody] = []
     for _ in range(count):
-        table = bench.table({}, project)
-        _, index = bench.tool(table)
+        table, index = bench.served({}, project)
         messages.append(CompareIndex(index.id, table.id).to_json())
         add(bench, messages[-1])
     return messages
 
 
 def add(bench: Bench, *messages: MessageBody) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.outbox.add(messages)
+    return bench.work.outbox.add(messages)
 
 
 def take(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, MessageBody]:
-    with bench.store.for_all("test") as work:
-        return {
-            message_id: dict(body)
-            for message_id, body in work.outbox.take(project.id, window=window)
-        }
+    return {
+        message_id: dict(body)
+        for message_id, body in bench.work.outbox.take(project.id, window=window)
+    }
 
 
 def send(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, MessageBody]:
     taken = take(bench, project, window)
-    with bench.store.for_all("test") as work:
-        work.outbox.note_sent(list(taken))
+    bench.work.outbox.note_sent(list(taken))
     return taken
 
 
 def begin(bench: Bench, message_id: int) -> int | None:
-    with bench.store.for_all("test") as work:
-        return work.outbox.begin(message_id)
+    return bench.work.outbox.begin(message_id)
 
 
 def finish(bench: Bench, message_id: int) -> None:
-    with bench.store.for_all("test") as work:
-        work.outbox.finish(message_id)
+    bench.work.outbox.finish(message_id)
 
 
 def rest(bench: Bench, message_id: int, after_s: float, window: int = WINDOW) -> bool:
-    with bench.store.for_all("test") as work:
-        return work.outbox.delay(message_id, after_s=after_s, window=window)
+    return bench.work.outbox.delay(message_id, after_s=after_s, window=window)
 
 
 def reopen(bench: Bench, silent_s: float) -> int:
-    with bench.store.for_all("test") as work:
-        return work.outbox.reopen(work.outbox.silent(silent_s=silent_s), silent_s=silent_s)
+    return bench.work.outbox.reopen(bench.work.outbox.silent(silent_s=silent_s), silent_s=silent_s)
 
 
 def waiting(bench: Bench) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return sorted(work.outbox.waiting(limit=99))
+    return sorted(bench.work.outbox.waiting(limit=99))
 
 
 def test_an_order_is_of_the_project_of_what_it_names(bench: Bench) -> None:
     project = bench.project()
-    table = bench.table({"a": TEXT}, project)
-    _, index = bench.tool(table)
+    table, index = bench.served({"a": TEXT}, project)
     [node_id] = bench.enumerate(index)
     own: list[MessageBody] = [
         CompareIndex(index.id).to_json(),
@@ -97,8 +93,7 @@ def test_an_order_is_of_the_project_of_what_it_names(bench: Bench) -> None:
 
 def test_comparisons_leave_before_strings_that_have_waited_longer(bench: Bench) -> None:
     project = bench.project()
-    table = bench.table({"a": TEXT, "b": OTHER}, project)
-    _, index = bench.tool(table)
+    _, index = bench.served({"a": TEXT, "b": OTHER}, project)
     strings = [IndexNodes((node_id,)).to_json() for node_id in sorted(bench.enumerate(index))]
     add(bench, *strings)
     compared = comparisons(bench, project, 2)
@@ -221,8 +216,7 @@ def test_projects_with_waiting_orders_are_told(bench: Bench) -> None:
     comparisons(bench, one, 4)
     comparisons(bench, other, 1)
     assert waiting(bench) == sorted((one.id, other.id))
-    with bench.store.for_all("test") as work:
-        assert len(work.outbox.waiting(limit=1)) == 1
+    assert len(bench.work.outbox.waiting(limit=1)) == 1
     send(bench, other)
     assert waiting(bench) == [one.id]
     send(bench, one)
@@ -328,9 +322,7 @@ def test_an_order_that_no_worker_ever_had_does_not_wait_longer(bench: Bench) -> 
         assert reopen(bench, 300) == 1
 
 
-def test_an_order_that_waits_long_takes_no_place_and_comes_back_when_restored(
-    bench: Bench,
-) -> None:
+def test_an_order_that_waits_long_takes_no_place_and_comes_back_when_restored(bench: Bench) -> None:
     project = bench.project()
     [first] = comparisons(bench, project, 1)
     [message_id] = take(bench, project)
@@ -343,16 +335,13 @@ def test_an_order_that_waits_long_takes_no_place_and_comes_back_when_restored(
     for each in sent:
         finish(bench, each)
     for _ in range(2):  # after which it is lost for the first time again
-        with bench.store.for_all("test") as work:
-            assert work.outbox.restore([message_id]) == [project.id]
+        assert bench.work.outbox.restore([message_id]) == [project.id]
         assert waiting(bench) == [project.id]
     lost_again(bench, project, message_id)
     assert send(bench, project) == {message_id: first}
 
 
-def test_a_worker_that_still_gets_the_message_begins_an_order_that_waits_long(
-    bench: Bench,
-) -> None:
+def test_a_worker_that_still_gets_the_message_begins_an_order_that_waits_long(bench: Bench) -> None:
     project = bench.project()
     comparisons(bench, project, 1)
     [message_id] = take(bench, project)
@@ -371,9 +360,8 @@ def test_orders_whose_messages_died_wait_again(bench: Bench) -> None:
     died, done = send(bench, project)
     begin(bench, died)
     finish(bench, done)
-    with bench.store.for_all("test") as work:
-        assert work.outbox.restore([died, done, 10**9]) == [project.id]
-        assert work.outbox.restore([]) == []
+    assert bench.work.outbox.restore([died, done, 10**9]) == [project.id]
+    assert bench.work.outbox.restore([]) == []
     assert list(send(bench, project)) == [died]
 
 
@@ -382,11 +370,10 @@ def test_who_carries_an_order_out_withdraws_it_unless_it_was_begun(bench: Bench)
     one, other = comparisons(bench, project, 2)
     first, second = send(bench, project)
     begin(bench, first)
-    with bench.store.for_all("test") as work:
-        for body in (one, other, other):
-            message = message_from_json(body)
-            assert message is not None
-            work.outbox.withdraw(message)
+    for body in (one, other, other):
+        message = message_from_json(body)
+        assert message is not None
+        bench.work.outbox.withdraw(message)
     assert begin(bench, first) == project.id
     assert begin(bench, second) is None
 
@@ -396,8 +383,7 @@ def test_neighbours_are_told_while_their_orders_wait_for_a_worker(bench: Bench) 
     table = bench.table({"a": TEXT, "b": OTHER}, project)
 
     def has_neighbours() -> bool:
-        with bench.store.for_all("test") as work:
-            return work.outbox.has_neighbours(table.id)
+        return bench.work.outbox.has_neighbours(table.id)
 
     comparisons(bench, project, 2)
     add(bench, CompareIndex(10**9).to_json())
@@ -408,3 +394,297 @@ def test_neighbours_are_told_while_their_orders_wait_for_a_worker(bench: Bench) 
     assert has_neighbours()
     begin(bench, message_id)
     assert not has_neighbours()
+
+
+@only_postgres
+@pytest.mark.parametrize("way", ["hashjoin", "mergejoin", "nestloop"])
+def test_a_window_holds_whichever_way_the_planner_joins(bench: PostgresBench, way: str) -> None:
+    """Read again for every row, the oldest messages would be others each time."""
+    project = bench.project()
+    bench.sql("ANALYZE outbox")  # so that few rows are expected
+    comparisons(bench, project, 6)
+    others = {"hashjoin", "mergejoin", "nestloop", "material", "indexscan", "bitmapscan"} - {way}
+    with bench.tx() as tx:
+        for each in others:
+            tx.run(f"SET LOCAL enable_{each} = off")
+        assert len(UnitOfWork(tx).outbox.take(project.id, window=2)) == 2
+
+
+CHANGE = "UPDATE context_table SET data = '1' WHERE id = :id"
+
+
+def one_message(bench: PostgresBench) -> tuple[Table, int]:
+    """A table whose document is a number; the message to compare it is taken."""
+    table, index = bench.served(0)
+    add(bench, CompareIndex(index.id, table.id).to_json())
+    [message_id] = take(bench, Project(table.project_id, ""))
+    return table, message_id
+
+
+def begin_and_read(bench: Bench, table: Table, message_id: int) -> str:
+    """What a worker does: it begins a message, and then reads the document."""
+    assert begin(bench, message_id) == table.project_id
+    return bench.work.tables.read(table.id)[1]
+
+
+@only_postgres
+def test_a_program_with_an_order_of_its_own_never_deadlocks(bench: PostgresBench) -> None:
+    """It holds the message of its second table, and asks for that of the first."""
+    (first, one), (second, other) = one_message(bench), one_message(bench)
+
+    def note() -> None:  # both: the second is left alone, nobody waits
+        with bench.store.for_all("test") as work:
+            work.outbox.note_sent([one, other])
+            work.outbox.restore([one, other])
+
+    with ThreadPoolExecutor(1) as pool, bench.tx() as program:
+        program.run(CHANGE, id=second.id)
+        pool.submit(note).result()
+        program.run(CHANGE, id=first.id)
+    assert bench.count("outbox") == 2
+
+
+@only_postgres
+def test_who_begins_an_order_sees_what_was_added_to_it(bench: PostgresBench) -> None:
+    """A writer that has not committed counts on the message that is there."""
+    table, message_id = one_message(bench)
+    with bench.tx() as writer:
+        writer.run(CHANGE, id=table.id)
+        seen = bench.begun(begin_and_read, bench, table, message_id)
+        assert not seen.done()
+    assert seen.result() == "1"
+    assert bench.count("outbox") == 1
+
+
+@only_postgres
+def test_what_is_written_after_the_begin_is_a_new_order(bench: PostgresBench) -> None:
+    table, message_id = one_message(bench)
+    with ThreadPoolExecutor(1) as pool, bench.tx() as writer:
+        writer.run("SELECT 1")
+        assert pool.submit(begin_and_read, bench, table, message_id).result() == "0"
+        writer.run(CHANGE, id=table.id)
+    assert bench.count("outbox") == 2
+
+
+@only_postgres
+def test_a_sender_passes_by_what_is_not_committed_and_nothing_is_lost(bench: PostgresBench) -> None:
+    table, _ = one_message(bench)
+    project = Project(table.project_id, "")
+    bench.pass_time(61)
+    with ThreadPoolExecutor(1) as pool, bench.tx() as writer:
+        writer.run(CHANGE, id=table.id)
+        assert pool.submit(take, bench, project).result() == {}
+    assert len(take(bench, project)) == 1
+
+
+@only_postgres
+def test_senders_of_one_project_do_not_overfill_its_window(bench: PostgresBench) -> None:
+    project = bench.project()
+    comparisons(bench, project, 12)
+    with ThreadPoolExecutor(6) as pool:
+        taken = list(pool.map(lambda _: take(bench, project, 5), range(6)))
+    assert sum(map(len, taken)) == 5
+
+
+@only_postgres
+def test_many_who_order_the_same_at_once_order_it_once(bench: PostgresBench) -> None:
+    _, index = bench.tool(bench.table(0))
+    with ThreadPoolExecutor(6) as pool:
+        message = CompareIndex(index.id).to_json()
+        owners = list(pool.map(lambda _: add(bench, message), range(30)))
+    assert owners == [[index.project_id]] * 30
+    assert bench.count("outbox") == 1
+
+
+SLACK_S = 30
+
+
+def ordered(bench: Bench, project: Project, count: int = 1) -> None:
+    """Adds messages to compare so many indexes."""
+    for _ in range(count):
+        table, index = bench.served({}, project)
+        bench.work.outbox.add([CompareIndex(index.id, table.id).to_json()])
+
+
+def taken(bench: Bench, project: Project, window: int = 1) -> list[int]:
+    """A sender takes messages, and dies."""
+    return [message_id for message_id, _ in bench.work.outbox.take(project.id, window=window)]
+
+
+def sent(bench: Bench, project: Project, window: int = 1) -> list[int]:
+    messages = taken(bench, project, window)
+    bench.work.outbox.note_sent(messages)
+    return messages
+
+
+def age(bench: Bench) -> int:
+    """The gauge, to half a minute below."""
+    return int(bench.work.health.readings().outbox_age_s // SLACK_S * SLACK_S)
+
+
+def test_an_order_that_is_in_the_queue_or_in_no_book_has_no_age(bench: Bench) -> None:
+    project = bench.project()
+    assert age(bench) == 0
+    ordered(bench, project)
+    [message_id] = sent(bench, project)
+    bench.pass_time(900)
+    assert age(bench) == 0
+    bench.work.outbox.begin(message_id)
+    assert age(bench) == 0
+
+
+def test_a_sender_that_dies_leaves_the_age_from_the_first_attempt_on(bench: Bench) -> None:
+    project = bench.project()
+    ordered(bench, project)
+    for minutes in range(1, 9):
+        assert len(taken(bench, project)) == 1
+        bench.pass_time(60 + 0.1)
+        assert age(bench) == 60 * minutes
+    assert len(sent(bench, project)) == 1
+    assert age(bench) == 0
+
+
+def test_an_order_that_nobody_takes_ages_from_its_beginning(bench: Bench) -> None:
+    ordered(bench, bench.project())
+    bench.pass_time(900)
+    assert age(bench) == 900
+
+
+def test_an_order_that_waits_for_a_place_has_no_age(bench: Bench) -> None:
+    project = bench.project()
+    ordered(bench, project, 3)
+    bench.pass_time(900)
+    first, *_ = sent(bench, project)
+    bench.pass_time(900)
+    assert age(bench) == 0
+    bench.work.outbox.finish(first)
+    assert len(taken(bench, project)) == 1
+    bench.pass_time(90)
+    assert age(bench) == 90
+
+
+def test_an_order_that_rests_ages_from_when_it_is_due(bench: Bench) -> None:
+    project = bench.project()
+    ordered(bench, project)
+    [message_id] = sent(bench, project)
+    bench.pass_time(900)
+    bench.work.outbox.begin(message_id)
+    assert not bench.work.outbox.delay(message_id, after_s=600, window=0)
+    bench.pass_time(590)
+    assert age(bench) == 0
+    bench.pass_time(160)
+    assert age(bench) == 150
+
+
+def test_an_order_that_was_lost_ages_from_when_that_was_noticed(bench: Bench) -> None:
+    project = bench.project()
+    ordered(bench, project, 2)
+    sent(bench, project)
+    bench.pass_time(900)
+    assert bench.work.outbox.reopen(bench.work.outbox.silent(silent_s=300), silent_s=300) == 1
+    assert age(bench) == 0
+    bench.pass_time(150)
+    assert age(bench) == 150
+    again = sent(bench, project)
+    bench.pass_time(150)
+    assert bench.work.outbox.restore(again) == [project.id]
+    assert age(bench) == 0
+
+
+SMALL_TEXT = english(60)
+
+
+def strings_ordered(bench: Bench, project: Project, texts: list[str]) -> tuple[Index, list[int]]:
+    """An index over strings, and a message for each; the oldest comes first."""
+    _, index = bench.tool(bench.table({f"{n:03}": text for n, text in enumerate(texts)}, project))
+    bench.enumerate(index)
+    ids = [bench.node_at(index, f"/{n:03}") for n in range(len(texts))]
+    for node_id in ids:
+        bench.work.outbox.add([IndexNodes((node_id,)).to_json()])
+    return index, ids
+
+
+def nodes_of(message: MessageBody) -> list[int]:
+    found: list[int] = message.get("node_ids") or [message["node_id"]]  # type: ignore[assignment]
+    return found
+
+
+def drained(bench: Bench, project: Project) -> list[list[int]]:
+    """Takes and finishes until nothing waits."""
+    found = []
+    while taken := take(bench, project):
+        for message_id, message in taken.items():
+            found.append(nodes_of(message))
+            finish(bench, message_id)
+    return found
+
+
+def test_what_waits_beyond_a_window_goes_along_with_the_oldest(bench: Bench) -> None:
+    project = bench.project()
+    _, ids = strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(2 * WINDOW + 1)])
+    taken = list(take(bench, project).values())
+    assert nodes_of(taken[0]) == [ids[0], *ids[WINDOW:]]
+    assert [nodes_of(message) for message in taken[1:]] == [[each] for each in ids[1:WINDOW]]
+    assert take(bench, project, 99) == {}
+
+
+def test_a_few_go_one_by_one(bench: Bench) -> None:
+    project = bench.project()
+    _, ids = strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(2 * WINDOW)])
+    assert drained(bench, project) == [[each] for each in ids]
+
+
+def test_strings_that_are_not_small_go_alone(bench: Bench) -> None:
+    project = bench.project()
+    _, ids = strings_ordered(bench, project, ["x" * (SMALL_STRING + 1)] * (3 * WINDOW))
+    assert drained(bench, project) == [[each] for each in ids]
+
+
+def test_another_projects_orders_stay_where_they_are(bench: Bench) -> None:
+    one, other = bench.project(), bench.project()
+    _, own = strings_ordered(bench, one, [f"{SMALL_TEXT} {n}" for n in range(20)])
+    _, foreign = strings_ordered(bench, other, [f"{SMALL_TEXT} {n}" for n in range(20)])
+    assert sorted(chain.from_iterable(drained(bench, one))) == sorted(own)
+    assert sorted(chain.from_iterable(drained(bench, other))) == sorted(foreign)
+
+
+def test_an_order_that_may_be_in_the_queue_gets_no_company(bench: Bench) -> None:
+    project = bench.project()
+    _, ids = strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(WINDOW)])
+    sent = take(bench, project)
+    _, more = strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(20)])
+    bench.pass_time(61)  # whoever took them was killed, before or after the queue had them
+    assert take(bench, project) == sent
+    assert [nodes_of(message) for message in sent.values()] == [[each] for each in ids]
+    for message_id in sent:
+        finish(bench, message_id)
+    assert sorted(chain.from_iterable(drained(bench, project))) == sorted(more)
+
+
+def test_an_order_that_was_begun_goes_in_no_other_message(bench: Bench) -> None:
+    project = bench.project()
+    strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(WINDOW)])
+    [first, *_] = take(bench, project)
+    bench.work.outbox.note_sent([first])
+    assert bench.work.outbox.begin(first) == project.id
+    assert bench.work.outbox.delay(first, after_s=100, window=0) is False
+    strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(20)])
+    bench.pass_time(101)
+    assert len(take(bench, project, 1_000)[first]) == len(IndexNodes((1,)).to_json())
+
+
+def test_a_string_that_is_ordered_twice_is_named_once(bench: Bench) -> None:
+    project = bench.project()
+    _, ids = strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(WINDOW + 2)])
+    bench.work.outbox.add([IndexNodes((ids[0], ids[-1])).to_json()])
+    bench.work.outbox.add([IndexNodes((ids[1], ids[-2])).to_json()])
+    assert sorted(drained(bench, project)[0]) == sorted({ids[0], ids[1], *ids[WINDOW:]})
+
+
+def test_a_string_that_is_gone_goes_with_nobody(bench: Bench) -> None:
+    project = bench.project()
+    _, ids = strings_ordered(bench, project, [f"{SMALL_TEXT} {n}" for n in range(3 * WINDOW)])
+    bench.delete_by_hand(ids[0])
+    [first, second, *_] = take(bench, project).values()
+    assert nodes_of(first) == [ids[0]]
+    assert nodes_of(second) == [ids[1], *ids[WINDOW:]]

@@ -8,29 +8,26 @@ from typing import Any
 
 from context_search.budgets.sql.permits import Permits
 from context_search.postgres.pool import Database, Transaction
+from tests.builders import present
 from tests.contract.store.bench import Bench, only_postgres
 
 
 def take(bench: Bench, count: int = 1, *, pool: str = "a", size: int = 3) -> str | None:
-    with bench.store.for_all("test") as work:
-        return work.permits.take(pool, size=size, count=count, lease_s=30)
+    return bench.work.permits.take(pool, size=size, count=count, lease_s=30)
 
 
 def give_back(bench: Bench, holder: str | None, *, pool: str = "a") -> None:
     assert holder is not None
-    with bench.store.for_all("test") as work:
-        work.permits.give_back(pool, holder)
+    bench.work.permits.give_back(pool, holder)
 
 
 def renew(bench: Bench, holder: str | None, *, pool: str = "a") -> bool:
     assert holder is not None
-    with bench.store.for_all("test") as work:
-        return work.permits.renew(pool, holder, lease_s=30)
+    return bench.work.permits.renew(pool, holder, lease_s=30)
 
 
 def forget(bench: Bench, *, limit: int = 100) -> int:
-    with bench.store.for_all("test") as work:
-        return work.permits.delete_unused(unused_s=60, limit=limit)
+    return bench.work.permits.delete_unused(unused_s=60, limit=limit)
 
 
 def test_a_pool_has_so_many_permits_and_no_more(bench: Bench) -> None:
@@ -96,8 +93,7 @@ def test_who_renews_a_lease_keeps_it_until_somebody_else_has_it(bench: Bench) ->
 
 @only_postgres
 def test_nobody_takes_what_is_being_renewed(bench: Bench) -> None:
-    holder = take(bench, 3)
-    assert holder is not None
+    holder = present(take(bench, 3))
     bench.pass_time(31)
     with bench.store.for_all("test") as work:
         assert work.permits.renew("a", holder, lease_s=0)
@@ -142,8 +138,7 @@ class Repeated(Transaction):
 def test_who_takes_the_last_permits_twice_has_them(database: Database) -> None:
     with database.transaction() as tx:
         Permits(tx).take("a", size=2, count=0, lease_s=60)  # makes the rows
-    holder = Permits(Repeated(database)).take("a", size=2, count=2, lease_s=60)
-    assert holder is not None
+    holder = present(Permits(Repeated(database)).take("a", size=2, count=2, lease_s=60))
     with database.transaction() as tx:
         assert Permits(tx).take("a", size=2, count=1, lease_s=60) is None
     for _ in range(2):

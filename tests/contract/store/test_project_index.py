@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+
+from context_search.core.callers import ProjectKey
+from context_search.core.config import Model
 from context_search.core.limits import ProjectLimits
 from context_search.core.messages import CompareIndex
-from context_search.core.model import Index, Reach, Table
+from context_search.core.model import Index, Project, Reach, Table
+from context_search.indexing.comparing import Comparer, Limits
+from context_search.indexing.completion import IndexCompletion
+from context_search.indexing.outbox_delivery import OutboxDelivery
+from context_search.indexing.project_index import ProjectIndexes
 from context_search.maintenance.cleanup import remove_nodes
-from tests.contract.store.bench import OTHER, TEXT, Bench
+from context_search.postgres.errors import StatementRejectedError
+from context_search.store import UnitOfWork
+from testing.in_memory.queue import ListQueue, unexpected
+from tests.builders import present
+from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL
 
 
@@ -22,15 +34,13 @@ def switched_on(bench: Bench, *documents: object) -> tuple[Index, list[Table]]:
 
 
 def uncompared(bench: Bench, index: Index) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.comparisons.uncompared(index.id)
+    return bench.work.comparisons.uncompared(index.id)
 
 
 def shown(bench: Bench, index: Index, tables: tuple[int, ...] | None = None) -> set[int]:
     """The tables of what a search may show."""
     ids = bench.ids(index)
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, Reach("", tables), ids)
+    found = bench.work.live_chunks.hydrate(index, Reach("", tables), ids)
     return {chunk.table_id for chunk in found.values()}
 
 
@@ -50,10 +60,9 @@ def test_a_project_has_one_index_without_a_table(bench: Bench) -> None:
 
 def test_the_same_pointer_of_two_tables_is_two_nodes(bench: Bench) -> None:
     index, [one, other] = switched_on(bench, {"a": TEXT}, {"a": TEXT})
-    with bench.store.for_all("test") as work:
-        assert len(work.nodes.known(index.generation.id, one.id)) == 1
-        assert len(work.nodes.known(index.generation.id, other.id)) == 1
-        assert work.node_counts.progress(index, "", silent_s=1e9).states == {"indexed": 2}
+    assert len(bench.work.nodes.known(index.generation.id, one.id)) == 1
+    assert len(bench.work.nodes.known(index.generation.id, other.id)) == 1
+    assert bench.work.node_counts.progress(index, "", silent_s=1e9).states == {"indexed": 2}
     assert shown(bench, index) == {one.id, other.id}
     assert shown(bench, index, (other.id,)) == {other.id}
 
@@ -62,9 +71,8 @@ def test_comparing_one_table_leaves_the_nodes_of_others(bench: Bench) -> None:
     index, [one, other] = switched_on(bench, {"a": TEXT}, {"a": TEXT})
     bench.change(one, {})
     assert bench.compare(index, one) == []
-    with bench.store.for_all("test") as work:
-        assert work.nodes.known(index.generation.id, one.id) == []
-        assert len(work.nodes.known(index.generation.id, other.id)) == 1
+    assert bench.work.nodes.known(index.generation.id, one.id) == []
+    assert len(bench.work.nodes.known(index.generation.id, other.id)) == 1
 
 
 def test_it_is_compared_when_every_table_is(bench: Bench) -> None:
@@ -76,8 +84,7 @@ def test_it_is_compared_when_every_table_is(bench: Bench) -> None:
     bench.compare(index, tables[0])
     assert uncompared(bench, index) == [tables[1].id]
     assert not bench.is_compared(index)
-    with bench.store.for_all("test") as work:
-        assert work.node_counts.state(index, "", silent_s=1e9).status == "indexing"
+    assert bench.work.node_counts.state(index, "", silent_s=1e9).status == "indexing"
     bench.compare(index, tables[1])
     assert bench.is_compared(index)
 
@@ -99,19 +106,17 @@ def test_new_and_changed_tables_are_ordered_by_themselves(bench: Bench) -> None:
 def test_a_table_that_nobody_compared_is_found_after_a_while(bench: Bench) -> None:
     index, [table] = switched_on(bench, {"a": TEXT})
     later = bench.table({"a": TEXT}, project=None)
-    with bench.store.for_all("test") as work:
-        added = work.tables.add(index.project_id, "t", None, "{}")
-        assert work.comparisons.behind(silent_s=300, limit=9) == []
+    added = bench.work.tables.add(index.project_id, "t", None, "{}")
+    assert bench.work.comparisons.behind(silent_s=300, limit=9) == []
     bench.change(table, {"a": OTHER})
     assert later.project_id != index.project_id
     bench.pass_time(301)
     with bench.store.for_all("test") as work:  # what the outbox has a message for is not lost
         assert work.comparisons.behind(silent_s=300, limit=9) == []
     bench.lose_messages()
-    with bench.store.for_all("test") as work:
-        found = work.comparisons.behind(silent_s=300, limit=9)
-        assert found == [(index.id, table.id), (index.id, added.id)]
-        assert work.comparisons.behind(silent_s=300, limit=9) == []
+    found = bench.work.comparisons.behind(silent_s=300, limit=9)
+    assert found == [(index.id, table.id), (index.id, added.id)]
+    assert bench.work.comparisons.behind(silent_s=300, limit=9) == []
 
 
 def test_a_deleted_table_is_not_shown_and_its_nodes_go(bench: Bench) -> None:
@@ -121,8 +126,8 @@ def test_a_deleted_table_is_not_shown_and_its_nodes_go(bench: Bench) -> None:
     assert bench.is_compared(index)
     with bench.store.for_all("test") as work:
         assert remove_nodes(work, limit=9) == 1
-        assert work.indexes.find(index.id) == index
-        assert work.node_counts.progress(index, "", silent_s=1e9).nodes_count == 1
+    assert bench.work.indexes.find(index.id) == index
+    assert bench.work.node_counts.progress(index, "", silent_s=1e9).nodes_count == 1
     assert len(bench.tombstones()) == 3
     assert uncompared(bench, index) == []
 
@@ -131,8 +136,7 @@ def test_a_changed_table_is_read_anew_and_others_are_not_stale(bench: Bench) -> 
     index, [one, other] = switched_on(bench, {"a": TEXT, "b": TEXT}, {"a": TEXT})
     bench.change(one, {"a": OTHER})
     ids = bench.ids(index)
-    with bench.store.for_all("test") as work:
-        found = work.live_chunks.hydrate(index, Reach(), ids).values()
+    found = bench.work.live_chunks.hydrate(index, Reach(), ids).values()
     assert {(each.table_id, each.json_pointer, each.stale) for each in found} == {
         (one.id, "/a", True),
         (other.id, "/a", False),
@@ -141,9 +145,8 @@ def test_a_changed_table_is_read_anew_and_others_are_not_stale(bench: Bench) -> 
 
 def test_a_new_generation_follows_every_table(bench: Bench) -> None:
     index, tables = switched_on(bench, {"a": TEXT}, {"a": TEXT})
-    with bench.store.for_all("test") as work:
-        building = work.indexes.start_rebuild(index, SMALL, at_once=2)
-        assert not work.indexes.has_index(None, SMALL)
+    building = bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
+    assert not bench.work.indexes.has_index(None, SMALL)
     assert building.generation.namespace.endswith(
         f"_project_{index.project_id}_search_i{index.id}_g2"
     )
@@ -152,11 +155,8 @@ def test_a_new_generation_follows_every_table(bench: Bench) -> None:
     for table in tables:
         bench.compare(index, table)
     assert bench.is_compared(building)
-    with bench.store.for_all("test") as work:
-        work.indexes.switch(building)
-        previous = work.indexes.previous(index.id)
-        assert previous is not None
-        work.indexes.switch(previous)
+    bench.work.indexes.switch(building)
+    bench.work.indexes.switch(present(bench.work.indexes.previous(index.id)))
     assert uncompared(bench, index) == [table.id for table in tables]
 
 
@@ -164,18 +164,15 @@ def test_one_over_the_limit_gives_way_and_comes_back_empty(bench: Bench) -> None
     index, tables = switched_on(bench, {"a": TEXT}, {"a": TEXT})
     bench.pass_time(100)
     tight = ProjectLimits(max_chunks=1, idle_s=10)
-    with bench.store.for_all("test") as work:
-        going = work.indexes.next_to_go(tight)
-        assert going is not None
-        assert work.indexes.give_up(going, tight)
+    going = present(bench.work.indexes.next_to_go(tight))
+    assert bench.work.indexes.give_up(going, tight)
     evicted = bench.index(index.id)
     assert evicted.generation.namespace.endswith(
         f"_project_{index.project_id}_search_i{index.id}_g2"
     )
-    with bench.store.for_all("test") as work:
-        assert work.node_counts.state(evicted, "", silent_s=1e9).status == "evicted"
-        assert work.comparisons.behind(silent_s=0, limit=9) == []
-        assert work.indexes.revive(index.id)
+    assert bench.work.node_counts.state(evicted, "", silent_s=1e9).status == "evicted"
+    assert bench.work.comparisons.behind(silent_s=0, limit=9) == []
+    assert bench.work.indexes.revive(index.id)
     assert uncompared(bench, index) == [table.id for table in tables]
 
 
@@ -186,12 +183,9 @@ def test_what_waits_for_room_comes_back_unless_its_table_is_deleted(bench: Bench
     full = {"code": "PROJECT_FULL", "message": "m", "chunks": 3, "vector_bytes": 3 * 16 * 4}
     nodes = [node_id for table in tables for node_id in bench.compare(index, table)]
     for node_id in nodes:
-        claim = bench.claim(node_id)
-        with bench.store.for_all("test") as work:
-            work.nodes.skip(claim, full)
+        bench.work.nodes.skip(bench.claim(node_id), full)
     bench.delete(tables[0])
-    with bench.store.for_all("test") as work:
-        work.quotas.readmit(ProjectLimits(), limit=9)
+    bench.work.quotas.readmit(ProjectLimits(), limit=9)
     assert bench.try_claim(nodes[0]) is None
     assert bench.claim(nodes[1]).table_id == tables[1].id
 
@@ -207,3 +201,93 @@ def test_switched_off_it_is_gone_with_all_that_it_held(bench: Bench) -> None:
     bench.change(table, {"a": OTHER})
     assert bench.messages() == []
     assert bench.project_index(index.project_id).id != index.id
+
+
+INSERT = "INSERT INTO context_table (project_id, name, data) VALUES (:project, 't', '[\"text\"]')"
+
+
+def switch_on(bench: Bench, project: Project) -> Index:
+    indexes = ProjectIndexes(bench.store, Model(SMALL.model, SMALL.dimensions), 180.0)
+    return indexes.switch_on(ProjectKey(project.id)).index
+
+
+def handled(bench: PostgresBench, index: Index) -> list[int]:
+    """Handles every message; returns the tables whose strings are nodes then."""
+    queue = ListQueue()
+    store = OutboxDelivery(bench.store, queue, unexpected)
+    run = Comparer(store, IndexCompletion(bench.store, 180.0), Limits()).compare
+    queue.send(bench.messages())
+    run(index.id)
+    while queue.messages:
+        message = queue.messages.pop(0)
+        if message["kind"] == "enumerate":
+            run(index.id, message.get("table_id"))  # type: ignore[arg-type]
+    return [table for [table] in bench.sql("SELECT DISTINCT table_id FROM node ORDER BY 1")]
+
+
+@only_postgres
+def test_it_waits_for_a_table_that_is_just_being_added(bench: PostgresBench) -> None:
+    project = bench.project()
+    with bench.tx() as tx:
+        tx.run(INSERT, project=project.id)
+        switched = bench.begun(switch_on, bench, project)
+        assert not switched.done()
+    assert handled(bench, switched.result()) == [1]
+
+
+@only_postgres
+def test_a_table_that_comes_meanwhile_waits_and_is_ordered(bench: PostgresBench) -> None:
+    project = bench.project()
+    with bench.tx() as tx:
+        work = UnitOfWork(tx)
+        assert work.projects.lock(project.id)
+        index = work.indexes.add_to_project(project.id, SMALL)
+        inserted = bench.begun(bench.sql, f"{INSERT} RETURNING id", project=project.id)
+        assert not inserted.done()
+    [[table_id]] = inserted.result()
+    assert bench.messages() == [CompareIndex(index.id, table_id).to_json()]
+
+
+@only_postgres
+def test_a_change_that_is_not_committed_yet_is_not_missed(bench: PostgresBench) -> None:
+    project = bench.project()
+    table = bench.table({}, project)
+    with bench.tx() as tx:
+        tx.run("UPDATE context_table SET data = '[\"x\"]' WHERE id = :id", id=table.id)
+        index = bench.begun(switch_on, bench, project).result()
+        tables = bench.begun(handled, bench, index)
+        assert not tables.done()
+    assert tables.result() == [table.id]
+
+
+@only_postgres
+def test_a_project_has_one_such_index_whoever_comes_first(bench: PostgresBench) -> None:
+    project = bench.project()
+    with bench.tx() as tx:
+        work = UnitOfWork(tx)
+        assert work.projects.lock(project.id)
+        switched = bench.begun(switch_on, bench, project)
+        assert not switched.done()
+        index = work.indexes.add_to_project(project.id, SMALL)
+    assert switched.result().id == index.id
+    with pytest.raises(StatementRejectedError):
+        bench.project_index(project.id)
+
+
+@only_postgres
+def test_two_comparisons_do_not_wait_but_a_switch_does(bench: PostgresBench) -> None:
+    index = bench.project_index(bench.project().id)
+    with bench.tx() as tx:
+        UnitOfWork(tx).indexes.share(index)
+        assert bench.begun(bench.work.indexes.share, index).done()
+        locked = bench.begun(bench.work.indexes.lock, index)
+        assert not locked.done()
+    assert locked.result()
+
+
+@only_postgres
+def test_a_table_that_moved_to_another_project_is_not_shown(bench: PostgresBench) -> None:
+    index, [table] = switched_on(bench, {"a": TEXT})
+    assert shown(bench, index) == {table.id}
+    bench.move(table, bench.project().id)
+    assert shown(bench, index) == set()

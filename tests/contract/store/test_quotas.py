@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -11,8 +12,8 @@ from context_search.core.callers import KeyOwner, NewApiKey
 from context_search.core.limits import HeldKind, ProjectLimits, Usage
 from context_search.core.messages import IndexNodes
 from context_search.core.model import Index, Project
-from tests.builders import english
-from tests.contract.store.bench import TEXT, Bench, only_postgres
+from tests.builders import english, present
+from tests.contract.store.bench import TEXT, Bench, PostgresBench, only_postgres
 from tests.steps import SMALL, table_of
 
 HOUR = 3600.0
@@ -29,19 +30,16 @@ def limits(max_chunks: int = 10**6, max_vector_bytes: int = 10**9) -> ProjectLim
 def indexed(bench: Bench, project: Project, text: str = TEXT) -> Index:
     """An index of one string, indexed; it is used for the last time now."""
     _, index = bench.tool(bench.table({"a": text}, project))
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
+    bench.finish_all(index)
     return bench.index(index.id)
 
 
 def used(bench: Bench, project: Project) -> Usage:
-    with bench.store.for_all("test") as work:
-        return work.quotas.used(project.id)
+    return bench.work.quotas.used(project.id)
 
 
 def room(bench: Bench, index: Index, allowed: ProjectLimits) -> int:
-    with bench.store.for_all("test") as work:
-        return work.quotas.room(index.id, allowed).chunks
+    return bench.work.quotas.room(index.id, allowed).chunks
 
 
 def waiting(bench: Bench, index: Index, *needs: int) -> list[int]:
@@ -49,20 +47,16 @@ def waiting(bench: Bench, index: Index, *needs: int) -> list[int]:
     nodes = bench.enumerate(index)
     for node_id, chunks in zip(nodes, needs, strict=True):
         reason = {"code": "PROJECT_FULL", "chunks": chunks, "vector_bytes": chunks * A_CHUNK}
-        claim = bench.claim(node_id)
-        with bench.store.for_all("test") as work:
-            work.nodes.skip(claim, reason)
+        bench.work.nodes.skip(bench.claim(node_id), reason)
     return nodes
 
 
 def readmitted(bench: Bench, allowed: ProjectLimits, *, limit: int = 100) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.quotas.readmit(allowed, limit=limit)
+    return bench.work.quotas.readmit(allowed, limit=limit)
 
 
 def next_to_go(bench: Bench, allowed: ProjectLimits = NOTHING) -> Index | None:
-    with bench.store.for_all("test") as work:
-        return work.indexes.next_to_go(allowed)
+    return bench.work.indexes.next_to_go(allowed)
 
 
 def given_up(bench: Bench, index: Index) -> bool:
@@ -72,19 +66,14 @@ def given_up(bench: Bench, index: Index) -> bool:
 
 
 def searched(bench: Bench, index: Index) -> None:
-    with bench.store.for_all("test") as work:
-        work.indexes.note_search(index.id)
+    bench.work.indexes.note_search(index.id)
 
 
 def rebuilt(bench: Bench, index: Index) -> Index:
     """Builds an index anew and switches; returns the generation that answers now."""
-    with bench.store.for_all("test") as work:
-        assert work.indexes.lock(index)
-        new = work.indexes.start_rebuild(index, SMALL, at_once=2)
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
-    with bench.store.for_all("test") as work:
-        work.indexes.switch(new)
+    new = bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
+    bench.finish_all(index)
+    bench.work.indexes.switch(new)
     return new
 
 
@@ -94,8 +83,7 @@ def test_what_is_used_are_the_chunks_of_live_generations(bench: Bench) -> None:
     indexed(bench, project, OTHER)
     indexed(bench, bench.project())
     assert used(bench, project) == Usage(IN_TEXT + IN_OTHER, (IN_TEXT + IN_OTHER) * A_CHUNK)
-    with bench.store.for_all("test") as work:
-        work.indexes.retire(first.id)
+    bench.work.indexes.retire(first.id)
     assert used(bench, project) == Usage(IN_OTHER, IN_OTHER * A_CHUNK)
 
 
@@ -126,8 +114,7 @@ def test_what_is_in_use_leaves_no_room(bench: Bench) -> None:
     bench.pass_time(HOUR - 60)
     later = indexed(bench, project)
     assert room(bench, later, limits(2 * IN_TEXT)) == 0
-    with bench.store.for_all("test") as work:
-        assert work.quotas.room(later.id, limits(0, 0)) == Usage(-6, -6 * A_CHUNK)
+    assert bench.work.quotas.room(later.id, limits(0, 0)) == Usage(-6, -6 * A_CHUNK)
 
 
 def test_a_node_is_new_until_it_has_chunks(bench: Bench) -> None:
@@ -135,8 +122,7 @@ def test_a_node_is_new_until_it_has_chunks(bench: Bench) -> None:
     claim = bench.claim(node_id)
 
     def is_new() -> bool:
-        with bench.store.for_all("test") as work:
-            return bool(work.quotas.new_among([claim]))
+        return bool(bench.work.quotas.new_among([claim]))
 
     assert is_new()
     chunk_set = bench.begin(claim)
@@ -144,8 +130,7 @@ def test_a_node_is_new_until_it_has_chunks(bench: Bench) -> None:
     bench.mark(chunk_set)
     bench.activate(claim, chunk_set)
     table_id = table_of(index)
-    with bench.store.for_all("test") as work:
-        work.tables.replace(table_id, f'{{"a": "{OTHER}"}}', expected_revision=None)
+    bench.work.tables.replace(table_id, f'{{"a": "{OTHER}"}}', expected_revision=None)
     [again] = bench.enumerate(index)
     claim = bench.claim(again)
     assert not is_new()
@@ -153,12 +138,9 @@ def test_a_node_is_new_until_it_has_chunks(bench: Bench) -> None:
 
 def test_a_node_of_a_rebuild_is_not_new(bench: Bench) -> None:
     index = indexed(bench, bench.project())
-    with bench.store.for_all("test") as work:
-        assert work.indexes.lock(index)
-        work.indexes.start_rebuild(index, SMALL, at_once=2)
+    bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
     claim = bench.claim(bench.enumerate(index)[0])
-    with bench.store.for_all("test") as work:
-        assert not work.quotas.new_among([claim])
+    assert not bench.work.quotas.new_among([claim])
 
 
 def test_a_skipped_node_keeps_its_text_and_loses_what_was_being_built(bench: Bench) -> None:
@@ -167,12 +149,13 @@ def test_a_skipped_node_keeps_its_text_and_loses_what_was_being_built(bench: Ben
     bench.pass_time(1)
     claim = bench.claim(node_id)
     index = bench.index(index.id)
-    with bench.store.for_all("test") as work:
-        work.nodes.skip(claim, {"code": "PROJECT_FULL", "chunks": 3, "vector_bytes": 1})
-        progress = work.node_counts.progress(index, "", silent_s=1e9)
-        assert (
-            work.node_counts.state(index, "", silent_s=1e9).status == progress.status == "degraded"
-        )
+    bench.work.nodes.skip(claim, {"code": "PROJECT_FULL", "chunks": 3, "vector_bytes": 1})
+    progress = bench.work.node_counts.progress(index, "", silent_s=1e9)
+    assert (
+        bench.work.node_counts.state(index, "", silent_s=1e9).status
+        == progress.status
+        == "degraded"
+    )
     assert progress.states == {"skipped": 1}
     assert progress.last_error is not None
     assert progress.last_error["code"] == "PROJECT_FULL"
@@ -209,9 +192,7 @@ def test_at_most_so_many_come_back_at_a_time(bench: Bench) -> None:
     assert readmitted(bench, limits(), limit=2) == sorted(nodes)[2:]
 
 
-def test_the_index_that_was_used_last_comes_first_and_each_project_for_itself(
-    bench: Bench,
-) -> None:
+def test_the_index_that_was_used_last_comes_first_and_each_project_for_itself(bench: Bench) -> None:
     project, other = bench.project(), bench.project()
     _, old = bench.tool(bench.table({"a": TEXT}, project))
     bench.pass_time(90)
@@ -234,14 +215,12 @@ def test_a_node_waits_until_something_colder_may_go(bench: Bench) -> None:
 
 
 def test_no_node_of_a_deleted_table_or_a_retired_index_comes_back(bench: Bench) -> None:
-    table = bench.table({"a": TEXT})
-    _, deleted = bench.tool(table)
+    table, deleted = bench.served({"a": TEXT})
     _, retired = bench.tool(bench.table({"a": TEXT}))
     for index in (deleted, retired):
         waiting(bench, index, 1)
     bench.delete(table)
-    with bench.store.for_all("test") as work:
-        work.indexes.retire(retired.id)
+    bench.work.indexes.retire(retired.id)
     assert readmitted(bench, limits()) == []
 
 
@@ -252,8 +231,7 @@ def test_nothing_goes_while_a_project_is_within_its_limits(bench: Bench) -> None
     exact = limits(IN_TEXT, IN_TEXT * A_CHUNK)
     assert next_to_go(bench, exact) is None
     for tight in (limits(IN_TEXT - 1), limits(max_vector_bytes=IN_TEXT * A_CHUNK - 1)):
-        going = next_to_go(bench, tight)
-        assert going is not None
+        going = present(next_to_go(bench, tight))
         assert going.id == index.id
 
 
@@ -284,13 +262,14 @@ def test_an_evicted_index_is_there_and_empty(bench: Bench) -> None:
     assert now.evicted_at is not None
     assert not bench.is_compared(now)
     assert used(bench, project) == Usage(0, 0)
-    with bench.store.for_all("test") as work:
-        progress = work.node_counts.progress(now, "", silent_s=180)
-        assert work.node_counts.state(now, "", silent_s=180).status == progress.status == "evicted"
-        assert work.indexes.with_incomplete_tools(limit=10) == [index.id]
-        [tool] = work.tools.of_index(index.id)
-        work.tools.write_summary(tool.id, {"status": "evicted"})
-        assert work.indexes.with_incomplete_tools(limit=10) == []
+    progress = bench.work.node_counts.progress(now, "", silent_s=180)
+    assert (
+        bench.work.node_counts.state(now, "", silent_s=180).status == progress.status == "evicted"
+    )
+    assert bench.work.indexes.with_incomplete_tools(limit=10) == [index.id]
+    [tool] = bench.work.tools.of_index(index.id)
+    bench.work.tools.write_summary(tool.id, {"status": "evicted"})
+    assert bench.work.indexes.with_incomplete_tools(limit=10) == []
     assert progress.last_error is not None
     assert (progress.nodes_count, progress.last_error["code"]) == (0, "INDEX_EVICTED")
     assert not given_up(bench, now)
@@ -305,54 +284,18 @@ def test_an_operator_clears_an_index_however_hot_it_is(bench: Bench) -> None:
         assert work.indexes.clear(index)
         assert not work.indexes.clear(index)
     now = bench.index(index.id)
-    with bench.store.for_all("test") as work:
-        progress = work.node_counts.progress(now, "", silent_s=180)
+    progress = bench.work.node_counts.progress(now, "", silent_s=180)
     assert progress.last_error is not None
     assert (progress.status, progress.last_error["code"]) == ("evicted", "INDEX_DELETED")
-    with bench.store.for_all("test") as work:
-        assert work.indexes.revive(index.id)
+    assert bench.work.indexes.revive(index.id)
     assert (bench.index(index.id).evicted_at, bench.index(index.id).evicted_by) == (None, None)
-
-
-def test_the_rows_of_an_evicted_index_are_deleted_and_its_namespace_forgotten(
-    bench: Bench,
-) -> None:
-    index = indexed(bench, bench.project())
-    bench.pass_time(HOUR + 1)
-    given_up(bench, index)
-    with bench.store.for_all("test") as work:
-        assert work.removals.remove_retired_nodes(limit=10) == 1
-    assert {stone.namespace for stone in bench.tombstones()} == {index.generation.namespace}
-    bench.pass_time(60)
-    with bench.store.for_all("test") as work:
-        [gone] = work.removals.retired(older_than_s=30, limit=10)
-        work.removals.purge_generation(gone.generation_id)
-    assert gone.namespace == index.generation.namespace
-    assert bench.index(index.id).evicted_at is not None
-
-
-def test_a_previous_generation_goes_before_any_index(bench: Bench) -> None:
-    project = bench.project()
-    cold = indexed(bench, project)
-    bench.pass_time(HOUR + 1)
-    hot = indexed(bench, project)
-    new = rebuilt(bench, hot)
-    going = next_to_go(bench)
-    assert going is not None
-    assert (going.generation.id, going.generation.state) == (hot.generation.id, "previous")
-    assert given_up(bench, going)
-    assert bench.index(hot.id).generation.id == new.generation.id
-    going = next_to_go(bench)
-    assert going is not None
-    assert going.id == cold.id
 
 
 def test_an_index_that_was_rolled_back_goes_by_its_last_use(bench: Bench) -> None:
     project = bench.project()
     index = indexed(bench, project)
     rebuilt(bench, index)
-    with bench.store.for_all("test") as work:
-        work.indexes.switch(index)
+    bench.work.indexes.switch(index)
     bench.pass_time(HOUR)
     other = indexed(bench, project)
     bench.pass_time(90)
@@ -368,29 +311,23 @@ def test_an_index_that_was_rolled_back_goes_by_its_last_use(bench: Bench) -> Non
 def test_all_generations_of_an_evicted_index_are_given_up(bench: Bench) -> None:
     index = indexed(bench, bench.project())
     new = rebuilt(bench, index)
-    with bench.store.for_all("test") as work:
-        assert work.indexes.lock(index)
-        work.indexes.start_rebuild(new, SMALL, at_once=2)
+    bench.work.indexes.start_rebuild(new, SMALL, at_once=2)
     bench.pass_time(HOUR + 1)
     assert given_up(bench, bench.index(index.id))
-    with bench.store.for_all("test") as work:
-        assert work.indexes.previous(index.id) is work.indexes.pending(index.id) is None
-        [live] = work.indexes.live(index.id)
+    assert bench.work.indexes.previous(index.id) is bench.work.indexes.pending(index.id) is None
+    [live] = bench.work.indexes.live(index.id)
     assert (live.generation.number, live.is_rebuilding) == (4, False)
 
 
 def test_a_rebuild_that_does_not_end_is_given_up_with_its_index(bench: Bench) -> None:
     project = bench.project()
     _, index = bench.tool(bench.table({"a": TEXT}, project))
-    with bench.store.for_all("test") as work:
-        work.tables.lock(table_of(index))
-        new = work.indexes.start_rebuild(index, SMALL, at_once=2)
+    new = bench.work.indexes.start_rebuild(index, SMALL, at_once=2)
     bench.enumerate(index)
     bench.finish(bench.node_at(new, "/a"))
     assert next_to_go(bench) is None
     bench.pass_time(HOUR + 1)
-    going = next_to_go(bench)
-    assert going is not None
+    going = present(next_to_go(bench))
     assert (going.id, going.generation.state) == (index.id, "building")
     assert given_up(bench, going)
     assert used(bench, project) == Usage(0, 0)
@@ -400,13 +337,11 @@ def test_an_evicted_index_comes_back_once_and_is_in_use(bench: Bench) -> None:
     index = indexed(bench, bench.project())
     bench.pass_time(HOUR + 1)
     given_up(bench, index)
-    with bench.store.for_all("test") as work:
-        assert [work.indexes.revive(index.id) for _ in range(2)] == [True, False]
-        assert not work.indexes.revive(2**40)
+    assert [bench.work.indexes.revive(index.id) for _ in range(2)] == [True, False]
+    assert not bench.work.indexes.revive(2**40)
     now = bench.index(index.id)
     assert (now.evicted_at, now.is_idle, now.generation.number) == (None, False, 2)
-    for node_id in bench.enumerate(now):
-        bench.finish(node_id)
+    bench.finish_all(now)
     assert next_to_go(bench) is None
 
 
@@ -452,24 +387,20 @@ def held(bench: Bench, project: Project, kind: HeldKind) -> int:
 
 
 @only_postgres
-def test_tables_tools_keys_and_instances_of_a_project_are_counted_while_they_are_there(
-    bench: Bench,
-) -> None:
+def test_what_a_project_holds_is_counted_while_it_is_there(bench: Bench) -> None:
     project, other = bench.project(), bench.project()
     table, _ = bench.table({"a": TEXT}, project), bench.table({}, project)
     bench.tool(table)
     bench.tool(bench.table({}, other))
     owner = KeyOwner(project.id)
-    with bench.store.for_all("test") as work:
-        for_ever, _ = [work.keys.add(owner, NewApiKey(None, "cs_", b)) for b in (b"a", b"b")]
-        work.keys.add(owner, NewApiKey(None, "cs_", b"c", lifetime_s=60))
-        mcp, _ = (work.mcp_instances.add(project.id, name) for name in ("a", "b"))
+    for_ever, _ = [bench.work.keys.add(owner, NewApiKey(None, "cs_", b)) for b in (b"a", b"b")]
+    bench.work.keys.add(owner, NewApiKey(None, "cs_", b"c", lifetime_s=60))
+    mcp, _ = (bench.work.mcp_instances.add(project.id, name) for name in ("a", "b"))
     counted: list[HeldKind] = ["tables", "tools", "keys", "mcps"]
     assert [held(bench, project, kind) for kind in counted] == [2, 1, 3, 2]
-    with bench.store.for_all("test") as work:
-        work.tables.mark_deleted(table.id)
-        work.keys.revoke(for_ever.id)
-        work.mcp_instances.remove(mcp.id)
+    bench.work.tables.mark_deleted(table.id)
+    bench.work.keys.revoke(for_ever.id)
+    bench.work.mcp_instances.remove(mcp.id)
     bench.pass_time(61)
     assert [held(bench, project, kind) for kind in counted] == [1, 0, 1, 1]
     assert [held(bench, other, kind) for kind in counted] == [1, 1, 0, 0]
@@ -483,11 +414,34 @@ def test_bytes_of_documents_are_those_stored_and_those_that_are_imported(bench: 
     stored = held(bench, project, "document_bytes")
     assert empty == 0
     assert 1_000 < stored < 20_000
-    with bench.store.for_all("test") as work:
-        upload = work.uploads.add(NewUpload(project.id, table.id, "json", size=70_000))
-        work.uploads.save(replace(upload, state="importing", bytes=70_000))
+    upload = bench.work.uploads.add(NewUpload(project.id, table.id, "json", size=70_000))
+    bench.work.uploads.save(replace(upload, state="importing", bytes=70_000))
     assert held(bench, project, "document_bytes") == stored + 70_000
-    with bench.store.for_all("test") as work:
-        work.uploads.save(replace(upload, state="done", bytes=70_000))
-        work.tables.mark_deleted(table.id)
+    bench.work.uploads.save(replace(upload, state="done", bytes=70_000))
+    bench.work.tables.mark_deleted(table.id)
     assert held(bench, project, "document_bytes") == 0
+
+
+@only_postgres
+def test_one_of_many_brings_an_evicted_index_back(bench: PostgresBench) -> None:
+    index = indexed(bench, bench.project())
+    bench.pass_time(HOUR + 1)
+    assert given_up(bench, index)
+    with ThreadPoolExecutor(8) as pool:
+        revived = pool.map(lambda _: bench.work.indexes.revive(index.id), range(8))
+        assert sorted(revived) == [False] * 7 + [True]
+    now = bench.index(index.id)
+    assert (now.evicted_at, now.is_idle) == (None, False)
+    assert not given_up(bench, now)
+
+
+@only_postgres
+def test_an_eviction_waits_for_a_search_that_is_being_noted(bench: PostgresBench) -> None:
+    index = indexed(bench, bench.project())
+    bench.pass_time(HOUR + 1)
+    with bench.store.for_all("test") as work:
+        work.indexes.note_search(index.id)
+        eviction = bench.begun(given_up, bench, index)
+        assert not eviction.done()
+    assert eviction.result() is False
+    assert bench.index(index.id).evicted_at is None

@@ -1,4 +1,4 @@
-"""Contract of ``Sweeps``."""
+"""Which namespaces are compared with turbopuffer next, and what was found."""
 
 from __future__ import annotations
 
@@ -13,27 +13,19 @@ FOUND = SweepCounts(checked=3, orphans=2, missing=1, repaired=1)
 
 
 def due(bench: Bench, *, older_than_s: float = 100, limit: int = 9) -> list[SweepCursor]:
-    with bench.store.for_all("test") as work:
-        return work.sweeps.due(older_than_s=older_than_s, limit=limit)
+    return bench.work.sweeps.due(older_than_s=older_than_s, limit=limit)
 
 
 def note(bench: Bench, cursor: SweepCursor, after: str, found: SweepCounts = FOUND) -> None:
-    with bench.store.for_all("test") as work:
-        work.sweeps.note(cursor, after=after, found=found)
+    bench.work.sweeps.note(cursor, after=after, found=found)
 
 
 def reports(bench: Bench, index_id: int | None = None) -> list[dict[str, object]]:
-    with bench.store.for_all("test") as work:
-        return work.sweeps.reports(index_id)
+    return bench.work.sweeps.reports(index_id)
 
 
 def index(bench: Bench) -> Index:
     return bench.tool(bench.table({}))[1]
-
-
-def test_a_namespace_that_was_never_swept_is_due(bench: Bench) -> None:
-    one = index(bench)
-    assert due(bench) == [SweepCursor(one.generation.id, one.generation.namespace, "")]
 
 
 def test_a_sweep_goes_on_where_it_stopped_with_what_it_found(bench: Bench) -> None:
@@ -89,32 +81,19 @@ def test_what_was_swept_the_longest_ago_comes_first(bench: Bench) -> None:
     assert [cursor.namespace for cursor in due(bench, limit=1)] == [third.generation.namespace]
 
 
-def test_what_could_not_be_compared_goes_behind_the_others(bench: Bench) -> None:
-    one, other = index(bench), index(bench)
-    [first, _] = due(bench)
-    with bench.store.for_all("test") as work:
-        work.sweeps.note_failed(first)
-    assert next(cursor.namespace for cursor in due(bench)) == other.generation.namespace
-    assert first.namespace == one.generation.namespace
-    assert reports(bench) == []
-
-
 def test_only_live_generations_are_swept(bench: Bench) -> None:
     project = bench.project()
     one, waiting = (bench.tool(bench.table({}, project))[1] for _ in range(2))
-    with bench.store.for_all("test") as work:
-        building = work.indexes.start_rebuild(one, SMALL, at_once=1)
-        assert work.indexes.start_rebuild(waiting, SMALL, at_once=1).generation.state == "queued"
-        work.indexes.retire(waiting.id)
+    building = bench.work.indexes.start_rebuild(one, SMALL, at_once=1)
+    assert bench.work.indexes.start_rebuild(waiting, SMALL, at_once=1).generation.state == "queued"
+    bench.work.indexes.retire(waiting.id)
     assert {cursor.namespace for cursor in due(bench)} == {
         one.generation.namespace,
         building.generation.namespace,
     }
-    with bench.store.for_all("test") as work:
-        work.indexes.switch(building)
+    bench.work.indexes.switch(building)
     assert [cursor.namespace for cursor in due(bench)] == [building.generation.namespace]
-    with bench.store.for_all("test") as work:
-        work.indexes.retire(one.id)
+    bench.work.indexes.retire(one.id)
     assert due(bench) == []
 
 
@@ -127,27 +106,25 @@ def test_reports_are_those_of_live_generations_of_an_index(bench: Bench) -> None
         other.generation.namespace,
     ]
     assert [each["namespace"] for each in reports(bench, other.id)] == [other.generation.namespace]
-    with bench.store.for_all("test") as work:
-        work.indexes.retire(other.id)
+    bench.work.indexes.retire(other.id)
     assert [each["namespace"] for each in reports(bench)] == [one.generation.namespace]
 
 
 def test_a_namespace_is_known_while_its_generation_has_a_row(bench: Bench) -> None:
     one, retired = index(bench), index(bench)
-    with bench.store.for_all("test") as work:
-        work.indexes.retire(retired.id)
-        listed = [
-            retired.generation.namespace,
-            "project_9_table_9",
-            one.generation.namespace,
-            "project_9_table_10",
-        ]
-        assert work.sweeps.unknown(listed) == ["project_9_table_10", "project_9_table_9"]
-        assert work.sweeps.unknown([]) == []
-        work.removals.purge_generation(retired.generation.id)
-        assert work.sweeps.unknown([retired.generation.namespace, one.generation.namespace]) == [
-            retired.generation.namespace
-        ]
+    bench.work.indexes.retire(retired.id)
+    listed = [
+        retired.generation.namespace,
+        "project_9_table_9",
+        one.generation.namespace,
+        "project_9_table_10",
+    ]
+    assert bench.work.sweeps.unknown(listed) == ["project_9_table_10", "project_9_table_9"]
+    assert bench.work.sweeps.unknown([]) == []
+    bench.work.removals.purge_generation(retired.generation.id)
+    assert bench.work.sweeps.unknown([retired.generation.namespace, one.generation.namespace]) == [
+        retired.generation.namespace
+    ]
 
 
 def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
@@ -155,23 +132,13 @@ def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
     ids = bench.ids(one)
     assert len(ids) == 10
     assert ids == sorted(ids, key=str.encode)
-    with bench.store.for_all("test") as work:
-        pages = [
-            work.sweeps.present_after(one.generation.namespace, after, 4) for after in ("", ids[3])
-        ]
-        assert work.sweeps.present_after("elsewhere", "", 4) == []
-        assert work.sweeps.present_after(one.generation.namespace, ids[-1], 4) == []
+    pages = [
+        bench.work.sweeps.present_after(one.generation.namespace, after, 4)
+        for after in ("", ids[3])
+    ]
+    assert bench.work.sweeps.present_after("elsewhere", "", 4) == []
+    assert bench.work.sweeps.present_after(one.generation.namespace, ids[-1], 4) == []
     assert [doc_id for page in pages for doc_id, _ in page] == ids[:8]
-
-
-def test_a_chunk_that_is_not_present_need_not_be_there(bench: Bench) -> None:
-    one, node_id = bench.node()
-    chunk_set = bench.begin(bench.claim(node_id))
-    with bench.store.for_all("test") as work:
-        assert work.sweeps.present_after(one.generation.namespace, "", 9) == []
-        work.chunks.mark_present([chunk_set.chunks[0].id])
-        [(doc_id, windows)] = work.sweeps.present_after(one.generation.namespace, "", 9)
-    assert (doc_id, windows) == (chunk_set.chunks[0].doc_id, 1)
 
 
 def test_what_is_lost_of_an_unfinished_string_holds_its_swap_up(bench: Bench) -> None:
@@ -179,22 +146,18 @@ def test_what_is_lost_of_an_unfinished_string_holds_its_swap_up(bench: Bench) ->
     claim = bench.claim(node_id)
     chunk_set = bench.begin(claim)
     first, second, third = chunk_set.chunks
-    with bench.store.for_all("test") as work:
-        work.chunks.mark_present([first.id, second.id])
+    bench.work.chunks.mark_present([first.id, second.id])
     assert requeue(bench, one, [first.doc_id]) == []
     assert bench.ids(one) == [second.doc_id]
-    with bench.store.for_all("test") as work:
-        assert work.chunks.activate([(claim, chunk_set)], [third.id]) == set()
+    assert bench.work.chunks.activate([(claim, chunk_set)], [third.id]) == set()
     again = bench.begin(claim)
     assert first.id in {chunk.id for chunk in again.missing}
-    with bench.store.for_all("test") as work:
-        assert work.chunks.activate([(claim, again)], [first.id, third.id]) == {node_id}
+    assert bench.work.chunks.activate([(claim, again)], [first.id, third.id]) == {node_id}
     assert bench.ids(one) == sorted(chunk.doc_id for chunk in chunk_set.chunks)
 
 
 def requeue(bench: Bench, one: Index, ids: list[str]) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.chunks.requeue_missing(one.generation.namespace, ids)
+    return bench.work.chunks.requeue_missing(one.generation.namespace, ids)
 
 
 def test_a_node_without_its_documents_is_indexed_again(bench: Bench) -> None:
@@ -218,8 +181,7 @@ def test_a_node_that_is_worked_on_is_not_queued_again(bench: Bench) -> None:
     requeue(bench, one, ids[:1])
     claim = bench.claim(node_id)
     assert requeue(bench, one, ids[1:]) == []
-    with bench.store.for_all("test") as work:
-        work.nodes.hold([claim], lease_s=60)
+    bench.work.nodes.hold([claim], lease_s=60)
     chunk_set = bench.begin(claim)
     assert [chunk.present for chunk in chunk_set.chunks] == [False] * 3
 
@@ -228,20 +190,17 @@ def test_what_is_missing_elsewhere_changes_nothing(bench: Bench) -> None:
     one, node_id = bench.node()
     bench.finish(node_id)
     ids = bench.ids(one)
-    with bench.store.for_all("test") as work:
-        assert work.chunks.requeue_missing("elsewhere", ids) == []
-        assert work.chunks.requeue_missing(one.generation.namespace, []) == []
+    assert bench.work.chunks.requeue_missing("elsewhere", ids) == []
+    assert bench.work.chunks.requeue_missing(one.generation.namespace, []) == []
     assert bench.ids(one) == ids
 
 
 def test_missing_chunks_count_as_not_indexed(bench: Bench) -> None:
     config = replace(SMALL, window_tokens=10)
     _, one = bench.tool(bench.table({"a": TEXT}), config=config)
-    [node_id] = bench.enumerate(one)
-    bench.finish(node_id)
+    bench.finish_all(one)
     requeue(bench, one, bench.ids(one)[:2])
-    with bench.store.for_all("test") as work:
-        progress = work.node_counts.progress(one, "", silent_s=300)
+    progress = bench.work.node_counts.progress(one, "", silent_s=300)
     assert (progress.chunks_count, progress.indexed_chunks_count) == (3, 1)
 
 
@@ -261,18 +220,13 @@ def test_one_that_failed_is_behind_the_others_and_goes_on_where_it_was(bench: Be
     [cursor] = due(bench)
     note(bench, cursor, "k")
     other = index(bench)
-    with bench.store.for_all("test") as work:
-        work.sweeps.note_failed(cursor)
-    assert [each.namespace for each in due(bench)] == [
-        other.generation.namespace,
-        cursor.namespace,
-    ]
+    bench.work.sweeps.note_failed(cursor)
+    assert [each.namespace for each in due(bench)] == [other.generation.namespace, cursor.namespace]
     assert due(bench)[-1].after == "k"
 
 
 def extent(bench: Bench, page: int = 2) -> SweepExtent:
-    with bench.store.for_all("test") as work:
-        found = work.sweeps.extent(page=page)
+    found = bench.work.sweeps.extent(page=page)
     return replace(found, oldest_s=round(found.oldest_s, -1))
 
 
@@ -280,18 +234,16 @@ def test_a_round_is_as_many_pages_as_live_namespaces_have(bench: Bench) -> None:
     assert extent(bench) == SweepExtent(0, 0, 0)
     config = replace(SMALL, window_tokens=10)
     _, one = bench.tool(bench.table({"a": TEXT}), config=config)
-    [node_id] = bench.enumerate(one)
-    bench.finish(node_id)
-    with bench.store.for_all("test") as work:
-        rows = sum(each for _, each in work.sweeps.present_after(one.generation.namespace, "", 99))
+    bench.finish_all(one)
+    rows = sum(
+        each for _, each in bench.work.sweeps.present_after(one.generation.namespace, "", 99)
+    )
     assert rows > 3  # windows of three chunks
     index(bench)  # empty
     assert extent(bench) == SweepExtent(rows, rows // 2 + 1 + 1, 0)
 
 
-def test_the_oldest_whole_sweep_is_that_of_the_namespace_that_waits_for_the_longest(
-    bench: Bench,
-) -> None:
+def test_the_oldest_sweep_is_that_of_the_namespace_that_waits_longest(bench: Bench) -> None:
     index(bench)
     bench.pass_time(500)
     assert extent(bench).oldest_s == 500  # never swept: since it was begun
@@ -303,3 +255,16 @@ def test_the_oldest_whole_sweep_is_that_of_the_namespace_that_waits_for_the_long
     bench.pass_time(300)
     index(bench)
     assert extent(bench).oldest_s == 300
+
+
+def test_an_ordered_generation_is_the_next_and_begins_anew(bench: Bench) -> None:
+    indexes = [bench.tool(bench.table({}))[1] for _ in range(3)]
+    for cursor in bench.work.sweeps.due(older_than_s=0, limit=9):
+        bench.work.sweeps.note(cursor, after="k", found=FOUND)
+    bench.pass_time(1)
+    wanted = indexes[2]
+    for _ in range(2):
+        bench.work.sweeps.order(wanted.generation.id)
+        first, *others = bench.work.sweeps.due(older_than_s=3600, limit=9)
+        assert first == SweepCursor(wanted.generation.id, wanted.generation.namespace, "")
+        assert [cursor.after for cursor in others] == ["k", "k"]

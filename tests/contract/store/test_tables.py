@@ -9,16 +9,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_search.catalog.rules.projects import ListedProject
-from context_search.catalog.rules.tables import StringsAt
+from context_search.catalog.rules.tables import ListedProject, StringsAt
+from context_search.catalog.tables import ManageTables
 from context_search.core.documents import parse_json
-from context_search.core.errors import NotFoundError
+from context_search.core.errors import ConflictError, InvalidInputError, NotFoundError
 from context_search.core.json_text import to_json
 from context_search.core.messages import CompareIndex
-from context_search.core.model import Project, Table
+from context_search.core.model import Table
+from context_search.postgres.errors import ForeignKeyViolationError
+from context_search.store import UnitOfWork
 from context_search_editing.matching import json_pieces
 from context_search_editing.rules.replacing import LiteralReplacer, ReplaceRequest
-from tests.contract.store.bench import Bench, only_postgres
+from tests.builders import present
+from tests.contract.store.bench import Bench, PostgresBench, only_postgres
 from tests.profile import examples
 
 # What JSON escapes, and what stands beside it; four bytes; another form of a letter.
@@ -31,27 +34,27 @@ ANY_TEXT = st.text(
 
 def test_a_new_table_has_its_document_in_revision_one(bench: Bench) -> None:
     table = bench.table({"a": [1, "ü", None]})
-    with bench.store.for_all("test") as work:
-        revision, text = work.tables.read(table.id)
+    revision, text = bench.work.tables.read(table.id)
     assert (table.revision, revision) == (1, 1)
     assert json.loads(text) == {"a": [1, "ü", None]}
 
 
 def test_a_table_is_found_by_its_own_project_only(bench: Bench) -> None:
     table, stranger = bench.table({}), bench.project()
-    with bench.store.for_all("test") as work:
-        assert work.tables.find(table.id, project_id=table.project_id) == table
-        assert work.tables.find(table.id, project_id=stranger.id) is None
-        assert work.tables.find(table.id + 999, project_id=table.project_id) is None
+    assert bench.work.tables.find(table.id, project_id=table.project_id) == table
+    assert bench.work.tables.find(table.id, project_id=stranger.id) is None
+    assert bench.work.tables.find(table.id + 999, project_id=table.project_id) is None
 
 
 def test_another_document_is_another_revision(bench: Bench) -> None:
     table = bench.table({"a": 1})
     bench.pass_time(60)
     changed = bench.change(table, {"a": 2})
-    with bench.store.for_all("test") as work:
-        assert work.tables.read(table.id) == (2, changed_text(work.tables.read(table.id)[1]))
-        assert work.tables.find(table.id, project_id=table.project_id) == changed
+    assert bench.work.tables.read(table.id) == (
+        2,
+        changed_text(bench.work.tables.read(table.id)[1]),
+    )
+    assert bench.work.tables.find(table.id, project_id=table.project_id) == changed
     assert changed.revision == 2
     assert table.updated_at
     assert changed.updated_at
@@ -66,10 +69,9 @@ def changed_text(text: str) -> str:
 
 def test_numbers_keep_their_digits_and_equal_ones_are_the_same_document(bench: Bench) -> None:
     table = bench.table(parse_json(b'{"a": 1.50, "b": [18446744073709551617.0000000000001]}'))
-    with bench.store.for_all("test") as work:
-        _, text = work.tables.read(table.id)
-        assert "18446744073709551617.0000000000001" in text
-        assert "1.50" in text
+    _, text = bench.work.tables.read(table.id)
+    assert "18446744073709551617.0000000000001" in text
+    assert "1.50" in text
     same = b'{"b": [18446744073709551617.00000000000010], "a": 15e-1}'
     assert bench.change(table, parse_json(same)).revision == 1
     other = b'{"b": [18446744073709551617.0000000000002], "a": 15e-1}'
@@ -79,17 +81,16 @@ def test_numbers_keep_their_digits_and_equal_ones_are_the_same_document(bench: B
 def test_the_same_document_is_the_same_revision(bench: Bench) -> None:
     table = bench.table({"a": 1, "b": [2]})
     bench.pass_time(60)
-    changed = bench.change(table, {"b": [2], "a": 1})
-    assert changed.revision == 1
+    before = bench.work.tables.find(table.id, project_id=table.project_id)
+    assert bench.change(table, {"b": [2], "a": 1}) == before
+    assert table.revision == 1
 
 
 def test_a_document_is_written_only_over_the_expected_revision(bench: Bench) -> None:
     table = bench.table({"a": 1})
-    with bench.store.for_all("test") as work:
-        assert work.tables.replace(table.id, "{}", expected_revision=2) is None
-        assert json.loads(work.tables.read(table.id)[1]) == {"a": 1}
-        replaced = work.tables.replace(table.id, "{}", expected_revision=1)
-    assert replaced is not None
+    assert bench.work.tables.replace(table.id, "{}", expected_revision=2) is None
+    assert json.loads(bench.work.tables.read(table.id)[1]) == {"a": 1}
+    replaced = present(bench.work.tables.replace(table.id, "{}", expected_revision=1))
     assert replaced.revision == 2
 
 
@@ -103,22 +104,23 @@ def test_a_deleted_table_is_invisible_at_once(bench: Bench) -> None:
         assert work.tables.replace(table.id, "{}", expected_revision=None) is None
         assert work.tools.find(tool.id, project_id=None) is None
         assert work.tools.page(table.project_id, after=0, limit=9) == []
+        assert work.tools.of_index(tool.index_id) == []
+        assert work.tools.first_of_names(table.project_id, ["search"]) == {}
 
 
 def test_a_document_has_a_size(bench: Bench) -> None:
-    text = to_json({"a": "ü" * 5_000})
-    table = bench.table({"a": "ü" * 5_000})
-    with bench.store.for_all("test") as work:
-        size = work.tables.size(table.id)
-        assert work.tables.size(10**9) == 0
-    assert abs(size - len(text.encode())) < 10  # the store may write it with other spaces
+    for characters in (5_000, 3_000_000):
+        document = {"a": "ü" * characters}
+        size = bench.work.tables.size(bench.table(document).id)
+        # The store may write it with other spaces.
+        assert abs(size - len(to_json(document).encode())) < 10
+    assert bench.work.tables.size(10**9) == 0
 
 
 def test_the_lock_tells_the_revision(bench: Bench) -> None:
     table = bench.table({"a": 1})
     bench.change(table, {"a": 2})
-    with bench.store.for_all("test") as work:
-        assert work.tables.lock(table.id) == 2
+    assert bench.work.tables.lock(table.id) == 2
 
 
 def test_a_document_that_is_not_there_cannot_be_read(bench: Bench) -> None:
@@ -147,9 +149,7 @@ def test_a_part_of_a_document_is_what_its_path_leads_to(
     bench: Bench, path: list[str], value: object
 ) -> None:
     table = bench.table(PARTS)
-    with bench.store.for_all("test") as work:
-        part = work.tables.part(table.id, path, max_bytes=1_000)
-    assert part is not None
+    part = present(bench.work.tables.part(table.id, path, max_bytes=1_000))
     assert part.text is not None
     assert json.loads(part.text) == value
     assert (part.revision, part.size) == (1, len(part.text.encode()))
@@ -171,16 +171,14 @@ def test_a_part_of_a_document_is_what_its_path_leads_to(
 )
 def test_a_path_that_leads_nowhere_has_no_part(bench: Bench, path: list[str]) -> None:
     table = bench.table(PARTS)
-    with bench.store.for_all("test") as work:
-        assert work.tables.part(table.id, path, max_bytes=1_000) is None
-        assert work.tables.part(2**60, [], max_bytes=1_000) is None
+    assert bench.work.tables.part(table.id, path, max_bytes=1_000) is None
+    assert bench.work.tables.part(2**60, [], max_bytes=1_000) is None
 
 
 def test_of_a_part_that_is_too_long_only_the_size_is_told(bench: Bench) -> None:
     table = bench.table({"a": "é" * 50})
-    with bench.store.for_all("test") as work:
-        fits = work.tables.part(table.id, ["a"], max_bytes=102)
-        over = work.tables.part(table.id, ["a"], max_bytes=101)
+    fits = bench.work.tables.part(table.id, ["a"], max_bytes=102)
+    over = bench.work.tables.part(table.id, ["a"], max_bytes=101)
     assert fits is not None
     assert over is not None
     assert (fits.size, fits.text) == (102, '"' + "é" * 50 + '"')
@@ -223,18 +221,12 @@ def test_no_document_with_a_literal_lacks_its_pieces(
     first = data.draw(st.integers(0, len(string)))
     finds = [string[first : data.draw(st.integers(first, len(string)))], other]
     table = bench.table({"strings": strings})
-    with bench.store.for_all("test") as work:
-        for request in (ReplaceRequest(find, "") for find in finds if find):
-            part = work.tables.part(table.id, [], max_bytes=9_999, holding=json_pieces(request))
-            literal = LiteralReplacer(request).literal
-            assert part is not None
-            assert not (part.lacks and any(map(literal.occurs_in, strings)))
-            assert part.lacks or any(piece in str(part.text) for piece in json_pieces(request))
-
-
-def test_a_table_that_never_was_has_no_lock(bench: Bench) -> None:
-    with bench.store.for_all("test") as work:
-        assert work.tables.lock(10**9) is None
+    for request in (ReplaceRequest(find, "") for find in finds if find):
+        part = bench.work.tables.part(table.id, [], max_bytes=9_999, holding=json_pieces(request))
+        literal = LiteralReplacer(request).literal
+        assert part is not None
+        assert not (part.lacks and any(map(literal.occurs_in, strings)))
+        assert part.lacks or any(piece in str(part.text) for piece in json_pieces(request))
 
 
 def test_a_change_orders_a_comparison_of_every_index_of_the_table(bench: Bench) -> None:
@@ -249,12 +241,6 @@ def test_a_change_orders_a_comparison_of_every_index_of_the_table(bench: Bench) 
     assert bench.messages() == [CompareIndex(index.id, table.id).to_json()]
 
 
-def test_projects_have_ids_of_their_own(bench: Bench) -> None:
-    one, other = bench.project(), bench.project()
-    assert one.id != other.id
-    assert one == Project(one.id, "p")
-
-
 def test_a_project_is_there_or_not(bench: Bench) -> None:
     project = bench.project()
     with bench.store.for_project(project.id) as work:
@@ -265,8 +251,7 @@ def test_a_project_is_there_or_not(bench: Bench) -> None:
 
 
 def strings_at(bench: Bench, table: Table, path: list[str], *, measured: bool) -> StringsAt | None:
-    with bench.store.for_all("test") as work:
-        return work.tables.strings_at(table.id, path, measured=measured)
+    return bench.work.tables.strings_at(table.id, path, measured=measured)
 
 
 def test_the_strings_at_a_place_are_measured_in_characters(bench: Bench) -> None:
@@ -282,8 +267,7 @@ def test_the_strings_at_a_place_are_measured_in_characters(bench: Bench) -> None
 
 def test_a_part_says_whether_it_is_one_string(bench: Bench) -> None:
     table = bench.table({"s": "abc" * 9, "a": ["x" * 9]})
-    with bench.store.for_all("test") as work:
-        parts = [work.tables.part(table.id, [key], max_bytes=5) for key in ("s", "a")]
+    parts = [bench.work.tables.part(table.id, [key], max_bytes=5) for key in ("s", "a")]
     assert [part and (part.text, part.is_string) for part in parts] == [(None, True), (None, False)]
 
 
@@ -312,13 +296,79 @@ def test_projects_are_listed_with_what_they_have(bench: Bench) -> None:
     for scope in ("/a", "/b"):
         bench.tool(table, scope)
     bench.delete(deleted)
+    assert bench.work.projects.mark_deleted(gone.id)
+    page = bench.work.projects.page(after=0, limit=9)
+    assert page == [
+        ListedProject(first.id, first.name, tables_count=1, tools_count=2, building=0),
+        ListedProject(empty.id, empty.name, tables_count=0, tools_count=0, building=0),
+    ]
+    assert bench.work.projects.page(after=0, limit=1) == page[:1]
+    assert bench.work.projects.page(after=first.id, limit=9) == page[1:]
+
+
+@only_postgres
+@pytest.mark.parametrize(
+    ("meanwhile", "refusal"), [("deleted", NotFoundError), ("changed", ConflictError)]
+)
+def test_a_revision_that_is_gone_when_the_row_is_free_is_missing_or_another(
+    bench: PostgresBench, meanwhile: str, refusal: type[Exception]
+) -> None:
+    table = bench.table({"a": 1})
+    delete = ManageTables(bench.store).delete
+    caller = bench.principal(table)
     with bench.store.for_all("test") as work:
-        assert work.projects.mark_deleted(gone.id)
-    with bench.store.for_all("test") as work:
-        page = work.projects.page(after=0, limit=9)
-        assert page == [
-            ListedProject(first.id, first.name, tables_count=1, tools_count=2, building=0),
-            ListedProject(empty.id, empty.name, tables_count=0, tools_count=0, building=0),
-        ]
-        assert work.projects.page(after=0, limit=1) == page[:1]
-        assert work.projects.page(after=first.id, limit=9) == page[1:]
+        if meanwhile == "deleted":
+            work.tables.mark_deleted(table.id)
+        else:
+            work.tables.replace(table.id, "2", expected_revision=table.revision)
+        refused = bench.begun(delete, caller, table.id, if_revision=table.revision)
+        assert not refused.done()  # it has found the table, and waits for its row
+    with pytest.raises(refusal):
+        refused.result()
+
+
+@only_postgres
+def test_plain_sql_moves_the_revision_too(bench: PostgresBench) -> None:
+    table = bench.table({"a": 1})
+    bench.tool(table)
+    bench.lose_messages()
+    bench.sql("UPDATE context_table SET name = 'other'")
+    assert bench.messages() == []
+    bench.sql("UPDATE context_table SET data = jsonb_set(data, '{a}', '2')")
+    changed = present(bench.work.tables.find(table.id, project_id=table.project_id))
+    assert (changed.revision, changed.name) == (2, "other")
+    assert table.updated_at
+    assert changed.updated_at
+    assert changed.updated_at > table.updated_at
+    assert len(bench.messages()) == 1
+
+
+@only_postgres
+def test_a_row_without_data_reads_as_null(bench: PostgresBench) -> None:
+    table = bench.table(1)
+    bench.sql("UPDATE context_table SET data = NULL")
+    assert bench.work.tables.read(table.id) == (2, "null")
+    assert bench.work.tables.size(table.id) == 0
+
+
+@only_postgres
+@pytest.mark.parametrize("text", ['"\\u0000"', '{"\\u0000": 1}', '"a\x00b"'])
+def test_nul_is_an_invalid_input_and_not_a_broken_database(bench: PostgresBench, text: str) -> None:
+    with pytest.raises(InvalidInputError):
+        bench.work.tables.add(bench.project().id, "t", None, text)
+
+
+@only_postgres
+def test_a_table_of_no_project_is_refused_by_the_database(bench: PostgresBench) -> None:
+    with pytest.raises(ForeignKeyViolationError):
+        bench.work.tables.add(2**62, "t", None, "{}")
+
+
+@only_postgres
+def test_the_patience_for_a_table_ends_with_its_lock(bench: PostgresBench) -> None:
+    table = bench.table({})
+    limit = "SELECT current_setting('lock_timeout')"
+    with bench.tx() as tx:
+        usual = tx.run(limit)
+        assert UnitOfWork(tx).tables.lock(table.id) == 1
+        assert tx.run(limit) == usual != [["9s"]]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+
+import pytest
 
 from context_search.catalog.rules.tools import Unowned
 from context_search.core.callers import ProjectKey
@@ -10,7 +13,7 @@ from context_search.core.config import SearchConfig
 from context_search.core.model import Index, Scope
 from context_search.searching.rules.searched import SearchedTool
 from context_search.store import UnitOfWork
-from tests.contract.store.bench import Bench, only_postgres
+from tests.contract.store.bench import Bench, PostgresBench, only_postgres
 from tests.steps import SMALL
 
 READY = {"status": "ready", "nodes_count": 1}
@@ -93,9 +96,8 @@ def test_a_tool_without_its_table_or_its_index_in_its_project_is_invisible(bench
 
     bench.move(table, other.id)
     assert is_seen_by(table.project_id) == is_seen_by(other.id) == {False}
-    with bench.store.for_all("test") as work:
-        assert work.tools.find(tool.id, project_id=None) is None
-        assert work.tools.of_index(index.id) == []
+    assert bench.work.tools.find(tool.id, project_id=None) is None
+    assert bench.work.tools.of_index(index.id) == []
     bench.move(tool, other.id)  # both, but the index is not there
     with bench.store.for_all("test") as work:
         assert work.tools.find(tool.id, project_id=None) is None
@@ -110,11 +112,10 @@ def test_a_tool_without_its_table_or_its_index_in_its_project_is_invisible(bench
 def test_a_tool_that_no_index_serves_is_its_projects(bench: Bench) -> None:
     table = bench.table({})
     tool, _ = bench.tool(table)
-    with bench.store.for_all("test") as work:
-        work.comparisons.uncover(tool.id)
-        [unserved] = work.tools.unserved(table.project_id, after=0, limit=9)
-        assert unserved.id == tool.id
-        assert work.tools.of_no_project(limit=9) == Unowned(0, [])
+    bench.work.comparisons.uncover(tool.id)
+    [unserved] = bench.work.tools.unserved(table.project_id, after=0, limit=9)
+    assert unserved.id == tool.id
+    assert bench.work.tools.of_no_project(limit=9) == Unowned(0, [])
 
 
 def test_pages_go_up_by_id_and_begin_after_the_one_before(bench: Bench) -> None:
@@ -122,10 +123,9 @@ def test_pages_go_up_by_id_and_begin_after_the_one_before(bench: Bench) -> None:
     tools = [bench.tool(table, f"/{number}")[0] for number in range(5)]
     bench.tool(bench.table({}))
     caller = bench.principal(table)
-    with bench.store.for_all("test") as work:
-        assert work.tools.page(caller.project_id, after=0, limit=3) == tools[:3]
-        assert work.tools.page(caller.project_id, after=tools[2].id, limit=3) == tools[3:]
-        assert work.tools.page(caller.project_id, after=tools[-1].id, limit=3) == []
+    assert bench.work.tools.page(caller.project_id, after=0, limit=3) == tools[:3]
+    assert bench.work.tools.page(caller.project_id, after=tools[2].id, limit=3) == tools[3:]
+    assert bench.work.tools.page(caller.project_id, after=tools[-1].id, limit=3) == []
 
 
 @only_postgres
@@ -136,16 +136,15 @@ def test_a_page_of_names_looks_at_so_many_and_says_where_to_go_on(bench: Bench) 
     project = table.project_id
 
     def named(after: int, *, limit: int = 9, among: int = 9) -> tuple[list[object], int | None]:
-        page = work.tools.named(project, "NEEDLE", after=after, limit=limit, among=among)
+        page = bench.work.tools.named(project, "NEEDLE", after=after, limit=limit, among=among)
         return [*page.rows], page.next_after
 
-    with bench.store.for_all("test") as work:
-        assert named(0) == ([tools[0], *tools[3:]], None)
-        assert named(0, limit=2) == ([tools[0], tools[3]], tools[3].id)
-        assert named(tools[0].id, among=2) == ([], tools[2].id)
-        assert named(tools[2].id, among=3) == (tools[3:], None)
-        page = work.tools.named(project, "a", table_id=table.id + 1, after=0, limit=9, among=9)
-        assert (list(page.rows), page.next_after) == ([], None)
+    assert named(0) == ([tools[0], *tools[3:]], None)
+    assert named(0, limit=2) == ([tools[0], tools[3]], tools[3].id)
+    assert named(tools[0].id, among=2) == ([], tools[2].id)
+    assert named(tools[2].id, among=3) == (tools[3:], None)
+    page = bench.work.tools.named(project, "a", table_id=table.id + 1, after=0, limit=9, among=9)
+    assert (list(page.rows), page.next_after) == ([], None)
 
 
 def test_the_first_of_a_name_is_that_with_the_lowest_id(bench: Bench) -> None:
@@ -154,11 +153,10 @@ def test_the_first_of_a_name_is_that_with_the_lowest_id(bench: Bench) -> None:
     bench.tool(table, name="a")
     other, _ = bench.tool(table, name="b")
     caller = bench.principal(table)
-    with bench.store.for_all("test") as work:
-        named = work.tools.first_of_names(caller.project_id, ["a", "b", "c"])
-        assert named == {"a": first.id, "b": other.id}
-        assert work.tools.first_of_names(caller.project_id, []) == {}
-        assert work.tools.first_of_names(caller.project_id + 999, ["a"]) == {}
+    named = bench.work.tools.first_of_names(caller.project_id, ["a", "b", "c"])
+    assert named == {"a": first.id, "b": other.id}
+    assert bench.work.tools.first_of_names(caller.project_id, []) == {}
+    assert bench.work.tools.first_of_names(caller.project_id + 999, ["a"]) == {}
 
 
 def test_tools_of_an_index_come_by_id(bench: Bench) -> None:
@@ -167,23 +165,20 @@ def test_tools_of_an_index_come_by_id(bench: Bench) -> None:
     other, same = bench.tool(table, "/x")
     bench.tool(table, config=replace(SMALL, chunk_size=50))
     assert same.id == index.id
-    with bench.store.for_all("test") as work:
-        assert work.tools.of_index(index.id) == [one, other]
-        assert work.tools.of_index(index.id, tool_id=other.id) == [other]
-        assert work.tools.of_index(10**9) == []
+    assert bench.work.tools.of_index(index.id) == [one, other]
+    assert bench.work.tools.of_index(index.id, tool_id=other.id) == [other]
+    assert bench.work.tools.of_index(10**9) == []
 
 
 def incomplete(bench: Bench) -> list[int]:
-    with bench.store.for_all("test") as work:
-        return work.indexes.with_incomplete_tools(limit=100)
+    return bench.work.indexes.with_incomplete_tools(limit=100)
 
 
 def test_a_tool_is_unsettled_until_its_summary_says_ready(bench: Bench) -> None:
     tool, index = bench.tool(bench.table({}))
     assert incomplete(bench) == [index.id]
     for summary, expected in (({"status": "degraded"}, [index.id]), (READY, [])):
-        with bench.store.for_all("test") as work:
-            work.tools.write_summary(tool.id, summary)
+        bench.work.tools.write_summary(tool.id, summary)
         assert incomplete(bench) == expected
 
 
@@ -200,17 +195,15 @@ def test_what_changes_is_no_longer_ready(bench: Bench) -> None:
 
 def test_a_tool_without_a_summary_stays_without_one(bench: Bench) -> None:
     tool, index = bench.tool(bench.table({}))
-    with bench.store.for_all("test") as work:
-        work.tools.mark_incomplete(index.id)
-        assert work.tools.of_index(index.id) == [tool]
+    bench.work.tools.mark_incomplete(index.id)
+    assert bench.work.tools.of_index(index.id) == [tool]
     assert incomplete(bench) == [index.id]
 
 
 def test_deleted_tools_are_settled(bench: Bench) -> None:
     table = bench.table({})
     tool, _ = bench.tool(table)
-    with bench.store.for_all("test") as work:
-        work.tools.mark_deleted(tool.id)
+    bench.work.tools.mark_deleted(tool.id)
     assert incomplete(bench) == []
 
 
@@ -218,7 +211,35 @@ def test_unsettled_indexes_take_turns(bench: Bench) -> None:
     one, two, three = [bench.tool(bench.table({}))[1].id for _ in range(3)]
     turns = []
     for _ in range(3):
-        with bench.store.for_all("test") as work:
-            turns.append(work.indexes.with_incomplete_tools(limit=2))
+        turns.append(bench.work.indexes.with_incomplete_tools(limit=2))
         bench.pass_time(1)
     assert turns == [[one, two], [three, one], [two, one]]
+
+
+@only_postgres
+def test_rows_of_another_type_are_no_tools_of_ours(bench: PostgresBench) -> None:
+    table = bench.table({})
+    (tool, index), (other, _) = bench.tool(table), bench.tool(table)
+    bench.sql("UPDATE tool SET type = 'other' WHERE id = :id", id=other.id)
+    assert bench.work.tools.page(table.project_id, after=0, limit=9) == [tool]
+    assert bench.work.tools.of_index(index.id) == [tool]
+
+
+@only_postgres
+@pytest.mark.parametrize(
+    "before", [None, "null", "[1]", '"x"', "{}", '{"owner": "me", "search_index": {"status": "x"}}']
+)
+def test_the_summary_leaves_other_metadata_alone(bench: PostgresBench, before: str | None) -> None:
+    tool, _ = bench.tool(bench.table({}))
+    bench.sql("UPDATE tool SET metadata = CAST(:json AS jsonb)", json=before)
+    bench.work.tools.write_summary(tool.id, {**READY, "last_error": None})
+    [[text]] = bench.sql("SELECT metadata FROM tool")
+    kept = {"owner": "me"} if before and "owner" in before else {}
+    assert json.loads(text) == {**kept, "search_index": {**READY, "last_error": None}}
+
+
+@only_postgres
+def test_a_scope_that_is_changed_beside_us_changes_nothing(bench: PostgresBench) -> None:
+    tool, _ = bench.tool(bench.table({}), "/a")
+    bench.sql("UPDATE tool SET json_path = '/b'")
+    assert bench.work.tools.find(tool.id, project_id=None) == tool

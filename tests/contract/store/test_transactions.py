@@ -26,27 +26,19 @@ def interrupted(bench: Bench) -> Iterator[UnitOfWork]:
         raise Interrupted
 
 
-def test_what_is_done_in_one_transaction_is_seen_by_the_next(bench: Bench) -> None:
-    with bench.store.for_all("test") as work:
-        project = work.projects.add("p")
-        table = work.tables.add(project.id, "t", None, "{}")
-    with bench.store.for_all("test") as work:
-        assert work.tables.find(table.id, project_id=project.id) == table
-
-
 def test_an_error_takes_everything_back_in_every_table(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
     with interrupted(bench) as work:
-        work.project_settings.lock(HistoryLimits, index.project_id)
-        work.project_settings.write(index.project_id, HistoryLimits(keep_count=0))
+        work.projects.lock_settings(HistoryLimits, index.project_id)
+        work.projects.write_settings(index.project_id, HistoryLimits(keep_count=0))
         work.nodes.release([claim], retry_in_s=0, error=None, progressed=False)
         work.outbox.add([{"kind": "node", "node_id": 1}])
         work.nodes.remove([node_id])
         work.tables.mark_deleted(table_of(index))
         work.indexes.retire(index.id)
     with bench.store.for_all("test") as work:
-        assert work.project_settings.read(HistoryLimits, index.project_id).version == 0
+        assert work.projects.settings(HistoryLimits, index.project_id).version == 0
         known = work.nodes.known(index.generation.id, table_of(index))
         assert [node.id for node in known] == [node_id]
         assert work.indexes.find(index.id) == index
@@ -66,9 +58,3 @@ def test_transactions_do_not_nest(bench: Bench) -> None:
     nested = bench.store.for_all("test")
     with bench.store.for_all("test"), pytest.raises(RuntimeError, match="do not nest"), nested:
         pass
-
-
-def test_a_transaction_after_a_failed_one_works(bench: Bench) -> None:
-    with interrupted(bench):
-        pass
-    assert bench.project().id

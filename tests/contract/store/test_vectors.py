@@ -102,22 +102,6 @@ def test_the_keyword_leg_ranks_by_bm25(vectors: VectorStore, filled: str) -> Non
     assert all(row.score > 0 for row in keyword or ())
 
 
-def test_two_words_count_more_than_one(vectors: VectorStore, filled: str) -> None:
-    _, keyword = ask(vectors, filled, tokens=["red", "fox"])
-    assert ids(keyword)[0] == A.id
-    assert set(ids(keyword)) == {A.id, B.id, C.id}
-
-
-def test_a_word_that_is_nowhere_finds_nothing(vectors: VectorStore, filled: str) -> None:
-    assert ask(vectors, filled, tokens=["owl"]) == (None, [])
-
-
-def test_both_legs_answer_together(vectors: VectorStore, filled: str) -> None:
-    leg, keyword = ask(vectors, filled, vector=[0.0, 1.0, 0.0], tokens=["fox"])
-    assert ids(leg)[0] == C.id
-    assert set(ids(keyword)) == {A.id, C.id}
-
-
 @pytest.mark.parametrize(
     ("scope", "found"), [("/a", {A.id, B.id}), ("/a/b", {B.id}), ("/ab", {C.id}), ("/x", set())]
 )
@@ -233,9 +217,6 @@ def test_vectors_and_ids_are_read_back(vectors: VectorStore, filled: str) -> Non
 def test_nothing_is_asked_for_and_nothing_found(vectors: VectorStore, filled: str) -> None:
     assert vectors.vectors(filled, []) == {}
     assert vectors.existing(filled, []) == set()
-
-
-def test_nothing_is_deleted_and_nothing_gone(vectors: VectorStore, filled: str) -> None:
     vectors.delete(filled, [])
     assert len(vectors.ids_after(filled, "", 10)) == 3
 

@@ -8,11 +8,14 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from context_search.core.callers import Principal
 from tests.contract.turbopuffer.faulty import Faults
 from tests.contract.turbopuffer.targets import running
 from tests.faults.chaos.broken import Breakage, losses, victim_of
 from tests.faults.chaos.deployment import Deployment
+from tests.faults.chaos.killing import Kills
 from tests.faults.chaos.parts import ChaosParts
+from tests.faults.chaos.replacing import Writers
 from tests.faults.chaos.worker_processes import WorkerProcesses, processes
 from tests.stack import DatabaseFactory
 
@@ -40,6 +43,24 @@ def workers(deployment: Deployment) -> Iterator[WorkerProcesses]:
 
 
 @pytest.fixture
+def kills(deployment: Deployment, workers: WorkerProcesses) -> Kills:
+    """Processes that die at every point of an order."""
+    return Kills(deployment, workers)
+
+
+@pytest.fixture
+def owner(deployment: Deployment) -> Principal:
+    """A project of the test's own."""
+    return deployment.project()
+
+
+@pytest.fixture
+def writers(deployment: Deployment) -> Writers:
+    """Projects whose documents are replaced."""
+    return Writers(deployment)
+
+
+@pytest.fixture
 def faults(deployment: Deployment) -> Iterator[Faults]:
     """Arms faults of the turbopuffer server; none is left after the test."""
     with httpx2.Client(base_url=deployment.turbopuffer_url) as http:
@@ -53,6 +74,12 @@ def victim(deployment: Deployment) -> Iterator[ChaosParts]:
     """Parts whose connections can be told from all others."""
     with victim_of(deployment) as parts:
         yield parts
+
+
+@pytest.fixture
+def severed(deployment: Deployment, victim: ChaosParts) -> Breakage:
+    """Only connections that end: these orders are killed after each COMMIT elsewhere."""
+    return losses(deployment, victim)["terminated"]
 
 
 @pytest.fixture(params=["terminated", "reply lost"])

@@ -9,6 +9,7 @@ from context_search.catalog.rules.versions import Version
 from context_search.core.callers import Principal
 from context_search.core.model import Table
 from context_search_editing.rules.plans import MAX_ATOMIC_BYTES, Plan, PlannedTable
+from tests.catalog.history import text_at, versions_of
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import LONG, Place, indexed
 
@@ -110,9 +111,9 @@ class Writers:
         with self.deployment.parts.store.for_all("test") as work:
             return [work.tables.read(table.id)[1] for table in case.tables]
 
-    def versions(self, table: Table, case: Case) -> Sequence[Version]:
+    def versions(self, table: Table) -> Sequence[Version]:
         """The versions of a document, the newest first."""
-        return self.deployment.parts.use_cases.versions.page(case.owner, table.id, below=None).rows
+        return versions_of(self.deployment.parts.store, table).rows
 
     def is_written(self, case: Case, plan_id: int, texts: Sequence[str]) -> list[bool]:
         """Which documents a plan has made of ``texts``. R1, R5, R6, R8.
@@ -121,18 +122,16 @@ class Writers:
         """
         rows = {row.table_id: row for row in self.rows(plan_id)}
         return [
-            self._is_written(case, table, rows.get(table.id), plan_id, text)
+            self._is_written(table, rows.get(table.id), plan_id, text)
             for table, text in zip(case.tables, texts, strict=True)
         ]
 
-    def _is_written(
-        self, case: Case, table: Table, row: PlannedTable | None, plan_id: int, text: str
-    ) -> bool:
+    def _is_written(self, table: Table, row: PlannedTable | None, plan_id: int, text: str) -> bool:
         parts = self.deployment.parts
         with parts.store.for_all("test") as work:
             revision, now = work.tables.read(table.id)
             strings = work.plans.strings(plan_id, table.id)
-        of_plan = [each for each in self.versions(table, case) if each.plan_id == plan_id]
+        of_plan = [each for each in self.versions(table) if each.plan_id == plan_id]
         edits = [edit for string in strings for edit in string.edits or ()]
         if row is None or row.state == "pending":
             assert (now, of_plan, edits) == (text, [], [])
@@ -141,10 +140,7 @@ class Writers:
         assert [each.revision for each in of_plan] == [row.revision_after] == [revision]
         assert row.revision_before is not None
         assert len(edits) == row.replaced
-        recorded = parts.use_cases.versions.read_document(
-            case.owner, table.id, row.revision_before, ""
-        )
-        assert recorded == text
+        assert text_at(parts.store, table, row.revision_before) == text
         return True
 
     def are_replaced(self, case: Case) -> bool:

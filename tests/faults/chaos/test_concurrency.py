@@ -38,11 +38,6 @@ def crowd(deployment: Deployment) -> Iterator[ChaosParts]:
     parts.database.close()
 
 
-@pytest.fixture
-def owner(deployment: Deployment) -> Principal:
-    return deployment.project()
-
-
 @pytest.fixture(autouse=True)
 def no_deadlock(deployment: Deployment) -> Iterator[None]:
     """Postgres counts them; a backend tells its counts when its transaction has ended."""

@@ -56,11 +56,6 @@ def provider(deployment: Deployment) -> Iterator[WordServer]:
         deployment.parts.embedder = None
 
 
-@pytest.fixture
-def owner(deployment: Deployment) -> Principal:
-    return deployment.project()
-
-
 def queued(deployment: Deployment, owner: Principal) -> tuple[Place, int]:
     """A table whose one string waits for a worker."""
     table = deployment.table(owner, {"a": LONG})

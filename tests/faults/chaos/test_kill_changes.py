@@ -6,18 +6,7 @@ import pytest
 
 from context_search.core.callers import Internal, Principal
 from tests.faults.chaos.deployment import Deployment
-from tests.faults.chaos.killing import EDITED, Kills, Place, indexed
-from tests.faults.chaos.worker_processes import WorkerProcesses
-
-
-@pytest.fixture
-def kills(deployment: Deployment, workers: WorkerProcesses) -> Kills:
-    return Kills(deployment, workers)
-
-
-@pytest.fixture
-def owner(deployment: Deployment) -> Principal:
-    return deployment.project()
+from tests.faults.chaos.killing import EDITED, Kills, Order, Place, indexed
 
 
 def test_creating_a_tool_may_die_anywhere(
@@ -46,35 +35,23 @@ def test_a_change_of_a_document_may_die_anywhere(
     kills.check()
 
 
-def test_deleting_a_tool_may_die_anywhere(
-    deployment: Deployment, kills: Kills, owner: Principal
+@pytest.mark.parametrize("what", ["a tool", "the last tool", "a table"])
+def test_deleting_may_die_anywhere(
+    deployment: Deployment, kills: Kills, owner: Principal, what: str
 ) -> None:
     def prepare() -> Place:
         table, tool = indexed(deployment, owner)
-        deployment.tool(table, "/b~1c")
+        if what == "a tool":
+            deployment.tool(table, "/b~1c")
         return table, tool
 
-    kills.everywhere(prepare, lambda place: ("delete_tool", owner.project_id, place[1].id))
-    kills.check()
+    def order(place: Place) -> Order:
+        table, tool = place
+        if what == "a table":
+            return "delete_table", owner.project_id, table.id
+        return "delete_tool", owner.project_id, tool.id
 
-
-def test_deleting_the_last_tool_may_die_anywhere(
-    deployment: Deployment, kills: Kills, owner: Principal
-) -> None:
-    kills.everywhere(
-        lambda: indexed(deployment, owner),
-        lambda place: ("delete_tool", owner.project_id, place[1].id),
-    )
-    kills.check()
-
-
-def test_deleting_a_table_may_die_anywhere(
-    deployment: Deployment, kills: Kills, owner: Principal
-) -> None:
-    kills.everywhere(
-        lambda: indexed(deployment, owner),
-        lambda place: ("delete_table", owner.project_id, place[0].id),
-    )
+    kills.everywhere(prepare, order)
     kills.check()
 
 

@@ -10,19 +10,8 @@ from context_search.integrations.ports import MessageBody
 from tests.builders import english
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import DOCUMENT, EDITED, LONG, Kills, Order, Place, indexed
-from tests.faults.chaos.worker_processes import WorkerProcesses
 
 SWAP = "nodes.hold+chunks.activate+chunks.postpone_words"
-
-
-@pytest.fixture
-def kills(deployment: Deployment, workers: WorkerProcesses) -> Kills:
-    return Kills(deployment, workers)
-
-
-@pytest.fixture
-def owner(deployment: Deployment) -> Principal:
-    return deployment.project()
 
 
 def take(deployment: Deployment) -> MessageBody:

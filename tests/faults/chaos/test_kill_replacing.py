@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from context_search.catalog.rules.versions import HistoryLimits
 from context_search.integrations.ports import MessageBody
 from tests.builders import until
+from tests.catalog.history import text_at
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.gate import Point
 from tests.faults.chaos.killing import EDITED, Kills, Order, Place
@@ -18,16 +17,6 @@ from tests.faults.chaos.worker_processes import WorkerProcesses
 GOES_ON_WITHIN_S = 60.0
 """A third of it is promised; a worker lives for 120."""
 OVER = "now() - interval '1 second'"
-
-
-@pytest.fixture
-def kills(deployment: Deployment, workers: WorkerProcesses) -> Kills:
-    return Kills(deployment, workers)
-
-
-@pytest.fixture
-def writers(deployment: Deployment) -> Writers:
-    return Writers(deployment)
 
 
 def message_of(deployment: Deployment) -> MessageBody:
@@ -214,14 +203,14 @@ def test_a_restore_may_die_anywhere(deployment: Deployment, kills: Kills, writer
         return "restore", case.owner.project_id, case.place[0].id, 1
 
     everywhere(kills, writers, prepare, order)
-    read = deployment.parts.use_cases.versions.read_document
     ends = set()
     for case in writers.cases:
         table = case.place[0]
-        live, *past = writers.versions(table, case)
+        live, *past = writers.versions(table)
         ends.add((live.revision, live.cause))
         assert all(version.gap is None for version in past)
-        texts = {each.revision: read(case.owner, table.id, each.revision, "") for each in past}
+        store = deployment.parts.store
+        texts = {each.revision: text_at(store, table, each.revision) for each in past}
         texts[live.revision] = writers.texts(case)[0]
         assert texts[1] == case.before[0] == texts.get(3, texts[1])
         assert EDITED in texts[2]
@@ -260,9 +249,9 @@ def test_forgetting_may_die_anywhere(
         plan = writers.plan(case, forgotten)
         assert (plan.state, plan.request) == ("expired", None)
         assert writers.plan(case).request is not None
-        for row, text in zip(writers.rows(case.plan_id), case.before, strict=True):
-            read = parts.use_cases.versions.read_document
-            assert read(case.owner, row.table_id, row.revision_before or 0, "") == text
-        past = [each for each in writers.versions(case.place[0], case) if each.sha256]
+        for table, text in zip(case.tables, case.before, strict=True):
+            [row] = [row for row in writers.rows(case.plan_id) if row.table_id == table.id]
+            assert text_at(parts.store, table, row.revision_before or 0) == text
+        past = [each for each in writers.versions(case.place[0]) if each.sha256]
         assert len(past) == 2  # what an undo needs, and one more
     kills.check()

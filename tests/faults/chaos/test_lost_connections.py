@@ -6,21 +6,9 @@ import pytest
 
 from context_search.core.callers import Principal
 from context_search.core.messages import CompareIndex
-from tests.faults.chaos.broken import Breakage, losses
+from tests.faults.chaos.broken import Breakage
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import EDITED, LONG, Order, Place, check, indexed
-from tests.faults.chaos.parts import ChaosParts
-
-
-@pytest.fixture
-def severed(deployment: Deployment, victim: ChaosParts) -> Breakage:
-    """Only connections that end: these orders are killed after each COMMIT elsewhere."""
-    return losses(deployment, victim)["terminated"]
-
-
-@pytest.fixture
-def owner(deployment: Deployment) -> Principal:
-    return deployment.project()
 
 
 def test_a_worker_goes_on_or_somebody_else_does(
@@ -52,42 +40,35 @@ def test_a_comparison_happens_all_the_same(
     check(deployment, severed.everywhere(prepare, order))
 
 
+@pytest.mark.parametrize(
+    ("what", "fails_at"),
+    [
+        ("replace", "tables.replace+versions.record"),
+        ("create_tool", "tools.add"),
+        ("delete_tool", "tools.mark_deleted"),
+    ],
+)
 def test_a_change_fails_only_while_it_may_be_undone(
-    deployment: Deployment, breakage: Breakage, owner: Principal
+    deployment: Deployment, breakage: Breakage, owner: Principal, what: str, fails_at: str
 ) -> None:
     def order(place: Place) -> Order:
-        return "replace", owner.project_id, place[0].id, {"a": EDITED}
+        table, tool = place
+        if what == "replace":
+            return what, owner.project_id, table.id, {"a": EDITED}
+        if what == "create_tool":
+            return what, owner.project_id, table.id, "/a"
+        return what, owner.project_id, tool.id
+
+    def is_done(place: Place) -> bool:
+        table, tool = place
+        if what == "replace":
+            return deployment.revision(table) == 2
+        return deployment.tools(tool.index_id) == {"create_tool": 2, "delete_tool": 0}[what]
 
     places = breakage.everywhere(lambda: indexed(deployment, owner), order)
     [failed] = breakage.failed()
-    assert "tables.replace+versions.record" in failed
-    assert all(deployment.revision(table) == 2 for table, _ in breakage.succeeded())
-    check(deployment, places)
-
-
-def test_creating_a_tool_fails_only_while_it_may_be_undone(
-    deployment: Deployment, breakage: Breakage, owner: Principal
-) -> None:
-    def order(place: Place) -> Order:
-        return "create_tool", owner.project_id, place[0].id, "/a"
-
-    places = breakage.everywhere(lambda: indexed(deployment, owner), order)
-    [failed] = breakage.failed()
-    assert "tools.add" in failed
-    assert all(deployment.tools(tool.index_id) == 2 for _, tool in breakage.succeeded())
-    check(deployment, places)
-
-
-def test_deleting_a_tool_fails_only_while_it_may_be_undone(
-    deployment: Deployment, breakage: Breakage, owner: Principal
-) -> None:
-    def order(place: Place) -> Order:
-        return "delete_tool", owner.project_id, place[1].id
-
-    places = breakage.everywhere(lambda: indexed(deployment, owner), order)
-    [failed] = breakage.failed()
-    assert "tools.mark_deleted" in failed
-    assert all(deployment.tools(tool.index_id) == 0 for _, tool in breakage.succeeded())
+    assert fails_at in failed
+    assert all(map(is_done, breakage.succeeded()))
     check(deployment, places)
 
 

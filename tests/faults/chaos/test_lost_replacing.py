@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from tests.faults.chaos.broken import Breakage
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import Order, Place, check
 from tests.faults.chaos.replacing import BECOMES, FIND, Case, Writers
-
-
-@pytest.fixture
-def writers(deployment: Deployment) -> Writers:
-    return Writers(deployment)
 
 
 def everywhere(
@@ -86,7 +79,7 @@ def test_an_undo_is_told_of_as_it_was(
 
 
 def test_a_worker_goes_on_or_another_one_does(
-    deployment: Deployment, breakage: Breakage, writers: Writers
+    deployment: Deployment, severed: Breakage, writers: Writers
 ) -> None:
     def order(case: Case) -> Order:
         deployment.orders()
@@ -94,7 +87,7 @@ def test_a_worker_goes_on_or_another_one_does(
         [message] = [each for each in deployment.orders() if each["kind"] == "plan"]
         return "handle", message
 
-    cases = everywhere(breakage, writers, lambda: writers.previewed(as_large=True), order)
+    cases = everywhere(severed, writers, lambda: writers.previewed(as_large=True), order)
     for case, _ in cases:
         writers.is_written(case, case.plan_id, case.before)
     deployment.settle()
@@ -117,7 +110,7 @@ def test_a_restore_is_whole_or_nothing(
         return "restore", case.owner.project_id, case.place[0].id, 1
 
     for case, is_told in everywhere(breakage, writers, prepare, order):
-        live, *past = writers.versions(case.place[0], case)
+        live, *past = writers.versions(case.place[0])
         assert (live.revision, live.cause) in ((2, "put"), (3, "restore"))
         assert all(version.gap is None for version in past)
         assert (writers.texts(case)[0] == case.before[0]) == (live.cause == "restore")

@@ -13,8 +13,8 @@ import httpx2
 
 from context_search.core.documents import string_nodes
 from context_search.core.json_pointer import join, replace_value, resolve, split
+from tests.e2e.served import ServedStack
 from tests.faults.endurance.hits import deviation
-from tests.faults.endurance.served import ServedStack
 from tests.faults.endurance.texts import MARKER, Texts
 
 MAX_TABLES = 6

@@ -10,9 +10,9 @@ from typing import Any
 from context_search.core.documents import StringNode, string_nodes
 from context_search.postgres.visible_rows import TABLE_IS_THERE, TOOL_IS_THERE
 from tests.builders import until
+from tests.e2e.served import ServedStack
 from tests.faults.endurance.edits import Edits
 from tests.faults.endurance.hits import deviation
-from tests.faults.endurance.served import ServedStack
 from tests.faults.endurance.texts import MARKER, THRESHOLD
 from tests.tallies import wrong_tallies
 

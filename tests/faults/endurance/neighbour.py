@@ -10,7 +10,7 @@ from typing import Any, Self
 import httpx2
 
 from tests.builders import english
-from tests.faults.endurance.served import ServedStack
+from tests.e2e.served import ServedStack
 
 TABLES = 3
 STRINGS = 10

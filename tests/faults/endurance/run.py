@@ -18,10 +18,10 @@ import httpx2
 
 from context_search.core.errors import ContextSearchError
 from tests.e2e.running import state_folder
+from tests.e2e.served import ServedStack
 from tests.faults.endurance.edits import Edits
 from tests.faults.endurance.idle import Proof, prove
 from tests.faults.endurance.neighbour import Neighbour
-from tests.faults.endurance.served import ServedStack
 
 BETWEEN_KILLS_S = (15.0, 60.0)
 # An answer of a stack that is dying is no deviation.

@@ -6,27 +6,8 @@ from dataclasses import replace
 
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Index
-from context_search.integrations.ports import Clock
 from tests.faults.simulation.model.indexes import MemoryIndexes
 from tests.faults.simulation.model.quotas import MemoryQuotas
-from tests.faults.simulation.model.rows import Rows
-from tests.faults.simulation.model.store import ModelUnitOfWork
-
-
-def limited_by(
-    *,
-    quotas: type[MemoryQuotas] = MemoryQuotas,
-    indexes: type[MemoryIndexes] = MemoryIndexes,
-) -> type[ModelUnitOfWork]:
-    """Returns a unit of work with other repositories."""
-
-    class Mutated(ModelUnitOfWork):
-        def __init__(self, rows: Rows, clock: Clock) -> None:
-            super().__init__(rows, clock)
-            self.quotas = quotas(rows, clock)
-            self.indexes = indexes(rows, clock)
-
-    return Mutated
 
 
 class EvictsWhatIsInUse(MemoryIndexes):

@@ -13,7 +13,7 @@ from context_search.catalog.rules.versions import Overwritten, Pruned, TableHist
 from context_search.catalog.versions import RecordVersions
 from context_search.core.callers import Principal, ProjectKey
 from context_search.core.model import Table
-from context_search.integrations.ports import Clock, Deadline
+from context_search.integrations.ports import Deadline
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.cleanup_report import CleanupReport
 from context_search.store import UnitOfWork
@@ -33,20 +33,7 @@ from context_search_editing.write_documents import (
     WriteDocuments,
 )
 from tests.faults.simulation.model.plans import MemoryPlans
-from tests.faults.simulation.model.rows import Rows
-from tests.faults.simulation.model.store import ModelUnitOfWork
 from tests.faults.simulation.model.versions import MemoryVersions
-
-
-def planned_by(plans: type[MemoryPlans]) -> type[ModelUnitOfWork]:
-    """Returns a unit of work with another repository of plans."""
-
-    class Mutated(ModelUnitOfWork):
-        def __init__(self, rows: Rows, clock: Clock) -> None:
-            super().__init__(rows, clock)
-            self.plans = plans(rows, clock)
-
-    return Mutated
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,43 +19,15 @@ from context_search.core.model import (
     kept_chunks,
 )
 from context_search.indexing.rules.chunks import WORDS_WAIT_S, Unkeyed
-from context_search.integrations.ports import Clock, MessageBody
+from context_search.integrations.ports import MessageBody
 from context_search.maintenance.rules.removals import Tombstone
 from tests.faults.simulation.model.chunks import MemoryChunks
 from tests.faults.simulation.model.comparisons import MemoryComparisons
 from tests.faults.simulation.model.indexes import MemoryIndexes
 from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
-from tests.faults.simulation.model.nodes import MemoryNodes
 from tests.faults.simulation.model.outbox import MemoryOutbox
 from tests.faults.simulation.model.removals import MemoryRemovals, remove_sets
-from tests.faults.simulation.model.rows import GenerationRow, NodeRow, Rows, TableRow, TombstoneRow
-from tests.faults.simulation.model.store import ModelUnitOfWork
-
-
-def work_with(
-    *,
-    nodes: type[MemoryNodes] = MemoryNodes,
-    chunks: type[MemoryChunks] = MemoryChunks,
-    live_chunks: type[MemoryLiveChunks] = MemoryLiveChunks,
-    outbox: type[MemoryOutbox] = MemoryOutbox,
-    indexes: type[MemoryIndexes] = MemoryIndexes,
-    comparisons: type[MemoryComparisons] = MemoryComparisons,
-    removals: type[MemoryRemovals] = MemoryRemovals,
-) -> type[ModelUnitOfWork]:
-    """Returns a unit of work with other repositories."""
-
-    class Mutated(ModelUnitOfWork):
-        def __init__(self, rows: Rows, clock: Clock) -> None:
-            super().__init__(rows, clock)
-            self.nodes = nodes(rows, clock)
-            self.chunks = chunks(rows, clock)
-            self.live_chunks = live_chunks(rows, clock)
-            self.outbox = outbox(rows, clock)
-            self.indexes = indexes(rows, clock)
-            self.comparisons = comparisons(rows, clock)
-            self.removals = removals(rows, clock)
-
-    return Mutated
+from tests.faults.simulation.model.rows import GenerationRow, NodeRow, TableRow, TombstoneRow
 
 
 class SectionsOfOtherScopes(MemoryComparisons):

@@ -14,29 +14,10 @@ from context_search.catalog.rules.versions import (
     TableHistory,
 )
 from context_search.core.model import Table
-from context_search.integrations.ports import Clock
 from tests.faults.simulation.model.catalog import MemoryTables
-from tests.faults.simulation.model.rows import Rows
-from tests.faults.simulation.model.store import ModelUnitOfWork
 from tests.faults.simulation.model.versions import MemoryVersions
 
 Pieces = Iterable[tuple[bytes, bytes]]
-
-
-def kept_by(
-    *,
-    versions: type[MemoryVersions] = MemoryVersions,
-    tables: type[MemoryTables] = MemoryTables,
-) -> type[ModelUnitOfWork]:
-    """Returns a unit of work with other repositories of versions."""
-
-    class Mutated(ModelUnitOfWork):
-        def __init__(self, rows: Rows, clock: Clock) -> None:
-            super().__init__(rows, clock)
-            self.versions = versions(rows, clock)
-            self.tables = tables(rows, clock)
-
-    return Mutated
 
 
 class ForgetsToRecord(MemoryVersions):

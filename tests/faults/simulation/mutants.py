@@ -13,10 +13,7 @@ from tests.faults.simulation import faulty_plans as plans
 from tests.faults.simulation import faulty_rows as rows
 from tests.faults.simulation import faulty_steps as steps
 from tests.faults.simulation import faulty_versions as versions
-from tests.faults.simulation.faulty_limits import limited_by
-from tests.faults.simulation.faulty_plans import planned_by
-from tests.faults.simulation.faulty_rows import work_with
-from tests.faults.simulation.faulty_versions import kept_by
+from tests.faults.simulation.model.store import work_with
 from tests.faults.simulation.mutation import Mutation
 
 MUTANTS = [
@@ -128,16 +125,16 @@ MUTANTS = [
     Mutation("switch without a look", completion=steps.SwitchesUnseen, seed=6),
     Mutation(
         "evicts what is in use",
-        unit_of_work=limited_by(indexes=limits.EvictsWhatIsInUse),
+        unit_of_work=work_with(indexes=limits.EvictsWhatIsInUse),
         within=1_000,
         seed=282,
     ),
     Mutation(
-        "evicts without need", unit_of_work=limited_by(indexes=limits.EvictsWithoutNeed), seed=6
+        "evicts without need", unit_of_work=work_with(indexes=limits.EvictsWithoutNeed), seed=6
     ),
     Mutation(
         "revived unordered, no comparison",
-        unit_of_work=limited_by(indexes=limits.RevivesUnordered),
+        unit_of_work=work_with(indexes=limits.RevivesUnordered),
         cleanup=steps.NoComparison,
         seed=33,
     ),
@@ -148,7 +145,7 @@ MUTANTS = [
     ),
     Mutation(
         "evicted, yet indexed",
-        unit_of_work=limited_by(indexes=limits.EvictedFollows),
+        unit_of_work=work_with(indexes=limits.EvictedFollows),
         within=3_000,
         seed=78,
     ),
@@ -168,49 +165,49 @@ MUTANTS = [
     Mutation("forgotten first", outbox=messages.ForgetsFirst, seed=6),
     Mutation(
         "waits for ever",
-        unit_of_work=limited_by(quotas=limits.WaitsForEver),
+        unit_of_work=work_with(quotas=limits.WaitsForEver),
         within=3_000,
         seed=155,
     ),
     Mutation(
         "nothing is recorded",
-        unit_of_work=kept_by(versions=versions.ForgetsToRecord),
+        unit_of_work=work_with(versions=versions.ForgetsToRecord),
         edits=True,
         seed=2,
     ),
     Mutation(
         "pieces are believed",
-        unit_of_work=kept_by(versions=versions.RecordsNoPieces),
+        unit_of_work=work_with(versions=versions.RecordsNoPieces),
         edits=True,
         seed=2,
     ),
     Mutation(
         "another text is recorded",
-        unit_of_work=kept_by(versions=versions.RecordsAnotherText),
+        unit_of_work=work_with(versions=versions.RecordsAnotherText),
         edits=True,
         seed=2,
     ),
     Mutation(
         "erased, yet there",
-        unit_of_work=kept_by(versions=versions.ErasesNothing),
+        unit_of_work=work_with(versions=versions.ErasesNothing),
         edits=True,
         seed=6,
     ),
     Mutation(
         "an origin is borrowed",
-        unit_of_work=kept_by(tables=versions.BorrowsOurOrigin),
+        unit_of_work=work_with(tables=versions.BorrowsOurOrigin),
         edits=True,
         seed=1,
     ),
     Mutation(
         "named pieces are collected",
-        unit_of_work=kept_by(versions=versions.CollectsWhatIsNamed),
+        unit_of_work=work_with(versions=versions.CollectsWhatIsNamed),
         edits=True,
         seed=3,
     ),
     Mutation(
         "unused pieces are kept",
-        unit_of_work=kept_by(versions=versions.CollectsNothing),
+        unit_of_work=work_with(versions=versions.CollectsNothing),
         edits=True,
         seed=6,
     ),
@@ -240,14 +237,14 @@ MUTANTS = [
     ),
     Mutation(
         "many plans at once",
-        unit_of_work=planned_by(plans.ManyAtOnce),
+        unit_of_work=work_with(plans=plans.ManyAtOnce),
         replaces=True,
         seed=10,
         leaves_to_worker=True,
     ),
     Mutation(
         "what an undo needs is pruned",
-        unit_of_work=kept_by(versions=plans.PrunesWhatUndosNeed),
+        unit_of_work=work_with(versions=plans.PrunesWhatUndosNeed),
         edits=True,
         replaces=True,
         seed=41,

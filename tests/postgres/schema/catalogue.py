@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from secrets import token_hex
 
 from context_search.postgres.connection import Connection
-
-if TYPE_CHECKING:
-    from context_search.postgres.url import DatabaseUrl
+from context_search.postgres.url import DatabaseUrl
 
 _OURS = "CAST(CAST(relnamespace AS regnamespace) AS text) IN ('public', 'context_search')"
 _FACTS = {
@@ -62,3 +62,14 @@ def run(url: DatabaseUrl, *statements: str) -> list[list[object]]:
         for statement in statements:
             rows = connection.query(statement).rows
     return rows
+
+
+@contextmanager
+def role(url: DatabaseUrl) -> Iterator[DatabaseUrl]:
+    """The URL of a role that may log in, and no more."""
+    name = f"cs_role_{token_hex(8)}"
+    run(url, f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
+    try:
+        yield replace(url, user=name, password="x")
+    finally:
+        run(url, f"DROP OWNED BY {name}", f"DROP ROLE {name}")

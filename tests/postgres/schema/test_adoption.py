@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import contextmanager
-from dataclasses import replace
-from secrets import token_hex
-from typing import TYPE_CHECKING
 
 import pytest
 
 from context_search.postgres import migrations
 from context_search.postgres.migrations import MigrationError
 from context_search.postgres.pool import Database
+from context_search.postgres.url import DatabaseUrl
 from context_search.store import PostgresStore
 from tests.adopter import ROWS, SCHEMA, STRANGERS
 from tests.builders import Workbench, english
-from tests.postgres.schema.catalogue import Catalogue, catalogue, run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from context_search.postgres.url import DatabaseUrl
+from tests.postgres.schema.catalogue import Catalogue, catalogue, role, run
 
 # A main service with integer ids, its own columns, index and trigger.
 MAIN_SERVICE = [
@@ -330,17 +322,6 @@ def test_a_name_of_ours_that_is_taken_is_told_whatever_it_is_the_name_of(
 
 
 VIEWS = ["generation_usage", "index_table", "needed_scope"]
-
-
-@contextmanager
-def role(url: DatabaseUrl) -> Iterator[DatabaseUrl]:
-    """The URL of a role that may log in, and no more."""
-    name = f"cs_migrating_{token_hex(8)}"
-    run(url, f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
-    try:
-        yield replace(url, user=name, password="x")
-    finally:
-        run(url, f"DROP OWNED BY {name}", f"DROP ROLE {name}")
 
 
 GRANT = re.compile(r": (GRANT [^(\n]+?)(?: \(|$)", re.MULTILINE)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,21 +16,12 @@ from context_search.postgres import migrations
 from context_search.postgres.connection import Connection
 from context_search.postgres.errors import PostgresUnavailableError
 from context_search.postgres.migrations import MigrationError
+from context_search.postgres.url import DatabaseUrl
 from tests.adopter import ROWS, SCHEMA
 from tests.postgres.schema.catalogue import Catalogue, catalogue, run
-from tests.stack import eventually
+from tests.stack import DatabaseFactory, eventually
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from context_search.postgres.url import DatabaseUrl
-    from tests.stack import DatabaseFactory
-
-BEGINNINGS = {
-    "empty": ["SELECT"],
-    "an adopter's": [*SCHEMA, *ROWS],
-}
+BEGINNINGS = {"empty": ["SELECT"], "an adopter's": [*SCHEMA, *ROWS]}
 # Fails the DDL commands with these numbers, counted over all runs: a sequence is not rolled back.
 STRIKES = [1, 2, 9, 40, 75, 150, 220, 300, 380, 430, 431]
 INTERRUPTIONS = f"""

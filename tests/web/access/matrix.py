@@ -1,24 +1,28 @@
 """The access matrix: every route of the product, who may use it, and where ids travel in it.
 
-A marker such as ``"{tool_id}"`` in a path, a query or a body stands for an id.
+Method, path, keys, status and body of a row are the route's own declaration. ``EXAMPLES`` has what
+a declaration does not say. A marker such as ``"{tool_id}"`` in a path, a query or a body stands for
+an id.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from fastapi.routing import APIRoute
+
+from context_search.web.callers import INTERNAL_SECRET, opened_by
+from context_search.web.openapi import contract, every_router
 
 Ids = Mapping[str, Any]
 Operation = tuple[str, str]
 
 OPEN: frozenset[str] = frozenset()
-TRUSTED = frozenset({"internal secret"})
-SEARCH = frozenset({"search"})
-MANAGE = frozenset({"manage"})
-REPLACE = frozenset({"replace"})
-READ = SEARCH | MANAGE
-ANY_SCOPE = SEARCH | MANAGE | REPLACE
+TRUSTED = frozenset({INTERNAL_SECRET})
+ANY_SCOPE = frozenset({"search", "manage", "replace"})
 
 UNDOCUMENTED = frozenset({("GET", "/openapi.json"), ("GET", "/console")})
 MCP_PATHS = ("/mcp", "/api/v1/mcp/server/{api_key}")
@@ -44,6 +48,16 @@ class Row:
         return self.opened_by - TRUSTED
 
 
+@dataclass(frozen=True)
+class Example:
+    """What the declaration of a route does not say of a row; None: it says that."""
+
+    body: Any = None
+    query: Mapping[str, str] = field(default_factory=dict)
+    looks: Mapping[str, int] = field(default_factory=dict)
+    status: int | None = None
+
+
 NAMES = frozenset({"set_name"})
 """What travels like an id and is a name that each project gives: it cannot be somebody else's."""
 
@@ -51,9 +65,7 @@ _QUERY = {"query": "harbour"}
 _OUTLINE = {"tool_id": "{tool_id}", "cursor": "{after_child}"}
 _OWN_PAGE = {"after_tool": 200, "after_key": 200, "after_mcp": 200, "after_binding": 200}
 _TABLES = "/api/v1/tables/{table_id}"
-_UPLOADS = f"{_TABLES}/uploads"
 _VERSIONS = f"{_TABLES}/versions"
-_VERSION = f"{_VERSIONS}/{{revision}}"
 _TOOLS = "/api/v1/tools/{tool_id}"
 _PROJECTS = "/api/v1/projects/{project_id}"
 _REPLACE = f"{_PROJECTS}/replace"
@@ -61,187 +73,170 @@ _PLAN = f"{_REPLACE}/{{plan_id}}"
 _MCPS = "/api/v1/mcps/{mcp_id}"
 _IN_PROJECT = {"project_id": "{project_id}", "name": "x"}
 _BINDING = {"tool_id": "{free_tool_id}"}
-_KEYS = {"cursor": "{after_key}"}
-_INTERNAL_TOOL = "/internal/tools/{tool_id}"
+_KEYS = Example(query={"cursor": "{after_key}"}, looks=_OWN_PAGE)
 _INTERNAL_INDEX = "/internal/projects/{project_id}/search-index"
 _NO_INDEX = {"project_id": 409}  # a project that is not there has no index either
+_NOTHING_TO_GO_BACK_FROM = Example(status=409)
+_NO_ISSUER = Example(status=404)
 
-ROWS: Mapping[Operation, Row] = {
-    ("GET", "/healthz"): Row(OPEN, 200),
-    ("GET", "/readyz"): Row(OPEN, 200),
-    ("GET", "/openapi.json"): Row(OPEN, 200),
-    ("GET", "/console"): Row(OPEN, 200),
-    # No issuer is configured.
-    ("GET", "/.well-known/oauth-protected-resource"): Row(OPEN, 404),
-    ("GET", "/.well-known/oauth-protected-resource/mcp"): Row(OPEN, 404),
-    ("POST", "/api/v1/projects"): Row(TRUSTED, 201, {"name": "x"}),
-    ("DELETE", _PROJECTS): Row(TRUSTED, 204),
-    ("GET", "/api/v1/whoami"): Row(ANY_SCOPE, 200),
-    ("POST", "/api/v1/tables"): Row(MANAGE, 201, {**_IN_PROJECT, "data": 1}),
-    ("GET", "/api/v1/tables"): Row(
-        MANAGE, 200, query={"cursor": "{after_table}"}, looks={"after_table": 200}
+EXAMPLES: Mapping[Operation, Example] = {
+    ("GET", "/.well-known/oauth-protected-resource"): _NO_ISSUER,
+    ("GET", "/.well-known/oauth-protected-resource/mcp"): _NO_ISSUER,
+    ("GET", "/api/v1/tables"): Example(
+        query={"cursor": "{after_table}"}, looks={"after_table": 200}
     ),
-    ("GET", _TABLES): Row(MANAGE, 200),
-    ("DELETE", _TABLES): Row(MANAGE, 204),
-    ("GET", f"{_TABLES}/data"): Row(MANAGE, 200),
-    ("DELETE", f"{_TABLES}/data"): Row(MANAGE, 200, query={"pointer": "/strings/0"}),
-    ("PUT", f"{_TABLES}/data"): Row(MANAGE, 200, {"strings": ["harbour"]}),
-    ("PATCH", f"{_TABLES}/data"): Row(MANAGE, 200, {}),
-    ("POST", f"{_TABLES}/data/read"): Row(MANAGE, 200, {}),
-    ("GET", f"{_TABLES}/outline"): Row(MANAGE, 200, query=_OUTLINE, looks={"after_child": 200}),
-    ("POST", f"{_TABLES}/outline"): Row(MANAGE, 200, _OUTLINE, looks={"after_child": 200}),
-    ("POST", f"{_TABLES}/text"): Row(MANAGE, 200, {"json_pointer": "/strings/0"}),
-    ("POST", f"{_TABLES}/data/replace"): Row(MANAGE, 200, {"value": {"strings": ["harbour"]}}),
-    ("POST", f"{_TABLES}/data/merge"): Row(MANAGE, 200, {"patch": {"strings": ["harbour"]}}),
-    ("POST", f"{_TABLES}/data/remove"): Row(MANAGE, 200, {"json_pointer": "/strings/0"}),
-    ("POST", _UPLOADS): Row(MANAGE, 201, {"format": "json", "size": 1}),
-    ("GET", f"{_UPLOADS}/{{upload_id}}"): Row(MANAGE, 200),
-    ("POST", f"{_UPLOADS}/{{upload_id}}/complete"): Row(MANAGE, 202),
-    ("GET", _VERSIONS): Row(
-        MANAGE, 200, query={"cursor": "{below_revision}"}, looks={"below_revision": 200}
+    ("DELETE", f"{_TABLES}/data"): Example(query={"pointer": "/strings/0"}),
+    ("PUT", f"{_TABLES}/data"): Example({"strings": ["harbour"]}),
+    ("PATCH", f"{_TABLES}/data"): Example({}),
+    ("POST", f"{_TABLES}/data/read"): Example({}),
+    ("GET", f"{_TABLES}/outline"): Example(query=_OUTLINE, looks={"after_child": 200}),
+    ("POST", f"{_TABLES}/outline"): Example(_OUTLINE, looks={"after_child": 200}),
+    ("POST", f"{_TABLES}/text"): Example({"json_pointer": "/strings/0"}),
+    ("POST", f"{_TABLES}/data/replace"): Example({"value": {"strings": ["harbour"]}}),
+    ("POST", f"{_TABLES}/data/merge"): Example({"patch": {"strings": ["harbour"]}}),
+    ("POST", f"{_TABLES}/data/remove"): Example({"json_pointer": "/strings/0"}),
+    ("GET", _VERSIONS): Example(
+        query={"cursor": "{below_revision}"}, looks={"below_revision": 200}
     ),
-    ("DELETE", _VERSIONS): Row(MANAGE, 204),
-    ("GET", _VERSION): Row(MANAGE, 200),
-    ("PATCH", _VERSION): Row(MANAGE, 200, {"label": "x"}),
-    ("DELETE", _VERSION): Row(MANAGE, 204),
-    ("GET", f"{_VERSION}/data"): Row(MANAGE, 200),
-    ("GET", f"{_VERSION}/diff"): Row(
-        MANAGE,
-        200,
-        query={"cursor": "{after_difference}"},
-        looks={"after_difference": 200},
+    ("GET", f"{_VERSIONS}/{{revision}}/diff"): Example(
+        query={"cursor": "{after_difference}"}, looks={"after_difference": 200}
     ),
-    ("POST", f"{_VERSION}/restore"): Row(MANAGE, 200),
-    ("POST", "/api/v1/tools/search"): Row(MANAGE, 201, {**_IN_PROJECT, "table_id": "{table_id}"}),
-    ("GET", "/api/v1/tools"): Row(
-        READ, 200, query={"cursor": "{after_tool}", "table_id": "{table_id}"}, looks=_OWN_PAGE
+    ("POST", "/api/v1/tools/search"): Example({**_IN_PROJECT, "table_id": "{table_id}"}),
+    ("GET", "/api/v1/tools"): Example(
+        query={"cursor": "{after_tool}", "table_id": "{table_id}"}, looks=_OWN_PAGE
     ),
-    ("GET", _TOOLS): Row(READ, 200),
-    ("PATCH", _TOOLS): Row(MANAGE, 200, {"name": "x"}),
-    ("DELETE", _TOOLS): Row(MANAGE, 204),
-    ("GET", f"{_TOOLS}/search-index"): Row(READ, 200),
-    ("GET", f"{_TOOLS}/search-index/nodes"): Row(
-        READ, 200, query={"cursor": "{after_string}"}, looks={"after_string": 200}
+    ("GET", f"{_TOOLS}/search-index/nodes"): Example(
+        query={"cursor": "{after_string}"}, looks={"after_string": 200}
     ),
-    ("POST", f"{_TOOLS}/chunks"): Row(
-        READ,
-        200,
-        {"json_pointer": "/a", "cursor": "{after_chunk}"},
-        looks={"after_chunk": 200},
+    ("POST", f"{_TOOLS}/chunks"): Example(
+        {"json_pointer": "/a", "cursor": "{after_chunk}"}, looks={"after_chunk": 200}
     ),
-    ("POST", f"{_TOOLS}/search-index/rebuild"): Row(MANAGE, 202),
-    # Nothing has been rebuilt yet that one could go back from.
-    ("POST", f"{_TOOLS}/search-index/rollback"): Row(MANAGE, 409),
-    ("POST", f"{_TOOLS}/search-index/clear"): Row(MANAGE, 200, query={"shared": "true"}),
-    ("POST", f"{_TOOLS}/search-index/retry"): Row(MANAGE, 200),
-    ("POST", f"{_TOOLS}/search"): Row(SEARCH, 200, _QUERY),
-    ("POST", f"{_TOOLS}/search/explain"): Row(SEARCH, 200, _QUERY),
-    ("POST", f"{_TOOLS}/retrieve"): Row(SEARCH, 200, _QUERY),
-    ("POST", f"{_PROJECTS}/search"): Row(
-        SEARCH,
-        200,
+    ("POST", f"{_TOOLS}/search-index/rollback"): _NOTHING_TO_GO_BACK_FROM,
+    ("POST", f"{_TOOLS}/search-index/clear"): Example(query={"shared": "true"}),
+    **dict.fromkeys(
+        (
+            ("POST", f"{_TOOLS}/search"),
+            ("POST", f"{_TOOLS}/search/explain"),
+            ("POST", f"{_TOOLS}/retrieve"),
+            ("POST", f"{_PROJECTS}/retrieve"),
+            ("POST", "/internal/tools/{tool_id}/search"),
+            ("POST", "/internal/tools/{tool_id}/retrieve"),
+        ),
+        Example(_QUERY),
+    ),
+    ("POST", f"{_PROJECTS}/search"): Example(
         {**_QUERY, "tables": ["{table_id}"], "strategy": "keyword", "cursor": "{cursor}"},
         looks={"table_id": 422, "cursor": 422},  # a cursor is good for its own question only
     ),
-    ("POST", f"{_PROJECTS}/search/explain"): Row(
-        SEARCH, 200, {**_QUERY, "tables": ["{table_id}"]}, looks={"table_id": 200}
+    ("POST", f"{_PROJECTS}/search/explain"): Example(
+        {**_QUERY, "tables": ["{table_id}"]}, looks={"table_id": 200}
     ),
-    ("POST", f"{_PROJECTS}/retrieve"): Row(SEARCH, 200, _QUERY),
-    ("POST", f"{_PROJECTS}/reindex"): Row(MANAGE, 202),
-    ("GET", f"{_PROJECTS}/health"): Row(READ, 200),
-    ("GET", f"{_PROJECTS}/judged-sets"): Row(MANAGE, 200),
-    ("GET", f"{_PROJECTS}/judged-sets/{{set_name}}"): Row(MANAGE, 200),
-    ("PUT", f"{_PROJECTS}/judged-sets/{{set_name}}"): Row(MANAGE, 200, {"lines": ""}),
-    ("DELETE", f"{_PROJECTS}/judged-sets/{{set_name}}"): Row(MANAGE, 204),
-    ("POST", f"{_PROJECTS}/measures"): Row(
-        READ, 200, {"questions": [{"relevant": [], "base": []}]}
-    ),
-    ("POST", f"{_PROJECTS}/search-index"): Row(MANAGE, 202),
-    ("GET", f"{_PROJECTS}/search-index"): Row(READ, 200),
-    ("DELETE", f"{_PROJECTS}/search-index"): Row(MANAGE, 204),
-    ("GET", f"{_PROJECTS}/search-index/nodes"): Row(
-        MANAGE,
-        200,
+    ("PUT", f"{_PROJECTS}/judged-sets/{{set_name}}"): Example(status=200),  # it is there
+    ("GET", f"{_PROJECTS}/search-index/nodes"): Example(
         query={"cursor": "{table_id}.{after_string}", "table_id": "{table_id}"},
         looks={"after_string": 200},
     ),
-    ("POST", f"{_PROJECTS}/search-index/retry"): Row(MANAGE, 200, {"table_id": "{table_id}"}),
-    ("GET", f"{_PROJECTS}/retrieval-settings"): Row(READ, 200),
-    ("PATCH", f"{_PROJECTS}/retrieval-settings"): Row(MANAGE, 200, {"topK": 7}),
-    ("GET", f"{_PROJECTS}/history-settings"): Row(MANAGE, 200),
-    ("PATCH", f"{_PROJECTS}/history-settings"): Row(MANAGE, 200, {"keep_days": 9}),
-    ("POST", f"{_REPLACE}/preview"): Row(
-        REPLACE,
-        200,
+    ("POST", f"{_PROJECTS}/search-index/retry"): Example({"table_id": "{table_id}"}),
+    ("POST", f"{_REPLACE}/preview"): Example(
         {
             "find": "harbour",
             "replace_with": "x",
             "tables": ["{table_id}"],
             "tool_id": "{tool_id}",
-        },
+        }
     ),
-    ("GET", _REPLACE): Row(
-        REPLACE, 200, query={"cursor": "{below_plan}"}, looks={"below_plan": 200}
-    ),
-    ("GET", _PLAN): Row(
-        REPLACE, 200, query={"cursor": "{after_planned}"}, looks={"after_planned": 200}
-    ),
-    ("GET", f"{_PLAN}/matches"): Row(
-        REPLACE,
-        200,
+    ("GET", _REPLACE): Example(query={"cursor": "{below_plan}"}, looks={"below_plan": 200}),
+    ("GET", _PLAN): Example(query={"cursor": "{after_planned}"}, looks={"after_planned": 200}),
+    ("GET", f"{_PLAN}/matches"): Example(
         query={"cursor": "{after_match}", "table_id": "{table_id}"},
         looks={"after_match": 200, "table_id": 200},  # a plan has no matches in other tables
     ),
-    ("POST", f"{_REPLACE}/execute"): Row(
-        REPLACE,
-        200,
+    ("POST", f"{_REPLACE}/execute"): Example(
         {"plan_id": "{plan_id}", "digest": "{digest}", "except_tables": ["{table_id}"]},
         looks={"digest": 409, "table_id": 422},
     ),
-    # Nothing was executed yet that could be undone.
-    ("POST", f"{_PLAN}/undo"): Row(REPLACE, 409, {}),
-    ("DELETE", _PLAN): Row(REPLACE, 204),
-    ("POST", f"{_PROJECTS}/keys"): Row(MANAGE | TRUSTED, 201, {}),
-    ("GET", f"{_PROJECTS}/keys"): Row(MANAGE, 200, query=_KEYS, looks=_OWN_PAGE),
-    ("DELETE", f"{_PROJECTS}/keys"): Row(MANAGE, 200, query={"actor": "token"}),
-    ("DELETE", f"{_PROJECTS}/keys/{{key_id}}"): Row(MANAGE, 204),
-    ("POST", f"{_PROJECTS}/keys/{{key_id}}/rotate"): Row(MANAGE, 201, {}),
-    ("POST", "/api/v1/console/codes"): Row(MANAGE, 201),
-    # Nobody has made this code.
-    ("POST", "/api/v1/console/sign-in"): Row(OPEN, 401, {"code": "x"}),
-    ("POST", "/api/v1/mcps"): Row(MANAGE, 201, {**_IN_PROJECT, "bindings": [_BINDING]}),
-    ("GET", "/api/v1/mcps"): Row(MANAGE, 200, query={"cursor": "{after_mcp}"}, looks=_OWN_PAGE),
-    ("GET", _MCPS): Row(MANAGE, 200),
-    ("PATCH", _MCPS): Row(MANAGE, 200, {"name": "x"}),
-    ("DELETE", _MCPS): Row(MANAGE, 204),
-    ("POST", f"{_MCPS}/bindings"): Row(MANAGE, 201, _BINDING),
-    ("GET", f"{_MCPS}/bindings"): Row(
-        MANAGE, 200, query={"cursor": "{after_binding}"}, looks=_OWN_PAGE
+    ("POST", f"{_PLAN}/undo"): Example({}, status=409),  # nothing was executed yet
+    ("GET", f"{_PROJECTS}/keys"): _KEYS,
+    ("DELETE", f"{_PROJECTS}/keys"): Example(query={"actor": "token"}),
+    ("POST", "/api/v1/console/sign-in"): Example(status=401),  # nobody has made this code
+    ("POST", "/api/v1/mcps"): Example({**_IN_PROJECT, "bindings": [_BINDING]}),
+    ("GET", "/api/v1/mcps"): Example(query={"cursor": "{after_mcp}"}, looks=_OWN_PAGE),
+    ("POST", f"{_MCPS}/bindings"): Example(_BINDING),
+    ("GET", f"{_MCPS}/bindings"): Example(query={"cursor": "{after_binding}"}, looks=_OWN_PAGE),
+    ("GET", f"{_MCPS}/keys"): _KEYS,
+    ("POST", "/internal/projects/{project_id}/adopt"): Example(
+        query={"cursor": "{tool_id}"}, looks={"tool_id": 200}
     ),
-    ("PATCH", f"{_MCPS}/bindings/{{tool_id}}"): Row(MANAGE, 200, {"status": True}),
-    ("DELETE", f"{_MCPS}/bindings/{{tool_id}}"): Row(MANAGE, 204),
-    ("POST", f"{_MCPS}/keys"): Row(MANAGE, 201, {}),
-    ("GET", f"{_MCPS}/keys"): Row(MANAGE, 200, query=_KEYS, looks=_OWN_PAGE),
-    ("DELETE", f"{_MCPS}/keys/{{key_id}}"): Row(MANAGE, 204),
-    ("POST", f"{_MCPS}/keys/{{key_id}}/rotate"): Row(MANAGE, 201, {}),
-    ("GET", "/internal/mcp-v2/{api_key}"): Row(TRUSTED, 200),
-    ("POST", "/internal/projects/{project_id}/adopt"): Row(
-        TRUSTED, 200, query={"cursor": "{tool_id}"}, looks={"tool_id": 200}
-    ),
-    ("GET", "/internal/integrity"): Row(TRUSTED, 200),
-    ("POST", "/internal/index/redrive"): Row(TRUSTED, 200),
-    ("POST", f"{_INTERNAL_TOOL}/search"): Row(TRUSTED, 200, _QUERY),
-    ("POST", f"{_INTERNAL_TOOL}/retrieve"): Row(TRUSTED, 200, _QUERY),
-    ("GET", f"{_INTERNAL_TOOL}/chunks/stats"): Row(TRUSTED, 200),
-    ("DELETE", f"{_INTERNAL_TOOL}/chunks"): Row(TRUSTED, 200, query={"shared": "true"}),
-    ("POST", f"{_INTERNAL_TOOL}/chunks/rebuild"): Row(TRUSTED, 202),
-    # Nothing has been rebuilt yet that one could go back from.
-    ("GET", "/internal/projects"): Row(TRUSTED, 200, query={"cursor": "{after_project}"}),
-    ("POST", "/internal/rebuild"): Row(TRUSTED, 202, query={"cursor": "{after_index}"}),
-    ("GET", "/internal/rebuild"): Row(TRUSTED, 200),
-    ("POST", f"{_INTERNAL_TOOL}/chunks/rollback"): Row(TRUSTED, 409),
-    ("POST", f"{_INTERNAL_INDEX}/rebuild"): Row(TRUSTED, 202, looks=_NO_INDEX),
-    ("POST", f"{_INTERNAL_INDEX}/rollback"): Row(TRUSTED, 409, looks=_NO_INDEX),
+    ("DELETE", "/internal/tools/{tool_id}/chunks"): Example(query={"shared": "true"}),
+    ("GET", "/internal/projects"): Example(query={"cursor": "{after_project}"}),
+    ("POST", "/internal/rebuild"): Example(query={"cursor": "{after_index}"}),
+    ("POST", "/internal/tools/{tool_id}/chunks/rollback"): _NOTHING_TO_GO_BACK_FROM,
+    ("POST", f"{_INTERNAL_INDEX}/rebuild"): Example(looks=_NO_INDEX),
+    ("POST", f"{_INTERNAL_INDEX}/rollback"): Example(looks=_NO_INDEX, status=409),
+}
+
+
+def id_fields(schema: Mapping[str, Any], name: str = "") -> Iterator[str]:
+    """The names of a body's fields that hold ids, however deep."""
+    schema = _resolved(schema)
+    for inner in [*schema.get("anyOf", ()), *([schema["items"]] if "items" in schema else [])]:
+        yield from id_fields(inner, name)
+    for inner_name, inner in schema.get("properties", {}).items():
+        yield from id_fields(inner, inner_name)
+    is_id = (schema.get("minimum"), schema.get("maximum")) == (1, 2**63 - 1)
+    if is_id or name in ("cursor", "digest"):
+        yield name
+
+
+def body_schema(operation: Operation) -> Mapping[str, Any]:
+    """What the OpenAPI document says of a route's body; empty where it takes none."""
+    method, path = operation
+    described = contract()["paths"].get(path, {}).get(method.lower(), {})
+    content = described.get("requestBody", {}).get("content", {})
+    schema: Mapping[str, Any] = content.get("application/json", {}).get("schema", {})
+    return schema
+
+
+def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "$ref" not in schema:
+        return schema
+    named: Mapping[str, Any] = contract()["components"]["schemas"][schema["$ref"].split("/")[-1]]
+    return named
+
+
+def _example_body(operation: Operation) -> Any:
+    """The document's own example of a body, with markers where it has ids."""
+    schema = body_schema(operation)
+    ids = {*id_fields(schema)}
+    examples = _resolved(schema).get("examples", [None])
+    return _marked(examples[0], ids)
+
+
+def _marked(value: Any, ids: set[str], name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {inner: _marked(each, ids, inner) for inner, each in value.items()}
+    if isinstance(value, list):
+        return [_marked(each, ids, name) for each in value]
+    return f"{{{name}}}" if name in ids else value
+
+
+def _row(route: APIRoute, operation: Operation) -> Row:
+    said = EXAMPLES.get(operation, Example())
+    return Row(
+        opened_by(route.dependant),
+        said.status or route.status_code or 200,
+        _example_body(operation) if said.body is None else said.body,
+        said.query,
+        said.looks,
+    )
+
+
+ROWS: Mapping[Operation, Row] = {
+    (method, route.path): _row(route, (method, route.path))
+    for router in every_router()
+    for route in router.routes
+    if isinstance(route, APIRoute) and route.path not in MCP_PATHS
+    for method in sorted(route.methods or ())
 }
 
 PUBLIC = sorted(pair for pair, row in ROWS.items() if row.opened_by - TRUSTED)
@@ -276,7 +271,7 @@ def filled(template: Any, ids: Ids) -> Any:
         return ids[template[1:-1]]  # an id in a body stays a number
     for name, value in ids.items():
         template = template.replace(f"{{{name}}}", str(value))
-    assert "{" not in template, template
+    assert not [*markers(template)], template
     return template
 
 
@@ -289,7 +284,7 @@ def markers(template: Any) -> Iterator[str]:
         for value in template:
             yield from markers(value)
     elif isinstance(template, str):
-        yield from (piece.split("}")[0] for piece in template.split("{")[1:])
+        yield from re.findall(r"\{(\w+)\}", template)
 
 
 def request_of(operation: Operation, ids: Ids) -> dict[str, Any]:

@@ -9,12 +9,14 @@ import pytest
 
 from tests.web.access.credentials import Headers, bad_headers, bad_secrets, unscoped
 from tests.web.access.matrix import (
+    ANY_SCOPE,
     BOTH,
     EVERYBODYS,
     INTERNAL,
     PUBLIC,
     ROWS,
     SCOPED,
+    TRUSTED,
     Operation,
     ids_of,
     request_of,
@@ -23,11 +25,36 @@ from tests.web.access.stores import State, state_without, without_uses
 from tests.web.access.things import Tenant
 from tests.web.api import OLD_SECRET, SECRET, Api, LocalParts, problem
 
+ASKING = ("/search", "/explain", "/retrieve", "/chunks", "/measures")
+"""What is asked with a body and changes nothing."""
 NOBODY = 0
 """The id of no project."""
 every_public_route = pytest.mark.parametrize("operation", PUBLIC, ids=" ".join)
 every_scoped_route = pytest.mark.parametrize("operation", SCOPED, ids=" ".join)
 every_internal_route = pytest.mark.parametrize("operation", INTERNAL, ids=" ".join)
+
+
+def test_few_routes_are_open_to_everybody() -> None:
+    metadata = "/.well-known/oauth-protected-resource"
+    read = ["/healthz", "/readyz", "/openapi.json", "/console", metadata, f"{metadata}/mcp"]
+    assert (
+        sorted([*(("GET", path) for path in read), ("POST", "/api/v1/console/sign-in")])
+        == EVERYBODYS
+    )
+
+
+def test_the_scope_of_a_route_is_that_of_what_it_does() -> None:
+    """docs/api.md records the scope of each route; these rules hold for every one."""
+    for (method, path), row in ROWS.items():
+        if "search" in row.scopes:
+            assert method == "GET" or path.endswith(ASKING), path
+        if "replace" in row.scopes:
+            assert (
+                path.startswith("/api/v1/projects/{project_id}/replace") or row.scopes == ANY_SCOPE
+            )
+        if path.startswith("/internal"):
+            assert row.opened_by == TRUSTED, path
+    assert {*BOTH} == {("POST", "/api/v1/projects/{project_id}/keys")}
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +88,7 @@ def test_a_public_route_wants_a_good_key(
     before = state_of(parts)
     said = {}
     for kind, headers in no_keys.items():
-        if "internal secret" in ROWS[operation].opened_by and SECRET in headers.values():
+        if ROWS[operation].opened_by >= TRUSTED and SECRET in headers.values():
             continue
         response = send(victim, operation, headers)
         assert response.status_code == 401, kind

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from fastapi.routing import APIRoute
 
 from context_search.postgres.connection import Connection
-from context_search.web.openapi import contract, every_router
+from context_search.web.openapi import contract
 from tests.web.access.matrix import (
+    EXAMPLES,
     INTERNAL,
-    MCP_METHODS,
-    MCP_PATHS,
     PUBLIC,
     ROWS,
     TRUSTED,
     UNDOCUMENTED,
     Operation,
+    body_schema,
     expected,
     filled,
     has_ids,
+    id_fields,
     ids_of,
     markers,
     request_of,
@@ -44,38 +44,18 @@ OF_THE_CALLER = [("GET", "/api/v1/whoami"), ("POST", "/api/v1/console/codes")]
 IN_ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
-def test_every_route_is_in_the_matrix() -> None:
-    served = {
-        (method, route.path)
-        for router in every_router()
-        for route in router.routes
-        if isinstance(route, APIRoute)
-        for method in route.methods or ()
-    }
-    assert served == {*ROWS, *((method, path) for path in MCP_PATHS for method in MCP_METHODS)}
+def test_every_documented_route_is_in_the_matrix_and_each_example_has_its_route() -> None:
     documented = {
         (method.upper(), path)
         for path, methods in contract()["paths"].items()
         for method in methods
     }
     assert documented == {*ROWS} - UNDOCUMENTED
+    assert {*EXAMPLES} <= {*ROWS}
 
 
 def test_two_routes_name_nothing_and_are_about_their_caller_only() -> None:
     assert [pair for pair in PUBLIC if not has_ids(pair)] == OF_THE_CALLER
-
-
-def id_fields(schema: dict[str, Any], name: str = "") -> Iterator[str]:
-    """The names of a body's fields that hold ids, however deep."""
-    if "$ref" in schema:
-        schema = contract()["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    for inner in [*schema.get("anyOf", ()), *([schema["items"]] if "items" in schema else [])]:
-        yield from id_fields(inner, name)
-    for inner_name, inner in schema.get("properties", {}).items():
-        yield from id_fields(inner, inner_name)
-    is_id = (schema.get("minimum"), schema.get("maximum")) == (1, 2**63 - 1)
-    if is_id or name in ("cursor", "digest"):
-        yield name
 
 
 def sent_as_ids(template: Any, name: str = "") -> Iterator[str]:
@@ -98,9 +78,7 @@ def test_every_id_that_a_route_takes_is_in_the_matrix(operation: Operation) -> N
     assert {name for name in queries if name == "cursor" or "id" in name.split("_")} == {
         *sent_as_ids(dict(ROWS[operation].query))
     }
-    content = described.get("requestBody", {}).get("content", {})
-    schema = content.get("application/json", {}).get("schema", {})
-    assert {*id_fields(schema)} == {*sent_as_ids(ROWS[operation].body)}
+    assert {*id_fields(body_schema(operation))} == {*sent_as_ids(ROWS[operation].body)}
 
 
 def ask(api: Api, operation: Operation, ids: dict[str, Any]) -> httpx2.Response:

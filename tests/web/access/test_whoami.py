@@ -7,7 +7,6 @@ from datetime import datetime
 import pytest
 
 from context_search import __version__
-from testing.use_cases import EveryUseCase
 from tests.web.api import Api, LocalParts, answer
 
 WHOAMI = "/api/v1/whoami"
@@ -58,8 +57,10 @@ def test_features_say_what_is_on(api: Api, parts: LocalParts) -> None:
     assert answer(api("GET", WHOAMI), 200)["features"] == {**before, "project_search": True}
 
 
-def test_the_console_is_no_feature_where_it_is_not_served() -> None:
-    parts = LocalParts()
-    assert EveryUseCase(parts).whoami.deployment.has_console
-    parts.settings = parts.settings.model_copy(update={"console": False})
-    assert not EveryUseCase(parts).whoami.deployment.has_console
+def test_the_console_is_no_feature_where_it_is_not_served(api: Api, parts: LocalParts) -> None:
+    served = parts.settings
+    parts.settings = served.model_copy(update={"console": False})
+    try:
+        assert not answer(api("GET", WHOAMI), 200)["features"]["console"]
+    finally:
+        parts.settings = served

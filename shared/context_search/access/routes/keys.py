@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import BeforeValidator, Field, model_validator
 
-from context_search.access.keys import KeyOptions, ManageKeys
+from context_search.access.keys import KeyOptions, ManageKeys, page_of_keys
 from context_search.access.routes.idempotency import Idempotent
 from context_search.core.callers import (
     CONSOLE_KEY_S,
@@ -19,7 +19,7 @@ from context_search.core.callers import (
     in_order,
 )
 from context_search.web.audit import Audit, Audited
-from context_search.web.callers import KeyId, Owner, OwnerOrOperator, part
+from context_search.web.callers import KeyId, Owner, OwnerOrOperator, Stored, part
 from context_search.web.fields import (
     AnswerModel,
     Body,
@@ -156,13 +156,6 @@ class Keys:
 
         return once.answer(self.caller.project_id, create)
 
-    def page(
-        self, cursor: int, kind: KeyKind | None = None, actor: str | None = None
-    ) -> KeysAnswer:
-        """Lists those of a kind and an actor, or all, without their texts."""
-        page = self.use.page(self.caller, self.mcp_id, after=cursor, kind=kind, actor=actor)
-        return KeysAnswer.about(page)
-
     def revoke(self, key_id: int) -> Response:
         """Revokes one of them."""
         self.use.revoke(self.caller, self.mcp_id, key_id)
@@ -200,7 +193,8 @@ async def create_key(
 
 @router.get("/projects/{project_id}/keys", responses=refused(409))
 async def list_keys(
-    keys: ProjectKeys,
+    owner: Owner,
+    store: Stored,
     cursor: Cursor = 0,
     kind: KeyKind | Literal["all"] = "standard",
     actor: Actor | None = None,
@@ -209,7 +203,10 @@ async def list_keys(
 
     Those of the console only if they are asked for. ``actor``: what somebody made with tokens.
     """
-    return keys.page(cursor, None if kind == "all" else kind, actor)
+    wanted = None if kind == "all" else kind
+    with store.for_project(owner.project_id) as work:
+        page = page_of_keys(work, owner, None, after=cursor, kind=wanted, actor=actor)
+    return KeysAnswer.about(page)
 
 
 @router.delete("/projects/{project_id}/keys", responses=refused(409))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fastapi import APIRouter
 
 from context_search import __version__
-from context_search.access.authenticate import Identity, WhoAmI
+from context_search.access.authenticate import Identity, identity_of
 from context_search.core.callers import Permission, in_order
-from context_search.core.config import Model
-from context_search.core.limits import MAX_INLINE_BYTES, MAX_WINDOW, ProjectLimits
-from context_search.web.callers import AnyScope, part
+from context_search.core.limits import MAX_INLINE_BYTES, MAX_WINDOW
+from context_search.settings import Settings
+from context_search.web.callers import AnyScope, Stored, part
 from context_search.web.fields import (
     MAX_POINTER,
     MAX_POINTER_IN_URL,
@@ -27,32 +26,6 @@ from context_search.web.fields import (
 from context_search.web.request_body import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["keys"])
-
-
-@dataclass(frozen=True, slots=True)
-class Deployment:
-    """What every caller of a deployment is told of it.
-
-    ``string_chars`` and ``string_chunks``: maxima of one string. Bytes are of uploads.
-    """
-
-    model: Model
-    rerank_models: tuple[str, ...]
-    token_issuer: str | None
-    has_console: bool
-    has_uploads: bool
-    upload_bytes: int
-    string_chars: int
-    string_chunks: int
-    project: ProjectLimits
-
-
-@dataclass(frozen=True, slots=True)
-class WhoAmIUseCases:
-    """What the route of this file calls, and what it shows of the deployment."""
-
-    whoami: WhoAmI
-    deployment: Deployment
 
 
 class ProjectAnswer(AnswerModel):
@@ -123,9 +96,9 @@ class WhoAmIAnswer(AnswerModel):
     features: FeaturesAnswer
 
     @classmethod
-    def of(cls, reported: Identity, of: Deployment) -> WhoAmIAnswer:
+    def of(cls, reported: Identity, of: Settings) -> WhoAmIAnswer:
         """Returns what a caller is told."""
-        key = reported.key
+        key, issuer = reported.key, of.tokens.issuer if of.tokens else None
         return cls(
             project=ProjectAnswer(id=reported.caller.project_id, name=reported.project_name),
             kind="token" if key is None else "key",
@@ -135,39 +108,39 @@ class WhoAmIAnswer(AnswerModel):
             version=__version__,
             model=ModelAnswer.about(of.model),
             rerank_models=list(of.rerank_models),
-            token_issuer=of.token_issuer,
+            token_issuer=issuer,
             limits=_limits(of),
             features=FeaturesAnswer(
-                console=of.has_console,
+                console=of.console,
                 project_search=reported.has_project_index,
-                uploads=of.has_uploads,
+                uploads=bool(of.upload_bucket),
                 reranking=bool(of.rerank_models),
-                tokens=of.token_issuer is not None,
+                tokens=issuer is not None,
             ),
         )
 
 
-def _limits(of: Deployment) -> MaximaAnswer:
+def _limits(of: Settings) -> MaximaAnswer:
     return MaximaAnswer(
         body_bytes=MAX_INLINE_BYTES,
         answer_bytes=MAX_INLINE_BYTES,
-        upload_bytes=of.upload_bytes,
+        upload_bytes=of.upload_max_bytes,
         text_window=MAX_WINDOW,
         pointer_in_url=MAX_POINTER_IN_URL,
         pointer=MAX_POINTER,
         question=MAX_QUESTION,
         top_k=MAX_TOP_K,
-        string_chars=of.string_chars,
-        string_chunks=of.string_chunks,
-        project_chunks=of.project.max_chunks,
-        project_vector_bytes=of.project.max_vector_bytes,
+        string_chars=of.max_node_chars,
+        string_chunks=of.max_node_chunks,
+        project_chunks=of.project_limits.max_chunks,
+        project_vector_bytes=of.project_limits.max_vector_bytes,
     )
 
 
-Use = Annotated[WhoAmIUseCases, part("whoami")]
-
-
 @router.get("/whoami")
-async def whoami(caller: AnyScope, use: Use) -> WhoAmIAnswer:
+async def whoami(
+    caller: AnyScope, store: Stored, settings: Annotated[Settings, part("parts.settings")]
+) -> WhoAmIAnswer:
     """Returns whose credentials these are, what they permit, and what the deployment is."""
-    return WhoAmIAnswer.of(use.whoami.report(caller), use.deployment)
+    with store.for_project(caller.project_id) as work:
+        return WhoAmIAnswer.of(identity_of(work, caller), settings)

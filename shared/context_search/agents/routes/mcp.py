@@ -11,9 +11,8 @@ from starlette.datastructures import Headers
 
 from context_search import __version__
 from context_search.access.authenticate import BearerAuthenticator, KeyAuthenticator
-from context_search.access.routes.protected_resource import mcp_metadata_address
 from context_search.agents.list_tools import ListTools
-from context_search.agents.mcp_instances import ManageMcps
+from context_search.agents.routes.protected_resource import mcp_metadata_address
 from context_search.agents.tools.toolboxes import (
     AgentToolbox,
     FurtherTools,
@@ -25,6 +24,7 @@ from context_search.core.errors import PermissionDeniedError
 from context_search.mcp.contract import McpRequest, ServerIdentity, Toolbox
 from context_search.mcp.endpoint import handle
 from context_search.searching.targets import Searches
+from context_search.store import Store
 from context_search.web.callers import bearer_key, counting_refusals, part
 from context_search.web.problems import log_text
 from context_search.web.request_body import request_id
@@ -53,7 +53,7 @@ class AgentUseCases:
     keys: KeyAuthenticator
     search: Searches
     list_tools: ListTools
-    mcps: ManageMcps
+    store: Store
     further: Callable[[], FurtherTools]
     redaction: RedactHits
     allowed_origins: tuple[str, ...]
@@ -92,7 +92,7 @@ async def _mcp(
         search = SearchToolbox(principal, use.list_tools, use.search, use.redaction)
         if not isinstance(principal, McpKey):
             return search
-        return AgentToolbox(principal, search, use.mcps, use.further)
+        return AgentToolbox(principal, search, use.store, use.further)
 
     answer = handle(
         McpRequest(request.method, _joined(request.headers), await request.body()),

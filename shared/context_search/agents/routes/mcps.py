@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Path, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from context_search.access.keys import page_of_keys
 from context_search.access.routes.idempotency import Idempotent
 from context_search.access.routes.keys import (
     MAKES_KEY,
@@ -20,16 +21,24 @@ from context_search.access.routes.keys import (
     RotateKeyBody,
     UseKeys,
 )
-from context_search.agents.mcp_instances import BoundTool, ManageBindings, ManageMcps
+from context_search.agents.mcp_instances import (
+    BoundTool,
+    ManageBindings,
+    ManageMcps,
+    own_mcp,
+    page_of_bindings,
+)
 from context_search.agents.tools.search_tools import described_tool
 from context_search.core.callers import Confirmation, McpChanges, McpInstance, Replacing
 from context_search.core.model import ToolRecord
+from context_search.core.pages import PAGE, page_of
 from context_search.web.audit import Audited
 from context_search.web.callers import (
     InternalOnly,
     KeyId,
     MayManage,
     McpId,
+    Stored,
     ToolId,
     own_project,
     part,
@@ -265,15 +274,18 @@ async def create_mcp(
 
 
 @router.get("/api/v1/mcps")
-async def list_mcps(caller: MayManage, use: Use, cursor: Cursor = 0) -> McpsAnswer:
+async def list_mcps(caller: MayManage, store: Stored, cursor: Cursor = 0) -> McpsAnswer:
     """Returns the project's MCP instances."""
-    return McpsAnswer.about(use.page(caller, after=cursor))
+    with store.for_project(caller.project_id) as work:
+        rows = work.mcp_instances.page(caller.project_id, after=cursor, limit=PAGE + 1)
+    return McpsAnswer.about(page_of(rows, lambda mcp: mcp.id))
 
 
 @router.get("/api/v1/mcps/{mcp_id}")
-async def read_mcp(mcp_id: McpId, caller: MayManage, use: Use) -> McpAnswer:
+async def read_mcp(mcp_id: McpId, caller: MayManage, store: Stored) -> McpAnswer:
     """Returns an MCP instance."""
-    return McpAnswer.about(use.read(caller, mcp_id))
+    with store.for_project(caller.project_id) as work:
+        return McpAnswer.about(own_mcp(work, caller, mcp_id))
 
 
 @router.patch("/api/v1/mcps/{mcp_id}", responses=refused(409))
@@ -315,10 +327,12 @@ async def bind_tool(
 
 @router.get("/api/v1/mcps/{mcp_id}/bindings")
 async def list_bindings(
-    mcp_id: McpId, caller: MayManage, use: UseBindings, cursor: Cursor = 0
+    mcp_id: McpId, caller: MayManage, store: Stored, cursor: Cursor = 0
 ) -> BindingsAnswer:
     """Returns the tools of an MCP instance, disabled ones too, with the names agents see."""
-    return BindingsAnswer.about(use.page(caller, mcp_id, after=cursor))
+    with store.for_project(caller.project_id) as work:
+        mcp = own_mcp(work, caller, mcp_id)
+        return BindingsAnswer.about(page_of_bindings(work, mcp.id, after=cursor))
 
 
 @router.patch("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", responses=refused(409))
@@ -354,10 +368,16 @@ async def create_mcp_key(keys: McpKeys, body: CreateMcpKeyBody, once: Idempotent
 
 @router.get("/api/v1/mcps/{mcp_id}/keys")
 async def list_mcp_keys(
-    keys: McpKeys, cursor: Cursor = 0, actor: Actor | None = None
+    mcp_id: McpId,
+    caller: MayManage,
+    store: Stored,
+    cursor: Cursor = 0,
+    actor: Actor | None = None,
 ) -> KeysAnswer:
     """Returns the keys of an MCP instance without their texts, or those of an actor."""
-    return keys.page(cursor, actor=actor)
+    with store.for_project(caller.project_id) as work:
+        page = page_of_keys(work, caller, mcp_id, after=cursor, actor=actor)
+    return KeysAnswer.about(page)
 
 
 @router.delete("/api/v1/mcps/{mcp_id}/keys/{key_id}", status_code=204, responses=refused(409))

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from context_search.agents.list_tools import RESERVED_NAMES, ListTools
-from context_search.agents.mcp_instances import ManageMcps
+from context_search.agents.mcp_instances import own_mcp
 from context_search.agents.tools.results import fitted, fitted_and_redacted, trimmed
 from context_search.agents.tools.search_tools import described_tool, parse_search_arguments
 from context_search.core.callers import McpInstance, McpKey, Principal, Replacing
@@ -26,6 +26,7 @@ from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.routes.search import ToolResultAnswer
 from context_search.searching.rules.searched import SearchedTool
 from context_search.searching.targets import Searches
+from context_search.store import Store
 from context_search.web.problems import public_message
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class AgentToolbox:
 
     principal: McpKey
     search: SearchToolbox
-    mcps: ManageMcps
+    store: Store
     further: Callable[[], FurtherTools]
 
     @as_mcp_errors
@@ -155,4 +156,5 @@ class AgentToolbox:
         return self.further().call(self.principal, instance, client, name, arguments)
 
     def _instance(self) -> McpInstance:
-        return self.mcps.read(self.principal, self.principal.mcp_id)
+        with self.store.for_project(self.principal.project_id) as work:
+            return own_mcp(work, self.principal, self.principal.mcp_id)

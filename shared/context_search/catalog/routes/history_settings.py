@@ -12,7 +12,7 @@ from pydantic import Field
 from context_search.catalog.project_settings import ManageSettings
 from context_search.catalog.rules.settings import StoredSettings
 from context_search.catalog.rules.versions import HistoryLimits
-from context_search.web.callers import Owner, part
+from context_search.web.callers import Owner, Stored, part
 from context_search.web.fields import AnswerModel, Body, Count, KnownId, example
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
@@ -56,9 +56,11 @@ Use = Annotated[ManageSettings[HistoryLimits], part("history_settings")]
 
 
 @router.get("", response_model=HistorySettingsAnswer, responses=NOT_MODIFIED)
-async def read_history_settings(caller: Owner, use: Use, polled: IfNoneMatch) -> Response:
+async def read_history_settings(caller: Owner, store: Stored, polled: IfNoneMatch) -> Response:
     """Returns how much of the past is kept; the version is the ETag."""
-    return polled.unless_known(_answer(caller.project_id, use.read(caller)))
+    with store.for_project(caller.project_id) as work:
+        stored = work.projects.settings(HistoryLimits, caller.project_id)
+    return polled.unless_known(_answer(caller.project_id, stored))
 
 
 @router.patch("", response_model=HistorySettingsAnswer, responses=refused(409))

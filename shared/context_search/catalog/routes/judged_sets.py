@@ -8,9 +8,9 @@ from fastapi import APIRouter, Path, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from context_search.catalog.judged_sets import ManageJudgedSets
+from context_search.catalog.judged_sets import ManageJudgedSets, find_set
 from context_search.catalog.rules.judged_sets import MAX_BYTES
-from context_search.web.callers import Owner, part
+from context_search.web.callers import Owner, Stored, part
 from context_search.web.fields import AnswerModel, Body, Count, KnownId, Time, example
 from context_search.web.polled import NOT_MODIFIED, IfNoneMatch
 from context_search.web.problems import refused
@@ -58,9 +58,10 @@ Use = Annotated[ManageJudgedSets, part("judged_sets")]
 
 
 @router.get("/judged-sets", responses=refused(409))
-async def list_judged_sets(owner: Owner, use: Use) -> JudgedSetsAnswer:
+async def list_judged_sets(owner: Owner, store: Stored) -> JudgedSetsAnswer:
     """Returns all judged sets of the project by name, without their lines."""
-    return JudgedSetsAnswer.about(judged_sets=use.page(owner))
+    with store.for_project(owner.project_id) as work:
+        return JudgedSetsAnswer.about(judged_sets=work.judged_sets.of_project(owner.project_id))
 
 
 @router.get(
@@ -69,10 +70,11 @@ async def list_judged_sets(owner: Owner, use: Use) -> JudgedSetsAnswer:
     responses={**NOT_MODIFIED, **refused(409)},
 )
 async def read_judged_set(
-    set_name: SetName, owner: Owner, use: Use, polled: IfNoneMatch
+    set_name: SetName, owner: Owner, store: Stored, polled: IfNoneMatch
 ) -> Response:
     """Returns a judged set; the version is the ETag."""
-    found = use.read(owner, set_name)
+    with store.for_project(owner.project_id) as work:
+        found = find_set(work, owner, set_name)
     reported = WholeJudgedSetAnswer.about(found)
     return polled.unless_known(reported.response(headers=etag(found.version)))
 

@@ -13,7 +13,8 @@ from context_search.catalog.outline import (
     MAX_CHILDREN,
     ChildrenQuery,
     Only,
-    ReadPieces,
+    outline,
+    text_window,
 )
 from context_search.catalog.rules.outlines import ValueKind
 from context_search.core.callers import Principal
@@ -21,7 +22,8 @@ from context_search.core.errors import CursorInvalidError
 from context_search.core.limits import MAX_WINDOW
 from context_search.core.progress import NodeState
 from context_search.indexing.routes.search_index import LastErrorAnswer
-from context_search.web.callers import MayManage, TableId, part
+from context_search.store import Store
+from context_search.web.callers import MayManage, Stored, TableId
 from context_search.web.fields import (
     AnswerModel,
     Body,
@@ -148,9 +150,6 @@ class OutlineAnswer(AnswerModel):
     cursor: PageCursor
 
 
-Use = Annotated[ReadPieces, part("pieces")]
-
-
 async def _in_url(
     pointer: PointerInUrl = "",
     cursor: Annotated[int, Query(ge=0, le=_MOST), Decimal] = 0,
@@ -166,34 +165,37 @@ async def _in_url(
 async def read_outline(
     table_id: TableId,
     caller: MayManage,
-    use: Use,
+    store: Stored,
     wanted: Annotated[ChildrenQuery, Depends(_in_url)],
 ) -> JSONResponse:
     """Returns a page of what is directly below a place; the revision is the ETag."""
-    return _outline(use, caller, table_id, wanted)
+    return _outline(store, caller, table_id, wanted)
 
 
 @router.post("/outline", response_model=OutlineAnswer)
 async def read_outline_at(
-    body: OutlineBody, table_id: TableId, caller: MayManage, use: Use
+    body: OutlineBody, table_id: TableId, caller: MayManage, store: Stored
 ) -> JSONResponse:
     """Like ``GET …/outline``, with a pointer of any length."""
-    return _outline(use, caller, table_id, body.wanted())
+    return _outline(store, caller, table_id, body.wanted())
 
 
-def _outline(
-    use: ReadPieces, caller: Principal, table_id: int, wanted: ChildrenQuery
-) -> JSONResponse:
-    found = use.outline(caller, table_id, wanted)
+def _outline(store: Store, caller: Principal, table_id: int, wanted: ChildrenQuery) -> JSONResponse:
+    with store.for_project(caller.project_id) as work:
+        found = outline(work, caller, table_id, wanted)
     shown = OutlineAnswer.about(found, table_id=table_id, json_pointer=wanted.pointer)
     return shown.response(headers=etag(found.value.revision))
 
 
 @router.post("/text", response_model=TextAnswer)
-async def read_text(body: TextBody, table_id: TableId, caller: MayManage, use: Use) -> JSONResponse:
+async def read_text(
+    body: TextBody, table_id: TableId, caller: MayManage, store: Stored
+) -> JSONResponse:
     """Returns a window of a string of any length; the revision is the ETag."""
-    window = use.window(caller, table_id, body.json_pointer, start=body.start, end=body.behind)
+    pointer, start, end = body.json_pointer, body.start, body.behind
+    with store.for_project(caller.project_id) as work:
+        window = text_window(work, caller, table_id, pointer, start=start, end=end)
     shown = TextAnswer.about(
-        window, table_id=table_id, json_pointer=body.json_pointer, text=window.text or ""
+        window, table_id=table_id, json_pointer=pointer, text=window.text or ""
     )
     return shown.response(headers=etag(window.revision))

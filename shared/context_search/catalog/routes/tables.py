@@ -8,22 +8,27 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import RootModel
 
+from context_search.access.lookup import live_table
 from context_search.access.routes.idempotency import OPERATORS, Idempotent
 from context_search.catalog.tables import (
     LISTED_TABLES,
     MOST_LISTED_TABLES,
-    ListTables,
     ManageTables,
+    page_of_tables,
+    value_at,
 )
 from context_search.core.callers import Operator, Principal
 from context_search.core.documents import parse_json
 from context_search.core.model import Table
 from context_search.core.progress import IndexStatus
+from context_search.store import Store
 from context_search.web.audit import Audited
 from context_search.web.callers import (
     InternalOnly,
     MayManage,
     ProjectId,
+    SilentS,
+    Stored,
     TableId,
     own_project,
     part,
@@ -151,7 +156,6 @@ class DocumentAnswer(RootModel[Any]):
 
 
 Use = Annotated[ManageTables, part("tables")]
-UseList = Annotated[ListTables, part("table_list")]
 Limit = Annotated[int, Query(ge=1, le=MOST_LISTED_TABLES), Decimal]
 
 
@@ -228,23 +232,29 @@ async def create_table(
 @router.get("/tables", response_model=TablesAnswer, responses=NOT_MODIFIED)
 async def list_tables(
     caller: MayManage,
-    use: UseList,
+    store: Stored,
+    silent_s: SilentS,
     polled: IfNoneMatch,
     cursor: Cursor = 0,
     limit: Limit = LISTED_TABLES,
     q: PartOfName = None,
 ) -> Response:
     """Returns the project's tables with the state of their indexes; ``q`` is part of the name."""
-    page = use.page(caller, after=cursor, limit=limit, part_of_name=q)
+    with store.for_project(caller.project_id) as work:
+        page = page_of_tables(
+            work, caller, after=cursor, limit=limit, part_of_name=q, silent_s=silent_s
+        )
     return polled.response(TablesAnswer.about(page))
 
 
 @router.get("/tables/{table_id}", response_model=TableAnswer, responses=NOT_MODIFIED)
 async def read_table(
-    table_id: TableId, caller: MayManage, use: Use, polled: IfNoneMatch
+    table_id: TableId, caller: MayManage, store: Stored, polled: IfNoneMatch
 ) -> Response:
     """Returns a table without its document."""
-    return polled.unless_known(_shown(use.read(caller, table_id)))
+    with store.for_project(caller.project_id) as work:
+        table = live_table(work, caller, table_id)
+    return polled.unless_known(_shown(table))
 
 
 @router.delete("/tables/{table_id}", status_code=204, responses=refused(409))
@@ -263,18 +273,22 @@ async def delete_table(
     responses={**NOT_MODIFIED, **refused(413)},
 )
 async def read_document(
-    table_id: TableId, caller: MayManage, use: Use, polled: IfNoneMatch, pointer: PointerInUrl = ""
+    table_id: TableId,
+    caller: MayManage,
+    store: Stored,
+    polled: IfNoneMatch,
+    pointer: PointerInUrl = "",
 ) -> Response:
     """Returns the document, or the value at ``pointer``; the revision is the ETag."""
-    return polled.unless_known(_value(use, caller, table_id, pointer))
+    return polled.unless_known(_value(store, caller, table_id, pointer))
 
 
 @router.post("/tables/{table_id}/data/read", response_model=DocumentAnswer, responses=refused(413))
 async def read_document_at(
-    body: ReadBody, table_id: TableId, caller: MayManage, use: Use
+    body: ReadBody, table_id: TableId, caller: MayManage, store: Stored
 ) -> Response:
     """Like ``GET …/data``, with a pointer of any length."""
-    return _value(use, caller, table_id, body.json_pointer)
+    return _value(store, caller, table_id, body.json_pointer)
 
 
 @router.put(
@@ -352,8 +366,9 @@ async def remove_from_document_at(
     return _shown(use.remove(caller, table_id, **_at(body.json_pointer, if_match)))
 
 
-def _value(use: ManageTables, caller: Principal, table_id: int, pointer: str) -> Response:
-    revision, text = use.read_document(caller, table_id, pointer)
+def _value(store: Store, caller: Principal, table_id: int, pointer: str) -> Response:
+    with store.for_project(caller.project_id) as work:
+        revision, text = value_at(work, caller, table_id, pointer)
     return Response(text, media_type="application/json", headers=etag(revision))
 
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
+from context_search.access.lookup import live_tool
 from context_search.access.routes.idempotency import Idempotent
 from context_search.catalog.routes.search_config import (
     ChangeSearchConfigBody,
@@ -20,6 +21,7 @@ from context_search.catalog.tools import ManageTools, NewSearchTool
 from context_search.core.config import IndexConfig, Model
 from context_search.core.errors import ContextSearchError, InvalidInputError
 from context_search.core.model import Scope, ToolSettings
+from context_search.core.pages import PAGE
 from context_search.core.progress import IndexStatus
 from context_search.indexing.routes.search_index import (
     IndexSummaryAnswer,
@@ -32,9 +34,19 @@ from context_search.indexing.status import (
     ListedTool,
     ToolStatus,
     ToolStatuses,
+    page_of_tools,
+    tool_status,
 )
 from context_search.ranking.search import EmptyHint
-from context_search.web.callers import MayManage, MayRead, ToolId, own_project, part
+from context_search.web.callers import (
+    MayManage,
+    MayRead,
+    SilentS,
+    Stored,
+    ToolId,
+    own_project,
+    part,
+)
 from context_search.web.fields import (
     Absent,
     AnswerModel,
@@ -301,7 +313,8 @@ async def create_search_tool(
 @router.get("/api/v1/tools", response_model=ToolsAnswer, responses={**NOT_MODIFIED, **refused(404)})
 async def list_tools(
     caller: MayRead,
-    use: Use,
+    store: Stored,
+    silent_s: SilentS,
     polled: IfNoneMatch,
     cursor: Cursor = 0,
     table_id: OfTable = None,
@@ -312,21 +325,38 @@ async def list_tools(
 
     ``q`` is part of the name.
     """
-    page = use.statuses.page(caller, after=cursor, table_id=table_id, limit=limit, part_of_name=q)
+    with store.for_project(caller.project_id) as work:
+        page = page_of_tools(
+            work,
+            caller,
+            after=cursor,
+            table_id=table_id,
+            limit=limit,
+            part_of_name=q,
+            silent_s=silent_s,
+        )
     tools = [ListedToolAnswer.of(listed) for listed in page.rows]
     return polled.response(ToolsAnswer(tools=tools, cursor=next_cursor(page.next_after)))
 
 
 @router.get("/api/v1/tools/{tool_id}", response_model=SearchToolAnswer)
-async def read_tool(tool_id: ToolId, caller: MayRead, use: Use) -> JSONResponse:
+async def read_tool(
+    tool_id: ToolId, caller: MayRead, store: Stored, silent_s: SilentS
+) -> JSONResponse:
     """Returns a Search Tool with the summary of its index; the ETag is that of its settings."""
-    status = use.statuses.read(tool_id, caller)
+    with store.for_project(caller.project_id) as work:
+        status = tool_status(work, live_tool(work, tool_id, caller), silent_s=silent_s)
     return SearchToolAnswer.of(status).response(headers=etag(status.tool.settings.version))
 
 
 @router.patch("/api/v1/tools/{tool_id}", response_model=ChangedToolAnswer, responses=refused(409))
 async def change_tool(
-    tool_id: ToolId, body: ChangeToolBody, caller: MayManage, use: Use, if_match: IfMatch
+    tool_id: ToolId,
+    body: ChangeToolBody,
+    caller: MayManage,
+    use: Use,
+    store: Stored,
+    if_match: IfMatch,
 ) -> JSONResponse:
     """Changes name, description and how the tool ranks and answers, not what makes its index.
 
@@ -334,7 +364,8 @@ async def change_tool(
     """
     use.check(None if body.search_config is None else body.search_config.rerank)
     status = use.tools.change(caller, tool_id, body.applied_to, if_version=if_match)
-    mcps = use.tools.replacing_in(caller, tool_id)
+    with store.for_project(caller.project_id) as work:
+        mcps = work.mcp_instances.replacing_in(tool_id, limit=PAGE)
     changed = ChangedToolAnswer.of(status, replacing_mcps=mcps or None)
     return changed.response(headers=etag(status.tool.settings.version))
 

@@ -11,9 +11,9 @@ from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
 
 from context_search.access.routes.idempotency import Idempotent
 from context_search.catalog.rules.uploads import NewUpload, Upload, UploadFormat, UploadState
-from context_search.catalog.uploads import URL_LIVES_S, ManageUploads
+from context_search.catalog.uploads import URL_LIVES_S, ManageUploads, find_upload
 from context_search.core.limits import MAX_UPLOAD_BYTES
-from context_search.web.callers import MayManage, TableId, part
+from context_search.web.callers import MayManage, Stored, TableId, part
 from context_search.web.fields import (
     Absent,
     AnswerModel,
@@ -154,7 +154,8 @@ async def complete_upload(
 
 @router.get("/tables/{table_id}/uploads/{upload_id}")
 async def read_upload(
-    table_id: TableId, upload_id: UploadId, caller: MayManage, use: Use
+    table_id: TableId, upload_id: UploadId, caller: MayManage, store: Stored
 ) -> UploadAnswer:
     """Tells how far an upload has come."""
-    return UploadAnswer.about(use.read(caller, table_id, upload_id))
+    with store.for_project(caller.project_id) as work:
+        return UploadAnswer.about(find_upload(work, caller, table_id, upload_id))

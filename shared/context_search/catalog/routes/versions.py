@@ -8,13 +8,23 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from context_search.access.lookup import live_table
 from context_search.catalog.routes.tables import DocumentAnswer, TableAnswer
 from context_search.catalog.routes.uploads import UploadAnswer, going_on
 from context_search.catalog.rules.differences import Kind
-from context_search.catalog.rules.versions import Cause, Gap
-from context_search.catalog.versions import Compared, CompareVersions, ManageVersions
+from context_search.catalog.rules.versions import MAX_READ_BYTES, Cause, Gap
+from context_search.catalog.versions import (
+    Compared,
+    CompareVersions,
+    ManageVersions,
+    find_version,
+    page_of_versions,
+    text_of,
+    value_in,
+)
+from context_search.core.json_pointer import split
 from context_search.core.model import Table
-from context_search.web.callers import MayManage, TableId, part
+from context_search.web.callers import MayManage, Stored, TableId, part
 from context_search.web.fields import (
     AnswerModel,
     Body,
@@ -118,10 +128,12 @@ Use = Annotated[ManageVersions, part("versions")]
 
 @router.get("")
 async def list_versions(
-    table_id: TableId, caller: MayManage, use: Use, cursor: Below = None
+    table_id: TableId, caller: MayManage, store: Stored, cursor: Below = None
 ) -> VersionsAnswer:
     """Returns the versions of a table, the newest first, at most 100 a page."""
-    return VersionsAnswer.about(use.page(caller, table_id, below=cursor))
+    with store.for_project(caller.project_id) as work:
+        page = page_of_versions(work, live_table(work, caller, table_id), below=cursor)
+    return VersionsAnswer.about(page)
 
 
 @router.delete("", status_code=204)
@@ -133,19 +145,28 @@ async def erase_versions(table_id: TableId, caller: MayManage, use: Use) -> Resp
 
 @router.get("/{revision}")
 async def read_version(
-    table_id: TableId, revision: Revision, caller: MayManage, use: Use
+    table_id: TableId, revision: Revision, caller: MayManage, store: Stored
 ) -> VersionAnswer:
     """Returns what is known of a revision."""
-    return VersionAnswer.about(use.read(caller, table_id, revision))
+    with store.for_project(caller.project_id) as work:
+        found = find_version(work, live_table(work, caller, table_id), revision)
+    return VersionAnswer.about(found)
 
 
 @router.get("/{revision}/data", response_model=DocumentAnswer, responses=refused(409, 413))
 async def read_version_document(
-    table_id: TableId, revision: Revision, caller: MayManage, use: Use, pointer: PointerInUrl = ""
+    table_id: TableId,
+    revision: Revision,
+    caller: MayManage,
+    store: Stored,
+    pointer: PointerInUrl = "",
 ) -> Response:
     """Returns the document as it was, or the value at ``pointer``."""
-    text = use.read_document(caller, table_id, revision, pointer)
-    return Response(text, media_type="application/json")
+    path = split(pointer)
+    with store.for_project(caller.project_id) as work:
+        table = live_table(work, caller, table_id)
+        text = text_of(work, table, find_version(work, table, revision), max_bytes=MAX_READ_BYTES)
+    return Response(value_in(text, path), media_type="application/json")
 
 
 @router.get("/{revision}/diff", responses=refused(409, 413, 429))

@@ -1,4 +1,4 @@
-"""Tables and their documents, as rows."""
+"""Projects, tables and their documents, as rows."""
 
 from __future__ import annotations
 
@@ -56,8 +56,18 @@ class ListedTable:
 
 
 @dataclass(frozen=True, slots=True)
-class TablePage:
-    """Tables by id, and the id to go on after when there are more to look at."""
+class ListedProject:
+    """A project in a list. Tables and Search Tools are counted to MOST_COUNTED.
 
-    rows: Sequence[ListedTable]
-    next_after: int | None
+    ``building``: generations of its indexes that are being built or wait for it.
+    """
+
+    project_id: int
+    name: str | None
+    tables_count: int
+    tools_count: int
+    building: int
+
+
+MOST_COUNTED = 1_000
+"""Maximum number of tables, and of tools, of a project that a list counts."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.core.model import SearchTool
-
 
 @dataclass(frozen=True, slots=True)
 class UnservedTool:
@@ -30,11 +28,3 @@ class Unowned:
 
     count: int
     tools: Sequence[tuple[int, str | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolPage:
-    """Search Tools by id, and the id to go on after when there are more to look at."""
-
-    rows: Sequence[SearchTool]
-    next_after: int | None

@@ -1,10 +1,12 @@
-"""Projects in Postgres."""
+"""Projects in Postgres, and their settings."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
-from context_search.catalog.rules.projects import MOST_COUNTED, ListedProject
+from context_search.catalog.rules.settings import S, StoredSettings
+from context_search.catalog.rules.tables import MOST_COUNTED, ListedProject
 from context_search.core.model import Project
 from context_search.postgres.pool import Transaction
 from context_search.postgres.tool_rows import TOOL_TABLES
@@ -29,10 +31,18 @@ _PAGE = f"""
     ORDER BY listed.id
 """
 
+_SETTINGS = """
+    SELECT version, settings FROM project_settings WHERE project_id = :project AND kind = :kind
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Projects:
-    """Tenants. Deleted ones are not there."""
+    """Tenants. Deleted ones are not there.
+
+    Each has settings of several kinds; without some it has the defaults, at version 0. A row of
+    settings at version 0 is there to be locked.
+    """
 
     tx: Transaction
 
@@ -81,3 +91,36 @@ class Projects:
             "INSERT INTO project_removal (project_id) VALUES (:project)", project=project_id
         )
         return True
+
+    def settings(self, kind: type[S], project_id: int) -> StoredSettings[S]:
+        """Returns the settings of a project."""
+        rows = self.tx.run(_SETTINGS, project=project_id, kind=kind.KIND)
+        [version, settings] = rows[0] if rows else (0, "{}")
+        return StoredSettings(version, kind.from_mapping(json.loads(settings)))
+
+    def lock_settings(self, kind: type[S], project_id: int) -> StoredSettings[S]:
+        """Returns the settings, and keeps others from changing them until the transaction ends."""
+        self.tx.run(
+            """
+            INSERT INTO project_settings (project_id, kind) VALUES (:project, :kind)
+            ON CONFLICT DO NOTHING
+            """,
+            project=project_id,
+            kind=kind.KIND,
+        )
+        self.tx.run(f"{_SETTINGS} FOR UPDATE", project=project_id, kind=kind.KIND)
+        return self.settings(kind, project_id)
+
+    def write_settings(self, project_id: int, settings: S) -> StoredSettings[S]:
+        """Writes the settings as the next version. The caller holds the lock."""
+        [[version]] = self.tx.run(
+            """
+            UPDATE project_settings SET version = version + 1,
+                settings = CAST(:settings AS jsonb), updated_at = clock_timestamp()
+            WHERE project_id = :project AND kind = :kind RETURNING version
+            """,
+            project=project_id,
+            kind=settings.KIND,
+            settings=settings.to_json(),
+        )
+        return StoredSettings(version, settings)

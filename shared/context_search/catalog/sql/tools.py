@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.catalog.rules.tools import ToolPage, Unowned, UnservedTool
+from context_search.catalog.rules.tools import Unowned, UnservedTool
 from context_search.core.config import SearchConfig
 from context_search.core.model import Scope, SearchTool, ToolRecord, ToolSettings
+from context_search.core.pages import Page
 from context_search.postgres.pool import Transaction
 from context_search.postgres.tool_rows import (
     TABLE_OF_TOOL,
@@ -130,7 +131,7 @@ class Tools:
         after: int,
         limit: int,
         among: int,
-    ) -> ToolPage:
+    ) -> Page[SearchTool]:
         """Returns those of ``page`` whose names hold a text, in upper or lower case.
 
         Looks at ``among`` names at most, so a page may be short or empty while there is more.
@@ -156,8 +157,8 @@ class Tools:
             tools=found[:limit],
         )
         if len(found) > limit:
-            return ToolPage([tool_of(row) for row in rows], found[limit - 1])
-        return ToolPage([tool_of(row) for row in rows], last if looked_at == among else None)
+            return Page([tool_of(row) for row in rows], found[limit - 1])
+        return Page([tool_of(row) for row in rows], last if looked_at == among else None)
 
     def first_of_names(self, project_id: int, names: Sequence[str]) -> dict[str, int]:
         """Returns for each name the lowest id of the project's live tools that have it.

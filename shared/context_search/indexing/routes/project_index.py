@@ -13,7 +13,11 @@ from context_search.core.callers import Operator
 from context_search.core.filters import parse_names
 from context_search.core.progress import IndexStatus, NodeState
 from context_search.indexing.indexer import IndexLimits
-from context_search.indexing.project_index import ProjectIndexes, ProjectIndexStatus
+from context_search.indexing.project_index import (
+    ProjectIndexes,
+    ProjectIndexStatus,
+    project_index_status,
+)
 from context_search.indexing.routes.rebuilds import (
     GenerationAnswer,
     RetriedAnswer,
@@ -28,8 +32,16 @@ from context_search.indexing.routes.search_index import (
     RebuildProgressAnswer,
 )
 from context_search.indexing.routes.strings import StringAnswer
-from context_search.indexing.strings import MAX_CURSOR, MAX_STRINGS, ReadStrings, Strings
-from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner, part
+from context_search.indexing.strings import MAX_CURSOR, MAX_STRINGS, Strings, strings_of_project
+from context_search.web.callers import (
+    InternalOnly,
+    Owner,
+    ProjectId,
+    ReadOwner,
+    SilentS,
+    Stored,
+    part,
+)
 from context_search.web.fields import (
     Absent,
     AnswerModel,
@@ -154,10 +166,12 @@ async def switch_on_project_index(
     responses={**NOT_MODIFIED, **refused(409)},
 )
 async def read_project_index(
-    owner: ReadOwner, indexes: UseIndexes, polled: IfNoneMatch
+    owner: ReadOwner, store: Stored, silent_s: SilentS, polled: IfNoneMatch
 ) -> Response:
     """Returns the state of the index; 409 ``PROJECT_INDEX_OFF`` while there is none."""
-    return polled.response(ProjectIndexAnswer.of(indexes.read(owner)))
+    with store.for_project(owner.project_id) as work:
+        status = project_index_status(work, owner, silent_s=silent_s)
+    return polled.response(ProjectIndexAnswer.of(status))
 
 
 @router.delete(
@@ -172,14 +186,15 @@ async def switch_off_project_index(owner: Owner, indexes: UseIndexes) -> Respons
 @router.get("/api/v1/projects/{project_id}/search-index/nodes", responses=refused(409))
 async def list_project_strings(
     owner: Owner,
-    strings: Annotated[ReadStrings, part("strings")],
+    store: Stored,
     state: NodeState | None = None,
     table_id: Annotated[int | None, Query(ge=1, le=2**63 - 1), Decimal] = None,
     cursor: StringsCursor = None,
     limit: Annotated[int, Query(ge=1, le=MAX_STRINGS), Decimal] = 100,
 ) -> ProjectStringsAnswer:
     """Returns the strings of the index, all or those of one state, by table and pointer."""
-    page = strings.page_of_project(owner, table_id, state=state, cursor=cursor, limit=limit)
+    with store.for_project(owner.project_id) as work:
+        page = strings_of_project(work, owner, table_id, state=state, cursor=cursor, limit=limit)
     return ProjectStringsAnswer.of(owner.project_id, page)
 
 

@@ -6,14 +6,16 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 
-from context_search.core.callers import Internal
+from context_search.access.lookup import live_tool, opened_for
+from context_search.core.callers import Caller, Internal
 from context_search.core.config import WeightsFrom
 from context_search.core.model import GenerationState
 from context_search.core.progress import IndexStatus, NodeState
-from context_search.indexing.status import Rebuild, ToolStatus, ToolStatuses
+from context_search.indexing.status import Rebuild, ToolStatus, tool_status
 from context_search.ranking.relevance import weights_of
 from context_search.ranking.search import EmptyHint
-from context_search.web.callers import InternalOnly, MayRead, ToolId, part
+from context_search.store import Store
+from context_search.web.callers import InternalOnly, MayRead, SilentS, Stored, ToolId
 from context_search.web.fields import (
     Absent,
     AnswerModel,
@@ -185,22 +187,25 @@ class SearchIndexAnswer(AnswerModel):
         )
 
 
-Statuses = Annotated[ToolStatuses, part("tools.statuses")]
-
-
 @router.get(
     "/api/v1/tools/{tool_id}/search-index",
     response_model=SearchIndexAnswer,
     responses=NOT_MODIFIED,
 )
 async def read_search_index(
-    tool_id: ToolId, caller: MayRead, statuses: Statuses, polled: IfNoneMatch
+    tool_id: ToolId, caller: MayRead, store: Stored, silent_s: SilentS, polled: IfNoneMatch
 ) -> Response:
     """Returns the counters, errors and skipped strings of a tool's index."""
-    return polled.response(SearchIndexAnswer.of(statuses.read(tool_id, caller)))
+    return polled.response(_state(store, tool_id, caller, silent_s))
 
 
 @router.get("/internal/tools/{tool_id}/chunks/stats", dependencies=[InternalOnly])
-async def read_chunk_stats(tool_id: ToolId, statuses: Statuses) -> SearchIndexAnswer:
+async def read_chunk_stats(tool_id: ToolId, store: Stored, silent_s: SilentS) -> SearchIndexAnswer:
     """Returns the state of a tool's index, for trusted services."""
-    return SearchIndexAnswer.of(statuses.read(tool_id, Internal()))
+    return _state(store, tool_id, Internal(), silent_s)
+
+
+def _state(store: Store, tool_id: int, caller: Caller, silent_s: float) -> SearchIndexAnswer:
+    with opened_for(store, caller) as work:
+        status = tool_status(work, live_tool(work, tool_id, caller), silent_s=silent_s)
+    return SearchIndexAnswer.of(status)

@@ -18,12 +18,13 @@ from context_search.indexing.strings import (
     MAX_SPANS,
     MAX_STRINGS,
     MendedBy,
-    ReadStrings,
     Spans,
+    chunk_spans,
     in_state_since,
     mended_by,
+    strings_of_tool,
 )
-from context_search.web.callers import MayRead, ToolId, part
+from context_search.web.callers import MayRead, Stored, ToolId
 from context_search.web.fields import (
     AnswerModel,
     Body,
@@ -141,20 +142,18 @@ class StringsAnswer(AnswerModel):
     cursor: str | None
 
 
-Use = Annotated[ReadStrings, part("strings")]
-
-
 @router.get("/search-index/nodes")
 async def list_strings(
     tool_id: ToolId,
     caller: MayRead,
-    use: Use,
+    store: Stored,
     state: NodeState | None = None,
     cursor: StringsCursor = None,
     limit: Annotated[int, Query(ge=1, le=MAX_STRINGS), Decimal] = 100,
 ) -> StringsAnswer:
     """Returns the long strings of a tool, all or those of one state, by pointer."""
-    page = use.page(caller, tool_id, state=state, cursor=cursor, limit=limit)
+    with store.for_project(caller.project_id) as work:
+        page = strings_of_tool(work, caller, tool_id, state=state, cursor=cursor, limit=limit)
     return StringsAnswer(
         tool_id=tool_id,
         most_attempts=IndexLimits().max_attempts,
@@ -164,9 +163,13 @@ async def list_strings(
 
 
 @router.post("/chunks")
-async def read_chunks(body: ChunksBody, tool_id: ToolId, caller: MayRead, use: Use) -> ChunksAnswer:
+async def read_chunks(
+    body: ChunksBody, tool_id: ToolId, caller: MayRead, store: Stored
+) -> ChunksAnswer:
     """Returns where the chunks of a string begin and end, in code points."""
-    found = use.spans(
-        caller, tool_id, body.json_pointer, char=body.from_, first=body.first, limit=body.limit
-    )
+    pointer, char, first = body.json_pointer, body.from_, body.first
+    with store.for_project(caller.project_id) as work:
+        found = chunk_spans(
+            work, caller, tool_id, pointer, char=char, first=first, limit=body.limit
+        )
     return ChunksAnswer.of(tool_id, found)

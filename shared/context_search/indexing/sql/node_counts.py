@@ -358,7 +358,8 @@ def _count_nodes(tx: Transaction, index: Index, scope: str) -> _Counts:
     """Returns the sums of a scope.
 
     They cost what is under way, whatever there is: where all strings of the index lie in it, and
-    where it is counted apart (``part_tallies.py``). Until then they cost the strings of the scope.
+    where it is counted apart (``Quotas.count_parts``). Until then they cost the strings of the
+    scope.
     """
     return _whole(tx, index) if _is_whole(tx, index, scope) else _part(tx, index, scope)
 

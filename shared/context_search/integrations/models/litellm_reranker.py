@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from context_search.core.billed import Billed, OnBilled
 from context_search.core.errors import RerankUnavailableError
 from context_search.integrations.bounded_http import ending_within
 from context_search.integrations.models.litellm_embedder import import_litellm, refusal_of
 from context_search.integrations.models.provider_calls import RERANKING, ProviderKey, Refusal
+from context_search.integrations.ports import Billed, OnBilled
 
 MAX_SCORE = 1e6
 """Largest score that can be one: beyond it, differences of two are no use."""

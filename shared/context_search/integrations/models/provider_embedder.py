@@ -13,9 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.core.billed import Billed, OnBilled
 from context_search.core.errors import EmbeddingDimensionMismatchError
 from context_search.integrations.models.provider_calls import EMBEDDING, ProviderKey, Refusal
+from context_search.integrations.ports import Billed, OnBilled
 
 MOST_TOKENS = 1 << 40
 """More than any request may have: a number beyond it is no count of tokens."""

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from context_search.catalog.tables import ListProjects
+from context_search.core.pages import page_of
 from context_search.indexing.rebuilds import RebuildAll
 from context_search.indexing.routes.rebuilds import EstimateAnswer, GenerationAnswer
-from context_search.web.callers import InternalOnly, part
+from context_search.web.callers import InternalOnly, Stored, part
 from context_search.web.fields import AnswerModel, Count, Cursor, KnownId, PageCursor, Rows, source
 from context_search.web.problems import refused
 from context_search.web.query_parameters import TrueOrFalse
@@ -21,6 +21,9 @@ router = APIRouter(
     tags=["operations"],
     dependencies=[InternalOnly],
 )
+
+LISTED_PROJECTS = 50
+"""Number of projects on a page. The tables and tools of each are counted."""
 
 
 class ListedProjectAnswer(AnswerModel):
@@ -78,11 +81,11 @@ _OF_A_REBUILD: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/projects")
-async def list_projects(
-    use: Annotated[ListProjects, part("projects")], cursor: Cursor = 0
-) -> ProjectsAnswer:
+async def list_projects(store: Stored, cursor: Cursor = 0) -> ProjectsAnswer:
     """Returns the projects of the deployment by id, 50 a page."""
-    return ProjectsAnswer.about(use.page(after=cursor))
+    with store.for_all("list the projects") as work:
+        rows = work.projects.page(after=cursor, limit=LISTED_PROJECTS + 1)
+    return ProjectsAnswer.about(page_of(rows, lambda listed: listed.project_id, LISTED_PROJECTS))
 
 
 @router.post(
@@ -107,6 +110,7 @@ async def rebuild_all(
 
 
 @router.get("/rebuild")
-async def read_rebuilds(use: UseRebuildAll) -> UnderWayAnswer:
+async def read_rebuilds(store: Stored) -> UnderWayAnswer:
     """Returns how many generations of all projects are being built, or wait for it."""
-    return UnderWayAnswer.about(use.under_way())
+    with store.for_all("change a generation") as work:
+        return UnderWayAnswer.about(work.indexes.rebuilds_under_way())

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from context_search.maintenance.part_checks import PartName, PartState, verdict
-from context_search.maintenance.readiness import Readiness
+from context_search.maintenance.part_checks import PartName, PartState, Readiness, verdict
 from context_search.web.callers import part
 from context_search.web.fields import AnswerModel, Listed, Time
 from context_search.web.problems import refused

@@ -7,8 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from context_search.indexing.routes.search_index import IntegrityAnswer
-from context_search.maintenance.operations import ReadIntegrity, Redrive
-from context_search.web.callers import InternalOnly, part
+from context_search.maintenance.operations import Redrive
+from context_search.maintenance.sweep import SweepRounds
+from context_search.web.callers import InternalOnly, Stored, part
 from context_search.web.fields import AnswerModel, Count
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
@@ -52,10 +53,12 @@ class RedrivenAnswer(AnswerModel):
 
 @router.get("/integrity")
 async def read_integrity(
-    use: Annotated[ReadIntegrity, part("integrity")],
+    rounds: Annotated[SweepRounds, part("sweep_rounds")], store: Stored
 ) -> NamespacesAnswer:
     """Returns the last complete report of every namespace that answers."""
-    reports, sweep = use.reports(), use.sweep_round()
+    with store.for_all("maintenance") as work:
+        reports = work.sweeps.reports(None)
+    sweep = rounds.read()
     return NamespacesAnswer.about(
         namespaces=reports,
         sweep=SweepRoundAnswer(

@@ -116,7 +116,7 @@ Use = Annotated[ReadProjectHealth, part("project_health")]
 @router.get("/api/v1/projects/{project_id}/health", responses=refused(409))
 async def read_project_health(caller: ReadOwner, use: Use) -> ProjectHealthAnswer:
     """Returns what is waiting, what failed, what is stored, and when cleanup worked last."""
-    health, limits = use.read(caller), use.limits.project
+    health, settings = use.read(caller), use.settings
     readings = health.readings
     return ProjectHealthAnswer.about(
         health,
@@ -130,10 +130,10 @@ async def read_project_health(caller: ReadOwner, use: Use) -> ProjectHealthAnswe
         ),
         usage=StoredAnswer.about(health.usage, **health.held),
         limits=StoredAnswer(
-            chunks=limits.max_chunks,
-            vector_bytes=limits.max_vector_bytes,
-            **{kind: getattr(use.limits.bounds, kind) for kind in HELD_KINDS},
+            chunks=settings.project_limits.max_chunks,
+            vector_bytes=settings.project_limits.max_vector_bytes,
+            **{kind: getattr(settings.project_bounds, kind) for kind in HELD_KINDS},
         ),
-        daily_limits=use.limits.daily,
+        daily_limits=settings.daily_limits,
         indexes=readings,
     )

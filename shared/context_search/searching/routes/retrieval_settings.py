@@ -13,7 +13,7 @@ from context_search.catalog.project_settings import ManageSettings
 from context_search.catalog.rules.settings import StoredSettings
 from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.text.sensitive.kinds import SENSITIVE_KINDS, SensitiveKind
-from context_search.web.callers import Owner, ReadOwner, part
+from context_search.web.callers import Owner, ReadOwner, Stored, part
 from context_search.web.fields import (
     AnswerModel,
     CamelBody,
@@ -120,9 +120,13 @@ Use = Annotated[ManageSettings[RetrievalSettings], part("retrieval_settings")]
     response_model=RetrievalSettingsAnswer,
     responses={**NOT_MODIFIED, **refused(409)},
 )
-async def read_retrieval_settings(caller: ReadOwner, use: Use, polled: IfNoneMatch) -> Response:
+async def read_retrieval_settings(
+    caller: ReadOwner, store: Stored, polled: IfNoneMatch
+) -> Response:
     """Returns how the project retrieves; the version is the ETag."""
-    return polled.unless_known(_answer(caller.project_id, use.read(caller)))
+    with store.for_project(caller.project_id) as work:
+        stored = work.projects.settings(RetrievalSettings, caller.project_id)
+    return polled.unless_known(_answer(caller.project_id, stored))
 
 
 @router.patch(

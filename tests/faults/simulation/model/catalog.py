@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from fractions import Fraction
 
+from context_search.catalog.rules.settings import S, StoredSettings
 from context_search.catalog.rules.tables import Part, StringsAt
 from context_search.catalog.rules.versions import BY_SQL, Origin
 from context_search.catalog.sql.projects import Projects
@@ -45,6 +46,19 @@ class MemoryProjects(Model, Projects):
             return False
         self.rows.project_removals[project_id] = self.clock.now()
         return True
+
+    def settings(self, kind: type[S], project_id: int) -> StoredSettings[S]:
+        unchanged = StoredSettings(0, kind.from_mapping({}))
+        return self.rows.project_settings.get((project_id, kind.KIND), unchanged)
+
+    def lock_settings(self, kind: type[S], project_id: int) -> StoredSettings[S]:
+        return self.settings(kind, project_id)
+
+    def write_settings(self, project_id: int, settings: S) -> StoredSettings[S]:
+        version = self.settings(type(settings), project_id).version + 1
+        stored = StoredSettings(version, settings)
+        self.rows.project_settings[project_id, settings.KIND] = stored
+        return stored
 
 
 class MemoryTables(Model, Tables):

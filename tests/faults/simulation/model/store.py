@@ -17,12 +17,12 @@ from tests.faults.simulation.model.indexes import MemoryIndexes
 from tests.faults.simulation.model.keywords import MemoryKeywords
 from tests.faults.simulation.model.ledger import MemoryLedger
 from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
+from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.node_counts import MemoryNodeCounts
 from tests.faults.simulation.model.nodes import MemoryNodes
 from tests.faults.simulation.model.outbox import MemoryOutbox
 from tests.faults.simulation.model.permits import MemoryPermits
 from tests.faults.simulation.model.plans import MemoryPlans
-from tests.faults.simulation.model.project_settings import MemoryProjectSettings
 from tests.faults.simulation.model.quotas import MemoryQuotas
 from tests.faults.simulation.model.removals import MemoryRemovals
 from tests.faults.simulation.model.rows import Rows
@@ -50,7 +50,6 @@ class ModelUnitOfWork(UnitOfWork):
         self.sweeps = MemorySweeps(rows, clock)
         self.quotas = MemoryQuotas(rows, clock)
         self.permits = MemoryPermits(rows, clock)
-        self.project_settings = MemoryProjectSettings(rows, clock)
         self.health = MemoryHealth(rows, clock)
         self.versions = MemoryVersions(rows, clock)
         self.plans = MemoryPlans(rows, clock)
@@ -65,6 +64,17 @@ class ModelUnitOfWork(UnitOfWork):
     def begin(self) -> None:
         """The same rows serve the next transaction."""
         self._to_deliver.clear()
+
+
+def work_with(**repositories: type[Model]) -> type[ModelUnitOfWork]:
+    """Returns a unit of work in which these repositories stand in for those of their names."""
+
+    class Mutated(ModelUnitOfWork):
+        def __init__(self, rows: Rows, clock: Clock) -> None:
+            super().__init__(rows, clock)
+            vars(self).update({name: made(rows, clock) for name, made in repositories.items()})
+
+    return Mutated
 
 
 class ModelStore:

@@ -23,7 +23,6 @@ from context_search.integrations.ports import Clock
 from context_search.maintenance.rules.health import CleanupLimits
 from tests.faults.simulation.model.model import Model, Times
 from tests.faults.simulation.model.plans import is_needed
-from tests.faults.simulation.model.project_settings import stored_settings
 from tests.faults.simulation.model.rows import Rows, TableRow, VersionRow
 
 NEVER = datetime.max.replace(tzinfo=UTC)
@@ -40,7 +39,8 @@ def add_version(rows: Rows, clock: Clock, table: TableRow, origin: Origin) -> No
 
 
 def _settings(rows: Rows, project_id: int) -> HistoryLimits:
-    return stored_settings(rows, HistoryLimits, project_id).settings
+    stored = rows.project_settings.get((project_id, HistoryLimits.KIND))
+    return stored.settings if stored else HistoryLimits()
 
 
 def _used_bytes(rows: Rows, project_id: int) -> int:
