@@ -152,6 +152,21 @@ def test_a_worker_that_lost_its_process_keeps_others_away_only_while_it_could_li
     assert run(system, system.calibrator, tool_id) == "questions_embedded"
 
 
+def test_two_workers_never_calibrate_a_generation_at_once() -> None:
+    system, tool_id = indexed()
+    refused: list[float] = []
+
+    def second() -> None:
+        with pytest.raises(RetryLater) as later:
+            run(system, system.calibrator, tool_id)
+        refused.append(later.value.after_s)
+
+    hands = calibrator(system, Watched(second))
+    assert run(system, hands, tool_id) == "questions_embedded"
+    assert run(system, hands, tool_id) == "calibrated"
+    assert refused
+
+
 def test_a_run_embeds_few_texts_and_costs_what_the_dry_run_said() -> None:
     system, tool_id = indexed(80)
     embedder = Watched()
@@ -168,6 +183,17 @@ def test_a_run_embeds_few_texts_and_costs_what_the_dry_run_said() -> None:
     itself = sum(estimated_tokens(row.text) for row in system.memory.rows.chunks.values())
     assert paid <= 1.02 * (estimate.tokens - itself) + 2 * len(UNANSWERED)
     assert paid >= 0.7 * (estimate.tokens - itself)
+
+
+def test_another_index_of_the_model_asks_the_same_questions_for_nothing() -> None:
+    system, _ = indexed()
+    system.work()
+    embedder = Watched()
+    system.embedder.embed_queries = embedder.embed_queries  # type: ignore[method-assign]
+    other = system.tool(system.table(document(first=500))).tool.id
+    system.work()
+    assert found_in(system, other) is not None
+    assert not set(UNANSWERED) & set(embedder.texts)
 
 
 def test_a_model_that_is_asked_in_another_way_has_its_own_vectors_of_the_questions() -> None:

@@ -127,6 +127,18 @@ def test_a_run_that_cannot_find_out_what_is_due_says_so_and_the_next_one_works()
     assert (report.errors, report.rests_s) == (["rest: DATABASE_UNAVAILABLE"], 0)
 
 
+def test_what_is_deleted_leaves_for_good_as_soon_as_its_grace_is_over() -> None:
+    system = quiet(Scheduled())
+    system.runs(HOUR)  # the next run looks
+    system.scheduled_cleanup.rests_until = None
+    table = next(iter(system.memory.rows.tables))
+    system.delete_table(system.principal, table)
+    worked = system.runs(GRACE_S + 180)
+    assert not system.vectors.namespaces
+    assert 2 <= len(worked) < 8  # the grace was a rest
+    assert not system.memory.rows.tables
+
+
 def test_a_change_by_plain_sql_is_found_when_the_rest_is_over_and_not_later() -> None:
     system = quiet(Scheduled())
     [table] = system.memory.rows.tables.values()
