@@ -20,10 +20,10 @@ from tests.contract.store.bench import Bench, ModelBench, PostgresBench
 from tests.contract.turbopuffer.targets import KEY
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.stack)])
+@pytest.fixture(params=["model", pytest.param("postgres", marks=pytest.mark.stack)])
 def bench(request: pytest.FixtureRequest) -> Bench:
     """An empty store."""
-    if request.param == "memory":
+    if request.param == "model":
         return ModelBench()
     return PostgresBench(request.getfixturevalue("module_database"))
 
