@@ -75,7 +75,7 @@ def test_what_waits_of_a_project_leaves_too(system: System) -> None:
     assert len(system.queue.messages) == 1
 
 
-def test_a_queue_that_is_away_fails_no_caller_and_loses_nothing_and_it_is_told(
+def test_an_unavailable_queue_is_reported_and_the_message_stays_in_the_outbox(
     system: System,
 ) -> None:
     assert isinstance(system.queue, Away)
@@ -91,7 +91,7 @@ def reported(system: System) -> list[str]:
     return [error.code for error in system.undelivered]
 
 
-def test_a_worker_that_cannot_send_the_next_order_is_done_with_its_own_and_it_is_told() -> None:
+def test_a_worker_that_cannot_send_the_next_message_reports_it_and_finishes_its_own() -> None:
     queue = Away()
     system = System(queue)
     system.tool(system.table([prose(60, seed) for seed in range(20)]))
@@ -102,7 +102,7 @@ def test_a_worker_that_cannot_send_the_next_order_is_done_with_its_own_and_it_is
     assert reported(system) == ["QUEUE_UNAVAILABLE"]
 
 
-def test_an_order_that_cannot_be_put_off_comes_back_and_it_is_told() -> None:
+def test_a_message_that_cannot_be_delayed_is_reported_and_comes_back() -> None:
     system = System()
     system.tool(system.table({"a": prose(300)}))
     [message] = system.queue.messages
