@@ -1,4 +1,7 @@
-"""Every test of this folder runs on the honest fake and on the real part."""
+"""Each part twice: as the model or fake of the tests, and as the real one.
+
+A test runs on both, unless it is marked ``only_postgres`` (``bench.py``).
+"""
 
 from __future__ import annotations
 
