@@ -117,7 +117,7 @@ def test_an_index_that_is_complete_is_calibrated_once() -> None:
     assert found.vector_weight is not None
     assert found.chunks == len(system.rows())
     assert found.at == system.clock.now()
-    assert system.memory.rows.outbox == {}
+    assert system.model_store.rows.outbox == {}
     embedded = system.embedder.embedded
     assert run(system, system.calibrator, tool_id) == "nothing_to_do"
     assert system.embedder.embedded == embedded
@@ -180,7 +180,7 @@ def test_a_run_embeds_few_texts_and_costs_what_the_dry_run_said() -> None:
     assert max(map(len, runs)) <= MOST_TEXTS
     paid = sum(estimated_tokens(text) for texts in runs for text in texts)
     estimate = system.rebuilds.estimate(tool_id, Internal())
-    itself = sum(estimated_tokens(row.text) for row in system.memory.rows.chunks.values())
+    itself = sum(estimated_tokens(row.text) for row in system.model_store.rows.chunks.values())
     assert paid <= 1.02 * (estimate.tokens - itself) + 2 * len(UNANSWERED)
     assert paid >= 0.7 * (estimate.tokens - itself)
 
@@ -231,8 +231,8 @@ def test_it_is_done_again_when_there_are_twice_as_many_chunks() -> None:
     system.work()
     before = found_in(system, tool_id)
     assert before is not None
-    [table] = system.memory.rows.tables
-    found = system.memory.rows.tables[table]
+    [table] = system.model_store.rows.tables
+    found = system.model_store.rows.tables[table]
     grown = document(STRINGS + 10)
     system.replace(system.principal, found.id, grown)
     system.work()
@@ -265,7 +265,7 @@ def test_an_order_for_a_generation_that_does_not_answer_does_nothing() -> None:
     hands = system.calibrator
     assert hands.run(index.id, index.generation.id + 999, system.deadline()) == "nothing_to_do"
     assert hands.run(index.id + 999, index.generation.id, system.deadline()) == "nothing_to_do"
-    system.delete_table(system.principal, next(iter(system.memory.rows.tables)))
+    system.delete_table(system.principal, next(iter(system.model_store.rows.tables)))
     with pytest.raises(RetryLater):
         hands.run(index.id, index.generation.id, system.deadline(seconds=10))
 
