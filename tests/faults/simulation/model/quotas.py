@@ -16,7 +16,7 @@ from tests.faults.simulation.model.nodes import queue
 from tests.faults.simulation.model.rows import GenerationRow, IndexRow, NodeRow, Rows
 
 
-class MemoryQuotas(Model, Quotas):
+class ModelQuotas(Model, Quotas):
     """``Quotas`` over rows in memory."""
 
     def due_at(self, _: CleanupLimits) -> Times:
