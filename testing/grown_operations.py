@@ -8,13 +8,13 @@ from itertools import count
 
 from context_search.access.lookup import live_tool
 from context_search.catalog.outline import MOST_COUNTED
-from context_search.catalog.tables import page_of_tables
+from context_search.catalog.tables import LISTED_TABLES, page_of_tables
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Reach
 from context_search.core.progress import NodeState
 from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.status import page_of_tools, tool_status
+from context_search.indexing.status import LISTED_TOOLS, page_of_tools, tool_status
 from context_search.indexing.strings import chunk_spans, strings_of_tool
 from context_search.maintenance.cleanup import remove_nodes
 from context_search.maintenance.rules.health import CleanupLimits
@@ -74,12 +74,13 @@ class _Operations:
     def page_of_tools(self) -> None:
         """Lists tools with their status."""
         with self.work() as work:
-            page_of_tools(work, self.grown.owner, after=0, silent_s=SILENT_S)
+            page_of_tools(work, self.grown.owner, after=0, limit=LISTED_TOOLS, silent_s=SILENT_S)
 
     def page_of_tables(self) -> None:
         """Lists tables with their status."""
         with self.work() as work:
-            page_of_tables(work, self.grown.owner, after=0, silent_s=SILENT_S)
+            owner, limit = self.grown.owner, LISTED_TABLES
+            page_of_tables(work, owner, after=0, limit=limit, silent_s=SILENT_S)
 
     def status(self) -> None:
         """Reads the status of the tool."""
@@ -90,7 +91,9 @@ class _Operations:
     def health(self) -> None:
         """Reads the health of the project."""
         with self.work() as work:
-            work.health.of_project(self.grown.owner.project_id, work.node_counts, silent_s=180)
+            project_id = self.grown.owner.project_id
+            work.node_counts.stalled(project_id, silent_s=SILENT_S)
+            work.health.of_project(project_id)
 
     def settle(self) -> None:
         """Writes the summaries of tools that changed."""

@@ -128,7 +128,7 @@ def page_of_tools(
     *,
     after: int,
     table_id: int | None = None,
-    limit: int = LISTED_TOOLS,
+    limit: int,
     part_of_name: str | None = None,
     silent_s: float,
 ) -> Page[ListedTool]:
