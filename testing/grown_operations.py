@@ -16,7 +16,7 @@ from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.status import LISTED_TOOLS, page_of_tools, tool_status
 from context_search.indexing.strings import chunk_spans, strings_of_tool
-from context_search.maintenance.cleanup import remove_nodes
+from context_search.maintenance.cleanup import remove_absent_nodes
 from context_search.maintenance.rules.health import CleanupLimits
 from context_search.store import REPOSITORIES, UnitOfWork
 from testing.grown_index import SILENT_S, GrownIndex, wanted_tool
@@ -131,7 +131,7 @@ class _Operations:
             work.indexes.building(limit=200)
             work.chunks.take_wordless(limit=500)
             work.tables.mark_of_deleted_projects(limit=200)
-            remove_nodes(work, limit=200)
+            remove_absent_nodes(work, limit=200)
             work.removals.remove_retired_nodes(limit=200)
             work.removals.tombstones(older_than_s=1_800, limit=PAGE)
             work.removals.retired(older_than_s=1_800, limit=1)

@@ -181,7 +181,7 @@ class Cleanup:
 
     def _remove_nodes(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            removed = remove_nodes(work, limit=NODES_PER_STEP)
+            removed = remove_absent_nodes(work, limit=NODES_PER_STEP)
             removed += work.removals.remove_retired_nodes(limit=NODES_PER_STEP)
         report.nodes_removed += removed
         return removed > 0
@@ -262,7 +262,7 @@ class Cleanup:
         return False
 
 
-def remove_nodes(work: UnitOfWork, *, limit: int) -> int:
+def remove_absent_nodes(work: UnitOfWork, *, limit: int) -> int:
     """Deletes nodes of tables that are not there, at most ``limit``; returns how many.
 
     A table that comes back is compared again. Retires the indexes of tables that will not.
@@ -271,7 +271,7 @@ def remove_nodes(work: UnitOfWork, *, limit: int) -> int:
     for index_id in work.indexes.of_tables(tables):
         work.tools.mark_incomplete(index_id)  # its counts change when the table comes back
     work.indexes.retire_absent()
-    return work.removals.remove_nodes(tables, limit=limit)
+    return work.removals.remove_nodes_of(tables, limit=limit)
 
 
 def evict_coldest(store: Store, limits: ProjectLimits, *, silent_s: float) -> bool:
