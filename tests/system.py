@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from context_search.access.lookup import live_tool, opened_for
 from context_search.budgets.spending import Spending
 from context_search.catalog.imports import ImportDocument
 from context_search.catalog.tables import ManageTables
@@ -24,7 +25,7 @@ from context_search.indexing.indexer import Indexer, IndexLimits
 from context_search.indexing.node_report import RetryLater
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.rebuilds import Rebuilds
-from context_search.indexing.status import ToolStatus, ToolStatuses
+from context_search.indexing.status import ToolStatus, WaitForIndex, tool_status
 from context_search.indexing.use_index import IndexUse
 from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import HandledMessage, Worker, WorkerOutbox
@@ -119,8 +120,7 @@ class System:
         model = Model(self.config.model, self.config.dimensions, price=0.02)
         self.rebuilds = Rebuilds(self.store, model)
         self.sweep = Sweep(self.store, self.vectors)
-        self.statuses = ToolStatuses(self.store, SILENT_S, self.clock, self.clock.advance)
-        self.read_status = self.statuses.read
+        self.wait_for_index = WaitForIndex(self.store, SILENT_S, self.clock, self.clock.advance)
         self.searches = self.searcher(self.embedder)
         self.indexer = self.worker()
         self.calibrator = Calibrator(
@@ -176,6 +176,11 @@ class System:
     ) -> SearchResult:
         """Returns the best hits of a tool."""
         return search(self.searches, tool_id, caller, query, top_k)
+
+    def read_status(self, tool_id: int, caller: Caller) -> ToolStatus:
+        """Returns how far the index of a tool is."""
+        with opened_for(self.store, caller) as work:
+            return tool_status(work, live_tool(work, tool_id, caller), silent_s=SILENT_S)
 
     def ranked(self, tool_id: int, query: str) -> SearchResult:
         """Returns every hit of a tool that was ranked."""

@@ -20,8 +20,9 @@ from context_search.integrations.ports import Reranker
 from context_search.ranking.search import SearchResult
 from context_search.searching.breaker import FAILURES_TO_OPEN, OPEN_S
 from context_search.searching.rerank_hits import USUAL_CHARS
-from context_search.searching.rules.timeouts import SearchTime, Timeouts
+from context_search.searching.rules.timeouts import Timeouts
 from context_search.searching.search import searcher
+from context_search.searching.search_time import SearchTime
 from testing.in_memory.reranker import WordReranker
 from tests.system import SILENT_S, System, search
 

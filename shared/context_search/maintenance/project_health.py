@@ -25,9 +25,9 @@ SPENT_DAYS = 31
 class ProjectHealth:
     """The readings of a project ``at`` a moment, what it holds, and when cleanup worked last.
 
-    ``stalled``: indexes whose strings wait although no worker is at the project's. ``spent``: on the
-    latest days on which something was, the newest first. ``parts`` are all that the project stands
-    on.
+    ``stalled``: how many indexes have strings that wait, and no worker at the project's. ``spent``:
+    on the latest days on which something was, the newest first. ``parts`` are all that the project
+    stands on.
     """
 
     at: datetime

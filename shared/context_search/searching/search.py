@@ -44,7 +44,8 @@ from context_search.searching.embed_question import EmbedQuestion, QuestionVecto
 from context_search.searching.find_candidates import FindCandidates
 from context_search.searching.rerank_hits import RerankHits, no_reranker
 from context_search.searching.rules.searched import Searched
-from context_search.searching.rules.timeouts import SearchTime, Timeouts
+from context_search.searching.rules.timeouts import Timeouts
+from context_search.searching.search_time import SearchTime
 from context_search.searching.targets import Targets, opened_for, read_target, there
 from context_search.store import Store
 from context_search.text.analysis import has_searchable_character, query_weights
