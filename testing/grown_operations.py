@@ -123,8 +123,8 @@ class _Operations:
         """Takes each step of ``cleanup`` that looks for work, in one transaction."""
         limits = ProjectLimits()
         with self.grown.store.for_all("maintenance") as work:
-            work.quotas.count_parts()  # before anything is written
-            work.quotas.compact()
+            work.node_counts.count_parts()  # before anything is written
+            work.node_counts.compact()
             work.nodes.abandoned(silent_s=SILENT_S, limit=200)
             work.comparisons.behind(silent_s=SILENT_S, limit=200)
             work.indexes.promote(at_once=2)
@@ -203,7 +203,7 @@ def operations_of_a_part(grown: GrownIndex) -> Mapping[str, Callable[[], object]
     is_going_on = True
     while is_going_on:
         with grown.store.for_all("maintenance") as work:
-            is_going_on = work.quotas.count_parts()
+            is_going_on = work.node_counts.count_parts()
     return {
         "status of a tool over a part": on.status,
         "settle of tools over parts": on.settle,

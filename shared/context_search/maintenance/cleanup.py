@@ -93,7 +93,7 @@ class Cleanup:
             *self.further,
             Step("prune_versions", self._prune_versions, due=("versions",)),
             Step("summarise", self._summarise, due=()),
-            Step("compact", self._compact, due=("quotas",)),
+            Step("compact", self._compact, due=("node_counts",)),
             Step("measure", self._measure, due=()),
             Step("find_unknown", self._find_unknown, due=()),
             # The last: it may wait for locks of the database's owner.
@@ -245,9 +245,9 @@ class Cleanup:
 
     def _compact(self, _: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            work.quotas.compact()
+            work.node_counts.compact()
         with self.store.for_all("maintenance") as work:
-            return work.quotas.count_parts()
+            return work.node_counts.count_parts()
 
     def _measure(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
