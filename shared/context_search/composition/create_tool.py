@@ -23,9 +23,9 @@ from context_search.indexing.project_index import ProjectIndexes, project_config
 from context_search.indexing.rebuilds import RebuildAll, Rebuilds
 from context_search.indexing.status import WaitForIndex
 from context_search.integrations.ports import Embedder
-from context_search.maintenance.operations import Redrive
 from context_search.maintenance.part_checks import PartCheck, Readiness, ask_database
 from context_search.maintenance.project_health import ReadProjectHealth
+from context_search.maintenance.redrive import Redrive
 from context_search.maintenance.sweep import PAGE, SweepRounds
 from context_search.searching.rules.retrieval import RetrievalSettings
 
