@@ -95,7 +95,7 @@ class _Operations:
             work.node_counts.stalled(project_id, silent_s=SILENT_S)
             work.health.of_project(project_id)
 
-    def settle(self) -> None:
+    def write_summaries(self) -> None:
         """Writes the summaries of tools that changed."""
         self.completion.complete(self.grown.index.id)
 
@@ -179,7 +179,7 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
         "a page of tables": on.page_of_tables,
         "status": on.status,
         "health of the project": on.health,
-        "settle": on.settle,
+        "write summaries": on.write_summaries,
         "is it at rest (each search)": on.is_at_rest,
         "hydrate 100": on.hydrate,
         "dry run of a rebuild": on.dry_run,
@@ -206,7 +206,7 @@ def operations_of_a_part(grown: GrownIndex) -> Mapping[str, Callable[[], object]
             is_going_on = work.node_counts.count_parts()
     return {
         "status of a tool over a part": on.status,
-        "settle of tools over parts": on.settle,
+        "write summaries of tools over parts": on.write_summaries,
         "cleanup's steps with nothing to do for parts": on.idle,
     }
 

@@ -295,7 +295,7 @@ def evict_coldest(store: Store, limits: ProjectLimits, *, silent_s: float) -> bo
 
 
 def keep_uploads_step(uploads: ManageUploads, *, silent_s: float) -> Step:
-    """Return the step that sends silent imports again and deletes old uploads."""
+    """Returns the step that sends silent imports again and deletes old uploads."""
 
     def keep(report: CleanupReport) -> bool:
         report.imports_revived += uploads.revive(silent_s)
@@ -307,7 +307,7 @@ def keep_uploads_step(uploads: ManageUploads, *, silent_s: float) -> Step:
 
 
 def delete_expired_step(store: Store) -> Step:
-    """Return the step that deletes rows which only take room when they are old."""
+    """Returns the step that deletes rows which only take room when they are old."""
 
     def delete(report: CleanupReport) -> bool:
         most = EXPIRED_PER_STEP
@@ -321,7 +321,7 @@ def delete_expired_step(store: Store) -> Step:
         report.keys_forgotten += keys
         return most in (requests, keys, days, permits)
 
-    return Step("forget", delete, due=())
+    return Step("delete_expired", delete, due=())
 
 
 @dataclass(frozen=True, slots=True)
