@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from context_search.access.lookup import live_tool, opened_for
-from context_search.budgets.spending import Spending
+from context_search.budgets.spending import NO_LIMITS, Spending
 from context_search.catalog.imports import ImportDocument
 from context_search.catalog.tables import ManageTables
 from context_search.catalog.tools import ManageTools, NewSearchTool
@@ -29,13 +29,14 @@ from context_search.indexing.status import ToolStatus, WaitForIndex, tool_status
 from context_search.indexing.use_index import IndexUse
 from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import HandledMessage, Worker, WorkerOutbox
-from context_search.integrations.ports import Deadline, Embedder, MessageBody
+from context_search.integrations.ports import Deadline, Embedder, MessageBody, Reranker
 from context_search.maintenance.cleanup import Cleanup, Step
 from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.sweep import Sweep, SweepRounds
 from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.rules.searched import SearchedTool
-from context_search.searching.search import Searcher, searcher
+from context_search.searching.rules.timeouts import Timeouts
+from context_search.searching.search import Searcher, SearchLimits, searcher
 from context_search.searching.targets import Searches
 from context_search.store import Store
 from context_search_editing.executing import ExecutePlans
@@ -49,6 +50,7 @@ from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.objects import DictObjects
 from testing.in_memory.patterns import RePatterns
 from testing.in_memory.queue import ListQueue
+from testing.in_memory.reranker import no_reranker
 from testing.in_memory.vectors import DictVectors
 from tests.faults.simulation.model.store import ModelStore
 
@@ -159,16 +161,22 @@ class System:
             further=[*further, keep_plans_step(self.store, silent_s=limits.silent_s)],
         )
 
-    def searcher(self, embedder: Embedder, use_index: IndexUse | None = None) -> Searcher:
+    def searcher(
+        self,
+        embedder: Embedder,
+        use_index: IndexUse | None = None,
+        reranker_of: Callable[[str], Reranker] = no_reranker,
+    ) -> Searcher:
         """Returns a search, as a process of its own, that embeds questions with ``embedder``."""
         return searcher(
             self.store,
             self.vectors,
             lambda _: embedder,
+            reranker_of,
             use_index or IndexUse(self.store),
             self.clock,
             self.clock.advance,
-            SILENT_S,
+            SearchLimits(SILENT_S, Timeouts(), NO_LIMITS),
         )
 
     def search(

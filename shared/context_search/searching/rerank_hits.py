@@ -26,11 +26,6 @@ USUAL_CHARS = 50_000
 """A call with more text may be late with a model that is well, and everybody shares its breaker."""
 
 
-def no_reranker(_model: str) -> Reranker:
-    """Raises RerankUnavailableError: a deployment without a reranking model."""
-    raise RerankUnavailableError("this deployment has no such reranking model")
-
-
 @dataclass(frozen=True, slots=True)
 class RerankHits:
     """Orders hits anew; without an opinion their order stays, and the answer says why.
