@@ -17,7 +17,7 @@ from local.template import ANY_METHOD, INTEGRATION, INTEGRATIONS
 
 TEMPLATE = Path(__file__).resolve().parents[1] / "template.yaml"
 FUNCTIONS = ("create_tool", "search")
-_PATHS = re.compile(r"(?m)(?<=^ {8}paths:\n)(?: {10}.*\n)+")
+_PATHS = re.compile(r"(?m)(?<=^ {8}paths:\n)(?:\n* {10}.*\n)+")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 Route = tuple[str, str]
 

@@ -63,7 +63,7 @@ def _imports_heavy(module: ModuleType | None) -> bool:
 def _is_of_the_model(item: pytest.Item) -> bool:
     """Whether a test compares the simulation's model with PostgreSQL: no unit of the product."""
     callspec = getattr(item, "callspec", None)
-    return callspec is not None and callspec.params.get("bench") == "memory"
+    return callspec is not None and callspec.params.get("bench") == "model"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -96,12 +96,12 @@ class System:
         **config: object,
     ) -> None:
         self.clock = ManualClock()
-        self.memory = ModelStore(self.clock)
+        self.model_store = ModelStore(self.clock)
         self.vectors = DictVectors()
         self.queue = queue or ListQueue()
         self.undelivered: list[ContextSearchError] = []
         self.report = self.undelivered.append
-        self.store = OutboxDelivery(store or self.memory, self.queue, self.report)
+        self.store = OutboxDelivery(store or self.model_store, self.queue, self.report)
         self.objects = DictObjects()
         self.embedder = MoodyEmbedder()
         self.principal = ProjectKey(1)
@@ -259,7 +259,7 @@ class System:
 
     def rows(self) -> set[str]:
         """Returns the document ids of all chunk rows."""
-        return {chunk.doc_id for chunk in self.memory.rows.chunks.values()}
+        return {chunk.doc_id for chunk in self.model_store.rows.chunks.values()}
 
 
 def search(

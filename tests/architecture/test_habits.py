@@ -122,6 +122,19 @@ def test_no_plugin_runs_a_failed_test_again() -> None:
     assert "--last-failed" not in (ROOT / "Makefile").read_text()
 
 
+def test_a_route_makes_its_answer_when_its_transaction_has_ended() -> None:
+    # Until then a connection waits for what needs none.
+    early = {
+        f"{relative(path)}:{call.lineno}"
+        for path in files_with("with store.for_", "shared")
+        for statement in statements_in(path)
+        if isinstance(statement, ast.With) and path.parent.name == "routes"
+        for call in ast.walk(statement)
+        if isinstance(call, ast.Call) and re.search(r"Answer\b", ast.unparse(call.func))
+    }
+    assert early == set()
+
+
 def test_a_port_is_chosen_before_it_is_bound_by_postgres_alone() -> None:
     # Postgres takes no socket from its parent; its starter tries another port when one is taken.
     # (Paths that two clones would share are ruff's rule S108.)

@@ -58,7 +58,7 @@ def test_a_part_is_changed_only_in_a_document_that_fits_into_the_memory(
 def test_a_document_that_is_over_the_growth_of_numbers_already_may_only_not_grow() -> None:
     system, number = System(), "-0." + "0" * 400 + "1"
     table = system.table({"a": 1})
-    rows = system.memory.rows
+    rows = system.model_store.rows
     with system.store.for_all("test"):  # as SQL may write it
         many = ",".join([number] * 21_000)
         rows.change(rows.tables, table.id, data_json=f'{{"many": [{many}]}}')

@@ -70,15 +70,15 @@ def test_each_way_of_changing_records_what_it_overwrites(bench: PostgresBench) -
 def test_a_change_that_is_refused_leaves_no_trace() -> None:
     system = Editing()
     table = system.make({"a": 1})
-    before = system.memory.rows.version
+    before = system.model_store.rows.version
     with pytest.raises(ConflictError):
         system.tables.replace(system.principal, table.id, 5, if_revision=9)
     with pytest.raises(NotFoundError):
         system.tables.replace(system.principal, table.id, 5, pointer="/no/way")
     system.put(table, {"a": 1})
-    assert not system.memory.rows.pieces
+    assert not system.model_store.rows.pieces
     assert len(system.list(table)) == 1
-    assert system.memory.rows.version == before
+    assert system.model_store.rows.version == before
 
 
 def test_no_write_is_refused_because_its_past_is_too_large() -> None:
@@ -106,7 +106,7 @@ def test_a_version_of_a_table_that_was_there_before_has_no_cause() -> None:
     system = Editing()
     table = system.make("old")
     with system.store.for_all("test"):
-        del system.memory.rows.versions[table.id, table.project_id, 1]
+        del system.model_store.rows.versions[table.id, table.project_id, 1]
     assert reported(system.list(table)) == [(1, None, None, None)]
     with system.store.for_project(table.project_id) as work:
         assert find_version(work, table, 1).is_live
@@ -131,8 +131,8 @@ def test_a_damaged_version_is_never_shown() -> None:
     system = Editing()
     table = system.put(system.make("one"), "two")
     with system.store.for_all("test"):
-        [(key, content)] = system.memory.rows.pieces.items()
-        system.memory.rows.pieces[key] = content[:-1]
+        [(key, content)] = system.model_store.rows.pieces.items()
+        system.model_store.rows.pieces[key] = content[:-1]
     with pytest.raises(VersionDamagedError):
         system.document(table, 1)
 

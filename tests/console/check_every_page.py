@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from local.options import ROOT
-from tests.console.conftest import LANGUAGES, THEMES, Watched
+from tests.console.conftest import LANGUAGES, SESSION, THEMES, Watched
 from tests.console.documents import HOSTILE, PLACES
 from tests.e2e.running import Tenant
 
@@ -52,31 +52,35 @@ SCREENS = ((640, 400), (360, 700), (320, 700))
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_page_is_accessible_and_fits_every_screen(
-    signed_in: Watched, tenant: Tenant, language: str, theme: str
+    signed_in: Watched, subtests: pytest.Subtests, language: str, theme: str
 ) -> None:
-    """On the way no key is told, but to the storage of the session."""
     signed_in.set(language, theme)
     for page in PAGES:
-        signed_in.page.set_viewport_size({"width": 1280, "height": 800})
+        with subtests.test(page=page):
+            signed_in.page.set_viewport_size({"width": 1280, "height": 800})
+            settled(signed_in, page)
+            signed_in.look(f"{page}-{language}-{theme}")
+            assert signed_in.axe() == []
+            for width, height in SCREENS if theme == "light" else ():
+                signed_in.page.set_viewport_size({"width": width, "height": height})
+                signed_in.rests()
+                signed_in.look(f"{page}-{language}-{theme}-{width}")
+                assert signed_in.fits(), width
+                assert signed_in.page.evaluate(_BROKEN) == [], width
+    assert signed_in.errors == []
+
+
+def test_no_page_holds_a_key_or_sends_one_in_an_address(signed_in: Watched, tenant: Tenant) -> None:
+    own = signed_in.page.evaluate(f"JSON.parse(sessionStorage.getItem({SESSION!r})).key")
+    leaking = []
+    for page in PAGES:
         settled(signed_in, page)
-        signed_in.look(f"{page}-{language}-{theme}")
-        assert signed_in.axe() == [], page
-        for width, height in SCREENS if theme == "light" else ():
-            signed_in.page.set_viewport_size({"width": width, "height": height})
-            signed_in.rests()
-            signed_in.look(f"{page}-{language}-{theme}-{width}")
-            assert signed_in.fits(), (page, width)
-            assert signed_in.page.evaluate(_BROKEN) == [], (page, width)
-    assert not signed_in.errors
-    own = signed_in.page.evaluate(
-        "JSON.parse(sessionStorage.getItem('context-search.session')).key"
-    )
-    everywhere = signed_in.page.evaluate(
-        "JSON.stringify(localStorage) + document.cookie + document.documentElement.outerHTML"
-    )
-    for key in (own, tenant.key):
-        assert key not in everywhere
-        assert not [url for url in signed_in.requests if key in url]
+        held = signed_in.page.evaluate(
+            "JSON.stringify(localStorage) + document.cookie + document.documentElement.outerHTML"
+        )
+        leaking += [page for key in (own, tenant.key) if key in held]
+    assert leaking == []
+    assert not [url for url in signed_in.requests if own in url or tenant.key in url]
 
 
 def test_sign_in_is_accessible(visitor: Watched) -> None:

@@ -97,7 +97,7 @@ def test_many_small_strings_come_together_and_none_is_left_out() -> None:
     [[alone]] = [each for each in named if len(each) == 1]
     assert sorted(len(group) for group in groups) == [234, 500, 500]
     every = sorted([alone, *(node_id for group in groups for node_id in group)])
-    assert every == sorted(system.memory.rows.nodes)
+    assert every == sorted(system.model_store.rows.nodes)
 
 
 @pytest.mark.parametrize(

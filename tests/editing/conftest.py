@@ -16,7 +16,7 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def memory(clock: ManualClock) -> Desk:
+def model(clock: ManualClock) -> Desk:
     """An empty project in the model store."""
     return Desk(ModelStore(clock), clock)
 
@@ -27,7 +27,7 @@ def stored(bench: PostgresBench, clock: ManualClock) -> Desk:
     return Desk(bench.store, clock)
 
 
-@pytest.fixture(params=["memory", pytest.param("stored", marks=pytest.mark.stack)])
+@pytest.fixture(params=["model", pytest.param("stored", marks=pytest.mark.stack)])
 def desk(request: pytest.FixtureRequest) -> Desk:
     """An empty project in an empty store."""
     made: Desk = request.getfixturevalue(request.param)

@@ -29,8 +29,8 @@ from tests.editing.replacing import SKIP, STORY, WAREHOUSE, Desk, OtherEngine, c
 
 
 @pytest.fixture
-def desk(memory: Desk) -> Desk:
-    return memory
+def desk(model: Desk) -> Desk:
+    return model
 
 
 def test_seven_places_in_three_documents_are_shown_and_done(desk: Desk) -> None:

@@ -65,8 +65,8 @@ class KilledStore(StoreInFront):
 
 
 @pytest.fixture
-def desk(memory: Desk) -> Desk:
-    return memory
+def desk(model: Desk) -> Desk:
+    return model
 
 
 def ordered(desk: Desk, choice: Choice = ALL, request: ReplaceRequest = LETTERS) -> Plan:

@@ -117,7 +117,7 @@ def test_a_silent_plan_is_ordered_again_once_in_that_time(system: PlanSystem) ->
     assert sorted(map(str, sent)) == sorted([str(previewing.id), str(executing.id)])
     system.clock.advance(SILENT_S + 1)
     assert system.clean().plans_revived == 2
-    with system.memory.for_all("test") as work:
+    with system.model_store.for_all("test") as work:
         assert work.outbox.waiting(limit=9) == []
 
 

@@ -272,7 +272,7 @@ def test_a_faulty_change_is_caught(name: str, tmp_path: Path) -> None:
         assert writes_wrongly(module, CASES)
 
 
-def test_the_right_one_is_not() -> None:
+def test_the_code_without_a_fault_passes_the_same_checks() -> None:
     for module in (literals, borders, replacing):
         assert not matches_wrongly(module, 500)
     assert not undoes_wrongly(undo, 1_500)

@@ -173,15 +173,15 @@ def test_what_is_not_the_callers_is_not_there(desk: Desk) -> None:
     ],
 )
 def test_warnings(
-    memory: Desk,
+    model: Desk,
     text: str,
     find: str,
     replace_with: str,
     options: dict[str, bool],
     expected: tuple[str, ...],
 ) -> None:
-    memory.make({"t": text})
-    assert memory.start(find, replace_with, **options).plan.counts.warnings == expected
+    model.make({"t": text})
+    assert model.start(find, replace_with, **options).plan.counts.warnings == expected
 
 
 def test_an_agent_has_the_plans_of_its_instance(stored: Desk) -> None:

@@ -95,13 +95,13 @@ def test_a_document_that_does_not_fit_into_the_memory_ends_the_plan(desk: Desk) 
     assert desk.failure(plan)["code"] == "DOCUMENT_TOO_LARGE"
 
 
-def test_a_preview_that_comes_further_each_time_is_not_given_up(memory: Desk) -> None:
-    memory.make(*["x"] * 8)
-    plan = memory.having(limits=PreviewLimits(bytes=0)).start("x").plan
+def test_a_preview_that_comes_further_each_time_is_not_given_up(model: Desk) -> None:
+    model.make(*["x"] * 8)
+    plan = model.having(limits=PreviewLimits(bytes=0)).start("x").plan
     for _ in range(6):  # begins, lists, reads one and stores it, reads the next one
         with pytest.raises(StoppedError):
-            memory.with_fault("before", 5).previews.run(plan.id)
-    assert memory.previews.run(plan.id) == "ready"
+            model.with_fault("before", 5).previews.run(plan.id)
+    assert model.previews.run(plan.id) == "ready"
 
 
 def test_a_run_that_could_not_is_no_silent_end(desk: Desk) -> None:
@@ -128,12 +128,12 @@ def test_a_worker_that_fails_for_good_says_why(desk: Desk) -> None:
     assert desk.failure(plan)["code"] == "REPLACE_TOO_LARGE"
 
 
-def test_a_large_document_is_left_to_the_queue(memory: Desk) -> None:
-    memory.make("x", "x" * 100, "x")
-    small = memory.having(limits=PreviewLimits(bytes=50)).previews
-    plan = small.start(memory.principal, asked_for("x", "y")).plan
+def test_a_large_document_is_left_to_the_queue(model: Desk) -> None:
+    model.make("x", "x" * 100, "x")
+    small = model.having(limits=PreviewLimits(bytes=50)).previews
+    plan = small.start(model.principal, asked_for("x", "y")).plan
     assert (plan.state, plan.counts.scanned_tables) == ("previewing", 1)
-    assert finished(memory, plan).counts.matches == 102
+    assert finished(model, plan).counts.matches == 102
 
 
 @pytest.mark.parametrize("case_sensitive", [True, False])
@@ -254,8 +254,8 @@ QUADRATIC = "a.*?z|a"
 
 
 @pytest.mark.slow
-def test_a_text_that_takes_too_long_is_left_out(memory: Desk) -> None:
-    desk = memory.having(patterns=Re2Patterns())
+def test_a_text_that_takes_too_long_is_left_out(model: Desk) -> None:
+    desk = model.having(patterns=Re2Patterns())
     desk.make(["aaz", "a" * 1_000_000, "bab"])
     desk = desk.having(limits=PreviewLimits(text_s=0.5))
     plan = desk.start(QUADRATIC, "x", regex=True).plan
@@ -267,8 +267,8 @@ def test_a_text_that_takes_too_long_is_left_out(memory: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_a_pattern_that_is_too_slow_everywhere_ends_the_plan(memory: Desk) -> None:
-    desk = memory.having(patterns=Re2Patterns())
+def test_a_pattern_that_is_too_slow_everywhere_ends_the_plan(model: Desk) -> None:
+    desk = model.having(patterns=Re2Patterns())
     desk.make(*["a" * 1_000_000] * 3)
     desk = desk.having(limits=PreviewLimits(text_s=0.2, queue_text_s=0.2))
     with pytest.raises(PatternTooSlowError):

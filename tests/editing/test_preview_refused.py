@@ -46,12 +46,12 @@ CANARY = "canary-of-the-document"
     ],
 )
 def test_what_cannot_be_asked_makes_no_plan(
-    memory: Desk, find: str, replace_with: str, asked: dict[str, Any], error: type[Exception]
+    model: Desk, find: str, replace_with: str, asked: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error) as refusal:
-        memory.start(find, replace_with, **asked)
+        model.start(find, replace_with, **asked)
     assert find == "" or len(find) < 3 or find not in str(refusal.value)
-    assert memory.previews.page(memory.principal, below=None).rows == []
+    assert model.previews.page(model.principal, below=None).rows == []
 
 
 def test_a_third_preview_has_to_wait(desk: Desk) -> None:
@@ -92,26 +92,26 @@ def test_what_is_too_much_fails_the_plan(stored: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_more_strings_than_a_plan_may_have(memory: Desk) -> None:
-    memory.make(["x"] * plans.MAX_PLANNED_STRINGS)
-    assert memory.start("x").plan.counts.strings == plans.MAX_PLANNED_STRINGS
-    memory.make("x")
+def test_more_strings_than_a_plan_may_have(model: Desk) -> None:
+    model.make(["x"] * plans.MAX_PLANNED_STRINGS)
+    assert model.start("x").plan.counts.strings == plans.MAX_PLANNED_STRINGS
+    model.make("x")
     with pytest.raises(TooManyMatchesError, match=r"in over 20,000 strings"):
-        memory.start("x")
+        model.start("x")
 
 
-def test_replacements_that_are_too_long_in_all_documents_together(memory: Desk) -> None:
-    memory.make("x" * 3_000, "x" * 3_000)
-    assert memory.start("x", "y" * 8_000).plan.state == "ready"
+def test_replacements_that_are_too_long_in_all_documents_together(model: Desk) -> None:
+    model.make("x" * 3_000, "x" * 3_000)
+    assert model.start("x", "y" * 8_000).plan.state == "ready"
     with pytest.raises(ReplaceTooLargeError):
-        memory.start("x", "y" * 10_000)
+        model.start("x", "y" * 10_000)
 
 
-def test_a_pointer_that_no_answer_holds(memory: Desk) -> None:
-    memory.make({"k" * 20_000: "x", "short": "y"})
+def test_a_pointer_that_no_answer_holds(model: Desk) -> None:
+    model.make({"k" * 20_000: "x", "short": "y"})
     with pytest.raises(ReplaceTooLargeError):
-        memory.start("x")
-    assert memory.start("y").plan.state == "ready"
+        model.start("x")
+    assert model.start("y").plan.state == "ready"
 
 
 def test_no_error_says_what_was_sought_or_found(desk: Desk) -> None:
@@ -132,9 +132,9 @@ def test_no_error_says_what_was_sought_or_found(desk: Desk) -> None:
         assert CANARY not in str(plan.last_error)
 
 
-def test_a_document_that_is_deeper_than_python_reads(memory: Desk) -> None:
+def test_a_document_that_is_deeper_than_python_reads(model: Desk) -> None:
     deep = "[" * 50_000 + "1" + "]" * 50_000
-    owner = memory.principal
-    memory.work.tables.add(owner.project_id, "t", None, deep)
+    owner = model.principal
+    model.work.tables.add(owner.project_id, "t", None, deep)
     with pytest.raises((InvalidDocumentError, DocumentTooLargeError)):
-        memory.start("x", case_sensitive=False)
+        model.start("x", case_sensitive=False)

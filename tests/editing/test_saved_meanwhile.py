@@ -25,8 +25,8 @@ LETTERS = ReplaceRequest("x", "yy")
 
 
 @pytest.fixture
-def desk(memory: Desk) -> Desk:
-    return memory
+def desk(model: Desk) -> Desk:
+    return model
 
 
 ACTS: Mapping[str, Callable[[Desk, Plan], object]] = {

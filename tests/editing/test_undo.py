@@ -30,8 +30,8 @@ LETTERS = ReplaceRequest("x", "yy")
 
 
 @pytest.fixture
-def desk(memory: Desk) -> Desk:
-    return memory
+def desk(model: Desk) -> Desk:
+    return model
 
 
 GROWS = ReplaceRequest("x", "y" * 1_000)

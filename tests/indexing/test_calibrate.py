@@ -117,7 +117,7 @@ def test_an_index_that_is_complete_is_calibrated_once() -> None:
     assert found.vector_weight is not None
     assert found.chunks == len(system.rows())
     assert found.at == system.clock.now()
-    assert system.memory.rows.outbox == {}
+    assert system.model_store.rows.outbox == {}
     embedded = system.embedder.embedded
     assert run(system, system.calibrator, tool_id) == "nothing_to_do"
     assert system.embedder.embedded == embedded
@@ -152,6 +152,21 @@ def test_a_worker_that_lost_its_process_keeps_others_away_only_while_it_could_li
     assert run(system, system.calibrator, tool_id) == "questions_embedded"
 
 
+def test_two_workers_never_calibrate_a_generation_at_once() -> None:
+    system, tool_id = indexed()
+    refused: list[float] = []
+
+    def second() -> None:
+        with pytest.raises(RetryLater) as later:
+            run(system, system.calibrator, tool_id)
+        refused.append(later.value.after_s)
+
+    hands = calibrator(system, Watched(second))
+    assert run(system, hands, tool_id) == "questions_embedded"
+    assert run(system, hands, tool_id) == "calibrated"
+    assert refused
+
+
 def test_a_run_embeds_few_texts_and_costs_what_the_dry_run_said() -> None:
     system, tool_id = indexed(80)
     embedder = Watched()
@@ -165,9 +180,20 @@ def test_a_run_embeds_few_texts_and_costs_what_the_dry_run_said() -> None:
     assert max(map(len, runs)) <= MOST_TEXTS
     paid = sum(estimated_tokens(text) for texts in runs for text in texts)
     estimate = system.rebuilds.estimate(tool_id, Internal())
-    itself = sum(estimated_tokens(row.text) for row in system.memory.rows.chunks.values())
+    itself = sum(estimated_tokens(row.text) for row in system.model_store.rows.chunks.values())
     assert paid <= 1.02 * (estimate.tokens - itself) + 2 * len(UNANSWERED)
     assert paid >= 0.7 * (estimate.tokens - itself)
+
+
+def test_another_index_of_the_model_asks_the_same_questions_for_nothing() -> None:
+    system, _ = indexed()
+    system.work()
+    embedder = Watched()
+    system.embedder.embed_queries = embedder.embed_queries  # type: ignore[method-assign]
+    other = system.tool(system.table(document(first=500))).tool.id
+    system.work()
+    assert found_in(system, other) is not None
+    assert not set(UNANSWERED) & set(embedder.texts)
 
 
 def test_a_model_that_is_asked_in_another_way_has_its_own_vectors_of_the_questions() -> None:
@@ -205,8 +231,8 @@ def test_it_is_done_again_when_there_are_twice_as_many_chunks() -> None:
     system.work()
     before = found_in(system, tool_id)
     assert before is not None
-    [table] = system.memory.rows.tables
-    found = system.memory.rows.tables[table]
+    [table] = system.model_store.rows.tables
+    found = system.model_store.rows.tables[table]
     grown = document(STRINGS + 10)
     system.replace(system.principal, found.id, grown)
     system.work()
@@ -239,7 +265,7 @@ def test_an_order_for_a_generation_that_does_not_answer_does_nothing() -> None:
     hands = system.calibrator
     assert hands.run(index.id, index.generation.id + 999, system.deadline()) == "nothing_to_do"
     assert hands.run(index.id + 999, index.generation.id, system.deadline()) == "nothing_to_do"
-    system.delete_table(system.principal, next(iter(system.memory.rows.tables)))
+    system.delete_table(system.principal, next(iter(system.model_store.rows.tables)))
     with pytest.raises(RetryLater):
         hands.run(index.id, index.generation.id, system.deadline(seconds=10))
 

@@ -29,7 +29,7 @@ def test_a_cleared_index_finds_nothing_and_says_why_and_comes_back_with_a_search
     error = status.progress.last_error
     assert error is not None
     assert (status.progress.status, error["code"]) == ("evicted", "INDEX_DELETED")
-    assert (system.memory.rows.tools[tool.id].summary or {})["status"] == "evicted"
+    assert (system.model_store.rows.tools[tool.id].summary or {})["status"] == "evicted"
     answer = system.search(tool.id, system.principal, "harbour winter", 5)
     assert (answer.hits, answer.degraded) == ([], ["index_evicted"])
     system.work()
@@ -44,9 +44,9 @@ def test_clearing_again_changes_nothing() -> None:
     tool = system.tool(system.table({"a": prose(500)})).tool
     system.work()
     cleared(system, tool.id)
-    generations = len(system.memory.rows.generations)
+    generations = len(system.model_store.rows.generations)
     again = operations(system).clear(tool.id, Internal(), shared=False)
-    assert (again.chunks, len(system.memory.rows.generations)) == (0, generations)
+    assert (again.chunks, len(system.model_store.rows.generations)) == (0, generations)
 
 
 def test_chunks_that_another_tool_needs_go_only_when_the_operator_says_so() -> None:

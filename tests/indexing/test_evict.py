@@ -83,7 +83,7 @@ def test_the_coldest_index_of_a_full_project_is_evicted_and_says_so() -> None:
     error = system.state(cold).progress.last_error
     assert error is not None
     assert (error["code"], error["retryable"]) == ("INDEX_EVICTED", True)
-    summary = system.memory.rows.tools[cold.id].summary or {}
+    summary = system.model_store.rows.tools[cold.id].summary or {}
     assert (summary["status"], summary["last_error"]) == ("evicted", error)
 
 
@@ -153,7 +153,7 @@ def test_a_change_of_the_data_does_not_index_an_evicted_index() -> None:
     system.work()
     state = system.state(cold)
     assert (state.progress.status, state.progress.nodes_count) == ("evicted", 0)
-    assert system.memory.rows.outbox == {}
+    assert system.model_store.rows.outbox == {}
 
 
 def test_new_strings_wait_when_everything_is_in_use_and_others_go_on() -> None:
@@ -204,4 +204,4 @@ def test_an_evicted_index_without_a_tool_goes_for_good() -> None:
     system.cleanup()
     system.delete_tool(system.principal, cold.id)
     system.work()
-    assert len(system.memory.rows.indexes) == 1
+    assert len(system.model_store.rows.indexes) == 1

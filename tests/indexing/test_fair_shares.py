@@ -105,7 +105,7 @@ def test_an_order_that_fails_for_ever_becomes_a_dead_letter_once_a_day_in_the_en
     assert days[0] <= 12
     assert max(days[2:]) <= 1
     assert sum(days[2:]) >= 4  # it is never given up
-    assert len(system.memory.rows.outbox) == 1
+    assert len(system.model_store.rows.outbox) == 1
     system.replace(
         system.principal, table.id, {"a": prose(500)}
     )  # the next write waits for nothing
@@ -149,16 +149,16 @@ def test_a_long_string_is_handed_over_when_others_wait_and_only_then() -> None:
     system = Slow()
     worker = system.worker(batch_chunks=2, turn_s=10)
     system.tool(system.table({"a": prose(2_000)}))
-    [node_id] = system.memory.rows.nodes
+    [node_id] = system.model_store.rows.nodes
     next_door(system, {"a": prose(300)})
     assert worker.index_one(node_id, system.deadline()).outcome == "handed_over"
-    present = sum(chunk.present for chunk in system.memory.rows.chunks.values())
+    present = sum(chunk.present for chunk in system.model_store.rows.chunks.values())
     assert present == 4  # two batches: it is not given back before it got anywhere
     system.work(worker)
     assert system.documents() == system.rows()
     lone = Slow()
     lone.tool(lone.table({"a": prose(2_000)}))
-    [node_id] = lone.memory.rows.nodes
+    [node_id] = lone.model_store.rows.nodes
     assert (
         lone.worker(batch_chunks=2, turn_s=10).index_one(node_id, lone.deadline()).outcome
         == "indexed"
@@ -169,10 +169,10 @@ def test_a_string_whose_rows_took_the_whole_turn_is_handed_over_at_once() -> Non
     system = System()
     worker = system.worker(turn_s=0)
     system.tool(system.table({"a": prose(2_000)}))
-    [node_id] = system.memory.rows.nodes
+    [node_id] = system.model_store.rows.nodes
     next_door(system, {"a": prose(300)})
     assert worker.index_one(node_id, system.deadline()).outcome == "handed_over"
-    assert not any(chunk.present for chunk in system.memory.rows.chunks.values())
+    assert not any(chunk.present for chunk in system.model_store.rows.chunks.values())
     system.work(worker)  # the rows are there now: each turn indexes a batch of them at least
     assert system.documents() == system.rows()
 
@@ -192,4 +192,4 @@ def test_dead_letters_and_quarantined_strings_go_through_the_book() -> None:
     assert system.queue.messages == dead  # without the one that names no message
     system.work()
     assert system.documents() == system.rows()
-    assert system.memory.rows.outbox == {}
+    assert system.model_store.rows.outbox == {}

@@ -22,7 +22,7 @@ def test_a_string_becomes_chunks_that_are_its_exact_slices() -> None:
     system, text = System(), prose(1_000)
     system.tool(system.table({"a": text, "b": "short"}))
     system.work()
-    chunks = sorted(system.memory.rows.chunks.values(), key=lambda chunk: chunk.index)
+    chunks = sorted(system.model_store.rows.chunks.values(), key=lambda chunk: chunk.index)
     assert [chunk.text for chunk in chunks] == [text[c.start : c.end] for c in chunks]
     assert all(chunk.present for chunk in chunks)
     assert system.documents() == system.rows()
@@ -45,7 +45,7 @@ def test_several_windows_are_several_documents_of_one_chunk() -> None:
     system = System(window_tokens=8)
     status = system.tool(system.table({"a": prose(500)}))
     system.work()
-    rows = list(system.memory.rows.chunks.values())
+    rows = list(system.model_store.rows.chunks.values())
     assert all(row.window_count > 1 and row.present for row in rows)
     assert len(system.documents()) == sum(row.window_count for row in rows)
     answer = system.search(status.tool.id, system.principal, "harbour winter", 20)
@@ -80,7 +80,7 @@ def test_a_run_with_half_of_the_reserve_indexes_one_batch() -> None:
 
     def present_after(seconds: float) -> int:
         assert worker.index_one(node_id, system.deadline(seconds)).outcome == "handed_over"
-        return sum(chunk.present for chunk in system.memory.rows.chunks.values())
+        return sum(chunk.present for chunk in system.model_store.rows.chunks.values())
 
     assert [present_after(29), present_after(31), present_after(59)] == [0, 3, 6]
 
@@ -182,7 +182,7 @@ def test_a_long_string_ends_with_the_batch_in_which_its_tool_is_deleted(system: 
     system.embedder = Interrupted(lambda: system.delete_tool(system.principal, tool.tool.id))
     system.work(system.worker(batch_chunks=20))
     assert system.embedder.calls == [20]
-    [generation] = system.memory.rows.generations.values()
+    [generation] = system.model_store.rows.generations.values()
     assert generation.state == "retired"
 
 

@@ -55,7 +55,7 @@ def carried_out(system: System) -> Counter[str]:
 
 
 def states(system: System) -> Counter[str]:
-    return Counter(node.state for node in system.memory.rows.nodes.values())
+    return Counter(node.state for node in system.model_store.rows.nodes.values())
 
 
 def test_strings_of_many_tables_share_messages_and_calls() -> None:
@@ -65,13 +65,13 @@ def test_strings_of_many_tables_share_messages_and_calls() -> None:
     assert kinds["node"] + kinds["nodes"] < TABLES * STRINGS / 4
     assert max(system.embedder.calls) > STRINGS * 10
     assert system.documents() == system.rows()
-    assert not system.memory.rows.outbox
+    assert not system.model_store.rows.outbox
 
 
 def test_each_chunk_is_of_its_own_table() -> None:
     system, tables = built()
     carried_out(system)
-    found = Counter(row.table_id for row in system.memory.rows.chunks.values())
+    found = Counter(row.table_id for row in system.model_store.rows.chunks.values())
     assert found == {table.id: STRINGS for table in tables}
     [documents] = system.vectors.namespaces.values()
     assert Counter(row.table_id for row in documents.values()) == found
@@ -83,7 +83,9 @@ def test_a_table_that_is_deleted_meanwhile_keeps_no_other_from_its_turn() -> Non
         assert system.execute(system.queue.messages.pop(0)).error is None
     system.delete_table(system.principal, tables[3].id)
     carried_out(system)
-    left = {node.table_id for node in system.memory.rows.nodes.values() if node.state == "indexed"}
+    left = {
+        node.table_id for node in system.model_store.rows.nodes.values() if node.state == "indexed"
+    }
     assert left == {table.id for table in tables} - {tables[3].id}
 
 

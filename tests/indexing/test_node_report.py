@@ -122,7 +122,7 @@ class Overtaken(MoodyEmbedder):
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         self.system.replace(self.system.principal, self.table.id, {"a": prose(1_000, 2)})
-        [index_id] = self.system.memory.rows.indexes
+        [index_id] = self.system.model_store.rows.indexes
         self.system.enumerate(index_id)
         return super().embed_passages(texts, timeout_s=timeout_s)
 
@@ -137,7 +137,7 @@ def test_a_failure_of_a_node_that_is_somebody_elses_by_now_is_not_reported(
     system.embedder = Overtaken(system, table, error("no"))
     report = run(system)
     assert (report.outcome, report.error) == ("nothing_to_do", None)
-    [node] = system.memory.rows.nodes.values()
+    [node] = system.model_store.rows.nodes.values()
     assert (node.state, node.last_error) == ("queued", None)
 
 

@@ -172,8 +172,8 @@ def test_who_rolls_back_reads_no_status_of_the_generation_that_was_left() -> Non
     system.work()
     system.rebuilds.start(tool.id, Internal())
     system.work()
-    assert (system.memory.rows.tools[tool.id].summary or {})["status"] == "ready"
+    assert (system.model_store.rows.tools[tool.id].summary or {})["status"] == "ready"
     system.rebuilds.roll_back(tool.id, Internal())
-    assert (system.memory.rows.tools[tool.id].summary or {})["status"] == "indexing"
+    assert (system.model_store.rows.tools[tool.id].summary or {})["status"] == "indexing"
     system.work()
-    assert (system.memory.rows.tools[tool.id].summary or {})["status"] == "ready"
+    assert (system.model_store.rows.tools[tool.id].summary or {})["status"] == "ready"

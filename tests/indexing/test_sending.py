@@ -43,7 +43,7 @@ def system() -> System:
 
 
 def order_of(system: System) -> CompareIndex:
-    [index_id] = system.memory.rows.indexes
+    [index_id] = system.model_store.rows.indexes
     return CompareIndex(index_id)
 
 
@@ -52,7 +52,7 @@ def test_an_order_leaves_after_the_commit_and_not_before(system: System) -> None
         work.send(order_of(system))
         assert system.queue.messages == []
     [message] = system.queue.messages
-    [message_id] = system.memory.rows.outbox
+    [message_id] = system.model_store.rows.outbox
     assert message == {**order_of(system).to_json(), "order": message_id}
 
 
@@ -60,14 +60,14 @@ def test_an_order_of_a_transaction_that_is_rolled_back_never_leaves(system: Syst
     with suppress(ZeroDivisionError), system.store.for_all("test") as work:
         work.send(order_of(system))
         raise ZeroDivisionError
-    assert (system.queue.messages, dict(system.memory.rows.outbox)) == ([], {})
+    assert (system.queue.messages, dict(system.model_store.rows.outbox)) == ([], {})
     with system.store.for_all("test"):
         pass  # nor with the next one
     assert system.queue.messages == []
 
 
 def test_what_waits_of_a_project_leaves_too(system: System) -> None:
-    with system.memory.for_all("test") as work:  # as somebody who cannot deliver
+    with system.model_store.for_all("test") as work:  # as somebody who cannot deliver
         work.outbox.add([order_of(system).to_json()])
     assert system.queue.messages == []
     with system.store.for_all("test") as work:
@@ -75,14 +75,14 @@ def test_what_waits_of_a_project_leaves_too(system: System) -> None:
     assert len(system.queue.messages) == 1
 
 
-def test_a_queue_that_is_away_fails_no_caller_and_loses_nothing_and_it_is_told(
+def test_an_unavailable_queue_is_reported_and_the_message_stays_in_the_outbox(
     system: System,
 ) -> None:
     assert isinstance(system.queue, Away)
     system.queue.is_away = True
     with system.store.for_all("test") as work:
         work.send(order_of(system))
-    assert len(system.memory.rows.outbox) == 1
+    assert len(system.model_store.rows.outbox) == 1
     assert system.queue.messages == []
     assert reported(system) == ["QUEUE_UNAVAILABLE"]
 
@@ -91,7 +91,7 @@ def reported(system: System) -> list[str]:
     return [error.code for error in system.undelivered]
 
 
-def test_a_worker_that_cannot_send_the_next_order_is_done_with_its_own_and_it_is_told() -> None:
+def test_a_worker_that_cannot_send_the_next_message_reports_it_and_finishes_its_own() -> None:
     queue = Away()
     system = System(queue)
     system.tool(system.table([prose(60, seed) for seed in range(20)]))
@@ -102,7 +102,7 @@ def test_a_worker_that_cannot_send_the_next_order_is_done_with_its_own_and_it_is
     assert reported(system) == ["QUEUE_UNAVAILABLE"]
 
 
-def test_an_order_that_cannot_be_put_off_comes_back_and_it_is_told() -> None:
+def test_a_message_that_cannot_be_delayed_is_reported_and_comes_back() -> None:
     system = System()
     system.tool(system.table({"a": prose(300)}))
     [message] = system.queue.messages

@@ -60,7 +60,7 @@ def test_one_bad_string_is_quarantined_and_no_other() -> None:
     system.embedder.refused = {BAD: EmbeddingRejectedError("refused")}
     reports = nodes_of(system).index(ordered(system), system.deadline())
     assert counted(reports) == {"indexed": MANY - 1, "quarantined": 1}
-    states = Counter(node.state for node in system.memory.rows.nodes.values())
+    states = Counter(node.state for node in system.model_store.rows.nodes.values())
     assert states == {"indexed": MANY - 1, "quarantined": 1}
 
 
@@ -114,7 +114,7 @@ def test_strings_without_room_wait_and_the_others_are_indexed() -> None:
 
 def test_what_there_is_no_time_for_is_ordered_again() -> None:
     system = built()
-    begun = system.outbox.begin(max(system.memory.rows.outbox))
+    begun = system.outbox.begin(max(system.model_store.rows.outbox))
     ids = ordered(system)
     assert list(nodes_of(system).index(ids, system.deadline(seconds=30))) == []
     assert begun is not None

@@ -36,7 +36,7 @@ class Counting(StoreInFront):
 @pytest.mark.parametrize("of_project", [False, True])
 def test_it_is_asked_first_and_once(of_project: bool) -> None:  # noqa: FBT001
     system = System()
-    system.memory.rows.projects[system.principal.project_id] = "p"
+    system.model_store.rows.projects[system.principal.project_id] = "p"
     table = system.table({"a": prose(300)})
     index_id = system.tool(table).index.id
     if of_project:

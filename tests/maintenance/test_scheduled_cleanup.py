@@ -42,7 +42,7 @@ class Scheduled(System):
 
     def __init__(self, idle_s: float = HOUR) -> None:
         super().__init__()
-        self.watched = Watched(self.memory)
+        self.watched = Watched(self.model_store)
         self.store = OutboxDelivery(self.watched, self.queue, self.report)
         self.limits = CleanupLimits(SILENT_S, GRACE_S, idle_s=idle_s)
         self.scheduled_cleanup = self.environment()
@@ -127,11 +127,23 @@ def test_a_run_that_cannot_find_out_what_is_due_says_so_and_the_next_one_works()
     assert (report.errors, report.rests_s) == (["rest: DATABASE_UNAVAILABLE"], 0)
 
 
+def test_what_is_deleted_leaves_for_good_as_soon_as_its_grace_is_over() -> None:
+    system = quiet(Scheduled())
+    system.runs(HOUR)  # the next run looks
+    system.scheduled_cleanup.rests_until = None
+    table = next(iter(system.memory.rows.tables))
+    system.delete_table(system.principal, table)
+    worked = system.runs(GRACE_S + 180)
+    assert not system.vectors.namespaces
+    assert 2 <= len(worked) < 8  # the grace was a rest
+    assert not system.memory.rows.tables
+
+
 def test_a_change_by_plain_sql_is_found_when_the_rest_is_over_and_not_later() -> None:
     system = quiet(Scheduled())
-    [table] = system.memory.rows.tables.values()
-    system.memory.rows.change(
-        system.memory.rows.tables, table.id, revision=table.revision + 1, data_json="{}"
+    [table] = system.model_store.rows.tables.values()
+    system.model_store.rows.change(
+        system.model_store.rows.tables, table.id, revision=table.revision + 1, data_json="{}"
     )
     assert system.runs(HOUR - 60) == []
     [report] = system.runs(60)

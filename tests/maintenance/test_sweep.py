@@ -156,13 +156,13 @@ def test_one_large_namespace_and_many_small_ones_take_as_many_pages_as_they_have
         said = work.sweeps.extent(page=4)
     assert said.pages > 25
     pages = 0
-    while any(not row.integrity for row in system.memory.rows.generations.values()):
+    while any(not row.integrity for row in system.model_store.rows.generations.values()):
         system.clock.advance(1)
         assert sweep.run(older_than_s=5) is not None  # so the small ones are due again at once
         pages += 1
     assert pages <= said.pages
     assert pages > said.pages - 10  # pages of a namespace end where those of chunks and rows do
-    assert large.index.generation.id in system.memory.rows.generations
+    assert large.index.generation.id in system.model_store.rows.generations
 
 
 def test_cleanup_tells_the_round_and_when_it_is_late() -> None:

@@ -38,18 +38,18 @@ class Counting:
     returned: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.memory = ModelStore(self.clock)
+        self.model_store = ModelStore(self.clock)
         self._lock = threading.Lock()
 
     def for_all(
         self, reason: str, deadline: Deadline | None = None
     ) -> AbstractContextManager[UnitOfWork]:
-        return self._opened(self.memory.for_all(reason, deadline))
+        return self._opened(self.model_store.for_all(reason, deadline))
 
     def for_project(
         self, project_id: int, deadline: Deadline | None = None
     ) -> AbstractContextManager[UnitOfWork]:
-        return self._opened(self.memory.for_project(project_id, deadline))
+        return self._opened(self.model_store.for_project(project_id, deadline))
 
     @contextmanager
     def _opened(self, opened: AbstractContextManager[ModelUnitOfWork]) -> Iterator[UnitOfWork]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from context_search.core.errors import FilterInvalidError
-from context_search.core.filters import Filter, parse_filter
+from context_search.core.filters import NOTHING, Filter, parse_filter
 from context_search.core.ids import scope_key
 from context_search.integrations.ports import Legs, VectorQuery
 from context_search.ranking.search import QuestionLimits, SearchResult
@@ -114,6 +114,23 @@ def test_nobody_widens_what_a_tool_always_asks_for() -> None:
     for wanted in (None, either, parse_filter({"not": {"status": {"eq": "x"}}})):
         assert paths(asked(system, tool.id, wanted)) == {"37", "38", "39"}
     assert paths(asked(system, tool.id, DRAFT)) == set()
+
+
+def test_a_caller_filters_by_the_fields_of_the_tool_and_by_no_others() -> None:
+    system = System()
+    tool = system.tool(system.table(letters()), filterable=("year",), where=PUBLIC).tool
+    system.work()
+    assert paths(asked(system, tool.id, parse_filter({"year": {"lt": 1938}}))) == {"37"}
+    for hidden in (PUBLIC, parse_filter({"price": {"exists": True}})):
+        with pytest.raises(FilterInvalidError):
+            asked(system, tool.id, hidden)
+
+
+def test_a_tool_whose_rule_nobody_can_read_shows_nothing() -> None:
+    system = System()
+    tool = system.tool(system.table(letters()), where=NOTHING).tool
+    system.work()
+    assert asked(system, tool.id, None).hits == []
 
 
 def test_a_new_field_of_an_index_that_is_there_is_filled_without_embedding() -> None:

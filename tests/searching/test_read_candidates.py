@@ -13,13 +13,13 @@ from context_search.ranking.rank import LOOKED_AT, rank
 from context_search.ranking.search import LegResults, Question, Target
 from context_search.searching.search import with_texts
 from tests.contract.store.bench import ModelBench
-from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
+from tests.faults.simulation.model.live_chunks import ModelLiveChunks
 
 MANY = LOOKED_AT + 30
 LINEAR = SearchConfig(fusion="linear", bm25_weight=0.55, vector_weight=0.35)
 
 
-class SwappedMeanwhile(MemoryLiveChunks):
+class SwappedMeanwhile(ModelLiveChunks):
     """One chunk is not there any more when the texts are read."""
 
     def completed(self, index: Index, chunks: Sequence[HydratedChunk]) -> dict[str, HydratedChunk]:
@@ -36,7 +36,7 @@ class Candidates:
         for node_id in bench.enumerate(index):
             bench.finish(node_id)
         with bench.store.for_all("test") as work:
-            assert isinstance(work.live_chunks, MemoryLiveChunks)
+            assert isinstance(work.live_chunks, ModelLiveChunks)
             self.chunks = work.live_chunks
         ids = sorted(bench.ids(index))
         self.target = Target(index, Reach(), search, "ready")
@@ -48,7 +48,7 @@ class Candidates:
             legs=("vector", "keyword"),
         )
 
-    def read(self, rows: MemoryLiveChunks) -> dict[str, HydratedChunk]:
+    def read(self, rows: ModelLiveChunks) -> dict[str, HydratedChunk]:
         chunks = self.chunks.hydrate(self.target.index, Reach(), self.found.ids, texts=False)
         return with_texts(rows, self.target, self.question, self.found, chunks).chunks
 

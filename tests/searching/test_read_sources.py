@@ -16,7 +16,7 @@ from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.text.sensitive.kinds import SENSITIVE_KINDS, SensitiveKind
 from testing.in_memory.clock import ManualClock
 from tests.builders import english
-from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
+from tests.faults.simulation.model.live_chunks import ModelLiveChunks
 from tests.faults.simulation.model.rows import ChunkRow, Rows, SetRow
 from tests.profile import examples
 
@@ -103,7 +103,7 @@ def shown(text: str, size: int, overlap: int, hit: int, neighbours: int = 0) -> 
         changed_at=datetime(2026, 1, 1, tzinfo=UTC),
     )
     settings = RetrievalSettings(neighbours=neighbours)
-    [(source, passage)] = read_sources(MemoryLiveChunks(rows, ManualClock()), [found], settings)
+    [(source, passage)] = read_sources(ModelLiveChunks(rows, ManualClock()), [found], settings)
     start, end = source.shown
     return passage.show(start, end).text, start
 

@@ -76,7 +76,7 @@ def test_chunks_beside_a_hit_join_it_when_there_is_room() -> None:
 def test_a_stale_hit_is_retrieved_with_what_stands_around_it() -> None:
     text = FILLER[:300] + SENTENCE + FILLER[300:600]
     setup = Setup({"a": text}, neighbours=1)
-    table_id = next(iter(setup.system.memory.rows.tables))
+    table_id = next(iter(setup.system.model_store.rows.tables))
     setup.system.replace(setup.system.principal, table_id, {"a": FILLER})
     [best, *_] = setup("lighthouse comets").passages
     assert best.hits[0].chunk.stale

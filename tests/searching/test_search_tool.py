@@ -64,7 +64,7 @@ def test_an_answer_stands_when_nobody_can_say_why_it_is_empty() -> None:
     system = System(threshold=1_000)
     table = system.table({"a": "short"})
     tool_id = system.tool(table, scope="/a").tool.id
-    rows = system.memory.rows
+    rows = system.model_store.rows
     too_deep = "[" * 100_000 + "]" * 100_000  # as SQL may write it
     with system.store.for_all("test"):
         rows.change(rows.tables, table.id, data_json=too_deep)

@@ -56,6 +56,13 @@ def test_an_agent_filters_by_the_fields_of_a_tool_that_opts_in(api: Api) -> None
     assert reader.refused("letters", {"query": "ferry", "year": 1901})["code"] == "INVALID_INPUT"
 
 
+def test_an_agent_is_bound_by_its_tool_and_cannot_filter(api: Api) -> None:
+    reader = reading(api, {"filterable": ["by"], "where": PUBLIC})
+    assert described(reader) == {}
+    assert found(reader) == {"1", "2"}
+    assert reader.refused("letters", {"query": "ferry", "by": "Lin"})["code"] == "INVALID_INPUT"
+
+
 def test_what_where_hides_is_neither_shown_nor_found(api: Api) -> None:
     reader = reading(api, {**OPTED_IN, "where": PUBLIC})
     fields = described(reader)

@@ -11,7 +11,7 @@ import pytest
 from context_search.agents.tools.results import MAX_RESULT_BYTES
 from context_search.mcp.jsonrpc import to_bytes
 from tests.web.agent import Agent, agent, data_of, named
-from tests.web.api import Api, answer, exposed
+from tests.web.api import SMALL, Api, answer, exposed
 
 TOOLS = ["replace_preview", "replace_execute", "replace_undo"]
 STORY = {
@@ -260,10 +260,12 @@ def test_several_tools_are_one_scope_and_one_can_be_named(api: Api) -> None:
     whole = api.tool_of_every_string(api.table({"x": OLD}), name="whole")
     inner = api.tool_of_every_string(table, name="inner", json_path="/a/more")
     beside = api.tool_of_every_string(table, name="beside", json_path="/b")
-    someone = agent(api, tool, whole, inner)
+    long = api.tool(table, {**SMALL, "chunk_threshold": 9}, name="long")
+    someone = agent(api, tool, whole, inner, long)
     assert someone.previewed(OLD, NEW)["matches_count"] == 3
     assert someone.previewed(OLD, NEW, search_tool="inner")["matches_count"] == 1
     assert someone.previewed(OLD, NEW, search_tool="whole")["matches_count"] == 1
+    assert someone.previewed(OLD, NEW, search_tool="long")["matches_count"] == 1
     arguments = {"find": OLD, "replace_with": NEW, "search_tool": "beside"}
     assert someone.refused("replace_preview", arguments)["code"] == "INVALID_INPUT"
     assert beside["tool_id"]

@@ -182,8 +182,8 @@ def test_a_key_of_the_console_is_short_lived_and_listed_apart(api: Api) -> None:
     assert listed(api, kind="all") == [first, made["id"]]
     short = api.new_key(kind="console", expires_in=60, scopes=["search"])
     assert listed(api, kind="console") == [made["id"], short["id"]]
-    rotation = f"{api.project}/keys/{short['id']}/rotate"
-    assert answer(api("POST", rotation), 201)["kind"] == "console"
+    rotated = answer(api("POST", f"{api.project}/keys/{short['id']}/rotate"), 201)
+    assert (rotated["kind"], lifetime_s(rotated)) == ("console", 60)
     assert is_good(api, made["api_key"])
     gone = f"{api.project}/keys/{made['id']}"
     assert api("DELETE", gone).status_code == 204
@@ -225,6 +225,15 @@ def made_with(api: Api, key: dict[str, Any], **body: Any) -> dict[str, Any]:
     )
     assert made["made_by"] == key["id"]
     return made
+
+
+def test_nothing_is_left_of_a_key_that_leaked(api: Api) -> None:
+    leaked = api.new_key()
+    theirs = made_with(api, made_with(api, leaked, kind="console"))
+    rotation = f"{api.project}/keys/{leaked['id']}/rotate"
+    successor = answer(api("POST", rotation, key=leaked["api_key"]), 201)
+    revoke(api, leaked["id"])
+    assert not any(is_good(api, key["api_key"]) for key in (leaked, theirs, successor))
 
 
 def test_who_rotated_a_key_with_itself_revokes_the_old_one_with_the_new_one(api: Api) -> None:

@@ -114,7 +114,9 @@ def test_completing_before_the_document_is_there_is_a_conflict(api: Api) -> None
 @pytest.mark.parametrize(
     "body",
     [
-        *({}, {"size": 1}, {"format": "csv", "size": 1}, {"format": "JSON", "size": 1}),
+        {},
+        {"size": 1},
+        *({"format": value, "size": 1} for value in ("csv", "JSON")),
         *({"format": "json", "size": value} for value in (0, "5", True)),
         *({**ONE, "sha256": value} for value in ("ab", "g" * 64, "a" * 64 + "\n")),
         {**ONE, "key": "uploads/1/1"},

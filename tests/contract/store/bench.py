@@ -20,7 +20,7 @@ from context_search.postgres.pool import Database
 from context_search.store import PostgresStore
 from testing.in_memory.clock import ManualClock
 from tests.builders import PlainSql, english, present
-from tests.faults.simulation.model.catalog import MemoryTables
+from tests.faults.simulation.model.catalog import ModelTables
 from tests.faults.simulation.model.removals import remove_nodes
 from tests.faults.simulation.model.store import ModelStore
 from tests.stack import clear_rows
@@ -185,7 +185,7 @@ class ModelBench(Bench):
     def put_away(self, row: Table | SearchTool, *, back: bool = False) -> None:
         with self.store.for_all("test"):
             if isinstance(row, Table):
-                MemoryTables(self.rows, self.clock).put_away(row.id, back=back)
+                ModelTables(self.rows, self.clock).put_away(row.id, back=back)
             else:
                 self.rows.change(self.rows.tools, row.id, deleted=not back)
 

@@ -1,4 +1,7 @@
-"""Every test of this folder runs on the honest fake and on the real part."""
+"""Each part twice: as the model or fake of the tests, and as the real one.
+
+A test runs on both, unless it is marked ``only_postgres`` (``bench.py``).
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ from tests.contract.store.bench import Bench, ModelBench, PostgresBench
 from tests.contract.turbopuffer.targets import KEY
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.stack)])
+@pytest.fixture(params=["model", pytest.param("postgres", marks=pytest.mark.stack)])
 def bench(request: pytest.FixtureRequest) -> Bench:
     """An empty store."""
-    if request.param == "memory":
+    if request.param == "model":
         return ModelBench()
     return PostgresBench(request.getfixturevalue("module_database"))
 

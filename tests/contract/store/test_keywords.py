@@ -189,12 +189,15 @@ def test_words_come_twice_without_harm_and_go_with_their_chunk(bench: Bench) -> 
     assert found(bench, index, TEXT) == []
 
 
-def test_the_longest_tokens_and_the_largest_chunks_are_kept(bench: Bench) -> None:
-    _, node_id = bench.node()
+def test_each_of_the_longest_and_of_the_most_tokens_of_a_chunk_is_found(bench: Bench) -> None:
+    index, node_id = bench.node()
     [first, *_] = bench.finish(node_id).chunks
     longest = ["\U0001f600" * 63, "é" * 127, "x" * 128]
     many = [f"{number}word" for number in range(8_000)] * 3
     bench.work.keywords.put([ChunkTokens(first.id, [*longest, *many])])
+    for word in [*longest, many[0], many[-1]]:
+        [hit] = bench.work.keywords.best(index, EVERYWHERE, {word: 1.0}, 9, timeout_s=9)
+        assert hit.doc_id == first.doc_id
 
 
 @pytest.mark.parametrize("limit", [1, 2, 9])

@@ -189,7 +189,7 @@ def test_parts_of_a_restored_database_are_summed(bench: PostgresBench) -> None:
     assert_same(bench, index)
 
 
-def test_a_part_goes_with_its_tool_and_the_whole_index_is_none(bench: PostgresBench) -> None:
+def test_parts_are_summed_only_while_tools_cover_several_of_them(bench: PostgresBench) -> None:
     table, index = of_parts(bench)
     steps(bench)
     for tool in bench.work.tools.of_index(index.id):

@@ -32,7 +32,7 @@ def heal(world: World) -> None:
 
 def _come_back(world: World) -> None:
     """Somebody searches with every tool, so whatever is evicted is ordered again."""
-    for tool_id in sorted(world.memory.rows.tools):
+    for tool_id in sorted(world.model_store.rows.tools):
         run = partial(world.search, tool_id, world.principal, "quick fox", 5)
         world.spawn("user", f"search {tool_id}", run)
     world.finish_tasks()
@@ -57,14 +57,14 @@ def _settle(world: World) -> None:
 
 def _sweep_anew(world: World) -> None:
     """What was lost behind the place of a sweep is found by the next, which is a rest away."""
-    with world.memory.for_all("test") as work:
-        for generation_id in list(world.memory.rows.generations):
+    with world.model_store.for_all("test") as work:
+        for generation_id in list(world.model_store.rows.generations):
             work.sweeps.put_first(generation_id)
 
 
 def _is_quiet(world: World) -> bool:
     """Whether nothing is left that a further round would change."""
-    rows = world.memory.rows
+    rows = world.model_store.rows
     waits = rows.tombstones or rows.outbox or world.queue.waiting
     live = {each.id for each in rows.generations.values() if each.state in ("active", "building")}
     is_worked_on = any(

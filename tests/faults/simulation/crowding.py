@@ -26,7 +26,7 @@ class Crowd:
     def after_step(self) -> None:
         """Only a cold index of a project over its limit is evicted, and then it holds nothing."""
         self.others[0]()
-        rows = self.world.memory.rows
+        rows = self.world.model_store.rows
         if rows.version != self.version:
             self.version = rows.version
             self._judge(rows)
@@ -76,8 +76,8 @@ def waits_for_room(world: World, node: NodeRow) -> bool:
     if node.state != "skipped" or reason.get("code") != "PROJECT_FULL":
         return False
     needed = Usage(int(str(reason["chunks"])), int(str(reason["vector_bytes"])))
-    with world.memory.for_all("test") as work:
-        index_id = world.memory.rows.generations[node.generation_id].index_id
+    with world.model_store.for_all("test") as work:
+        index_id = world.model_store.rows.generations[node.generation_id].index_id
         room = work.quotas.room(index_id or 0, world.limits)
     check(not needed.fits(room), "I17 waits although there is room", (node, room))
     return True
@@ -85,7 +85,7 @@ def waits_for_room(world: World, node: NodeRow) -> bool:
 
 def at_rest(world: World) -> None:
     """A project is within its limits, or every index of it is in use."""
-    rows = world.memory.rows
+    rows = world.model_store.rows
     if used(rows).fits(allowed(world)):
         return
     idle_since = world.clock.now() - timedelta(seconds=world.limits.idle_s)

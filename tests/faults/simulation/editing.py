@@ -28,7 +28,7 @@ class Editors:
         return [(0.6, self._restore), (0.2, self._label), (0.2, self._erase), (0.1, self._limit)]
 
     def _with_some_revision(self, name: str, run: Callable[[int], object]) -> None:
-        table = self.world.memory.rows.tables.get(self.world.table.id)
+        table = self.world.model_store.rows.tables.get(self.world.table.id)
         if table is not None:
             revision = self.random.randint(1, table.revision)
             self.world.spawn("user", f"{name} {revision}", lambda: run(revision))
@@ -81,7 +81,7 @@ class VersionWatch:
     def after_step(self) -> None:
         """Checks again when something was written."""
         self._others()
-        rows = self.world.memory.rows
+        rows = self.world.model_store.rows
         if rows.version == self.checked:
             return
         self.checked = rows.version

@@ -38,7 +38,7 @@ class Fairness:
     def after_step(self) -> None:
         """I18, I19, I20; checked again when something was written."""
         self.usual[0]()
-        rows = self.world.memory.rows
+        rows = self.world.model_store.rows
         if rows.version == self.version:
             return
         self.version = rows.version
@@ -96,7 +96,7 @@ class Fairness:
         self.usual[1](begun)
         if not self.world.queue.is_fair or begun.id is None:
             return
-        rows = self.world.memory.rows
+        rows = self.world.model_store.rows
         self.waited.pop(begun.id, None)
         for envelope in self.world.queue.deliverable():
             row = rows.outbox.get(self._order_of(envelope))

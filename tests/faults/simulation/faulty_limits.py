@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Index
-from tests.faults.simulation.model.indexes import MemoryIndexes
-from tests.faults.simulation.model.quotas import MemoryQuotas
+from tests.faults.simulation.model.indexes import ModelIndexes
+from tests.faults.simulation.model.quotas import ModelQuotas
 
 
-class EvictsWhatIsInUse(MemoryIndexes):
+class EvictsWhatIsInUse(ModelIndexes):
     """Nobody looks when an index was searched."""
 
     def next_to_go(self, limits: ProjectLimits) -> Index | None:
@@ -20,14 +20,14 @@ class EvictsWhatIsInUse(MemoryIndexes):
         return super().give_up(going, replace(limits, idle_s=-1.0))
 
 
-class EvictsWithoutNeed(MemoryIndexes):
+class EvictsWithoutNeed(ModelIndexes):
     """What is cold goes, full or not."""
 
     def next_to_go(self, limits: ProjectLimits) -> Index | None:
         return super().next_to_go(replace(limits, max_chunks=0))
 
 
-class RevivesUnordered(MemoryIndexes):
+class RevivesUnordered(ModelIndexes):
     """An index comes back, and nobody is told to fill it."""
 
     def revive(self, index_id: int) -> bool:
@@ -35,7 +35,7 @@ class RevivesUnordered(MemoryIndexes):
         return False
 
 
-class EvictedFollows(MemoryIndexes):
+class EvictedFollows(ModelIndexes):
     """A change of the document is indexed in an evicted index too."""
 
     def find(self, index_id: int) -> Index | None:
@@ -43,7 +43,7 @@ class EvictedFollows(MemoryIndexes):
         return replace(index, evicted_at=None) if index else None
 
 
-class WaitsForEver(MemoryQuotas):
+class WaitsForEver(ModelQuotas):
     """Who was turned away stays away."""
 
     def readmit(self, limits: ProjectLimits, *, limit: int) -> list[int]:

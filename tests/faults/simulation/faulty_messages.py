@@ -7,18 +7,18 @@ from context_search.indexing.worker import BegunMessage, WorkerOutbox
 from context_search.integrations.ports import MessageBody
 from context_search.maintenance.cleanup import Cleanup
 from context_search.maintenance.cleanup_report import CleanupReport
-from tests.faults.simulation.model.outbox import MemoryOutbox
+from tests.faults.simulation.model.outbox import ModelOutbox
 from tests.faults.simulation.model.rows import OutboxRow
 
 
-class NoWindow(MemoryOutbox):
+class NoWindow(ModelOutbox):
     """Whatever a project orders goes to the queue at once."""
 
     def take(self, project_id: int, *, window: int) -> list[tuple[int, MessageBody]]:
         return super().take(project_id, window=window * 1_000)
 
 
-class EachWriteItsOrder(MemoryOutbox):
+class EachWriteItsOrder(ModelOutbox):
     """Equal messages are several."""
 
     def _add(self, key: str | None, body: MessageBody) -> int:
@@ -29,7 +29,7 @@ class EachWriteItsOrder(MemoryOutbox):
         return project_id
 
 
-class NeverWithdraws(MemoryOutbox):
+class NeverWithdraws(ModelOutbox):
     """A comparison leaves equal messages alone, which it could carry out; they cost a look each."""
 
     def withdraw(self, message: Message) -> None:

@@ -9,11 +9,11 @@ from context_search.core.filters import Fields
 from context_search.core.model import Claim, Index
 from context_search.core.progress import NodeState
 from context_search.indexing.rules.nodes import NodeUpsert
-from tests.faults.simulation.model.nodes import MemoryNodes
+from tests.faults.simulation.model.nodes import ModelNodes
 from tests.faults.simulation.model.removals import remove_sets
 
 
-class NodesWithoutFence(MemoryNodes):
+class NodesWithoutFence(ModelNodes):
     """Whoever once claimed a node may write to it.
 
     Set numbers and the re-read at the swap already keep a late worker's vectors out. What only
@@ -27,7 +27,7 @@ class NodesWithoutFence(MemoryNodes):
         self.rows.change(self.rows.nodes, claim.node_id, **values)
 
 
-class NodesThatKeepTheirWorker(MemoryNodes):
+class NodesThatKeepTheirWorker(ModelNodes):
     """A change of the document does not take the node away from its worker."""
 
     def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
@@ -41,7 +41,7 @@ class NodesThatKeepTheirWorker(MemoryNodes):
         return queued
 
 
-class QuarantineTakesAll(MemoryNodes):
+class QuarantineTakesAll(ModelNodes):
     """A node that fails for good loses the version that is searchable."""
 
     def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
@@ -52,14 +52,14 @@ class QuarantineTakesAll(MemoryNodes):
         rows.change(rows.nodes, claim.node_id, active_set_id=None)
 
 
-class KeepsWhatIsHalfBuilt(MemoryNodes):
+class KeepsWhatIsHalfBuilt(ModelNodes):
     """What was being built for a node that is put aside stays for ever."""
 
     def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
         self._change_row(claim, state=state, lease_until=None, last_error=error)
 
 
-class NotesNoFields(MemoryNodes):
+class NotesNoFields(ModelNodes):
     """A field that changes without its string is not noted."""
 
     def note_fields(self, fields: Mapping[int, Fields]) -> None:

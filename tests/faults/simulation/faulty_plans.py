@@ -32,8 +32,8 @@ from context_search_editing.write_documents import (
     Source,
     WriteDocuments,
 )
-from tests.faults.simulation.model.plans import MemoryPlans
-from tests.faults.simulation.model.versions import MemoryVersions
+from tests.faults.simulation.model.plans import ModelPlans
+from tests.faults.simulation.model.versions import ModelVersions
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,27 +217,27 @@ class DoneBeforeItIs(OneByOne):
         return OneByOne._write(self, turn, task, ahead, may_compute=may_compute)
 
 
-class ManyAtOnce(MemoryPlans):
+class ManyAtOnce(ModelPlans):
     """Nobody looks whether another plan of the project executes."""
 
     def begin(self, plan: Plan) -> bool:
         hidden = {key: row for key, row in self.rows.plans.items() if row.plan.state == "executing"}
         for key in hidden:
             del self.rows.plans[key]
-        begun = MemoryPlans.begin(self, plan)
+        begun = ModelPlans.begin(self, plan)
         for key, row in hidden.items():
             self.rows.plans[key] = row
         return begun
 
 
-class PrunesWhatUndosNeed(MemoryVersions):
+class PrunesWhatUndosNeed(ModelVersions):
     """Versions leave by their number, whoever may still need them."""
 
     def prune(self, history: TableHistory, *, limit: int) -> Pruned:
         hidden = dict(self.rows.planned_tables)
         for key in hidden:
             del self.rows.planned_tables[key]
-        pruned = MemoryVersions.prune(self, history, limit=limit)
+        pruned = ModelVersions.prune(self, history, limit=limit)
         for key, row in hidden.items():
             self.rows.planned_tables[key] = row
         return pruned

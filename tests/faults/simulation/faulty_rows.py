@@ -21,16 +21,16 @@ from context_search.core.model import (
 from context_search.indexing.rules.chunks import WORDS_WAIT_S, Unkeyed
 from context_search.integrations.ports import MessageBody
 from context_search.maintenance.rules.removals import Tombstone
-from tests.faults.simulation.model.chunks import MemoryChunks
-from tests.faults.simulation.model.comparisons import MemoryComparisons
-from tests.faults.simulation.model.indexes import MemoryIndexes
-from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
-from tests.faults.simulation.model.outbox import MemoryOutbox
-from tests.faults.simulation.model.removals import MemoryRemovals, remove_sets
+from tests.faults.simulation.model.chunks import ModelChunks
+from tests.faults.simulation.model.comparisons import ModelComparisons
+from tests.faults.simulation.model.indexes import ModelIndexes
+from tests.faults.simulation.model.live_chunks import ModelLiveChunks
+from tests.faults.simulation.model.outbox import ModelOutbox
+from tests.faults.simulation.model.removals import ModelRemovals, remove_sets
 from tests.faults.simulation.model.rows import GenerationRow, NodeRow, TableRow, TombstoneRow
 
 
-class SectionsOfOtherScopes(MemoryComparisons):
+class SectionsOfOtherScopes(ModelComparisons):
     """Sections are believed, whatever the nodes were compared for since."""
 
     def basis(self, index: Index, table_id: int, scopes: Sequence[str]) -> bytes | None:
@@ -39,7 +39,7 @@ class SectionsOfOtherScopes(MemoryComparisons):
         return None if noted is None else sha256(repr(sorted(kept)).encode()).digest()
 
 
-class ChunksWithoutReread(MemoryChunks):
+class ChunksWithoutReread(ModelChunks):
     """The swap does not look whether the text is still wanted.
 
     The fence alone would do, because an edit raises it; so the mutant leaves the worker its fence.
@@ -50,7 +50,7 @@ class ChunksWithoutReread(MemoryChunks):
         return super()._activate(replace(claim, content_hash=node.content_hash), chunk_set)
 
 
-class ContentIds(MemoryChunks):
+class ContentIds(ModelChunks):
     """Two incarnations of a text have the same document ids."""
 
     def _doc_id(self, claim: Claim, set_id: int, chunk_index: int) -> str:
@@ -73,7 +73,7 @@ class ContentIdsThatCancelTombstones(ContentIds):
         return set_id
 
 
-class ChunksWithoutTombstones(MemoryChunks):
+class ChunksWithoutTombstones(ModelChunks):
     """The swap forgets which documents the old set had."""
 
     def _activate(self, claim: Claim, chunk_set: ChunkSet) -> bool:
@@ -83,7 +83,7 @@ class ChunksWithoutTombstones(MemoryChunks):
         return activated
 
 
-class OldSetFirst(MemoryChunks):
+class OldSetFirst(ModelChunks):
     """The old version goes before the new one is there."""
 
     def _begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
@@ -98,7 +98,7 @@ class OldSetFirst(MemoryChunks):
         return super()._begin_set(claim, planned)
 
 
-class KeptUnderAnotherHeading(MemoryChunks):
+class KeptUnderAnotherHeading(ModelChunks):
     """A chunk is kept for its own text, whatever it stands under by now."""
 
     def _kept_of(self, claim: Claim, planned: Sequence[PlannedChunk]) -> list[KeptChunk]:
@@ -107,7 +107,7 @@ class KeptUnderAnotherHeading(MemoryChunks):
         return kept_chunks(alike, sorted((row.id, row.input_hash) for row in active))
 
 
-class KeptWhereItWas(MemoryChunks):
+class KeptWhereItWas(ModelChunks):
     """A chunk that is kept does not learn its new place."""
 
     def _take_rows_over(self, claim: Claim, chunk_set: ChunkSet) -> None:
@@ -119,7 +119,7 @@ class KeptWhereItWas(MemoryChunks):
         super()._take_rows_over(claim, replace(chunk_set, kept=tuple(as_before)))
 
 
-class KeptAndDeleted(MemoryChunks):
+class KeptAndDeleted(ModelChunks):
     """The set before goes with all documents that it ever had."""
 
     def _take_rows_over(self, claim: Claim, chunk_set: ChunkSet) -> None:
@@ -130,7 +130,7 @@ class KeptAndDeleted(MemoryChunks):
             self.rows.tombstones[row.namespace, row.doc_id] = stone
 
 
-class TakenForWhole(MemoryChunks):
+class TakenForWhole(ModelChunks):
     """A set that takes over chunks is found again without them, and nobody counts."""
 
     def _is_complete(self, node: NodeRow, chunk_set: ChunkSet) -> bool:
@@ -146,7 +146,7 @@ class TakenForWhole(MemoryChunks):
         return replace(begun, chunks=own, kept=())
 
 
-class WordsForgottenInSteps(MemoryChunks):
+class WordsForgottenInSteps(ModelChunks):
     """What a step has no room for is forgotten with what it takes."""
 
     def take_wordless(self, *, limit: int, wait_s: float = WORDS_WAIT_S) -> list[Unkeyed]:
@@ -156,7 +156,7 @@ class WordsForgottenInSteps(MemoryChunks):
         return taken
 
 
-class UnhydratedChunks(MemoryLiveChunks):
+class UnhydratedChunks(ModelLiveChunks):
     """A search believes turbopuffer."""
 
     def hydrate(
@@ -183,7 +183,7 @@ class UnhydratedChunks(MemoryLiveChunks):
         }
 
 
-class BelievesNotedFields(MemoryLiveChunks):
+class BelievesNotedFields(ModelLiveChunks):
     """A search looks at what is noted of the fields, whatever the document says by now."""
 
     def _lets_through(self, index: Index, node: NodeRow, wanted: Filter | None) -> bool:
@@ -192,7 +192,7 @@ class BelievesNotedFields(MemoryLiveChunks):
         return wanted is None or matches(wanted, node.fields)
 
 
-class OrphansWhileBuilt(MemoryChunks):
+class OrphansWhileBuilt(ModelChunks):
     """The sweep takes what is being built for orphans."""
 
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
@@ -200,7 +200,7 @@ class OrphansWhileBuilt(MemoryChunks):
         return [name for name in doc_ids if first_row_id(name) not in present]
 
 
-class ForgetsWindows(MemoryRemovals):
+class ForgetsWindows(ModelRemovals):
     """Only the first document of a chunk is deleted."""
 
     def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
@@ -208,7 +208,7 @@ class ForgetsWindows(MemoryRemovals):
         return [replace(stone, window_count=1) for stone in found]
 
 
-class ForgetfulOutbox(MemoryOutbox):
+class ForgetfulOutbox(ModelOutbox):
     """Messages are sent, and forgotten before anybody knows that they arrived."""
 
     def take(self, project_id: int, *, window: int) -> list[tuple[int, MessageBody]]:
@@ -221,14 +221,14 @@ class ForgetfulOutbox(MemoryOutbox):
         return super().begin(message_id) or 0
 
 
-class ActiveOnly(MemoryIndexes):
+class ActiveOnly(ModelIndexes):
     """Edits do not reach the generation that is being built."""
 
     def live(self, index_id: int) -> list[Index]:
         return [index for index in super().live(index_id) if index.generation.state == "active"]
 
 
-class ToolsUnseen(MemoryComparisons):
+class ToolsUnseen(ModelComparisons):
     """What the API does to tools has an index compared again, what other programs do has not."""
 
     def _note_order(self, index_id: int) -> None:

@@ -14,47 +14,47 @@ from context_search.catalog.rules.versions import (
     TableHistory,
 )
 from context_search.core.model import Table
-from tests.faults.simulation.model.catalog import MemoryTables
-from tests.faults.simulation.model.versions import MemoryVersions
+from tests.faults.simulation.model.catalog import ModelTables
+from tests.faults.simulation.model.versions import ModelVersions
 
 Pieces = Iterable[tuple[bytes, bytes]]
 
 
-class ForgetsToRecord(MemoryVersions):
+class ForgetsToRecord(ModelVersions):
     """A path that writes and forgets what it overwrites."""
 
     def record(self, table: Table, revision: int, content: Content, new: Pieces) -> None:
         """Does nothing."""
 
 
-class RecordsNoPieces(MemoryVersions):
+class RecordsNoPieces(ModelVersions):
     """Believes that every piece is there."""
 
     def record(self, table: Table, revision: int, content: Content, new: Pieces) -> None:
         """Stores none."""
         del new
-        MemoryVersions.record(self, table, revision, content, [])
+        ModelVersions.record(self, table, revision, content, [])
 
 
-class RecordsAnotherText(MemoryVersions):
+class RecordsAnotherText(ModelVersions):
     """Reads the document without the lock: it is another one by the time of the change."""
 
     def overwritten(self, table_id: int, *, project_id: int, max_bytes: int) -> Overwritten:
         """Returns a text that was not there."""
-        before = MemoryVersions.overwritten(
+        before = ModelVersions.overwritten(
             self, table_id, project_id=project_id, max_bytes=max_bytes
         )
         return replace(before, text=before.text and f"{before.text} ")
 
 
-class ErasesNothing(MemoryVersions):
+class ErasesNothing(ModelVersions):
     """Says yes to an erasure."""
 
     def erase(self, table: Table, revision: int | None = None) -> None:
         """Does nothing."""
 
 
-class BorrowsOurOrigin(MemoryTables):
+class BorrowsOurOrigin(ModelTables):
     """The origin of a change stays on the connection, and the next writer has it."""
 
     def replace(
@@ -67,17 +67,17 @@ class BorrowsOurOrigin(MemoryTables):
     ) -> Table | None:
         """Gives another program our cause."""
         borrowed = Origin("put") if origin == BY_SQL else origin
-        return MemoryTables.replace(
+        return ModelTables.replace(
             self, table_id, data_json, expected_revision=expected_revision, origin=borrowed
         )
 
 
-class CollectsWhatIsNamed(MemoryVersions):
+class CollectsWhatIsNamed(ModelVersions):
     """Collects without a look at the other versions."""
 
     def prune(self, history: TableHistory, *, limit: int) -> Pruned:
         """Keeps the pieces of the newest recorded version only."""
-        pruned = MemoryVersions.prune(self, history, limit=limit)
+        pruned = ModelVersions.prune(self, history, limit=limit)
         of = (history.table_id, history.project_id)
         recorded = [row for key, row in self.rows.versions.items() if key[:2] == of and row.content]
         newest = max(recorded, key=lambda row: row.revision, default=None)
@@ -87,13 +87,13 @@ class CollectsWhatIsNamed(MemoryVersions):
         return pruned
 
 
-class CollectsNothing(MemoryVersions):
+class CollectsNothing(ModelVersions):
     """Forgets versions and keeps their pieces."""
 
     def prune(self, history: TableHistory, *, limit: int) -> Pruned:
         """Puts back what was collected."""
         before = dict(self.rows.pieces)
-        pruned = MemoryVersions.prune(self, history, limit=limit)
+        pruned = ModelVersions.prune(self, history, limit=limit)
         for key, content in before.items():
             self.rows.pieces.setdefault(key, content)
         return pruned

@@ -19,7 +19,7 @@ class FilterWatch:
     """I22: the filter of an answer holds for each hit in the document as it is."""
 
     def __init__(self, world: World) -> None:
-        self.rows = world.memory.rows
+        self.rows = world.model_store.rows
         self.others = world.on_answer
         world.on_answer = self.on_answer
 

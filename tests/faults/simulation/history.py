@@ -59,8 +59,8 @@ def live(world: World) -> None:
         moves.step()
     heal(world)
     at_rest(world)
-    filtering.at_rest(world.memory.rows)
-    rows = world.memory.rows
+    filtering.at_rest(world.model_store.rows)
+    rows = world.model_store.rows
     before, written = set(rows.chunks), documents(rows)
     replay(world)
     at_rest(world)

@@ -19,7 +19,7 @@ _words = WordEmbedder()
 
 def at_rest(world: World) -> None:
     """I7: the index is its document, and nothing is left over."""
-    rows = world.memory.rows
+    rows = world.model_store.rows
     kept = {each.id for each in rows.generations.values() if each.state == "previous"}
     nodes = [node for node in rows.nodes.values() if node.generation_id not in kept]
     for generation in rows.generations.values():
@@ -45,7 +45,7 @@ def at_rest(world: World) -> None:
 
 def _sections_are_of_the_nodes(world: World, rows: Rows) -> None:
     """I24: what is kept of the sections of a document is what its nodes are."""
-    with world.memory.for_all("look") as work:
+    with world.model_store.for_all("look") as work:
         for generation_id, table_id in rows.sections:
             generation = rows.generations[generation_id]
             if generation.index_id is None or generation.state != "active":
@@ -156,8 +156,8 @@ def _whole(generation: GenerationRow, text: str, chunks: list[ChunkRow]) -> None
 
 def _summaries(world: World) -> None:
     """What tools say of themselves is what is so."""
-    with world.memory.for_all("test") as work:
-        for row in world.memory.rows.tools.values():
+    with world.model_store.for_all("test") as work:
+        for row in world.model_store.rows.tools.values():
             tool = work.tools.find(row.id, project_id=None)
             index = work.indexes.find(tool.index_id) if tool else None
             if tool and index:

@@ -49,7 +49,7 @@ class Watch:
 
     def after_step(self) -> None:
         """Invariants of every moment; checked again when something was written."""
-        rows = self.world.memory.rows
+        rows = self.world.model_store.rows
         state = (rows.version, self.world.vectors.version)
         if state == self.checked:
             return
@@ -139,7 +139,7 @@ class Watch:
 
     def on_answer(self, answer: SearchResult) -> None:
         """I1, I2, I11: hits are live, in scope, of one version, and exactly what they say."""
-        rows = self.world.memory.rows
+        rows = self.world.model_store.rows
         versions_of: dict[str, str] = {}
         for hit in answer.hits:
             chunk = hit.chunk

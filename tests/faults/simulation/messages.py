@@ -11,7 +11,7 @@ from context_search.integrations.ports import Clock, MessageBody
 from testing.in_memory.clock import ManualClock
 from tests.faults.simulation.conditions import MAX_RECEIVES, OVERTAKES, VISIBILITY_S
 from tests.faults.simulation.fault_chances import FaultChances
-from tests.faults.simulation.model.outbox import MemoryOutbox
+from tests.faults.simulation.model.outbox import ModelOutbox
 from tests.faults.simulation.model.rows import Rows
 from tests.faults.simulation.model.store import ModelUnitOfWork
 from tests.faults.simulation.scheduler import Scheduler
@@ -128,12 +128,12 @@ def joining(unit_of_work: type[ModelUnitOfWork]) -> type[ModelUnitOfWork]:
     class Joining(unit_of_work):  # type: ignore[misc, valid-type]
         def __init__(self, rows: Rows, clock: Clock) -> None:
             super().__init__(rows, clock)
-            self.outbox: MemoryOutbox = _joining_book(type(self.outbox))(rows, clock)
+            self.outbox: ModelOutbox = _joining_book(type(self.outbox))(rows, clock)
 
     return Joining
 
 
-def _joining_book(usual: type[MemoryOutbox]) -> type[MemoryOutbox]:
+def _joining_book(usual: type[ModelOutbox]) -> type[ModelOutbox]:
     class Joining(usual):  # type: ignore[misc, valid-type]
         def add(self, messages: Iterable[MessageBody]) -> list[int]:
             return usual.add(self, _joined(list(messages)))

@@ -13,7 +13,7 @@ from context_search_editing.previewing import PreviewLimits, PreviewReplacements
 from context_search_editing.rules.pattern_matches import PatternMatches
 from context_search_editing.rules.plans import MAX_ATOMIC_BYTES, Plan, PlannedString, PlannedTable
 from testing.in_memory.patterns import RePattern, RePatterns
-from tests.faults.simulation.model.plans import MemoryPlans
+from tests.faults.simulation.model.plans import ModelPlans
 from tests.faults.simulation.model.rows import Rows
 from tests.faults.simulation.model.store import ModelUnitOfWork
 from tests.faults.simulation.mutation import Mutation
@@ -75,12 +75,12 @@ def as_large(unit_of_work: type[ModelUnitOfWork]) -> type[ModelUnitOfWork]:
     class Large(unit_of_work):  # type: ignore[misc, valid-type]
         def __init__(self, rows: Rows, clock: Clock) -> None:
             super().__init__(rows, clock)
-            self.plans: MemoryPlans = _large_plans(type(self.plans))(rows, clock)
+            self.plans: ModelPlans = _large_plans(type(self.plans))(rows, clock)
 
     return Large
 
 
-def _large_plans(usual: type[MemoryPlans]) -> type[MemoryPlans]:
+def _large_plans(usual: type[ModelPlans]) -> type[ModelPlans]:
     class LargePlans(usual):  # type: ignore[misc, valid-type]
         def save(self, plan: Plan) -> None:
             large = replace(plan.counts, planned_bytes=MAX_ATOMIC_BYTES + 1)

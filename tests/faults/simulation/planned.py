@@ -40,7 +40,7 @@ class PlanWatch:
     def after_step(self) -> None:
         """Checks what was written; a step is one transaction at most."""
         self._others()
-        rows = self.world.memory.rows
+        rows = self.world.model_store.rows
         if rows.version == self.checked:
             return
         self.checked = rows.version

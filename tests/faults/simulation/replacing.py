@@ -80,7 +80,7 @@ class Replacers:
 
     def _some_plan(self, *states: str) -> Plan | None:
         """Returns a plan, in one of these states as a rule."""
-        plans = [row.plan for row in self.world.memory.rows.plans.values()]
+        plans = [row.plan for row in self.world.model_store.rows.plans.values()]
         of_states = [plan for plan in plans if plan.state in states]
         chosen = of_states if self.random.random() < 0.8 else plans
         return self.random.choice(chosen) if chosen else None
@@ -139,7 +139,7 @@ class Replacers:
         """R6: whoever is told of a plan that has ended is told what is stored of it, for good."""
         if done.plan.state == "executing":
             return
-        rows = self.world.memory.rows
+        rows = self.world.model_store.rows
         stored = [row for key, row in sorted(rows.planned_tables.items()) if key[0] == done.plan.id]
         check([*done.tables] == stored, "R6 told what was not done", (done, stored))
 
@@ -171,7 +171,7 @@ class Replacers:
         return text[:at] + self.random.choice(ADDED) + text[at + taken :]
 
     def _some_row(self) -> TableRow | None:
-        rows = self.world.memory.rows
+        rows = self.world.model_store.rows
         ids = [self.world.table.id, *(table.id for table in self.world.chapters)]
         return rows.tables.get(self.random.choice(ids))
 
@@ -195,7 +195,7 @@ class Replacers:
             return False
         world, text = self.world, to_json(self._edited(row))
         world.note(f"other program: edit a string of {row.id}")
-        with world.memory.for_all("test") as work:
+        with world.model_store.for_all("test") as work:
             changed = work.tables.replace(row.id, text, expected_revision=None)
             if changed and changed.revision > row.revision:
                 world.sql_revisions.add((changed.id, changed.revision))

@@ -41,7 +41,7 @@ class Sightings:
         self.others[0]()
         for task in self.world.scheduler.tasks:
             self.paused.update(place(task))
-        rows = self.world.memory.rows
+        rows = self.world.model_store.rows
         if rows.version != self.version:
             self.version = rows.version
             self._generations(rows)

@@ -117,7 +117,7 @@ class Users:
 
     def _edit(self) -> None:
         world, document = self.world, self.next_document()
-        now = world.memory.rows.tables.get(world.table.id)
+        now = world.model_store.rows.tables.get(world.table.id)
         if now and world.filters.only_fields_change():
             document = world.filters.fielded(json.loads(now.data_json))
             world.seen["edit: only of fields"] += 1
@@ -149,7 +149,7 @@ class Users:
         world.spawn("user", name, lambda: world.create_tool(wanted))
 
     def _with_some_tool(self, name: str, run: Callable[[int], object]) -> None:
-        own, tools = self.world.principal.project_id, self.world.memory.rows.tools.values()
+        own, tools = self.world.principal.project_id, self.world.model_store.rows.tools.values()
         live = [tool.id for tool in tools if tool.is_there and tool.project_id == own]
         if live:
             tool_id = self.random.choice(live)

@@ -145,7 +145,7 @@ class World:
         self.scheduler = Scheduler(self.random)
         self.fault_chances = FaultChances(self.random)
         self.network = Network(self.clock)
-        self.memory = ModelStore(self.clock, self._unit_of_work())
+        self.model_store = ModelStore(self.clock, self._unit_of_work())
         self.documents = DictVectors()
         self.history: list[str] = []
         self.is_damaged = False
@@ -153,7 +153,7 @@ class World:
         self.on_begin: Callable[[BegunMessage], None] = lambda _: None
         self.after_step: Callable[[], None] = lambda: None
         self.queue = SimQueue(self.clock, self.scheduler, self.fault_chances, self.has_neighbour)
-        self.plain_store = SimStore(self.memory, self.scheduler, self.fault_chances)
+        self.plain_store = SimStore(self.model_store, self.scheduler, self.fault_chances)
         self.store = OutboxDelivery(self.plain_store, self.queue, self._report, WINDOW)
         self.vectors = SimVectors(self.documents, self.scheduler, self.fault_chances, self.network)
         self.embedder = SimEmbedder(self.scheduler, self.fault_chances)

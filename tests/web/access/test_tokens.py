@@ -19,7 +19,10 @@ from context_search.postgres.pool import Database
 from context_search.web.app import http_app
 from context_search.web.openapi import every_router
 from tests.issuer import AUDIENCE, MCP_AUDIENCE, Issuer, running_issuer
+from tests.web.access.credentials import Headers
+from tests.web.access.matrix import INTERNAL
 from tests.web.access.stores import state_without
+from tests.web.access.test_keys_and_scopes import send
 from tests.web.access.test_mcp_access import METHODS, call_with, refusal
 from tests.web.access.test_mcp_access import send as send_mcp
 from tests.web.access.things import NOWHERE, Tenant
@@ -121,6 +124,14 @@ def test_a_token_opens_what_its_scopes_open_in_its_project(
             where = f"/api/v1/{path.format(**tenant.ids)}"
             response = stranger.api(method, where, key=token, **sent)
             assert response.status_code == (status if scope in opened else 403), scope
+
+
+def test_an_internal_route_takes_no_token(victim: Tenant, issuer: Issuer) -> None:
+    token = token_of(victim, issuer)
+    headers: list[Headers] = [{"authorization": f"Bearer {token}"}, {"x-internal-secret": token}]
+    for operation in INTERNAL:
+        for each in headers:
+            problem(send(victim, operation, each), 401, "UNAUTHENTICATED")
 
 
 def test_a_token_makes_keys_for_no_more_than_it_may_itself(api: Api, issuer: Issuer) -> None:

@@ -143,4 +143,5 @@ async def whoami(
 ) -> WhoAmIAnswer:
     """Returns whose credentials these are, what they permit, and what the deployment is."""
     with store.for_project(caller.project_id) as work:
-        return WhoAmIAnswer.of(identity_of(work, caller), settings)
+        identity = identity_of(work, caller)
+    return WhoAmIAnswer.of(identity, settings)

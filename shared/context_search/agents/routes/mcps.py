@@ -285,7 +285,8 @@ async def list_mcps(caller: MayManage, store: Stored, cursor: Cursor = 0) -> Mcp
 async def read_mcp(mcp_id: McpId, caller: MayManage, store: Stored) -> McpAnswer:
     """Returns an MCP instance."""
     with store.for_project(caller.project_id) as work:
-        return McpAnswer.about(own_mcp(work, caller, mcp_id))
+        mcp = own_mcp(work, caller, mcp_id)
+    return McpAnswer.about(mcp)
 
 
 @router.patch("/api/v1/mcps/{mcp_id}", responses=refused(409))
@@ -332,7 +333,8 @@ async def list_bindings(
     """Returns the tools of an MCP instance, disabled ones too, with the names agents see."""
     with store.for_project(caller.project_id) as work:
         mcp = own_mcp(work, caller, mcp_id)
-        return BindingsAnswer.about(page_of_bindings(work, mcp.id, after=cursor))
+        page = page_of_bindings(work, mcp.id, after=cursor)
+    return BindingsAnswer.about(page)
 
 
 @router.patch("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", responses=refused(409))

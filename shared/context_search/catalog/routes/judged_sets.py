@@ -61,7 +61,8 @@ Use = Annotated[ManageJudgedSets, part("judged_sets")]
 async def list_judged_sets(owner: Owner, store: Stored) -> JudgedSetsAnswer:
     """Returns all judged sets of the project by name, without their lines."""
     with store.for_project(owner.project_id) as work:
-        return JudgedSetsAnswer.about(judged_sets=work.judged_sets.of_project(owner.project_id))
+        found = work.judged_sets.of_project(owner.project_id)
+    return JudgedSetsAnswer.about(judged_sets=found)
 
 
 @router.get(

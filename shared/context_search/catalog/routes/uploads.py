@@ -158,4 +158,5 @@ async def read_upload(
 ) -> UploadAnswer:
     """Tells how far an upload has come."""
     with store.for_project(caller.project_id) as work:
-        return UploadAnswer.about(find_upload(work, caller, table_id, upload_id))
+        upload = find_upload(work, caller, table_id, upload_id)
+    return UploadAnswer.about(upload)

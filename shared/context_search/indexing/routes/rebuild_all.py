@@ -81,4 +81,5 @@ async def rebuild_all(
 async def read_rebuilds(store: Stored) -> UnderWayAnswer:
     """Returns how many generations of all projects are being built, or wait for it."""
     with store.for_all("change a generation") as work:
-        return UnderWayAnswer.about(work.indexes.rebuilds_under_way())
+        found = work.indexes.rebuilds_under_way()
+    return UnderWayAnswer.about(found)

@@ -19,13 +19,13 @@ from context_search.core.messages import CompareIndex
 from context_search.core.model import Project, Table
 from tests.faults.simulation.model.comparisons import tables_of
 from tests.faults.simulation.model.model import Model
-from tests.faults.simulation.model.outbox import MemoryOutbox
+from tests.faults.simulation.model.outbox import ModelOutbox
 from tests.faults.simulation.model.removals import mark_table
 from tests.faults.simulation.model.rows import TableRow
 from tests.faults.simulation.model.versions import add_version
 
 
-class MemoryProjects(Model, Projects):
+class ModelProjects(Model, Projects):
     """``Projects`` over rows in memory."""
 
     def add(self, name: str) -> Project:
@@ -61,7 +61,7 @@ class MemoryProjects(Model, Projects):
         return stored
 
 
-class MemoryTables(Model, Tables):
+class ModelTables(Model, Tables):
     """``Tables`` over rows in memory."""
 
     def add(
@@ -83,7 +83,7 @@ class MemoryTables(Model, Tables):
 
     def _order_comparisons(self, table_id: int) -> None:
         """What the triggers do in Postgres."""
-        MemoryOutbox(self.rows, self.clock).add(
+        ModelOutbox(self.rows, self.clock).add(
             CompareIndex(index.id, table_id).to_json()
             for index in self.rows.indexes.values()
             if any(table.id == table_id for table in tables_of(self.rows, index))

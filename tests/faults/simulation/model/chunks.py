@@ -33,7 +33,7 @@ from tests.faults.simulation.model.removals import remove_sets
 from tests.faults.simulation.model.rows import ChunkRow, GenerationRow, NodeRow, SetRow
 
 
-class MemoryChunks(Model, Chunks):
+class ModelChunks(Model, Chunks):
     """``Chunks`` over rows in memory."""
 
     def begin_sets(self, planned: Sequence[tuple[Claim, Sequence[PlannedChunk]]]) -> list[ChunkSet]:

@@ -31,7 +31,7 @@ _CHARS = 100
 _TOGETHER = 2
 
 
-class MemoryComparisons(Model, Comparisons):
+class ModelComparisons(Model, Comparisons):
     """``Comparisons`` over rows in memory."""
 
     def due_at(self, _: CleanupLimits) -> Times:

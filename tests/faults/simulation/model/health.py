@@ -12,7 +12,7 @@ from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.outbox import is_due
 
 
-class MemoryHealth(Model, Health):
+class ModelHealth(Model, Health):
     """``Health`` over rows in memory."""
 
     def readings(self) -> Readings:

@@ -16,14 +16,14 @@ from context_search.indexing.rules.indexes import SampledRow, Size, UnderWay
 from context_search.indexing.sql.indexes import Indexes
 from context_search.integrations.ports import Clock
 from context_search.maintenance.rules.health import CleanupLimits
-from tests.faults.simulation.model.comparisons import MemoryComparisons
+from tests.faults.simulation.model.comparisons import ModelComparisons
 from tests.faults.simulation.model.generations import add, retire
 from tests.faults.simulation.model.model import Model, Times
 from tests.faults.simulation.model.quotas import counted, is_cold, total, usage_of
 from tests.faults.simulation.model.rows import DEPLOYMENT, ChunkRow, GenerationRow, IndexRow, Rows
 
 
-class MemoryIndexes(Model, Indexes):
+class ModelIndexes(Model, Indexes):
     """``Indexes`` over rows in memory."""
 
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
@@ -197,7 +197,7 @@ class MemoryIndexes(Model, Indexes):
         for row in self._of(to.id, ("active",)):
             self.rows.change(generations, row.id, state="previous", switched_at=now)
         if generations[to.generation.id].state != "building":
-            MemoryComparisons(self.rows, self.clock).order_comparisons(to.generation.id)
+            ModelComparisons(self.rows, self.clock).order_comparisons(to.generation.id)
         self.rows.change(generations, to.generation.id, state="active")
         self.rows.change(self.rows.indexes, to.id, generation_id=to.generation.id, config=to.config)
 

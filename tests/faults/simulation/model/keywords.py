@@ -15,7 +15,7 @@ from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.rows import ChunkRow, NodeRow
 
 
-class MemoryKeywords(Model, Keywords):
+class ModelKeywords(Model, Keywords):
     """``Keywords`` over rows in memory. It takes no time, so it never takes too long."""
 
     def put(self, chunks: Sequence[ChunkTokens]) -> None:

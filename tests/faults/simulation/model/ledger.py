@@ -8,7 +8,7 @@ from context_search.core.limits import DailyLimits, Spent
 from tests.faults.simulation.model.model import Model
 
 
-class MemoryLedger(Model, Ledger):
+class ModelLedger(Model, Ledger):
     """``Ledger`` over rows in memory."""
 
     def spend(

@@ -16,10 +16,10 @@ from context_search.searching.rules.retrieval import ChunkText
 from context_search.searching.rules.searched import Searched, SearchedTool
 from context_search.searching.sql.live_chunks import LiveChunks
 from tests.faults.simulation.model.comparisons import has_fields, may_match
-from tests.faults.simulation.model.indexes import MemoryIndexes
+from tests.faults.simulation.model.indexes import ModelIndexes
 from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.rows import ChunkRow, NodeRow
-from tests.faults.simulation.model.tools import MemoryTools
+from tests.faults.simulation.model.tools import ModelTools
 
 _LONGEST_FIELDS = 4_096
 _LEFT_OUT: Mapping[str, Any] = {
@@ -31,15 +31,15 @@ _LEFT_OUT: Mapping[str, Any] = {
 }
 
 
-class MemoryLiveChunks(Model, LiveChunks):
+class ModelLiveChunks(Model, LiveChunks):
     """``LiveChunks`` over rows in memory."""
 
     def read_target(
         self, searched: Searched, counts: NodeCounts, *, silent_s: float
     ) -> Target | None:
-        indexes = MemoryIndexes(self.rows, self.clock)
+        indexes = ModelIndexes(self.rows, self.clock)
         if isinstance(searched, SearchedTool):
-            tools = MemoryTools(self.rows, self.clock)
+            tools = ModelTools(self.rows, self.clock)
             tool = tools.find(searched.tool_id, project_id=searched.project_id)
             index = indexes.find(tool.index_id) if tool else None
             if tool is None or index is None:

@@ -20,13 +20,13 @@ from context_search.core.progress import (
 )
 from context_search.indexing.sql.node_counts import NodeCounts
 from context_search.maintenance.rules.health import CleanupLimits
-from tests.faults.simulation.model.comparisons import MemoryComparisons, tables_of
+from tests.faults.simulation.model.comparisons import ModelComparisons, tables_of
 from tests.faults.simulation.model.model import Model, Times
 from tests.faults.simulation.model.nodes import of_generation
 from tests.faults.simulation.model.rows import NodeRow, SetRow
 
 
-class MemoryNodeCounts(Model, NodeCounts):
+class ModelNodeCounts(Model, NodeCounts):
     """``NodeCounts`` over rows in memory."""
 
     def due_at(self, _: CleanupLimits) -> Times:
@@ -69,7 +69,7 @@ class MemoryNodeCounts(Model, NodeCounts):
     def _status(self, index: Index, nodes: Sequence[NodeRow], silent_s: float) -> IndexStatus:
         return index_status(
             Counter(row.state for row in nodes),
-            behind=not MemoryComparisons(self.rows, self.clock).is_compared(index),
+            behind=not ModelComparisons(self.rows, self.clock).is_compared(index),
             full=any(
                 row.state == "skipped" and (row.last_error or {}).get("code") == PROJECT_FULL
                 for row in nodes

@@ -25,7 +25,7 @@ from tests.faults.simulation.model.rows import IndexRow, NodeRow, Rows
 _FOLLOWING = ("active", "building")
 
 
-class MemoryNodes(Model, Nodes):
+class ModelNodes(Model, Nodes):
     """``Nodes`` over rows in memory."""
 
     def due_at(self, _: CleanupLimits) -> Times:

@@ -27,7 +27,7 @@ from tests.faults.simulation.model.model import Model, Times
 from tests.faults.simulation.model.rows import OutboxRow
 
 
-class MemoryOutbox(Model, Outbox):
+class ModelOutbox(Model, Outbox):
     """``Outbox`` over rows in memory; a transaction is alone, so nothing is locked."""
 
     def due_at(self, limits: CleanupLimits) -> Times:

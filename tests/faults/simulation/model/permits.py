@@ -9,7 +9,7 @@ from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.rows import PermitRow
 
 
-class MemoryPermits(Model, Permits):
+class ModelPermits(Model, Permits):
     """``Permits`` over rows in memory."""
 
     def take(self, pool: str, *, size: int, count: int, lease_s: float) -> str | None:

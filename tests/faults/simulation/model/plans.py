@@ -28,7 +28,7 @@ _IN_VAIN = ("failed", "cancelled", "expired")
 _OUTLIVE = timedelta(seconds=TEXTS_OUTLIVE_S)
 
 
-class MemoryPlans(Model, Plans):
+class ModelPlans(Model, Plans):
     """``Plans`` over rows in memory. A transaction is alone anyway."""
 
     def due_at(self, limits: CleanupLimits) -> Times:
@@ -294,7 +294,7 @@ def _has_ended(plan: Plan) -> bool:
 def is_needed(rows: Rows, clock: Clock, version: tuple[int, int, int]) -> bool:
     """Says whether a plan that can still be undone replaced a revision of a table of a project."""
     table_id, project_id, revision = version
-    plans = MemoryPlans(rows, clock)
+    plans = ModelPlans(rows, clock)
     done = [
         plans.find(plan_id, project_id=project_id)
         for (plan_id, planned_id), table in rows.planned_tables.items()

@@ -15,7 +15,7 @@ from tests.faults.simulation.model.nodes import queue
 from tests.faults.simulation.model.rows import GenerationRow, IndexRow, NodeRow, Rows
 
 
-class MemoryQuotas(Model, Quotas):
+class ModelQuotas(Model, Quotas):
     """``Quotas`` over rows in memory."""
 
     def used(self, project_id: int) -> Usage:

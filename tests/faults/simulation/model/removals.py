@@ -128,7 +128,7 @@ def mark_incomplete(rows: Rows, index_id: int) -> None:
             rows.change(rows.tools, tool_id, summary={**summary, "status": "indexing"})
 
 
-class MemoryRemovals(Model, Removals):
+class ModelRemovals(Model, Removals):
     """``Removals`` over rows in memory."""
 
     def due_at(self, limits: CleanupLimits) -> Times:

@@ -9,51 +9,51 @@ from typing import TYPE_CHECKING
 from context_search.core.errors import DatabaseUnavailableError
 from context_search.integrations.ports import Clock, Deadline
 from context_search.store import UnitOfWork
-from tests.faults.simulation.model.catalog import MemoryProjects, MemoryTables
-from tests.faults.simulation.model.chunks import MemoryChunks
-from tests.faults.simulation.model.comparisons import MemoryComparisons
-from tests.faults.simulation.model.health import MemoryHealth
-from tests.faults.simulation.model.indexes import MemoryIndexes
-from tests.faults.simulation.model.keywords import MemoryKeywords
-from tests.faults.simulation.model.ledger import MemoryLedger
-from tests.faults.simulation.model.live_chunks import MemoryLiveChunks
+from tests.faults.simulation.model.catalog import ModelProjects, ModelTables
+from tests.faults.simulation.model.chunks import ModelChunks
+from tests.faults.simulation.model.comparisons import ModelComparisons
+from tests.faults.simulation.model.health import ModelHealth
+from tests.faults.simulation.model.indexes import ModelIndexes
+from tests.faults.simulation.model.keywords import ModelKeywords
+from tests.faults.simulation.model.ledger import ModelLedger
+from tests.faults.simulation.model.live_chunks import ModelLiveChunks
 from tests.faults.simulation.model.model import Model
-from tests.faults.simulation.model.node_counts import MemoryNodeCounts
-from tests.faults.simulation.model.nodes import MemoryNodes
-from tests.faults.simulation.model.outbox import MemoryOutbox
-from tests.faults.simulation.model.permits import MemoryPermits
-from tests.faults.simulation.model.plans import MemoryPlans
-from tests.faults.simulation.model.quotas import MemoryQuotas
-from tests.faults.simulation.model.removals import MemoryRemovals
+from tests.faults.simulation.model.node_counts import ModelNodeCounts
+from tests.faults.simulation.model.nodes import ModelNodes
+from tests.faults.simulation.model.outbox import ModelOutbox
+from tests.faults.simulation.model.permits import ModelPermits
+from tests.faults.simulation.model.plans import ModelPlans
+from tests.faults.simulation.model.quotas import ModelQuotas
+from tests.faults.simulation.model.removals import ModelRemovals
 from tests.faults.simulation.model.rows import Rows
-from tests.faults.simulation.model.sweeps import MemorySweeps
-from tests.faults.simulation.model.tools import MemoryTools
-from tests.faults.simulation.model.versions import MemoryVersions
+from tests.faults.simulation.model.sweeps import ModelSweeps
+from tests.faults.simulation.model.tools import ModelTools
+from tests.faults.simulation.model.versions import ModelVersions
 
 
 class ModelUnitOfWork(UnitOfWork):
     """A transaction that has the repositories of the simulation and no others."""
 
     def __init__(self, rows: Rows, clock: Clock) -> None:
-        self.projects = MemoryProjects(rows, clock)
-        self.tables = MemoryTables(rows, clock)
-        self.tools = MemoryTools(rows, clock)
-        self.indexes = MemoryIndexes(rows, clock)
-        self.comparisons = MemoryComparisons(rows, clock)
-        self.nodes = MemoryNodes(rows, clock)
-        self.node_counts = MemoryNodeCounts(rows, clock)
-        self.chunks = MemoryChunks(rows, clock)
-        self.live_chunks = MemoryLiveChunks(rows, clock)
-        self.keywords = MemoryKeywords(rows, clock)
-        self.outbox = MemoryOutbox(rows, clock)
-        self.removals = MemoryRemovals(rows, clock)
-        self.sweeps = MemorySweeps(rows, clock)
-        self.quotas = MemoryQuotas(rows, clock)
-        self.permits = MemoryPermits(rows, clock)
-        self.health = MemoryHealth(rows, clock)
-        self.versions = MemoryVersions(rows, clock)
-        self.plans = MemoryPlans(rows, clock)
-        self.ledger = MemoryLedger(rows, clock)
+        self.projects = ModelProjects(rows, clock)
+        self.tables = ModelTables(rows, clock)
+        self.tools = ModelTools(rows, clock)
+        self.indexes = ModelIndexes(rows, clock)
+        self.comparisons = ModelComparisons(rows, clock)
+        self.nodes = ModelNodes(rows, clock)
+        self.node_counts = ModelNodeCounts(rows, clock)
+        self.chunks = ModelChunks(rows, clock)
+        self.live_chunks = ModelLiveChunks(rows, clock)
+        self.keywords = ModelKeywords(rows, clock)
+        self.outbox = ModelOutbox(rows, clock)
+        self.removals = ModelRemovals(rows, clock)
+        self.sweeps = ModelSweeps(rows, clock)
+        self.quotas = ModelQuotas(rows, clock)
+        self.permits = ModelPermits(rows, clock)
+        self.health = ModelHealth(rows, clock)
+        self.versions = ModelVersions(rows, clock)
+        self.plans = ModelPlans(rows, clock)
+        self.ledger = ModelLedger(rows, clock)
         self._to_deliver: set[int] = set()
 
     if not TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tests.faults.simulation.model.rows import GenerationRow
 FIRST = datetime.min.replace(tzinfo=UTC)
 
 
-class MemorySweeps(Model, Sweeps):
+class ModelSweeps(Model, Sweeps):
     """``Sweeps`` over rows in memory."""
 
     def due(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:

@@ -13,7 +13,7 @@ from tests.faults.simulation.model.removals import mark_incomplete
 from tests.faults.simulation.model.rows import Rows, ToolRow
 
 
-class MemoryTools(Model, Tools):
+class ModelTools(Model, Tools):
     """``Tools`` over rows in memory."""
 
     def add(

@@ -47,7 +47,7 @@ def _used_bytes(rows: Rows, project_id: int) -> int:
     return sum(len(content) for key, content in rows.pieces.items() if key[1] == project_id)
 
 
-class MemoryVersions(Model, Versions):
+class ModelVersions(Model, Versions):
     """``Versions`` over rows in memory."""
 
     def overwritten(self, table_id: int, *, project_id: int, max_bytes: int) -> Overwritten:
