@@ -131,12 +131,12 @@ def test_what_is_deleted_leaves_for_good_as_soon_as_its_grace_is_over() -> None:
     system = quiet(Scheduled())
     system.runs(HOUR)  # the next run looks
     system.scheduled_cleanup.rests_until = None
-    table = next(iter(system.memory.rows.tables))
+    table = next(iter(system.model_store.rows.tables))
     system.delete_table(system.principal, table)
     worked = system.runs(GRACE_S + 180)
     assert not system.vectors.namespaces
     assert 2 <= len(worked) < 8  # the grace was a rest
-    assert not system.memory.rows.tables
+    assert not system.model_store.rows.tables
 
 
 def test_a_change_by_plain_sql_is_found_when_the_rest_is_over_and_not_later() -> None:
