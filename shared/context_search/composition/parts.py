@@ -156,7 +156,7 @@ def _database_url(settings: Settings) -> DatabaseUrl:
 def _report_waiting(error: ContextSearchError) -> None:
     """Writes why messages wait for ``cleanup``."""
     fields = {"code": error.code, "detail": error.message}
-    logging.getLogger(__name__).warning("messages wait in the outbox", extra=fields)
+    logging.getLogger(__name__).warning("orders wait in the book", extra=fields)
 
 
 @cache
