@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from context_search.budgets.spending import Spending
+from context_search.budgets.spending import NO_LIMITS, Spending
 from context_search.catalog.tables import ManageTables
 from context_search.catalog.tools import ManageTools, NewSearchTool
 from context_search.core.callers import ProjectKey
@@ -35,12 +35,14 @@ from context_search.postgres.url import DatabaseUrl
 from context_search.ranking.measures import DEPTH, TextRange
 from context_search.ranking.search import Question, QuestionLimits
 from context_search.searching.rules.searched import SearchedTool
-from context_search.searching.search import Searcher, searcher
+from context_search.searching.rules.timeouts import Timeouts
+from context_search.searching.search import Searcher, SearchLimits, searcher
 from context_search.store import PostgresStore
 from context_search.text.analysis import query_weights
 from evaluation.candidates import JudgedQuestion
 from local.postgres import PostgresServer
 from testing.in_memory.queue import ListQueue, unexpected
+from testing.in_memory.reranker import no_reranker
 
 PRINCIPAL = ProjectKey(1)
 WINDOW_TOKENS = 250
@@ -169,10 +171,11 @@ class Pipeline:
             self._store,
             self._vectors,
             self._embedder_of,
+            no_reranker,
             use_index,
             self._clock,
             time.sleep,
-            SILENT_S,
+            SearchLimits(SILENT_S, Timeouts(), NO_LIMITS),
         )
 
     def _embedder_of(self, _: IndexConfig | Index) -> Embedder:

@@ -40,7 +40,10 @@ def _methods(route: APIRoute) -> list[str]:
 
 
 def with_routes(template: str) -> str:
-    """Return the template with the routes that there are. Raise ValueError for one served twice."""
+    """Return the template with the routes that there are.
+
+    Raise ValueError for one served twice, and where the template has no place for them.
+    """
     paths = defaultdict[str, dict[str, str]](dict)
     for function in FUNCTIONS:
         for method, path in served_routes(function):
@@ -48,7 +51,11 @@ def with_routes(template: str) -> str:
                 raise ValueError(f"{method} {path} is served twice")
             paths[path][method] = function
     lines = [line for path in sorted(paths) for line in _lines(path, paths[path])]
-    return _PATHS.sub(lambda _: "".join(f"{' ' * 10}{line}\n" for line in lines), template)
+    found = _PATHS.search(template)
+    if found is None:
+        raise ValueError("template.yaml has no paths")
+    written = "".join(f"{' ' * 10}{line}\n" for line in lines)
+    return f"{template[: found.start()]}{written}{template[found.end() :]}"
 
 
 def _lines(path: str, functions: dict[str, str]) -> list[str]:

@@ -8,15 +8,15 @@ from itertools import count
 
 from context_search.access.lookup import live_tool
 from context_search.catalog.outline import MOST_COUNTED
-from context_search.catalog.tables import page_of_tables
+from context_search.catalog.tables import LISTED_TABLES, page_of_tables
 from context_search.core.limits import ProjectLimits
 from context_search.core.model import Reach
 from context_search.core.progress import NodeState
 from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.completion import IndexCompletion
-from context_search.indexing.status import page_of_tools, tool_status
+from context_search.indexing.status import LISTED_TOOLS, page_of_tools, tool_status
 from context_search.indexing.strings import chunk_spans, strings_of_tool
-from context_search.maintenance.cleanup import remove_nodes
+from context_search.maintenance.cleanup import remove_absent_nodes
 from context_search.maintenance.rules.health import CleanupLimits
 from context_search.store import REPOSITORIES, UnitOfWork
 from testing.grown_index import SILENT_S, GrownIndex, wanted_tool
@@ -74,12 +74,13 @@ class _Operations:
     def page_of_tools(self) -> None:
         """Lists tools with their status."""
         with self.work() as work:
-            page_of_tools(work, self.grown.owner, after=0, silent_s=SILENT_S)
+            page_of_tools(work, self.grown.owner, after=0, limit=LISTED_TOOLS, silent_s=SILENT_S)
 
     def page_of_tables(self) -> None:
         """Lists tables with their status."""
         with self.work() as work:
-            page_of_tables(work, self.grown.owner, after=0, silent_s=SILENT_S)
+            owner, limit = self.grown.owner, LISTED_TABLES
+            page_of_tables(work, owner, after=0, limit=limit, silent_s=SILENT_S)
 
     def status(self) -> None:
         """Reads the status of the tool."""
@@ -90,9 +91,11 @@ class _Operations:
     def health(self) -> None:
         """Reads the health of the project."""
         with self.work() as work:
-            work.health.of_project(self.grown.owner.project_id, work.node_counts, silent_s=180)
+            project_id = self.grown.owner.project_id
+            work.node_counts.stalled(project_id, silent_s=SILENT_S)
+            work.health.of_project(project_id)
 
-    def settle(self) -> None:
+    def write_summaries(self) -> None:
         """Writes the summaries of tools that changed."""
         self.completion.complete(self.grown.index.id)
 
@@ -120,15 +123,15 @@ class _Operations:
         """Takes each step of ``cleanup`` that looks for work, in one transaction."""
         limits = ProjectLimits()
         with self.grown.store.for_all("maintenance") as work:
-            work.quotas.count_parts()  # before anything is written
-            work.quotas.compact()
+            work.node_counts.count_parts()  # before anything is written
+            work.node_counts.compact()
             work.nodes.abandoned(silent_s=SILENT_S, limit=200)
             work.comparisons.behind(silent_s=SILENT_S, limit=200)
             work.indexes.promote(at_once=2)
             work.indexes.building(limit=200)
             work.chunks.take_wordless(limit=500)
             work.tables.mark_of_deleted_projects(limit=200)
-            remove_nodes(work, limit=200)
+            remove_absent_nodes(work, limit=200)
             work.removals.remove_retired_nodes(limit=200)
             work.removals.tombstones(older_than_s=1_800, limit=PAGE)
             work.removals.retired(older_than_s=1_800, limit=1)
@@ -176,7 +179,7 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
         "a page of tables": on.page_of_tables,
         "status": on.status,
         "health of the project": on.health,
-        "settle": on.settle,
+        "write summaries": on.write_summaries,
         "is it at rest (each search)": on.is_at_rest,
         "hydrate 100": on.hydrate,
         "dry run of a rebuild": on.dry_run,
@@ -200,10 +203,10 @@ def operations_of_a_part(grown: GrownIndex) -> Mapping[str, Callable[[], object]
     is_going_on = True
     while is_going_on:
         with grown.store.for_all("maintenance") as work:
-            is_going_on = work.quotas.count_parts()
+            is_going_on = work.node_counts.count_parts()
     return {
         "status of a tool over a part": on.status,
-        "settle of tools over parts": on.settle,
+        "write summaries of tools over parts": on.write_summaries,
         "cleanup's steps with nothing to do for parts": on.idle,
     }
 

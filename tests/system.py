@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from context_search.budgets.spending import Spending
+from context_search.access.lookup import live_tool, opened_for
+from context_search.budgets.spending import NO_LIMITS, Spending
 from context_search.catalog.imports import ImportDocument
 from context_search.catalog.tables import ManageTables
 from context_search.catalog.tools import ManageTools, NewSearchTool
@@ -24,17 +25,18 @@ from context_search.indexing.indexer import Indexer, IndexLimits
 from context_search.indexing.node_report import RetryLater
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.rebuilds import Rebuilds
-from context_search.indexing.status import ToolStatus, ToolStatuses
+from context_search.indexing.status import ToolStatus, WaitForIndex, tool_status
 from context_search.indexing.use_index import IndexUse
 from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import HandledMessage, Worker, WorkerOutbox
-from context_search.integrations.ports import Deadline, Embedder, MessageBody
+from context_search.integrations.ports import Deadline, Embedder, MessageBody, Reranker
 from context_search.maintenance.cleanup import Cleanup, Step
 from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.sweep import Sweep, SweepRounds
 from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.rules.searched import SearchedTool
-from context_search.searching.search import Searcher, searcher
+from context_search.searching.rules.timeouts import Timeouts
+from context_search.searching.search import Searcher, SearchLimits, searcher
 from context_search.searching.targets import Searches
 from context_search.store import Store
 from context_search_editing.executing import ExecutePlans
@@ -48,6 +50,7 @@ from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.objects import DictObjects
 from testing.in_memory.patterns import RePatterns
 from testing.in_memory.queue import ListQueue
+from testing.in_memory.reranker import no_reranker
 from testing.in_memory.vectors import DictVectors
 from tests.faults.simulation.model.store import ModelStore
 
@@ -119,8 +122,7 @@ class System:
         model = Model(self.config.model, self.config.dimensions, price=0.02)
         self.rebuilds = Rebuilds(self.store, model)
         self.sweep = Sweep(self.store, self.vectors)
-        self.statuses = ToolStatuses(self.store, SILENT_S, self.clock, self.clock.advance)
-        self.read_status = self.statuses.read
+        self.wait_for_index = WaitForIndex(self.store, SILENT_S, self.clock, self.clock.advance)
         self.searches = self.searcher(self.embedder)
         self.indexer = self.worker()
         self.calibrator = Calibrator(
@@ -159,16 +161,22 @@ class System:
             further=[*further, keep_plans_step(self.store, silent_s=limits.silent_s)],
         )
 
-    def searcher(self, embedder: Embedder, use_index: IndexUse | None = None) -> Searcher:
+    def searcher(
+        self,
+        embedder: Embedder,
+        use_index: IndexUse | None = None,
+        reranker_of: Callable[[str], Reranker] = no_reranker,
+    ) -> Searcher:
         """Returns a search, as a process of its own, that embeds questions with ``embedder``."""
         return searcher(
             self.store,
             self.vectors,
             lambda _: embedder,
+            reranker_of,
             use_index or IndexUse(self.store),
             self.clock,
             self.clock.advance,
-            SILENT_S,
+            SearchLimits(SILENT_S, Timeouts(), NO_LIMITS),
         )
 
     def search(
@@ -176,6 +184,11 @@ class System:
     ) -> SearchResult:
         """Returns the best hits of a tool."""
         return search(self.searches, tool_id, caller, query, top_k)
+
+    def read_status(self, tool_id: int, caller: Caller) -> ToolStatus:
+        """Returns how far the index of a tool is."""
+        with opened_for(self.store, caller) as work:
+            return tool_status(work, live_tool(work, tool_id, caller), silent_s=SILENT_S)
 
     def ranked(self, tool_id: int, query: str) -> SearchResult:
         """Returns every hit of a tool that was ranked."""

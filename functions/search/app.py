@@ -6,21 +6,23 @@ import gc
 from functools import lru_cache
 from typing import Any
 
-from context_search.agents.routes import mcp, mcps, protected_resource
+from context_search import agents
+from context_search.agents.routes import mcps
 from context_search.composition.parts import parts
 from context_search.composition.search import SearchFunction
 from context_search.searching.routes import explain, project_search, retrieve, search
 from context_search.web.app import LambdaHandler, counting_requests, http_app, lambda_handler_of
 from context_search.web.logs import function_logger
 from context_search.web.metrics import SEARCH, emit_billed
+from context_search.web.routers import routers_of
 
 logger = function_logger("search")
 # A search makes thousands of objects and leaves few. To look through them each 2,000, as Python
 # does, took up to 6 % of its CPU.
 gc.set_threshold(20_000, 10, 10)
 
-_MODULES = [search, explain, retrieve, project_search, mcp, mcps, protected_resource]
-ROUTERS = [module.router for module in _MODULES]
+_SEARCHES = [search, explain, retrieve, project_search]
+ROUTERS = [*(module.router for module in _SEARCHES), *routers_of([agents])]
 
 
 @lru_cache(maxsize=1)

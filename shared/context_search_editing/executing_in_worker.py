@@ -184,7 +184,7 @@ class OneByOne:
     writer: WriteDocuments
 
     def run(self, turn: Turn, task: Rewriting) -> TurnResult:
-        """Goes on with a plan until it ends, or time does: then it has to be ordered again.
+        """Goes on with a plan until it ends, or time does: then its message has to be sent again.
 
         Raises what is worth another try.
         """

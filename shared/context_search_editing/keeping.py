@@ -57,7 +57,7 @@ def keep_plans(store: Store, *, silent_s: float) -> KeptPlans:
 
 
 def keep_plans_step(store: Store, *, silent_s: float) -> Step:
-    """Return the step of cleanup."""
+    """Returns the step of cleanup."""
 
     def keep(report: CleanupReport) -> bool:
         kept = keep_plans(store, silent_s=silent_s)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from context_search.core.errors import RerankError, RerankTimeoutError
+from context_search.core.errors import RerankError, RerankTimeoutError, RerankUnavailableError
+from context_search.integrations.ports import Reranker
 from context_search.text.analysis import tokens
 
 
@@ -38,3 +39,8 @@ class WordReranker:
 
 def _share(wanted: set[str], words: Sequence[str]) -> float:
     return sum(word in wanted for word in words) / len(words) if words else 0.0
+
+
+def no_reranker(_model: str) -> Reranker:
+    """Raises RerankUnavailableError: a deployment without a reranking model."""
+    raise RerankUnavailableError("this deployment has no such reranking model")

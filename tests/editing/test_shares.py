@@ -84,7 +84,7 @@ def test_a_create_waits_no_longer_than_the_deployment_lets_it_and_a_few_at_a_tim
 
     def waited_s() -> float:
         began = system.clock.monotonic()
-        status = system.statuses.wait(made.id, system.principal, timeout_s=25)
+        status = system.wait_for_index.status(made.id, system.principal, timeout_s=25)
         assert status.progress.status == "indexing"
         return system.clock.monotonic() - began
 

@@ -6,10 +6,10 @@ import pytest
 
 from context_search.composition.models import embedder, reranker
 from context_search.core.config import IndexConfig
+from context_search.integrations.live_settings import LiveSettings
 from context_search.integrations.models.litellm_embedder import LitellmEmbedder
 from context_search.integrations.models.openai_embedder import OpenAiEmbedder
 from context_search.integrations.ports import Billed
-from context_search.integrations.secrets import LiveSettings
 from context_search.settings import Settings
 from tests.functions.test_imports import ENVIRONMENT
 from tests.integrations.openai_server import OpenAiServer

@@ -13,7 +13,7 @@ import pytest
 
 from context_search.composition.parts import parts
 from context_search.core.config import IndexConfig
-from context_search.integrations.secrets import MAX_AGE, PAUSE, RETRY
+from context_search.integrations.live_settings import MAX_AGE, PAUSE, RETRY
 from context_search.postgres.connection import Connection
 from context_search.postgres.url import DatabaseUrl
 from testing.in_memory.clock import ManualClock

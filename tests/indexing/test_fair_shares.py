@@ -13,7 +13,7 @@ from context_search.indexing.indexer import Indexer
 from context_search.indexing.outbox_delivery import LOST_AFTER_S, WINDOW
 from context_search.integrations.ports import MessageBody
 from context_search.maintenance.cleanup_report import CleanupReport
-from context_search.maintenance.operations import Redrive
+from context_search.maintenance.redrive import Redrive
 from context_search.maintenance.rules.health import CleanupLimits
 from testing.in_memory.queue import ListQueue
 from tests.system import SILENT_S, System, prose

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from context_search.core.model import Table
-from context_search.maintenance.cleanup import RETRY_S, RemoveDeleted, remove_nodes
+from context_search.maintenance.cleanup import RETRY_S, RemoveDeleted, remove_absent_nodes
 from context_search.postgres.connection import Connection
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
@@ -51,7 +51,7 @@ def delete(bench: Workbench, *tables: Table) -> None:
 def clean_up(bench: Workbench) -> list[str]:
     """What cleanup does about deleted tables and tools; returns what it reports."""
     with bench.store.for_all("test") as work:
-        while remove_nodes(work, limit=100):
+        while remove_absent_nodes(work, limit=100):
             pass
     return RemoveDeleted(bench.store).run()[1]
 

@@ -17,7 +17,7 @@ from context_search.core.progress import NodeState
 from context_search.indexing.comparing import preload
 from context_search.indexing.rules.large_strings import StringPlace
 from context_search.indexing.sql.indexes import SIZED_NODES
-from context_search.maintenance.cleanup import remove_nodes
+from context_search.maintenance.cleanup import remove_absent_nodes
 from context_search.postgres.connection import Connection
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
@@ -223,7 +223,7 @@ def _read_by(database: Database, grown: GrownIndex, steps: int) -> int:
     before = _blocks(database)
     for _ in range(steps):
         with grown.store.for_all("test") as work:
-            assert remove_nodes(work, limit=STEP) == STEP
+            assert remove_absent_nodes(work, limit=STEP) == STEP
     return _blocks(database) - before
 
 

@@ -127,5 +127,5 @@ def test_who_owns_the_tables_is_told_that_policies_do_not_bind_it(
         bench = Workbench.of(PostgresStore(database))
         with bench.store.for_project(bench.project.id) as work:
             assert work.health.readings().row_security is row_security
-            health = work.health.of_project(bench.project.id, work.node_counts, silent_s=60)
+            health = work.health.of_project(bench.project.id)
         assert health.row_security is row_security

@@ -15,15 +15,14 @@ from context_search.core.errors import (
     RerankUnavailableError,
 )
 from context_search.core.limits import DailyLimits
-from context_search.indexing.use_index import IndexUse
 from context_search.integrations.ports import Reranker
 from context_search.ranking.search import SearchResult
 from context_search.searching.breaker import FAILURES_TO_OPEN, OPEN_S
 from context_search.searching.rerank_hits import USUAL_CHARS
-from context_search.searching.rules.timeouts import SearchTime, Timeouts
-from context_search.searching.search import searcher
+from context_search.searching.rules.timeouts import Timeouts
+from context_search.searching.search_time import SearchTime
 from testing.in_memory.reranker import WordReranker
-from tests.system import SILENT_S, System, search
+from tests.system import System, search
 
 MODEL = "in-memory/words"
 FILL = "The tide came in and the boats lay on the sand until the evening. "
@@ -43,16 +42,7 @@ class Reranking(System):
         self.reranker: WordReranker = WordReranker()
         self.models: list[str] = []
         self.table_id = self.table(DOCUMENT)
-        self.searches = searcher(
-            self.store,
-            self.vectors,
-            lambda _: self.embedder,
-            IndexUse(self.store),
-            self.clock,
-            self.clock.advance,
-            SILENT_S,
-            self.reranker_of,
-        )
+        self.searches = self.searcher(self.embedder, reranker_of=self.reranker_of)
 
     def reranker_of(self, model: str) -> Reranker:
         self.models.append(model)

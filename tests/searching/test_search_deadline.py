@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from context_search.budgets.spending import NO_LIMITS
 from context_search.core.errors import (
     EmbeddingTimeoutError,
     SearchUnavailableError,
@@ -19,10 +20,11 @@ from context_search.indexing.use_index import IndexUse
 from context_search.integrations.ports import Legs, Ranked, VectorQuery
 from context_search.ranking.search import QuestionLimits, SearchResult, Target
 from context_search.searching.rules.timeouts import Timeouts
-from context_search.searching.search import searcher
+from context_search.searching.search import SearchLimits, searcher
 from context_search.store import UnitOfWork
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.reranker import no_reranker
 from tests.steps import write_words
 from tests.stores import StoreInFront
 from tests.system import SILENT_S, System, prose, search
@@ -132,10 +134,11 @@ class SwitchingSystem(System):
             self.slow,
             LateVectors(self.clock) if is_slow else self.vectors,  # type: ignore[arg-type]
             lambda _: LateEmbedder(self.clock) if is_slow else self.embedder,
+            no_reranker,
             IndexUse(self.store),
             self.clock,
             self.clock.advance,
-            SILENT_S,
+            SearchLimits(SILENT_S, TIMEOUTS, NO_LIMITS),
         )
 
     def ask(self) -> SearchResult:

@@ -12,6 +12,7 @@ from functools import cached_property
 import httpx2
 import pytest
 
+from context_search.budgets.spending import NO_LIMITS
 from context_search.core.config import IndexConfig
 from context_search.core.errors import BackpressureError
 from context_search.indexing.use_index import IndexUse
@@ -19,8 +20,10 @@ from context_search.integrations.ports import Embedder
 from context_search.postgres.pool import Database
 from context_search.ranking.search import QuestionLimits
 from context_search.searching.rules.searched import SearchedTool
-from context_search.searching.search import Searcher, searcher
+from context_search.searching.rules.timeouts import Timeouts
+from context_search.searching.search import Searcher, SearchLimits, searcher
 from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.reranker import no_reranker
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
 from tests.web.api import Api, LocalParts
@@ -59,10 +62,11 @@ class HeldParts(LocalParts):
             self.store,
             self.vectors,
             self.embedder_of,
+            no_reranker,
             IndexUse(self.store),
             self.clock,
             time.sleep,
-            self.settings.silent_after_s,
+            SearchLimits(self.settings.silent_after_s, Timeouts(), NO_LIMITS),
         )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from context_search.catalog.routes.projects import LISTED_PROJECTS
 from context_search.indexing.rebuilds import INDEXES_PER_CALL
-from context_search.maintenance.routes.deployment import LISTED_PROJECTS
 from tests.builders import english
 from tests.web.api import SMALL, Api, answer
 

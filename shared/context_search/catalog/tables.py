@@ -296,7 +296,7 @@ def page_of_tables(
     principal: Principal,
     *,
     after: int,
-    limit: int = LISTED_TABLES,
+    limit: int,
     part_of_name: str | None = None,
     silent_s: float,
 ) -> Page[TableOverview]:

@@ -21,11 +21,11 @@ from context_search.indexing.comparing import Limits
 from context_search.indexing.operations import IndexOperations
 from context_search.indexing.project_index import ProjectIndexes, project_config
 from context_search.indexing.rebuilds import RebuildAll, Rebuilds
-from context_search.indexing.status import ToolStatuses
+from context_search.indexing.status import WaitForIndex
 from context_search.integrations.ports import Embedder
-from context_search.maintenance.operations import Redrive
 from context_search.maintenance.part_checks import PartCheck, Readiness, ask_database
 from context_search.maintenance.project_health import ReadProjectHealth
+from context_search.maintenance.redrive import Redrive
 from context_search.maintenance.sweep import PAGE, SweepRounds
 from context_search.searching.rules.retrieval import RetrievalSettings
 
@@ -107,7 +107,7 @@ def _tools(parts: Parts) -> ToolUseCases:
         tools=ManageTools(
             parts.store, limits, silent_s, settings.project_bounds, settings.daily_limits
         ),
-        statuses=ToolStatuses(
+        wait_for_index=WaitForIndex(
             parts.store, silent_s, parts.clock, time.sleep, settings.create_wait_s
         ),
         model=settings.model,

@@ -34,7 +34,7 @@ class Editing:
 
 
 def plan_worker(parts: Parts) -> PlanWorker:
-    """Return what workers do with a plan; its documents may take what the memory has room for."""
+    """Returns what workers do with a plan; its documents may take what the memory has room for."""
     editing = Editing(parts)
     recorder = RecordVersions(editing.longest_document)
     writer = WriteDocuments(recorder, bounds=parts.settings.project_bounds)

@@ -7,11 +7,11 @@ from operator import attrgetter
 from typing import Any
 
 from context_search.core.config import IndexConfig
+from context_search.integrations.live_settings import LiveSettings
 from context_search.integrations.models.litellm_embedder import LitellmEmbedder
 from context_search.integrations.models.litellm_reranker import LitellmReranker
 from context_search.integrations.models.openai_embedder import OpenAiEmbedder, Route, may_be_asked
 from context_search.integrations.ports import Embedder, OnBilled, Reranker
-from context_search.integrations.secrets import LiveSettings
 
 
 def embedder(config: IndexConfig, live: LiveSettings, on_billed: OnBilled) -> Embedder:

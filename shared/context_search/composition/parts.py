@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from context_search.core.config import IndexConfig
 from context_search.core.errors import ContextSearchError
 from context_search.indexing.outbox_delivery import OutboxDelivery
+from context_search.integrations.live_settings import LiveSettings
 from context_search.integrations.ports import Billed, Deadline, Embedder
-from context_search.integrations.secrets import LiveSettings, with_secrets
+from context_search.integrations.secrets import with_secrets
 from context_search.integrations.sqs import SqsQueue
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
 from context_search.composition.models import reranker
@@ -22,7 +22,8 @@ from context_search.searching.routes.observed import ObservedSearch, SearchLog
 from context_search.searching.routes.project_search import ProjectSearchUseCases
 from context_search.searching.routes.retrieve import RetrieveUseCases
 from context_search.searching.routes.search import SearchUseCases
-from context_search.searching.search import Searcher, searcher
+from context_search.searching.rules.timeouts import Timeouts
+from context_search.searching.search import Searcher, SearchLimits, searcher
 from context_search.searching.search_project import SearchProject
 from context_search.searching.titles import titles_of
 
@@ -40,20 +41,20 @@ class Searching:
     def searcher(self) -> Searcher:
         """What every kind of search goes through."""
         parts, settings, models = self.parts, self.parts.settings, BoundedModels(self.parts)
-        made = searcher(
+        return searcher(
             parts.postgres,
             parts.vectors,
             models.embedder_of,
+            cache(models.reranker_of),
             IndexUse(parts.store),
             parts.clock,
             time.sleep,
-            settings.silent_after_s,
-            cache(models.reranker_of),
+            SearchLimits(
+                settings.silent_after_s,
+                Timeouts(rerank_s=settings.rerank_timeout_ms / 1_000),
+                settings.daily_limits,
+            ),
         )
-        timeouts = replace(made.timeouts, rerank_s=settings.rerank_timeout_ms / 1_000)
-        spending = replace(made.rerank_hits.spending, limits=settings.daily_limits)
-        rerank_hits = replace(made.rerank_hits, spending=spending)
-        return replace(made, timeouts=timeouts, rerank_hits=rerank_hits)
 
     def _observed(self, kind: str) -> ObservedSearch:
         """The searches of one kind, as logs and metrics name it."""

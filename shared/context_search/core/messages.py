@@ -106,7 +106,7 @@ def read_message(body: str) -> tuple[Message | None, int]:
     try:
         said = json.loads(body)
     except (ValueError, RecursionError):
-        raise InvalidInputError("not an order: no JSON") from None
+        raise InvalidInputError("not a message: no JSON") from None
     message = message_from_json(said)
     return message, _id_in(said, MESSAGE_ID)
 
@@ -117,7 +117,7 @@ def message_from_json(said: object) -> Message | None:  # noqa: PLR0911 - one a 
     None for a kind that only a later release knows. Raises InvalidInputError for anything else.
     """
     if not isinstance(said, dict) or not isinstance(said.get("kind"), str):
-        raise InvalidInputError("not an order: it names no kind")
+        raise InvalidInputError("not a message: it names no kind")
     match said["kind"]:
         case "node":
             return IndexNodes((_id_in(said, "node_id"),))
@@ -142,13 +142,13 @@ def _id_in(said: Mapping[str, object], name: str) -> int:
 def _ids_in(said: Mapping[str, object], name: str) -> tuple[int, ...]:
     ids = said.get(name)
     if not isinstance(ids, list) or not 1 <= len(ids) <= MOST_NODES:
-        raise InvalidInputError(f"not an order: {name} are no list of 1 to {MOST_NODES} ids")
+        raise InvalidInputError(f"not a message: {name} are no list of 1 to {MOST_NODES} ids")
     return tuple(_checked(each, name) for each in ids)
 
 
 def _checked(value: object, name: str) -> int:
     if type(value) is not int or value not in _IDS:
-        raise InvalidInputError(f"not an order: {name} is no id")
+        raise InvalidInputError(f"not a message: {name} is no id")
     return value
 
 

@@ -136,7 +136,7 @@ class Indexer:
     limits: IndexLimits
 
     def index(self, node_ids: Sequence[int], deadline: Deadline) -> Iterator[NodeReport]:
-        """Yields what became of the nodes; what there is no time for is ordered again.
+        """Yields what became of the nodes; what there is no time for is sent again.
 
         Raises at the end: RetryLater when nodes have to come again, or an unexpected error of one
         of them; the others are done by then.
@@ -147,7 +147,7 @@ class Indexer:
         failures, size = _Failures(), self.limits.batch_nodes
         for first in range(0, len(node_ids), size):
             if self._is_late(deadline):
-                self._order(node_ids[first:])
+                self._send_again(node_ids[first:])
                 break
             yield from self._index_step(node_ids[first : first + size], deadline, failures)
         failures.raise_first()
@@ -176,7 +176,7 @@ class Indexer:
         yield from failures.reports([partial(self.carry_on, run, deadline) for run in apart])
         for position, node_id in enumerate(alone):
             if self._is_late(deadline):
-                self._order(alone[position:])
+                self._send_again(alone[position:])
                 break
             yield from failures.reports([partial(self.index_one, node_id, deadline)])
 
@@ -403,7 +403,7 @@ class Indexer:
     def _is_late(self, deadline: Deadline) -> bool:
         return deadline.left_s() < self.limits.batch_reserve_s
 
-    def _order(self, node_ids: Sequence[int]) -> None:
+    def _send_again(self, node_ids: Sequence[int]) -> None:
         with self.store.for_all("handle a message") as work:
             work.send(IndexNodes(tuple(node_ids)))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from context_search.access.lookup import index_of, live_table, live_tool, opened_for
+from context_search.access.lookup import index_of, live_table, live_tool
 from context_search.budgets.shares import waiting
-from context_search.core.callers import Caller, Principal
+from context_search.core.callers import Principal
 from context_search.core.model import ALL_TOOLS, Index, SearchTool, ToolsQuery
 from context_search.core.pages import NAMES_LOOKED_AT, Page, page_of
 from context_search.core.progress import NodeProgress, Progress
@@ -89,8 +89,8 @@ class ListedTool:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolStatuses:
-    """The state of a tool's index, for its owner or an internal caller."""
+class WaitForIndex:
+    """Waits until the index of a tool is built, but not for long."""
 
     store: Store
     silent_s: float
@@ -98,16 +98,11 @@ class ToolStatuses:
     sleep: Callable[[float], None]
     longest_wait_s: float = LONGEST_WAIT_S
 
-    def read(self, tool_id: int, caller: Caller) -> ToolStatus:
-        """Raises NotFoundError."""
-        with opened_for(self.store, caller) as work:
-            return tool_status(work, live_tool(work, tool_id, caller), silent_s=self.silent_s)
-
-    def wait(self, tool_id: int, caller: Principal, *, timeout_s: float) -> ToolStatus:
-        """Reads the status until the index is no longer being built, or time is up.
+    def status(self, tool_id: int, caller: Principal, *, timeout_s: float) -> ToolStatus:
+        """Returns the status when the index is no longer being built, or time is up.
 
         Time is up after ``longest_wait_s``, and at once where others of the project wait already.
-        Returns the last status; raises NotFoundError when the tool goes away meanwhile.
+        Raises NotFoundError when the tool goes away meanwhile.
         """
         with waiting(self.store, caller.project_id) as may_wait:
             waits_s = min(timeout_s, self.longest_wait_s) if may_wait else 0.0
@@ -115,7 +110,9 @@ class ToolStatuses:
 
     def _waited(self, tool_id: int, caller: Principal, ends_at: float) -> ToolStatus:
         while True:
-            status = self.read(tool_id, caller)
+            with self.store.for_project(caller.project_id) as work:
+                tool = live_tool(work, tool_id, caller)
+                status = tool_status(work, tool, silent_s=self.silent_s)
             left_s = ends_at - self.clock.monotonic()
             if status.progress.status != "indexing" or left_s <= 0:
                 return status
@@ -128,7 +125,7 @@ def page_of_tools(
     wanted: ToolsQuery = ALL_TOOLS,
     *,
     after: int,
-    limit: int = LISTED_TOOLS,
+    limit: int,
     part_of_name: str | None = None,
     silent_s: float,
 ) -> Page[ListedTool]:

@@ -53,7 +53,7 @@ class IndexUse:
         ):
             if not work.sweeps.present_after(index.generation.namespace, "", 1):
                 return False
-            work.sweeps.order(index.generation.id)
+            work.sweeps.put_first(index.generation.id)
         return True
 
     def _note(self, index: Index, deadline: Deadline) -> None:

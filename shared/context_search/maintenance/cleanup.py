@@ -93,7 +93,7 @@ class Cleanup:
             *self.further,
             Step("prune_versions", self._prune_versions, due=("versions",)),
             Step("summarise", self._summarise, due=()),
-            Step("compact", self._compact, due=("quotas",)),
+            Step("compact", self._compact, due=("node_counts",)),
             Step("measure", self._measure, due=()),
             Step("find_unknown", self._find_unknown, due=()),
             # The last: it may wait for locks of the database's owner.
@@ -181,7 +181,7 @@ class Cleanup:
 
     def _remove_nodes(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            removed = remove_nodes(work, limit=NODES_PER_STEP)
+            removed = remove_absent_nodes(work, limit=NODES_PER_STEP)
             removed += work.removals.remove_retired_nodes(limit=NODES_PER_STEP)
         report.nodes_removed += removed
         return removed > 0
@@ -245,9 +245,9 @@ class Cleanup:
 
     def _compact(self, _: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
-            work.quotas.compact()
+            work.node_counts.compact()
         with self.store.for_all("maintenance") as work:
-            return work.quotas.count_parts()
+            return work.node_counts.count_parts()
 
     def _measure(self, report: CleanupReport) -> bool:
         with self.store.for_all("maintenance") as work:
@@ -262,7 +262,7 @@ class Cleanup:
         return False
 
 
-def remove_nodes(work: UnitOfWork, *, limit: int) -> int:
+def remove_absent_nodes(work: UnitOfWork, *, limit: int) -> int:
     """Deletes nodes of tables that are not there, at most ``limit``; returns how many.
 
     A table that comes back is compared again. Retires the indexes of tables that will not.
@@ -271,7 +271,7 @@ def remove_nodes(work: UnitOfWork, *, limit: int) -> int:
     for index_id in work.indexes.of_tables(tables):
         work.tools.mark_incomplete(index_id)  # its counts change when the table comes back
     work.indexes.retire_absent()
-    return work.removals.remove_nodes(tables, limit=limit)
+    return work.removals.remove_nodes_of(tables, limit=limit)
 
 
 def evict_coldest(store: Store, limits: ProjectLimits, *, silent_s: float) -> bool:
@@ -295,7 +295,7 @@ def evict_coldest(store: Store, limits: ProjectLimits, *, silent_s: float) -> bo
 
 
 def keep_uploads_step(uploads: ManageUploads, *, silent_s: float) -> Step:
-    """Return the step that sends silent imports again and deletes old uploads."""
+    """Returns the step that sends silent imports again and deletes old uploads."""
 
     def keep(report: CleanupReport) -> bool:
         report.imports_revived += uploads.revive(silent_s)
@@ -307,7 +307,7 @@ def keep_uploads_step(uploads: ManageUploads, *, silent_s: float) -> Step:
 
 
 def delete_expired_step(store: Store) -> Step:
-    """Return the step that deletes rows which only take room when they are old."""
+    """Returns the step that deletes rows which only take room when they are old."""
 
     def delete(report: CleanupReport) -> bool:
         most = EXPIRED_PER_STEP
@@ -321,7 +321,7 @@ def delete_expired_step(store: Store) -> Step:
         report.keys_forgotten += keys
         return most in (requests, keys, days, permits)
 
-    return Step("forget", delete, due=())
+    return Step("delete_expired", delete, due=())
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from context_search.core.callers import Principal
-from context_search.core.limits import (
-    HELD_KINDS,
-    Spent,
-    Usage,
-)
+from context_search.core.limits import HELD_KINDS, Spent, Usage
 from context_search.integrations.ports import Clock, Deadline
-from context_search.maintenance.part_checks import (
-    PartCheck,
-    PartHealth,
-)
+from context_search.maintenance.part_checks import PartCheck, PartHealth
 from context_search.maintenance.rules.health import CleanupRun, ProjectReadings
 from context_search.settings import Settings
 from context_search.store import Store
@@ -32,12 +25,14 @@ SPENT_DAYS = 31
 class ProjectHealth:
     """The readings of a project ``at`` a moment, what it holds, and when cleanup worked last.
 
-    ``spent``: on the latest days on which something was, the newest first. ``parts`` are all that
-    the project stands on.
+    ``stalled``: how many indexes have strings that wait, and no worker at the project's. ``spent``:
+    on the latest days on which something was, the newest first. ``parts`` are all that the project
+    stands on.
     """
 
     at: datetime
     readings: ProjectReadings
+    stalled: int
     usage: Usage
     held: Mapping[str, int]
     spent: Sequence[Spent]
@@ -56,41 +51,38 @@ class ReadProjectHealth:
 
     def read(self, principal: Principal) -> ProjectHealth:
         """Returns how the caller's project is; what hangs holds it up for seconds only."""
-        silent_s = self.settings.silent_after_s
+        project_id, silent_s = principal.project_id, self.settings.silent_after_s
         for check in self.integrations:
             check.begin()
         within_s = max(check.within_s for check in self.integrations)
         deadline = Deadline(self.clock, self.clock.monotonic() + within_s)
-        with self.store.for_project(principal.project_id, deadline) as work:
-            readings = work.health.of_project(
-                principal.project_id, work.node_counts, silent_s=silent_s
-            )
-            usage = work.quotas.used(principal.project_id)
-            held: dict[str, int] = {
-                kind: work.quotas.held(principal.project_id, kind) for kind in HELD_KINDS
-            }
-            spent = work.ledger.days(principal.project_id, limit=SPENT_DAYS)
+        with self.store.for_project(project_id, deadline) as work:
+            stalled = work.node_counts.stalled(project_id, silent_s=silent_s)
+            readings = work.health.of_project(project_id)
+            usage = work.quotas.used(project_id)
+            held: dict[str, int] = {kind: work.quotas.held(project_id, kind) for kind in HELD_KINDS}
+            spent = work.ledger.days(project_id, limit=SPENT_DAYS)
             cleanup = work.health.last_cleanup()
         outside = [check.result(deadline.ends_at) for check in self.integrations]
         at = self.clock.now()
         parts = [
             PartHealth("database", checked_at=at),
             *(_queue(part, readings, silent_s) for part in outside),
-            _indexes(readings, at),
+            _indexes(readings, stalled, at),
             _cleanup(cleanup, at, self.settings.cleanup_every_s or UNKNOWN_PERIOD_S),
         ]
-        return ProjectHealth(at, readings, usage, held, spent, cleanup, parts)
+        return ProjectHealth(at, readings, stalled, usage, held, spent, cleanup, parts)
 
 
 def _queue(part: PartHealth, readings: ProjectReadings, silent_s: float) -> PartHealth:
     """Returns a queue that answers and does not take the project's messages as failing."""
-    if part.name != "queue" or part.state != "ok" or readings.oldest_order_s <= silent_s:
+    if part.name != "queue" or part.state != "ok" or readings.oldest_message_s <= silent_s:
         return part
     return PartHealth("queue", "failing", "ORDERS_WAIT", part.checked_at)
 
 
-def _indexes(readings: ProjectReadings, at: datetime) -> PartHealth:
-    if readings.stalled:
+def _indexes(readings: ProjectReadings, stalled: int, at: datetime) -> PartHealth:
+    if stalled:
         return PartHealth("indexes", "failing", "INDEX_STALLED", at)
     if readings.errors:
         return PartHealth("indexes", "failing", readings.errors[0].code, at)

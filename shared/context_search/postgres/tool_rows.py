@@ -52,7 +52,7 @@ TOOL_TABLES = f"""
 
 
 def tool_of(row: Sequence[Any]) -> SearchTool:
-    """Return the tool of a row of ``TOOL_COLUMNS``."""
+    """Returns the tool of a row of ``TOOL_COLUMNS``."""
     tool_id, project_id, name, description, table_name, table_id, scope, config, *index = row
     index_id, created_at, threshold = index
     return SearchTool(
@@ -70,7 +70,7 @@ def tool_of(row: Sequence[Any]) -> SearchTool:
 
 
 def index_of_row(row: Sequence[Any]) -> Index:
-    """Return the index of a row of ``INDEX_COLUMNS``."""
+    """Returns the index of a row of ``INDEX_COLUMNS``."""
     index_id, project_id, table_id, config, each, namespace, state, number, *rest = row
     *of_index, names, found = rest
     calibration = None if found is None else IndexCalibration.from_json(found)

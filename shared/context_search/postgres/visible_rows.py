@@ -1,7 +1,7 @@
 """SQL conditions that several features share: which projects, tables and tools are there, which
 chunks turbopuffer has, and which messages are due.
 
-What our API deleted has ``context_search_remove_at``, until ``removal`` deletes the row. What the
+What our API deleted has ``context_search_remove_at``, until ``cleanup`` deletes the row. What the
 owner of the database put into his trash has ``deleted_at``: we never write it and never delete
 such a row, and when he takes it back, the row is there again.
 """

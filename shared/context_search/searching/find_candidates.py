@@ -30,7 +30,7 @@ from context_search.ranking.search import Degradation, LegName, LegResults, Ques
 from context_search.searching.admission import Admission, SearchLease
 from context_search.searching.breaker import Breaker, BreakerOpenError
 from context_search.searching.embed_question import EmbedQuestion
-from context_search.searching.rules.timeouts import SearchTime
+from context_search.searching.search_time import SearchTime
 from context_search.store import Store, UnitOfWork
 
 _LATE = {EmbeddingTimeoutError.code, VectorStoreTimeoutError.code, KeywordTimeoutError.code}

@@ -20,15 +20,10 @@ from context_search.ranking.fusion import max_normalised, min_max
 from context_search.ranking.rank import Ranking
 from context_search.ranking.search import Degradation, Hit, LegResults, Target
 from context_search.searching.breaker import BreakerOpenError, Breakers
-from context_search.searching.rules.timeouts import SearchTime
+from context_search.searching.search_time import SearchTime
 
 USUAL_CHARS = 50_000
 """A call with more text may be late with a model that is well, and everybody shares its breaker."""
-
-
-def no_reranker(_model: str) -> Reranker:
-    """Raises RerankUnavailableError: a deployment without a reranking model."""
-    raise RerankUnavailableError("this deployment has no such reranking model")
 
 
 @dataclass(frozen=True, slots=True)

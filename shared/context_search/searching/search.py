@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from context_search.budgets.spending import Spending
@@ -15,6 +15,7 @@ from context_search.core.errors import (
     QueryEmptyError,
     SearchUnavailableError,
 )
+from context_search.core.limits import DailyLimits
 from context_search.core.model import HydratedChunk, Scope
 from context_search.indexing.hints import empty_scope
 from context_search.indexing.use_index import IndexUse
@@ -42,9 +43,10 @@ from context_search.searching.admission import Admission, SearchLease
 from context_search.searching.breaker import Breaker, Breakers
 from context_search.searching.embed_question import EmbedQuestion, QuestionVectors
 from context_search.searching.find_candidates import FindCandidates
-from context_search.searching.rerank_hits import RerankHits, no_reranker
+from context_search.searching.rerank_hits import RerankHits
 from context_search.searching.rules.searched import Searched
-from context_search.searching.rules.timeouts import SearchTime, Timeouts
+from context_search.searching.rules.timeouts import Timeouts
+from context_search.searching.search_time import SearchTime
 from context_search.searching.targets import Targets, opened_for, read_target, there
 from context_search.store import Store
 from context_search.text.analysis import has_searchable_character, query_weights
@@ -73,7 +75,7 @@ class Searcher:
     rerank_hits: RerankHits
     clock: Clock
     silent_s: float
-    timeouts: Timeouts = field(default_factory=Timeouts)
+    timeouts: Timeouts
 
     def search(self, searched: Searched, query: str, limits: QuestionLimits) -> SearchResult:
         """Returns the best hits, in the time of its limits, switches of the index included.
@@ -288,20 +290,42 @@ def with_texts(
     return Candidates(rows.hydrate(index, target.reach, ids))
 
 
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """What a deployment says of all searches; ``daily`` is what a project may spend on them.
+
+    ``silent_s`` is that of ``Searcher``.
+    """
+
+    silent_s: float
+    timeouts: Timeouts
+    daily: DailyLimits
+
+
 def searcher(
     store: Store,
     vectors: VectorStore,
     embedder_of: Callable[[IndexConfig], Embedder],
+    reranker_of: Callable[[str], Reranker],
     use_index: IndexUse,
     clock: Clock,
     sleep: Callable[[float], None],
-    silent_s: float,
-    reranker_of: Callable[[str], Reranker] = no_reranker,
+    limits: SearchLimits,
 ) -> Searcher:
     """Returns what the searches of one process, or of a test, share."""
     admission = Admission(store, clock, sleep)
     embed = EmbedQuestion(embedder_of, QuestionVectors(clock), Breakers(clock))
     find = FindCandidates(store, vectors, embed, admission, Breaker(clock))
-    rerank_hits = RerankHits(reranker_of, Breakers(clock), Spending(store, clock))
+    rerank_hits = RerankHits(reranker_of, Breakers(clock), Spending(store, clock, limits.daily))
     targets = Targets(clock)
-    return Searcher(store, find, admission, use_index, targets, rerank_hits, clock, silent_s)
+    return Searcher(
+        store,
+        find,
+        admission,
+        use_index,
+        targets,
+        rerank_hits,
+        clock,
+        limits.silent_s,
+        limits.timeouts,
+    )

@@ -97,7 +97,7 @@ class AnswerModel(BaseModel):
 
     @classmethod
     def about(cls, *sources: object, **further: object) -> Self:
-        """Return an answer whose fields are attributes of the sources, or ``further``.
+        """Returns an answer whose fields are attributes of the sources, or ``further``.
 
         The first source that has an attribute gives it. ``source`` says where it has another name.
         Answers in an answer are made the same way.
@@ -317,7 +317,7 @@ NotSearched = Annotated[Absent[Count], Field(description=_NOT_SEARCHED)]
 
 
 def source(*path: str) -> Any:
-    """Return the mark of a field that its source calls otherwise: ``source("scope", "table_id")``.
+    """Returns the mark of a field that its source calls otherwise: ``source("scope", "table_id")``.
 
     Where a part of the path is None, the field is.
     """
@@ -326,7 +326,7 @@ def source(*path: str) -> Any:
 
 
 def rounded_to(digits: int) -> BeforeValidator:
-    """Return the mark of a number that is shown with so many digits behind the point."""
+    """Returns the mark of a number that is shown with so many digits behind the point."""
     return BeforeValidator(lambda number: round(number, digits))
 
 

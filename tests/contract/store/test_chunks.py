@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from context_search.budgets.spending import NO_LIMITS
 from context_search.core.errors import VectorStoreUnavailableError
 from context_search.core.ids import vector_row_id, window_ids
 from context_search.core.model import (
@@ -30,10 +31,12 @@ from context_search.ranking.search import QuestionLimits, SearchResult
 from context_search.searching.retrieve import read_sources
 from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.searching.rules.searched import SearchedTool
-from context_search.searching.search import searcher
+from context_search.searching.rules.timeouts import Timeouts
+from context_search.searching.search import SearchLimits, searcher
 from context_search.text.analysis import query_weights, tokens
 from context_search.text.keywords import keyword_tokens, trails
 from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.reranker import no_reranker
 from testing.in_memory.vectors import DictVectors
 from tests.builders import chinese, english, present
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench, only_postgres
@@ -705,7 +708,14 @@ class Desk:
         clock, vectors, store = SystemClock(), AwayVectors(), self.bench.store
         embedder = WordEmbedder(16)
         searches = searcher(
-            store, vectors, lambda _: embedder, IndexUse(store), clock, lambda _: None, 60.0
+            store,
+            vectors,
+            lambda _: embedder,
+            no_reranker,
+            IndexUse(store),
+            clock,
+            lambda _: None,
+            SearchLimits(60.0, Timeouts(), NO_LIMITS),
         )
         searched = SearchedTool.by(self.bench.principal(self.table), self.tool.id)
         return searches.search(searched, words, QuestionLimits())

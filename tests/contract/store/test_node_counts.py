@@ -140,7 +140,7 @@ def test_counters_of_parts_are_the_same_when_cleanup_counts_them_apart(bench: Be
     assert [part.states for part in before] == [{"indexed": 1, "queued": 1}, {"queued": 1}]
     is_going_on = True
     while is_going_on:
-        is_going_on = bench.work.quotas.count_parts()
+        is_going_on = bench.work.node_counts.count_parts()
     assert parts() == before
     bench.change(table, {"a": {"b": TEXT}, "d": {"e": TEXT, "f": OTHER}})
     bench.finish_all(index)

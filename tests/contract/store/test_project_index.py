@@ -13,7 +13,7 @@ from context_search.indexing.comparing import Comparer, Limits
 from context_search.indexing.completion import IndexCompletion
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.project_index import ProjectIndexes
-from context_search.maintenance.cleanup import remove_nodes
+from context_search.maintenance.cleanup import remove_absent_nodes
 from context_search.postgres.errors import StatementRejectedError
 from context_search.store import UnitOfWork
 from testing.in_memory.queue import ListQueue, unexpected
@@ -125,7 +125,7 @@ def test_a_deleted_table_is_not_shown_and_its_nodes_go(bench: Bench) -> None:
     assert shown(bench, index) == {other.id}
     assert bench.is_compared(index)
     with bench.store.for_all("test") as work:
-        assert remove_nodes(work, limit=9) == 1
+        assert remove_absent_nodes(work, limit=9) == 1
     assert bench.work.indexes.find(index.id) == index
     assert bench.work.node_counts.progress(index, "", silent_s=1e9).nodes_count == 1
     assert len(bench.tombstones()) == 3

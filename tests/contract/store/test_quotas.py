@@ -374,7 +374,7 @@ def test_readings_are_those_of_all_projects(bench: Bench) -> None:
         assert work.outbox.take(foreign, window=1) == []  # waits for a place, not for the queue
     bench.pass_time(90)
     with bench.store.for_all("test") as work:
-        work.quotas.compact()
+        work.node_counts.compact()
         readings = work.health.readings()
     assert (readings.active_chunks, readings.quarantined_nodes) == (IN_TEXT, 1)
     assert readings.evicted_indexes == 1

@@ -20,7 +20,7 @@ from tests.steps import SMALL
 
 def remove_nodes(bench: Bench, *, limit: int = 100) -> int:
     with bench.store.for_all("test") as work:
-        return cleanup.remove_nodes(work, limit=limit)
+        return cleanup.remove_absent_nodes(work, limit=limit)
 
 
 def due(bench: Bench, *, limit: int = 9) -> Sequence[Removal]:

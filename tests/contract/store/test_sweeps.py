@@ -264,7 +264,7 @@ def test_an_ordered_generation_is_the_next_and_begins_anew(bench: Bench) -> None
     bench.pass_time(1)
     wanted = indexes[2]
     for _ in range(2):
-        bench.work.sweeps.order(wanted.generation.id)
+        bench.work.sweeps.put_first(wanted.generation.id)
         first, *others = bench.work.sweeps.due(older_than_s=3600, limit=9)
         assert first == SweepCursor(wanted.generation.id, wanted.generation.namespace, "")
         assert [cursor.after for cursor in others] == ["k", "k"]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_search.catalog.rules.tables import ListedProject, StringsAt
+from context_search.catalog.rules.projects import ListedProject
+from context_search.catalog.rules.tables import StringsAt
 from context_search.catalog.tables import ManageTables
 from context_search.core.documents import parse_json
 from context_search.core.errors import ConflictError, InvalidInputError, NotFoundError

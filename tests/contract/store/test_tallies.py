@@ -55,8 +55,8 @@ def of_parts(bench: PostgresBench) -> tuple[Table, Index]:
 
 def step(bench: PostgresBench) -> bool:
     with bench.store.for_all("test") as work:
-        is_going_on = work.quotas.count_parts()
-        work.quotas.compact()
+        is_going_on = work.node_counts.count_parts()
+        work.node_counts.compact()
     return is_going_on
 
 
@@ -177,7 +177,7 @@ def test_a_transaction_that_has_written_before_notes_no_number(bench: PostgresBe
     of_parts(bench)
     with bench.store.for_all("test") as work:
         work.projects.add("its number is given here")
-        assert not work.quotas.count_parts()
+        assert not work.node_counts.count_parts()
     assert bench.sql("SELECT FROM counted_part") == []
 
 
@@ -310,7 +310,7 @@ def test_compacting_changes_no_sum_and_leaves_a_row_a_generation(bench: Postgres
     bench.sql("DELETE FROM node WHERE id IN (SELECT min(id) FROM node)")
     before = bench.work.quotas.used(index.project_id)
     for _ in range(2):
-        bench.work.quotas.compact()
+        bench.work.node_counts.compact()
         assert is_exact(bench)
         assert bench.work.quotas.used(index.project_id) == before
         assert (bench.count("node_tally"), bench.count("chunk_tally")) == (2, 2)

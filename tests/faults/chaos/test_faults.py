@@ -175,9 +175,8 @@ def test_wrong_vectors_are_put_aside_and_what_was_searchable_stays(
     assert report.error is not None
     assert report.error.code == "EMBEDDING_DIMENSION_MISMATCH"
     assert set(before) <= set(deployment.parts.vectors.ids_after(namespace, "", 100))
-    assert (
-        deployment.parts.use_cases.tools.statuses.read(tool.id, owner).progress.status == "degraded"
-    )
+    status = deployment.parts.use_cases.tools.wait_for_index.status(tool.id, owner, timeout_s=0)
+    assert status.progress.status == "degraded"
     with deployment.parts.store.for_all("test") as work:
         work.nodes.requeue_quarantined(limit=10)
     check(deployment, [(table, tool)])

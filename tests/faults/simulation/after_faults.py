@@ -59,7 +59,7 @@ def _sweep_anew(world: World) -> None:
     """What was lost behind the place of a sweep is found by the next, which is a rest away."""
     with world.model_store.for_all("test") as work:
         for generation_id in list(world.model_store.rows.generations):
-            work.sweeps.order(generation_id)
+            work.sweeps.put_first(generation_id)
 
 
 def _is_quiet(world: World) -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from context_search.budgets.spending import NO_LIMITS
 from context_search.indexing.outbox_delivery import OutboxDelivery
 from context_search.indexing.use_index import IndexUse
-from context_search.searching.search import Searcher, searcher
+from context_search.searching.rules.timeouts import Timeouts
+from context_search.searching.search import Searcher, SearchLimits, searcher
 from testing.in_memory.clock import ManualClock
+from testing.in_memory.reranker import no_reranker
 from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
 
 
@@ -21,7 +24,16 @@ def simulated_search(
 ) -> Searcher:
     """Returns the pipeline over the simulated parts; waiting moves the clock."""
     use_index = IndexUse(store, calibrates_from)
-    made = searcher(store, vectors, lambda _: embedder, use_index, clock, clock.advance, silent_s)
+    made = searcher(
+        store,
+        vectors,
+        lambda _: embedder,
+        no_reranker,
+        use_index,
+        clock,
+        clock.advance,
+        SearchLimits(silent_s, Timeouts(), NO_LIMITS),
+    )
     sim = store.inner
     assert isinstance(sim, SimStore)
     # Giving its place back is no step of a search: an answer is judged as of its last read.

@@ -35,7 +35,7 @@ from context_search.indexing.rebuilds import Rebuilds
 from context_search.indexing.vector_rows import ChunkVectors
 from context_search.indexing.worker import BegunMessage, Worker, WorkerOutbox
 from context_search.integrations.ports import Deadline, MessageBody
-from context_search.maintenance.operations import Redrive
+from context_search.maintenance.redrive import Redrive
 from context_search.maintenance.rules.health import CleanupLimits
 from context_search.maintenance.scheduled_cleanup import ScheduledCleanup
 from context_search.maintenance.sweep import SweepRounds

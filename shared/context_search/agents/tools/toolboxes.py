@@ -105,7 +105,7 @@ class FurtherTools(Protocol):
     """Tools that agents of an instance have beside its Search Tools."""
 
     def tools_of(self, replacing: Replacing) -> Sequence[ToolDescription]:
-        """Return the tools that such an instance has."""
+        """Returns the tools that such an instance has."""
         ...
 
     def call(

@@ -1,4 +1,4 @@
-"""Projects and tables: bodies, answers, routes."""
+"""Tables: bodies, answers, routes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import RootModel
 
 from context_search.access.lookup import live_table
-from context_search.access.routes.idempotency import OPERATORS, Idempotent
+from context_search.access.routes.idempotency import Idempotent
 from context_search.catalog.tables import (
     LISTED_TABLES,
     MOST_LISTED_TABLES,
@@ -17,16 +17,14 @@ from context_search.catalog.tables import (
     page_of_tables,
     value_at,
 )
-from context_search.core.callers import Operator, Principal
+from context_search.core.callers import Principal
 from context_search.core.documents import parse_json
 from context_search.core.model import Table
 from context_search.core.progress import IndexStatus
 from context_search.store import Store
 from context_search.web.audit import Audited
 from context_search.web.callers import (
-    InternalOnly,
     MayManage,
-    ProjectId,
     SilentS,
     Stored,
     TableId,
@@ -60,13 +58,6 @@ from context_search.web.request_body import StrictJsonRoute, request_id
 from context_search.web.revisions import IfMatch, etag
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["tables"])
-
-
-class CreateProjectBody(Body):
-    """``POST /api/v1/projects``"""
-
-    model_config = example(name="acme")
-    name: Name
 
 
 class CreateTableBody(Body):
@@ -107,14 +98,6 @@ class RemoveBody(Body):
 
     model_config = example(json_pointer="/letters/0")
     json_pointer: PartPointer
-
-
-class NewProjectAnswer(AnswerModel):
-    """A project with its first API key."""
-
-    id: KnownId
-    name: str
-    api_key: str
 
 
 class TableAnswer(AnswerModel):
@@ -186,32 +169,6 @@ _ANY_JSON = {
         "content": {"application/json": {"schema": {}, "examples": {"text": {"value": "new"}}}},
     }
 }
-
-
-@router.post(
-    "/projects",
-    status_code=201,
-    dependencies=[InternalOnly],
-    response_model=NewProjectAnswer,
-    responses=refused(409),
-)
-async def create_project(body: CreateProjectBody, use: Use, once: Idempotent) -> Response:
-    """Creates a project with its first API key, which is shown this once."""
-
-    def create() -> JSONResponse:
-        project, key = use.create_project(body.name)
-        made = NewProjectAnswer(id=project.id, name=project.name, api_key=key.text)
-        return made.response(201)
-
-    return once.answer(OPERATORS, create)
-
-
-@router.delete("/projects/{project_id}", status_code=204, dependencies=[InternalOnly])
-async def delete_project(project_id: ProjectId, use: Use, audit: Audited) -> Response:
-    """Deletes a project with all that it has; its keys are refused at once."""
-    use.delete_project(project_id)
-    audit.report("project deleted", Operator(project_id), project_id)
-    return Response(status_code=204)
 
 
 @router.post("/tables", status_code=201, response_model=TableAnswer, responses=refused(409))

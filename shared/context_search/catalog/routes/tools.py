@@ -33,7 +33,7 @@ from context_search.indexing.status import (
     MOST_LISTED_TOOLS,
     ListedTool,
     ToolStatus,
-    ToolStatuses,
+    WaitForIndex,
     page_of_tools,
     tool_status,
 )
@@ -252,7 +252,7 @@ class ToolUseCases:
     """
 
     tools: ManageTools
-    statuses: ToolStatuses
+    wait_for_index: WaitForIndex
     model: Model
     rerank_models: tuple[str, ...]
 
@@ -302,7 +302,7 @@ async def create_search_tool(
         emit_created(status.progress)
         # The tool is there, whatever becomes of the waiting: who asks again would make another.
         with suppress(ContextSearchError):
-            status = use.statuses.wait(status.tool.id, caller, timeout_s=wait)
+            status = use.wait_for_index.status(status.tool.id, caller, timeout_s=wait)
         place = {"Location": f"/api/v1/tools/{status.tool.id}"}
         headers = {**etag(status.tool.settings.version), **place}
         return NewSearchToolAnswer.of(status).response(201, headers)

@@ -1,4 +1,4 @@
-"""Projects, tables and their documents, as rows."""
+"""Tables and their documents, as rows."""
 
 from __future__ import annotations
 
@@ -53,21 +53,3 @@ class ListedTable:
     stored_bytes: int
     tools_count: int
     index_ids: Sequence[int]
-
-
-@dataclass(frozen=True, slots=True)
-class ListedProject:
-    """A project in a list. Tables and Search Tools are counted to MOST_COUNTED.
-
-    ``building``: generations of its indexes that are being built or wait for it.
-    """
-
-    project_id: int
-    name: str | None
-    tables_count: int
-    tools_count: int
-    building: int
-
-
-MOST_COUNTED = 1_000
-"""Maximum number of tables, and of tools, of a project that a list counts."""

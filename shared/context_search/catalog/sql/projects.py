@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from context_search.catalog.rules.projects import MOST_COUNTED, ListedProject
 from context_search.catalog.rules.settings import S, StoredSettings
-from context_search.catalog.rules.tables import MOST_COUNTED, ListedProject
 from context_search.core.model import Project
 from context_search.postgres.pool import Transaction
 from context_search.postgres.tool_rows import TOOL_TABLES

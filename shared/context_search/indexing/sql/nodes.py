@@ -445,7 +445,7 @@ class Nodes:
 
         Only of generations that follow their document: other nodes cannot be claimed. A queued node
         is waiting and not abandoned, while the outbox holds a message for nodes of its project
-        that is not younger and does not rest: this order may be for it.
+        that is not younger and does not rest: it may be for this one.
         """
         return queue(
             self.tx,

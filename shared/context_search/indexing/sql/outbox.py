@@ -67,7 +67,7 @@ _PLACES = f"""
 class Outbox:
     """Messages by project. One waits, is in the queue, is begun by a worker, may rest, and is done.
 
-    In the queue, a project has at most ``window`` orders that do not rest, and as many that do;
+    In the queue, a project has at most ``window`` messages that do not rest, and as many that do;
     of those for strings of a million characters or more, a quarter of that (``long_window``).
     """
 
@@ -301,7 +301,7 @@ class Outbox:
         return [message_id for [message_id] in rows]
 
     def reopen(self, message_ids: Sequence[int], *, silent_s: float) -> int:
-        """Puts orders that are still silent back to waiting and returns how many.
+        """Puts messages that are still silent back to waiting and returns how many.
 
         One that was lost before rests first: ``silent_s``, doubled each time, at most a day.
         """
@@ -360,7 +360,7 @@ class Outbox:
         return [project_id for [project_id] in rows]
 
     def has_neighbours(self, table_id: int) -> bool:
-        """Tells whether orders of other projects than a table's wait for a worker."""
+        """Tells whether messages of other projects than a table's wait for a worker."""
         [[found]] = self.tx.run(
             f"""
             SELECT EXISTS (

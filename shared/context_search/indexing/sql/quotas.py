@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from context_search.core.limits import HeldKind, ProjectLimits, Usage
 from context_search.core.model import Claim
-from context_search.indexing.sql.node_counts import range_of
 from context_search.indexing.sql.nodes import queue
 from context_search.postgres.pool import Transaction
 from context_search.postgres.visible_rows import (
@@ -84,40 +82,6 @@ _HELD: Mapping[HeldKind, str] = {
     "mcps": "SELECT count(*) FROM mcp WHERE project_id = :project",
 }
 
-_ENTER = """
-    WITH part AS MATERIALIZED (SELECT generation_id, scope FROM needed_part),
-    left_behind AS (
-        DELETE FROM counted_part WHERE NOT EXISTS (
-            SELECT FROM part WHERE part.generation_id = counted_part.generation_id
-                               AND part.scope = counted_part.scope))
-    INSERT INTO counted_part (generation_id, scope)
-    SELECT generation_id, scope FROM part WHERE NOT EXISTS (
-        SELECT FROM counted_part WHERE counted_part.generation_id = part.generation_id
-                                   AND counted_part.scope = part.scope)
-    RETURNING 1
-"""
-# Nobody else at it, and the transaction has no number yet: what it notes is given to it when it
-# has seen the part, after everybody who has not.
-_MAY_BEGIN = """
-    SELECT pg_try_advisory_xact_lock(hashtextextended('context_search.parts', 0))
-        AND pg_current_xact_id_if_assigned() IS NULL
-"""
-# A number from the future is another cluster's: the database was restored from a dump.
-_NOTE_SEEN = """
-    UPDATE counted_part SET seen_from = pg_current_xact_id()
-    WHERE is_due AND NOT is_summed
-      AND (seen_from IS NULL OR seen_from > pg_snapshot_xmax(pg_current_snapshot()))
-    RETURNING 1
-"""
-# By chance: one that is too large for the time of a statement does not keep the others waiting.
-_ONE_DUE = """
-    SELECT counted_part.id, search_index.table_id, scope
-    FROM counted_part JOIN index_generation ON index_generation.id = generation_id
-    JOIN search_index ON search_index.id = index_id
-    WHERE is_due AND (is_summed OR seen_from < pg_snapshot_xmin(pg_current_snapshot()))
-    ORDER BY random() LIMIT 1
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
@@ -126,14 +90,6 @@ class Quotas:
     An index is cold when it was neither searched nor created in the last ``idle_s`` seconds.
     """
 
-    DUE: ClassVar = """
-        SELECT now() WHERE EXISTS (SELECT FROM counted_part WHERE is_due)
-        UNION ALL SELECT now() WHERE EXISTS (
-            SELECT FROM needed_part WHERE NOT EXISTS (
-                SELECT FROM counted_part AS known
-                WHERE known.generation_id = needed_part.generation_id
-                  AND known.scope = needed_part.scope))
-    """
     tx: Transaction
 
     def used(self, project_id: int) -> Usage:
@@ -222,79 +178,6 @@ class Quotas:
             chunks=room.chunks,
             bytes=room.vector_bytes,
             limit=limit,
-        )
-
-    def count_parts(self) -> bool:
-        """Has parts of indexes counted apart (decision 0063), a step at a time.
-
-        Returns whether another step can follow at once. A part is entered first. The next
-        transaction notes its own number: whoever writes and has not seen the part has a smaller
-        one. When all of those have ended it is summed, one part a step. Nothing happens in a
-        transaction that has written already.
-        """
-        if self.tx.run(_MAY_BEGIN) != [[True]]:
-            return False
-        seen = self.tx.run(_NOTE_SEEN)
-        return bool(self.tx.run(_ENTER) or seen) or self._sum_one()
-
-    def _sum_one(self) -> bool:
-        due = self.tx.run(_ONE_DUE)
-        for part_id, table_id, scope in due:
-            bounds = range_of(scope)
-            self.tx.run(
-                "SELECT mend_part_tally(:part, :table, :first, :last)",
-                part=part_id,
-                table=table_id,
-                first=bounds["first"],
-                last=bounds["last"],
-            )
-            self.tx.run(
-                "UPDATE counted_part SET is_summed = true, is_due = false WHERE id = :part",
-                part=part_id,
-            )
-        return bool(due)
-
-    def compact(self) -> None:
-        """Keeps counting cheap.
-
-        Adds up the rows of a namespace, a generation or a part, not those written meanwhile. Those
-        of parts that are gone go.
-        """
-        self.tx.run(
-            """
-            WITH many AS (
-                SELECT namespace FROM chunk_tally GROUP BY namespace HAVING count(*) > 1),
-            gone AS (
-                DELETE FROM chunk_tally WHERE namespace IN (SELECT namespace FROM many)
-                RETURNING namespace, chunks, documents)
-            INSERT INTO chunk_tally (namespace, chunks, documents)
-            SELECT namespace, sum(chunks), sum(documents) FROM gone GROUP BY namespace
-            """
-        )
-        self.tx.run(
-            """
-            WITH many AS (
-                SELECT generation_id FROM node_tally GROUP BY generation_id HAVING count(*) > 1),
-            gone AS (
-                DELETE FROM node_tally WHERE generation_id IN (SELECT generation_id FROM many)
-                RETURNING generation_id, nodes)
-            INSERT INTO node_tally (generation_id, nodes)
-            SELECT generation_id, sum(nodes) FROM gone GROUP BY generation_id
-            """
-        )
-        self.tx.run(
-            """
-            WITH many AS (
-                SELECT part_id FROM part_tally GROUP BY part_id
-                HAVING count(*) > 1
-                    OR NOT EXISTS (SELECT FROM counted_part WHERE counted_part.id = part_id)),
-            gone AS (
-                DELETE FROM part_tally WHERE part_id IN (SELECT part_id FROM many)
-                RETURNING part_id, nodes, chunks, indexed_at)
-            INSERT INTO part_tally (part_id, nodes, chunks, indexed_at)
-            SELECT part_id, sum(nodes), sum(chunks), max(indexed_at) FROM gone
-            WHERE EXISTS (SELECT FROM counted_part WHERE counted_part.id = part_id) GROUP BY part_id
-            """
         )
 
 

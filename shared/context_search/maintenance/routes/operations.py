@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from context_search.indexing.routes.search_index import IntegrityAnswer
-from context_search.maintenance.operations import Redrive
+from context_search.maintenance.redrive import Redrive
 from context_search.maintenance.sweep import SweepRounds
 from context_search.web.callers import InternalOnly, Stored, part
 from context_search.web.fields import AnswerModel, Count

@@ -126,7 +126,7 @@ async def read_project_health(caller: ReadOwner, use: Use) -> ProjectHealthAnswe
         nodes=dict(readings.nodes),
         oldest_wait_seconds=round(readings.oldest_wait_s),
         outbox=WaitingOrdersAnswer(
-            waiting=readings.orders, oldest_seconds=round(readings.oldest_order_s)
+            waiting=readings.messages, oldest_seconds=round(readings.oldest_message_s)
         ),
         usage=StoredAnswer.about(health.usage, **health.held),
         limits=StoredAnswer(
@@ -135,5 +135,5 @@ async def read_project_health(caller: ReadOwner, use: Use) -> ProjectHealthAnswe
             **{kind: getattr(settings.project_bounds, kind) for kind in HELD_KINDS},
         ),
         daily_limits=settings.daily_limits,
-        indexes=readings,
+        indexes=IndexCountsAnswer.about(readings, stalled=health.stalled),
     )

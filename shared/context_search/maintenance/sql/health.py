@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from context_search.maintenance.rules.health import (
     CleanupLimits,
@@ -16,9 +16,6 @@ from context_search.maintenance.rules.health import (
 )
 from context_search.postgres.pool import Transaction
 from context_search.postgres.visible_rows import IS_DUE
-
-if TYPE_CHECKING:
-    from context_search.indexing.sql.node_counts import NodeCounts
 
 MOST_MESSAGES = 1_000
 """Messages are counted no further than this."""
@@ -100,12 +97,10 @@ class Health:
 
     tx: Transaction
 
-    def of_project(
-        self, project_id: int, counts: NodeCounts, *, silent_s: float
-    ) -> ProjectReadings:
-        """Returns the present readings of a project; ``silent_s`` as in ``counts``."""
+    def of_project(self, project_id: int) -> ProjectReadings:
+        """Returns the present readings of a project."""
         [row] = self.tx.run(_OF_PROJECT, project=project_id)
-        moving, whole, wait_s, orders, order_s, *row = row
+        moving, whole, wait_s, messages, message_s, *row = row
         indexes, building, evicted, reports, errors, row_security = row
         nodes = json.loads(moving)
         if indexed := whole - sum(nodes.values()):
@@ -113,12 +108,11 @@ class Health:
         return ProjectReadings(
             nodes=nodes,
             oldest_wait_s=max(0.0, wait_s),
-            orders=orders,
-            oldest_order_s=max(0.0, order_s),
+            messages=messages,
+            oldest_message_s=max(0.0, message_s),
             indexes=indexes,
             building=building,
             evicted=evicted,
-            stalled=counts.stalled(project_id, silent_s=silent_s),
             integrity=json.loads(reports),
             errors=[ErrorCount(*each) for each in json.loads(errors)],
             row_security=row_security,

@@ -56,7 +56,7 @@ _WITHOUT_FOREIGN_KEY = (
 )
 
 
-def remove_nodes(tx: Transaction, which: str, limit: int, **values: object) -> int:
+def _delete_nodes(tx: Transaction, which: str, limit: int, **values: object) -> int:
     """Deletes nodes that a query has found and locked, at most ``limit``; returns how many."""
     tx.run(_BY_INDEX)
     # The chunks go with their nodes: a few nodes of many chunks are as much as many small ones.
@@ -120,9 +120,9 @@ class Removals:
         )
         return [table_id for [table_id] in rows]
 
-    def remove_nodes(self, tables: Sequence[int], *, limit: int) -> int:
+    def remove_nodes_of(self, tables: Sequence[int], *, limit: int) -> int:
         """Deletes nodes of tables, at most ``limit``; returns how many."""
-        return remove_nodes(
+        return _delete_nodes(
             self.tx,
             """
             SELECT id FROM node WHERE table_id = ANY(CAST(:tables AS bigint[]))
@@ -242,7 +242,7 @@ class Removals:
 
     def remove_retired_nodes(self, *, limit: int) -> int:
         """Deletes nodes of retired generations, at most ``limit``."""
-        return remove_nodes(
+        return _delete_nodes(
             self.tx,
             """
             SELECT of_generation.id FROM index_generation AS retired CROSS JOIN LATERAL (

@@ -101,7 +101,7 @@ class Sweeps:
                 generation=cursor.generation_id,
             )
 
-    def order(self, generation_id: int) -> None:
+    def put_first(self, generation_id: int) -> None:
         """Makes a generation the next to be compared, from its beginning.
 
         Longest ago of all is ``-infinity``, before those that were never swept.

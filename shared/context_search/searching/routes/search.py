@@ -192,7 +192,7 @@ class HintedHitAnswer(HitAnswer):
 
 
 def context_hint(chunk: HydratedChunk) -> str:
-    """Return which piece of its string a chunk is, and where that string stands, in Chinese.
+    """Returns which piece of its string a chunk is, and where that string stands, in Chinese.
 
     It gives data, no instruction: a pointer holds a document's own keys, and agents read hints.
     """

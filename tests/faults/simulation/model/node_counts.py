@@ -19,14 +19,25 @@ from context_search.core.progress import (
     index_status,
 )
 from context_search.indexing.sql.node_counts import NodeCounts
+from context_search.maintenance.rules.health import CleanupLimits
 from tests.faults.simulation.model.comparisons import ModelComparisons, tables_of
-from tests.faults.simulation.model.model import Model
+from tests.faults.simulation.model.model import Model, Times
 from tests.faults.simulation.model.nodes import of_generation
 from tests.faults.simulation.model.rows import NodeRow, SetRow
 
 
 class ModelNodeCounts(Model, NodeCounts):
     """``NodeCounts`` over rows in memory."""
+
+    def due_at(self, _: CleanupLimits) -> Times:
+        """Nothing is counted ahead here."""
+        yield from ()
+
+    def compact(self) -> None:
+        """Rows are counted one by one anyway."""
+
+    def count_parts(self) -> bool:
+        return False
 
     def state(self, index: Index, scope: str, *, silent_s: float) -> IndexState:
         nodes = of_generation(self.rows, index.generation.id)

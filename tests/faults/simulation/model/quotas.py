@@ -10,18 +10,13 @@ from context_search.core.model import Claim
 from context_search.core.progress import PROJECT_FULL
 from context_search.indexing.sql.quotas import Quotas
 from context_search.integrations.ports import Clock
-from context_search.maintenance.rules.health import CleanupLimits
-from tests.faults.simulation.model.model import Model, Times
+from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.nodes import queue
 from tests.faults.simulation.model.rows import GenerationRow, IndexRow, NodeRow, Rows
 
 
 class ModelQuotas(Model, Quotas):
     """``Quotas`` over rows in memory."""
-
-    def due_at(self, _: CleanupLimits) -> Times:
-        """Nothing is counted ahead here."""
-        yield from ()
 
     def used(self, project_id: int) -> Usage:
         return total(usage_of(self.rows, row) for row in counted(self.rows, project_id))
@@ -95,12 +90,6 @@ class ModelQuotas(Model, Quotas):
                 if running.fits(room):
                     taken.append(node.id)
         return taken
-
-    def compact(self) -> None:
-        """Rows are counted one by one anyway."""
-
-    def count_parts(self) -> bool:
-        return False
 
 
 def counted(rows: Rows, project_id: int) -> list[GenerationRow]:

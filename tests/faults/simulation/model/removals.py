@@ -160,7 +160,7 @@ class ModelRemovals(Model, Removals):
         tables = self.rows.tables
         return sorted(each for each in left if not tables[each].is_there)[:limit]
 
-    def remove_nodes(self, tables: Sequence[int], *, limit: int) -> int:
+    def remove_nodes_of(self, tables: Sequence[int], *, limit: int) -> int:
         return remove_some(self.rows, self.clock, lambda node: node.table_id in tables, limit)
 
     def due(self, *, limit: int) -> list[Removal]:

@@ -11,7 +11,7 @@ from context_search.maintenance.sql.sweeps import Sweeps
 from tests.faults.simulation.model.model import Model
 from tests.faults.simulation.model.rows import GenerationRow
 
-ORDERED = datetime.min.replace(tzinfo=UTC)
+FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class ModelSweeps(Model, Sweeps):
@@ -27,7 +27,7 @@ class ModelSweeps(Model, Sweeps):
         ]
         due.sort(
             key=lambda row: (
-                row.swept_at != ORDERED,
+                row.swept_at != FIRST,
                 row.swept_at is not None,
                 row.swept_at,
                 row.id,
@@ -74,11 +74,11 @@ class ModelSweeps(Model, Sweeps):
             integrity={**asdict(counts), "at": now.isoformat()},
         )
 
-    def order(self, generation_id: int) -> None:
+    def put_first(self, generation_id: int) -> None:
         self.rows.change(
             self.rows.generations,
             generation_id,
-            swept_at=ORDERED,
+            swept_at=FIRST,
             sweep_after="",
             sweep_counts=SweepCounts(),
         )

@@ -1,4 +1,4 @@
-"""All projects of a deployment: listed, and rebuilt. For operators."""
+"""The rebuild of all indexes of a deployment: answers and routes. For operators."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from context_search.core.pages import page_of
 from context_search.indexing.rebuilds import RebuildAll
 from context_search.indexing.routes.rebuilds import EstimateAnswer, GenerationAnswer
 from context_search.web.callers import InternalOnly, Stored, part
-from context_search.web.fields import AnswerModel, Count, Cursor, KnownId, PageCursor, Rows, source
+from context_search.web.fields import AnswerModel, Count, Cursor, KnownId, PageCursor
 from context_search.web.problems import refused
 from context_search.web.query_parameters import TrueOrFalse
 from context_search.web.request_body import StrictJsonRoute
@@ -21,29 +20,6 @@ router = APIRouter(
     tags=["operations"],
     dependencies=[InternalOnly],
 )
-
-LISTED_PROJECTS = 50
-"""Number of projects on a page. The tables and tools of each are counted."""
-
-
-class ListedProjectAnswer(AnswerModel):
-    """A project in a list. ``tables_count`` and ``tools_count`` count to 1,000.
-
-    ``building``: generations of its indexes that are being built, or wait for it.
-    """
-
-    id: Annotated[KnownId, source("project_id")]
-    name: str | None
-    tables_count: Count
-    tools_count: Count
-    building: Count
-
-
-class ProjectsAnswer(AnswerModel):
-    """A page of projects."""
-
-    projects: Annotated[list[ListedProjectAnswer], Rows]
-    cursor: PageCursor
 
 
 class OrderedRebuildsAnswer(AnswerModel):
@@ -73,26 +49,18 @@ class UnderWayAnswer(AnswerModel):
     queued: Count
 
 
-UseRebuildAll = Annotated[RebuildAll, part("rebuild_all")]
+Use = Annotated[RebuildAll, part("rebuild_all")]
 _OF_A_REBUILD: dict[int | str, dict[str, Any]] = {
     200: {"description": "Of a dry run", "model": EstimatedRebuildsAnswer},
     **refused(409),
 }
 
 
-@router.get("/projects")
-async def list_projects(store: Stored, cursor: Cursor = 0) -> ProjectsAnswer:
-    """Returns the projects of the deployment by id, 50 a page."""
-    with store.for_all("list the projects") as work:
-        rows = work.projects.page(after=cursor, limit=LISTED_PROJECTS + 1)
-    return ProjectsAnswer.about(page_of(rows, lambda listed: listed.project_id, LISTED_PROJECTS))
-
-
 @router.post(
     "/rebuild", status_code=202, response_model=OrderedRebuildsAnswer, responses=_OF_A_REBUILD
 )
 async def rebuild_all(
-    use: UseRebuildAll,
+    use: Use,
     cursor: Cursor = 0,
     *,
     outdated: Annotated[bool, Query(), TrueOrFalse] = True,

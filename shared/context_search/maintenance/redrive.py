@@ -1,4 +1,4 @@
-"""What operators do by hand: bring failed messages back."""
+"""Brings back messages and strings that failed for good, when an operator asks."""
 
 from __future__ import annotations
 
