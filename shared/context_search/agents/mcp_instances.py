@@ -124,7 +124,7 @@ class ManageMcps:
         with self.store.for_project(caller.project_id) as work:
             mcp = own_mcp(work, caller, caller.mcp_id)
             while after is not None:
-                page = page_of_bindings(work, mcp.id, after=after)
+                page = page_of_bindings(work, mcp, after=after)
                 bound += [tool for tool in page.rows if tool.binding.status]
                 after = page.next_after
             records = work.tools.records([each.tool.id for each in bound])
@@ -200,9 +200,9 @@ def bind(
     return binding, tool
 
 
-def page_of_bindings(work: UnitOfWork, mcp_id: int, *, after: int) -> Page[BoundTool]:
+def page_of_bindings(work: UnitOfWork, mcp: McpInstance, *, after: int) -> Page[BoundTool]:
     """Returns bindings of an instance by tool id, disabled ones too."""
-    rows = work.mcp_instances.bindings(mcp_id, after=after, limit=PAGE + 1)
+    rows = work.mcp_instances.bindings(mcp.id, after=after, limit=PAGE + 1)
     page = page_of(rows, lambda row: row[1].id)
     return Page(_named(work, page.rows), page.next_after)
 

@@ -333,7 +333,7 @@ async def list_bindings(
     """Returns the tools of an MCP instance, disabled ones too, with the names agents see."""
     with store.for_project(caller.project_id) as work:
         mcp = own_mcp(work, caller, mcp_id)
-        page = page_of_bindings(work, mcp.id, after=cursor)
+        page = page_of_bindings(work, mcp, after=cursor)
     return BindingsAnswer.about(page)
 
 
