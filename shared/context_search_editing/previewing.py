@@ -252,10 +252,10 @@ class PreviewReplacements:
         return PlanPage(visible, page.next_after, replaced)
 
     def cancel(self, principal: Principal, plan_id: int) -> None:
-        """Ends a plan that was not executed, and forgets what any plan found.
+        """Ends a plan that was not executed, and deletes what any plan found.
 
         What was executed cannot be undone then. Its undo and redo hold the same texts, which are
-        forgotten with them. Raises ConflictError while one of them is being executed.
+        deleted with them. Raises ConflictError while one of them is being executed.
         """
         with self.store.for_project(principal.project_id) as work:
             for plan in locked_chain(work, find_plan(work, principal, plan_id)):

@@ -179,7 +179,7 @@ class Keys:
         return at
 
     def use_code(self, code_hash: bytes) -> ProjectKey | Token | None:
-        """Returns who made a code, and forgets it: of two at the same moment one gets it.
+        """Returns who made a code, and deletes it: of two callers at the same moment one gets it.
 
         None for one that has ended, is used, or whose maker's key is revoked or has ended.
         """
