@@ -57,8 +57,9 @@ def test_a_port_that_is_handed_over_is_taken_before_the_child_listens() -> None:
 
 
 def test_eighty_parts_that_start_at_the_same_moment_share_no_port(tmp_path: Path) -> None:
-    serve = "import socket, sys; socket.socket(fileno=int(sys.argv[1])).listen(); input()"
-    (tmp_path / "part.py").write_text(serve)
+    # In a variable: a socket without a name is closed at once, and then its port is free.
+    serve = "import socket, sys; taken = socket.socket(fileno=int(sys.argv[1])); taken.listen()"
+    (tmp_path / "part.py").write_text(f"{serve}; input()")
 
     def start(number: int) -> tuple[str, Child]:
         with handed_over() as (url, fd):
