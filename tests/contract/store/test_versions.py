@@ -330,10 +330,7 @@ def test_pieces_are_not_collected_while_somebody_records(
     bench: PostgresBench, hasty: PostgresStore
 ) -> None:
     """A piece that is there when a writer looks is there when he has committed."""
-    table = bench.table(prose(100_000))
-    tables = ManageTables(bench.store)
-    tables.replace(bench.principal(table), table.id, "now")
-    ManageVersions(bench.store).erase_all(bench.principal(table), table.id)
+    table = without_past(bench)
     text = cut(json.dumps(prose(100_000)))
     with bench.store.for_project(table.project_id) as work:
         work.tables.replace(table.id, "3", expected_revision=None)
@@ -343,6 +340,14 @@ def test_pieces_are_not_collected_while_somebody_records(
         work.versions.record(table, 1, text.content, [])
     assert collect(hasty, table).pieces == 0
     assert json.loads(text_at(bench, table, 1)) == prose(100_000)
+
+
+def without_past(bench: PostgresBench) -> Table:
+    """A table whose first text was overwritten and erased; its pieces are not collected yet."""
+    table = bench.table(prose(100_000))
+    ManageTables(bench.store).replace(bench.principal(table), table.id, "now")
+    ManageVersions(bench.store).erase_all(bench.principal(table), table.id)
+    return table
 
 
 def collect(store: PostgresStore, table: Table) -> Pruned:
@@ -355,9 +360,7 @@ def test_pieces_are_collected_of_a_table_that_somebody_has_locked(
     bench: PostgresBench, hasty: PostgresStore
 ) -> None:
     """He may need the history next: who waited for him with that in hand would never end."""
-    table = bench.table(prose(100_000))
-    ManageTables(bench.store).replace(bench.principal(table), table.id, "now")
-    ManageVersions(bench.store).erase_all(bench.principal(table), table.id)
+    table = without_past(bench)
     pieces = len(cut(json.dumps(prose(100_000))).pieces)
     with bench.tx() as tx:
         tx.run("SELECT FROM context_table WHERE id = :id FOR UPDATE", id=table.id)
@@ -369,9 +372,7 @@ def test_pieces_are_collected_of_a_table_that_somebody_has_locked(
 def test_a_writer_waits_until_pieces_are_collected_and_then_misses_them(
     bench: PostgresBench, hasty: PostgresStore
 ) -> None:
-    table = bench.table(prose(100_000))
-    ManageTables(bench.store).replace(bench.principal(table), table.id, "now")
-    ManageVersions(bench.store).erase_all(bench.principal(table), table.id)
+    table = without_past(bench)
     names = list(cut(json.dumps(prose(100_000))).pieces)
     looked = threading.Event()
 
