@@ -394,7 +394,7 @@ def test_a_string_of_61_million_characters_is_read_in_windows_and_skipped(
         expect(row).to_contain_text(said)
     visitor.look("skipped")
     visitor.open(f"/documents/{table}?p=/blob&a=60999990&b=61000000&tool={tool['tool_id']}")
-    expect(page.locator(".text .hit")).to_have_text("0123456789", timeout=30_000)
+    expect(page.locator(".text .hit")).to_have_text("0123456789")
     expect(page.locator(".bar.warn")).to_contain_text("split the string")
     assert page.evaluate("document.querySelector('.text').textContent.length") == 40_000
     visitor.look("skipped-document")

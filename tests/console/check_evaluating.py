@@ -211,14 +211,14 @@ def test_a_run_is_stopped_and_goes_on(visitor: Watched, measured: Tenant, tmp_pa
     page.unroute("**/search/explain")
     asked = len([url for url in visitor.requests if url.endswith("/search/explain")])
     page.get_by_role("button", name="Resume").click()
-    expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible()
     again = len([url for url in visitor.requests if url.endswith("/search/explain")]) - asked
     assert again < 24
 
 
 def run_all(page: Page) -> None:
     page.get_by_role("button", name="Run").click()
-    expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible()
     figures = page.get_by_role("row", name=QUESTION).first.locator("td.num")
     expect(figures.first).to_have_text("1.00")
 
@@ -305,7 +305,7 @@ def test_a_run_begun_right_after_a_weight_was_typed_goes_on(
         "async () => { document.activeElement.blur(); for (let n = 0; n < 9; n += 1) await null;"
         " [...document.querySelectorAll('button')].find(one => one.textContent == 'Run').click(); }"
     )
-    expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible()
     drafts = [body["config"] for body in bodies if body and "config" in body]
     assert {(draft["bm25_weight"], draft["vector_weight"]) for draft in drafts} == {(0.3, 0.2)}
 
@@ -389,7 +389,7 @@ def test_a_set_is_imported_run_and_exported(
     page.on("requestfinished", lambda request: under_way.discard(request.post_data or ""))
     page.route("**/search/explain", busy_once)
     page.get_by_role("button", name="Run").click()
-    expect(page.get_by_text("12 of 12 questions")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("12 of 12 questions")).to_be_visible()
     page.unroute("**/search/explain")
     assert refused
     assert most <= 4

@@ -237,7 +237,7 @@ def test_project_search_is_switched_on_where_it_is_missed(
     visitor.look("project-off")
     assert visitor.axe() == []
     page.get_by_role("button", name="Switch on").click()
-    expect(page.locator(".hitcard").first).to_contain_text("comets", timeout=60_000)
+    expect(page.locator(".hitcard").first).to_contain_text("comets")
     assert not visitor.errors
 
 

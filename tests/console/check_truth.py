@@ -152,7 +152,7 @@ def test_a_tool_with_nothing_to_index_is_not_ready_and_cancel_deletes_it(
     page = visitor.sign_in(own_tenant.key)
     visitor.open("/overview")
     row = page.locator("tr", has_text="search_nowhere")
-    expect(row).to_contain_text("nothing to index", timeout=60_000)
+    expect(row).to_contain_text("nothing to index")
     step = page.locator("li[aria-current=step]")
     expect(step).to_contain_text("2 · A Search Tool")
     step.get_by_role("button").click()

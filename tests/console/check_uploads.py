@@ -44,7 +44,7 @@ def test_a_large_text_is_dropped_and_goes_by_upload(visitor: Watched, own_tenant
         document.querySelector("main h1").dispatchEvent(drop);
     }"""
     )
-    expect(page.locator(".bar.good")).to_be_visible(timeout=60_000)
+    expect(page.locator(".bar.good")).to_be_visible()
     assert any("/uploads" in url for url in visitor.requests)
     [table] = api(own_tenant, "GET", "/api/v1/tables")["tables"]
     path = f"/api/v1/tables/{table['id']}/data?pointer=/chapters/0/title"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 
 from local.options import ROOT, StackOptions
 from tests.console.browsers import chromium
@@ -23,6 +23,8 @@ AXE = ROOT / "console/node_modules/axe-core/axe.min.js"
 SESSION = "context-search.session"
 LANGUAGES = ("en", "zh")
 THEMES = ("light", "dark")
+# Longer than the longest pause of a page that asks again: 15 seconds for its second quiet one.
+_PATIENCE_MS = 60_000
 _AXE_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 _TWO_FRAMES = (
     "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
@@ -129,6 +131,7 @@ def own_tenant(stack: Running) -> Tenant:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One Chromium for all checks."""
+    expect.set_options(timeout=_PATIENCE_MS)
     with chromium() as browser:
         yield browser
 
@@ -137,7 +140,7 @@ def browser() -> Iterator[Browser]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A browser of one check: its own storage, English, 1,280 by 800."""
     context = browser.new_context(locale="en-US", viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(_PATIENCE_MS)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     yield context
     context.close()
