@@ -6,9 +6,9 @@ from context_search.core.callers import McpKey, Principal
 from context_search.core.errors import NotFoundError
 from context_search.core.model import SearchTool, ToolsQuery
 from context_search.core.pages import PAGE
+from context_search.reading.rules.visible_strings import VisibleStrings
 from context_search.store import Store, UnitOfWork
 from context_search_editing.rules.plans import Plan
-from context_search_editing.rules.visible_strings import VisibleStrings
 
 
 def is_visible(principal: Principal, plan: Plan) -> bool:

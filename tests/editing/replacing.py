@@ -22,12 +22,12 @@ from context_search.core.errors import (
 from context_search.core.filters import stored_filter
 from context_search.core.limits import ProjectBounds
 from context_search.core.model import Table
+from context_search.integrations.patterns.ports import Patterns
 from context_search.integrations.ports import Clock, Deadline
 from context_search.store import Store, UnitOfWork
 from context_search_editing.executing import ExecutedPlan, ExecutePlans
 from context_search_editing.executing_in_worker import OneByOne, PlanWorker
 from context_search_editing.finding import visible_to
-from context_search_editing.ports import Patterns
 from context_search_editing.previewing import (
     AskedReplacement,
     PreviewLimits,
