@@ -34,8 +34,9 @@ from context_search.core.pages import PAGE, Page, page_of
 from context_search.integrations.patterns.ports import Patterns
 from context_search.integrations.ports import Clock, Deadline
 from context_search.reading.rules.visible_strings import VisibleStrings
+from context_search.reading.visible import visible_strings
 from context_search.store import Store, UnitOfWork
-from context_search_editing.finding import find_plan, is_visible, locked_chain, visible_strings
+from context_search_editing.finding import find_plan, is_visible, locked_chain
 from context_search_editing.matching import (
     REQUEST_TEXT_S,
     WORKER_TEXT_S,

@@ -24,8 +24,9 @@ from context_search.core.pages import Page
 from context_search.integrations.patterns.ports import Patterns
 from context_search.integrations.ports import Clock, Deadline
 from context_search.reading.rules.visible_strings import VisibleInDocument
+from context_search.reading.visible import visible_strings
 from context_search.store import Store
-from context_search_editing.finding import find_plan, visible_strings
+from context_search_editing.finding import find_plan
 from context_search_editing.matching import REQUEST_TEXT_S, Replacer, replacer_of
 from context_search_editing.rules.edits import (
     ShownEdit,
