@@ -10,6 +10,7 @@ from aws_lambda_powertools import Logger
 from pydantic import BaseModel
 
 from context_search.agents.list_tools import ListTools
+from context_search.agents.tools.arguments import read_arguments
 from context_search.agents.tools.results import trimmed
 from context_search.core.callers import McpInstance, McpKey, Replacing
 from context_search.core.errors import (
@@ -44,7 +45,6 @@ from context_search_editing.agents.replace_answers import (
     Refusal,
     UndoArguments,
     UndoResult,
-    read_arguments,
 )
 from context_search_editing.agents.replace_tools import tools_of
 from context_search_editing.executing import ExecutedPlan, ExecutePlans
