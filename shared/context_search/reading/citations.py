@@ -30,8 +30,8 @@ MAX_WAS_BYTES = 10_000_000
 class FollowedCite:
     """What became of cited text. ``json_pointer`` None: it is gone.
 
-    ``revision`` is the one that was looked at, ``start`` and ``end`` are where it stands now; of a changed text where it stood, as far as the
-    string reaches. ``was``: the cited text, where it has changed and a version still has it.
+    ``start`` and ``end`` are where it stands at ``revision``; of a changed text where it stood, as
+    far as the string reaches. ``was``: the cited text, where it has changed and a version has it.
     """
 
     status: CiteStatus

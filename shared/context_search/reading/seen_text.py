@@ -52,7 +52,8 @@ def seen_window(
         return SeenWindow(window, tool)
     # Changed between the two statements: what was judged is what is shown.
     window = read.window(json_pointer, start, length)
-    tool = window and visible.first(table_id, json_pointer, window.total, read.document)
+    if window is not None:
+        tool = visible.first(table_id, json_pointer, window.total, read.document)
     return SeenWindow(window, tool) if window and tool else None
 
 
