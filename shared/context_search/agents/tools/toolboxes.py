@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
-from context_search.agents.list_tools import READING_NAMES, REPLACE_NAMES, ListTools
+from context_search.agents.list_tools import REPLACE_NAMES, RESERVED_NAMES, ListTools
 from context_search.agents.mcp_instances import own_mcp
 from context_search.agents.tools.results import fitted, fitted_and_redacted, trimmed
 from context_search.agents.tools.search_tools import described_tool, parse_search_arguments
@@ -181,6 +181,10 @@ class AgentToolbox:
         self, name: str, arguments: Mapping[str, object], client: ClientInput
     ) -> ToolResult | InputRequired:
         """See ``Toolbox``."""
+        if name not in RESERVED_NAMES:
+            if isinstance(self.principal, McpKey) and self.principal.offers != "named":
+                raise UnknownToolError("there is no such tool")
+            return self.search.call_tool(name, arguments, client)
         offer = self._offer()
         if name in REPLACE_NAMES:
             can_replace = offer.replacing != "off" and offer.offers != "connector"
@@ -188,11 +192,7 @@ class AgentToolbox:
                 raise UnknownToolError("there is no such tool")
             agent = cast(McpKey, self.principal)
             return self.replacing().call(agent, offer, client, name, arguments)
-        if name in READING_NAMES:
-            return ToolResult(self.reading().call(self.principal, offer, name, arguments))
-        if offer.offers != "named":
-            raise UnknownToolError("there is no such tool")
-        return self.search.call_tool(name, arguments, client)
+        return ToolResult(self.reading().call(self.principal, offer, name, arguments))
 
     def _offer(self) -> Offer:
         if not isinstance(self.principal, McpKey):
