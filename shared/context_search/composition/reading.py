@@ -8,6 +8,8 @@ from functools import cached_property
 from context_search.agents.list_tools import ListTools
 from context_search.composition.parts import Parts
 from context_search.integrations.models.tiktoken_counter import TiktokenCounter
+from context_search.integrations.patterns.re2_patterns import Re2Patterns
+from context_search.reading.find_text import FindText
 from context_search.reading.read import ReadTexts
 from context_search.reading.tools.toolbox import ReadingTools
 
@@ -24,6 +26,12 @@ class Reading:
         return ReadTexts(self.parts.postgres, ListTools(self.parts.postgres), TiktokenCounter())
 
     @cached_property
+    def find_text(self) -> FindText:
+        """Finds exact text."""
+        store = self.parts.postgres
+        return FindText(store, ListTools(store), Re2Patterns(), self.parts.clock)
+
+    @cached_property
     def tools(self) -> ReadingTools:
         """The tools of agents."""
-        return ReadingTools(self.read)
+        return ReadingTools(self.read, self.find_text)

@@ -201,18 +201,21 @@ class _Search:
     def run(self, tables: Iterator[tuple[int, Tools]], cursor: FindCursor | None) -> None:
         """Looks through tables in their order, from the place of a cursor on."""
         has_looked = False
+        begins_in = None if cursor is None or cursor.is_beginning else cursor.table_id
         for table_id, tools in tables:
             if has_looked and self.page.is_over:
                 return self.page.stop(table_id, None)
-            here = cursor if cursor is not None and cursor.table_id == table_id else None
             table = listed_table(self.work, table_id, tools)
-            if not (here is None or here.is_beginning) and table is None:
+            if begins_in is not None and (table is None or table_id != begins_in):
                 raise cursor_invalid()
             if table is not None:
+                self._look_through(table, cursor if begins_in is not None else None)
                 has_looked = True
-                self._look_through(table, here)
+            begins_in = None
             if self.page.stopped is not None:
                 return None
+        if begins_in is not None:
+            raise cursor_invalid()
         return None
 
     def _look_through(self, table: TableListing, cursor: FindCursor | None) -> None:
@@ -220,23 +223,32 @@ class _Search:
         start, offset = _place_in(table, cursor)
         for batch in ReadBatches(self.work, table.strings, self.matcher.narrowing).after(start):
             looked = 0
-            with closing(self.matcher.matches(batch.texts)) as found:
-                searched = []
-                for matches in found:
-                    searched.append(matches)
-                    if self.page.is_over:
-                        break
-            for string, text, matches in zip(batch.strings, batch.texts, searched, strict=False):
+            found = self._matches(batch.texts)
+            for string, text, matches in zip(batch.strings, batch.texts, found, strict=False):
                 is_first = string is table.strings[start]
                 self._take(table, string, text, matches, offset if is_first else 0)
                 looked += 1
-                if self.page.is_over:
-                    break
             if looked < len(batch.strings):
                 return self.page.stop(table.id, batch.strings[looked].json_pointer)
             if self.page.is_over and batch.end < len(table.strings):
                 return self.page.stop(table.id, table.strings[batch.end].json_pointer)
         return None
+
+    def _matches(self, texts: Sequence[str]) -> Iterator[TextMatches]:
+        """Yields what is in texts, until the time is up. Behind the last one nothing is searched.
+
+        Where something is hidden all are searched first: then a text is searched once more.
+        """
+        searched: list[TextMatches] = []
+        with closing(self.matcher.matches(texts)) as found:
+            for matches in found:
+                if self.hidden:
+                    searched.append(matches)
+                else:
+                    yield matches
+                if self.page.is_over:
+                    break
+        yield from searched
 
     def _take(
         self, table: TableListing, string: ListedString, text: str, found: TextMatches, offset: int
@@ -294,7 +306,7 @@ class _Search:
 
 def _place_in(table: TableListing, cursor: FindCursor | None) -> tuple[int, int]:
     """Returns which string of a list a cursor stands in, and its offset there."""
-    if cursor is None or cursor.is_beginning:
+    if cursor is None:
         return 0, 0
     for number, string in enumerate(table.strings):
         if cursor.is_at(string.json_pointer):

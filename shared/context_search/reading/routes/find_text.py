@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter
 from pydantic import Field, model_validator
 
 from context_search.mcp.jsonrpc import to_bytes
-from context_search.reading.find_text import FindText
 from context_search.reading.routes.read import Collection
 from context_search.reading.rules.found_text import (
     DEFAULT_CONTEXT_CHARS,
@@ -161,7 +160,12 @@ def _more(found: FoundText) -> str | None:
     return " ".join(said) or None
 
 
-Use = Annotated[FindText, part("reading.find_text")]
+if TYPE_CHECKING:  # loaded when it is asked for: most requests search
+    from context_search.reading.find_text import FindText
+
+    Use = Annotated[FindText, part("reading.find_text")]
+else:
+    Use = Annotated[object, part("reading.find_text")]
 
 
 @router.post("/find-text")

@@ -12,7 +12,7 @@ from context_search.core.callers import Principal, TextsOf
 from context_search.mcp.contract import ToolDescription
 from context_search.reading.find_text import FindText
 from context_search.reading.routes.find_text import FindTextAnswer, FindTextBody
-from context_search.reading.tools import described as shared
+from context_search.reading.tools.described import arguments_of, hints
 
 NAME = "find_text"
 _DESCRIPTION = (
@@ -29,9 +29,9 @@ def described(collections: Sequence[str], *, texts: TextsOf) -> ToolDescription:
         name=NAME,
         title="Find exact text",
         description=_DESCRIPTION,
-        input_schema=shared.arguments_of(FindTextBody, collections),
+        input_schema=arguments_of(FindTextBody, collections),
         output_schema=flat_schema(FindTextAnswer),
-        annotations=shared.annotations("Find exact text", texts),
+        annotations=hints("Find exact text", texts),
     )
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from context_search.agents.tools.toolboxes import Offer
 from context_search.core.callers import Principal
 from context_search.mcp.contract import ToolDescription, UnknownToolError
+from context_search.reading.find_text import FindText
 from context_search.reading.read import ReadTexts
-from context_search.reading.tools import read
+from context_search.reading.tools import find_text, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +18,16 @@ class ReadingTools:
     """Implements ``ReadingTools`` of agents."""
 
     read: ReadTexts
+    find_text: FindText
 
     def described(self, offer: Offer, collections: Sequence[str]) -> Sequence[ToolDescription]:
         """See ``ReadingTools`` of agents."""
         found: list[ToolDescription] = []
         if offer.reads and offer.offers != "connector":
-            found += [read.described(collections, texts=offer.texts)]
+            found += [
+                read.described(collections, texts=offer.texts),
+                find_text.described(collections, texts=offer.texts),
+            ]
         return found
 
     def call(
@@ -31,4 +36,6 @@ class ReadingTools:
         """See ``ReadingTools`` of agents; raises what the use cases raise."""
         if name not in {tool.name for tool in self.described(offer, [])}:
             raise UnknownToolError("there is no such tool")
+        if name == find_text.NAME:
+            return find_text.call(self.find_text, principal, arguments)
         return read.call(self.read, principal, arguments)
