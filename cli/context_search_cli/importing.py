@@ -42,6 +42,7 @@ class Target:
     revision: int | None = None
     name: str = ""
     description: str | None = None
+    url_template: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
