@@ -212,6 +212,8 @@ def _send(session: Session, document: bytes, target: Target) -> Response:
     head = {"project_id": session.project_id, "name": target.name}
     if target.description is not None:
         head["description"] = target.description
+    if target.url_template is not None:
+        head["url_template"] = target.url_template
     opening = encoded(head).removesuffix(b"}")
     return session.client.create(
         "/api/v1/tables", content=opening + b', "data": ' + document + b"}"

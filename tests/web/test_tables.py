@@ -202,7 +202,6 @@ def test_a_table_says_where_its_owner_shows_its_places(api: Api) -> None:
         "https://a.example/{cite",
         "https://a.example/\n{cite}",
         "https://a.example/\u202e{cite}",
-        "https://a.example/\0",
         "https://a.example/" + "x" * 2_000,
         7,
         ["https://a.example/"],
