@@ -201,7 +201,7 @@ class _Search:
     def run(self, tables: Iterator[tuple[int, Tools]], cursor: FindCursor | None) -> None:
         """Looks through tables in their order, from the place of a cursor on."""
         has_looked = False
-        begins_in = None if cursor is None or cursor.is_beginning else cursor.table_id
+        begins_in = None if cursor is None else cursor.table_id
         for table_id, tools in tables:
             if has_looked and self.page.is_over:
                 return self.page.stop(table_id, None)
@@ -306,7 +306,7 @@ class _Search:
 
 def _place_in(table: TableListing, cursor: FindCursor | None) -> tuple[int, int]:
     """Returns which string of a list a cursor stands in, and its offset there."""
-    if cursor is None:
+    if cursor is None or cursor.is_beginning:
         return 0, 0
     for number, string in enumerate(table.strings):
         if cursor.is_at(string.json_pointer):
