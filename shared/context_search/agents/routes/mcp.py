@@ -91,7 +91,7 @@ async def _mcp(
             principal = caller_of(shown)
             if "search" not in principal.permissions:
                 raise PermissionDeniedError("the key has not the scope search")
-        search = SearchToolbox(principal, use.list_tools, use.search, use.redaction)
+        search = SearchToolbox(principal, use.list_tools, use.search, use.redaction, use.reading)
         return AgentToolbox(principal, search, use.store, use.reading, use.replacing)
 
     answer = handle(

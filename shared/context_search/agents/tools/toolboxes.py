@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
-from context_search.agents.list_tools import REPLACE_NAMES, RESERVED_NAMES, ListTools
+from context_search.agents.list_tools import REPLACE_NAMES, RESERVED_NAMES, ListTools, NamedTool
 from context_search.agents.mcp_instances import own_mcp
 from context_search.agents.tools.results import fitted, fitted_and_redacted, trimmed
 from context_search.agents.tools.search_tools import described_tool, parse_search_arguments
@@ -18,6 +18,7 @@ from context_search.core.callers import (
     McpSettings,
     Principal,
     Replacing,
+    TextsOf,
 )
 from context_search.core.errors import ContextSearchError, InvalidInputError
 from context_search.mcp.contract import (
@@ -73,16 +74,17 @@ class SearchToolbox:
     tools: ListTools
     search: Searches
     redaction: RedactHits
+    reading: Callable[[], ReadingTools]
 
-    @as_mcp_errors
-    def list_tools(self, *, cursor: str | None) -> ToolPage:
+    def list_tools(self, *, cursor: str | None, texts: TextsOf) -> ToolPage:
         """See ``Toolbox``. The cursor is the id of the last tool of the page before."""
         if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
             raise InvalidInputError("the cursor is not one of ours")
         page, last = self.tools.page(self.principal, after=int(cursor or 0))
         seen = self.tools.seen_fields([named.tool for named in page])
         described = [
-            described_tool(named.name, named.tool, seen.get(named.tool.id)) for named in page
+            described_tool(named.name, named.tool, seen.get(named.tool.id), texts=texts)
+            for named in page
         ]
         return ToolPage(described, None if last is None else str(last))
 
@@ -99,6 +101,8 @@ class SearchToolbox:
         searched = SearchedTool.by(self.principal, tool.id)
         limits = QuestionLimits(top_k=top_k, filter=wanted)
         answer = self.search.search(searched, query, limits)
+        if not tool.search.include_metadata:
+            return ToolResult(self.reading().concise(self.principal, NamedTool(name, tool), answer))
         return ToolResult(self._shown(answer))
 
     def _shown(self, answer: SearchResult) -> dict[str, Any]:
@@ -121,6 +125,12 @@ class ReadingTools(Protocol):
         self, principal: Principal, offer: Offer, name: str, arguments: Mapping[str, object]
     ) -> Mapping[str, object]:
         """Calls a tool. Raises UnknownToolError for one that is not offered."""
+        ...
+
+    def concise(
+        self, principal: Principal, named: NamedTool, answer: SearchResult
+    ) -> Mapping[str, object]:
+        """Returns the answer of a Search Tool as passages, without records of chunks."""
         ...
 
 
@@ -165,7 +175,9 @@ class AgentToolbox:
     def list_tools(self, *, cursor: str | None) -> ToolPage:
         """See ``Toolbox``. The first page begins with the tools that replace, and that read."""
         offer = self._offer()
-        page = ToolPage([]) if offer.offers != "named" else self.search.list_tools(cursor=cursor)
+        page = ToolPage([])
+        if offer.offers == "named":
+            page = self.search.list_tools(cursor=cursor, texts=offer.texts)
         if cursor is not None:
             return page
         further: list[ToolDescription] = []
