@@ -26,8 +26,7 @@ TextKey = tuple[int, str, str]
 
 @dataclass(frozen=True, slots=True)
 class FoundHit:
-    """A hit of a search in a collection; ``query`` is what was asked, ``target`` what was searched.
-    """
+    """A hit in a collection; ``query`` is what was asked, ``target`` what was searched."""
 
     collection: str
     query: str
@@ -130,8 +129,7 @@ class DescribePassages:
     def described(
         self, principal: Principal, ranges: Sequence[HitsOfRange], texts: ShownTexts
     ) -> list[Passage]:
-        """Returns a passage for each range. Some have no title where reading them takes too long.
-        """
+        """Returns a passage for each range. Some have no title where reading that takes long."""
         titles = self._titles(principal, [each.hits[0] for each in ranges])
         passages = [_passage(each, texts, titles[each.hits[0].chunk.id]) for each in ranges]
         places = [CitedPlace(each.cite, each.json_pointer) for each in passages]

@@ -22,7 +22,6 @@ from context_search.reading.passages import (
     FoundHit,
     HitsOfRange,
     Passage,
-    ShownTexts,
 )
 from context_search.searching.rules.packing import Piece, WantedHit, pack
 from context_search.searching.rules.searched import SearchedTool
@@ -48,7 +47,7 @@ class DegradedSearch:
 
 @dataclass(frozen=True, slots=True)
 class FoundPassages:
-    """The passages, best first, of ``total`` that were found. ``is_cut``: the last one is not whole.
+    """The passages, best first, of ``total`` that there are. ``is_cut``: the only one is not whole.
 
     ``hint`` says why there is none, where all collections say the same.
     """
@@ -199,7 +198,7 @@ def _all_of(
     questions: Iterable[tuple[NamedTool, str]],
 ) -> list[_Asked]:
     """Returns the answers in order; each question has what logs know of the request."""
-    asked = [threads.submit(copy_context().run, ask, *question) for question in questions]
+    asked = [threads.submit(partial(copy_context().run, ask, *question)) for question in questions]
     return [each.result() for each in asked]
 
 

@@ -178,13 +178,14 @@ def parse_search_arguments(
         known = ", ".join(("query and top_k", *more))
         raise InvalidInputError(f"unknown argument: {unknown[0][:64]!r}; there are {known}")
     return SearchArguments(
-        _parse_query(arguments.get("query")),
+        checked_query(arguments.get("query")),
         _parse_top_k(arguments["top_k"]) if "top_k" in arguments else None,
         wanted,
     )
 
 
-def _parse_query(query: object) -> str:
+def checked_query(query: object) -> str:
+    """Returns a query. Raises InvalidInputError for what is none."""
     if query is None:
         raise InvalidInputError("query is missing: it says what to look for")
     if not isinstance(query, str) or not 1 <= len(query) <= MAX_QUERY_CHARS:

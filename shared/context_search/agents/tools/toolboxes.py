@@ -68,7 +68,7 @@ def as_mcp_errors(call: Callable[P, T]) -> Callable[P, T]:
 
 @dataclass(frozen=True, slots=True)
 class SearchToolbox:
-    """Implements ``Toolbox`` for one authenticated caller."""
+    """The Search Tools of one authenticated caller, each by its name."""
 
     principal: Principal
     tools: ListTools
@@ -77,7 +77,10 @@ class SearchToolbox:
     reading: Callable[[], ReadingTools]
 
     def list_tools(self, *, cursor: str | None, texts: TextsOf) -> ToolPage:
-        """See ``Toolbox``. The cursor is the id of the last tool of the page before."""
+        """Returns a page; the cursor is the id of the last tool of the page before.
+
+        ``texts``: whose they find.
+        """
         if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
             raise InvalidInputError("the cursor is not one of ours")
         page, last = self.tools.page(self.principal, after=int(cursor or 0))
@@ -92,7 +95,7 @@ class SearchToolbox:
     def call_tool(
         self, name: str, arguments: Mapping[str, object], client: ClientInput
     ) -> ToolResult:
-        """See ``Toolbox``. A search never asks."""
+        """Calls one. A search never asks."""
         del client
         tool = self.tools.find(self.principal, name)
         if tool is None:
@@ -137,8 +140,8 @@ class ReadingTools(Protocol):
 class ReplaceTools(Protocol):
     """Tools that replace."""
 
-    def tools_of(self, replacing: Replacing) -> Sequence[ToolDescription]:
-        """Returns the tools that such an instance has."""
+    def tools_of(self, replacing: Replacing, texts: TextsOf) -> Sequence[ToolDescription]:
+        """Returns the tools that such an instance has; ``texts``: whose they show."""
         ...
 
     def call(
@@ -182,7 +185,7 @@ class AgentToolbox:
             return page
         further: list[ToolDescription] = []
         if offer.replacing != "off" and offer.offers != "connector":
-            further += self.replacing().tools_of(offer.replacing)
+            further += self.replacing().tools_of(offer.replacing, offer.texts)
         if offer.reads or offer.offers != "named":
             names = self.search.tools.names(self.principal, most=MOST_NAMED)
             further += self.reading().described(offer, names)

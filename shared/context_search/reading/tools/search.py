@@ -11,7 +11,7 @@ from context_search.agents.list_tools import NamedTool
 from context_search.agents.tools.arguments import read_arguments
 from context_search.agents.tools.passages import DegradedAnswer, PassageAnswer, PassagesAnswer
 from context_search.agents.tools.results import MAX_RESULT_BYTES, flat_schema, trimmed
-from context_search.agents.tools.search_tools import MAX_QUERY_CHARS, QUOTED, hints
+from context_search.agents.tools.search_tools import MAX_QUERY_CHARS, QUOTED, checked_query, hints
 from context_search.core.callers import Principal, TextsOf
 from context_search.mcp.contract import ToolDescription
 from context_search.ranking.search import SearchResult
@@ -37,7 +37,8 @@ _DESCRIPTION = (
     "Searches the long texts of all collections, or of one, by meaning and by key words. Returns "
     "the best passages, each with its cite, its title and its exact place; several queries are "
     "answered together, and passages that touch are joined. It does not look for exact text, which "
-    "find_text does, nor list what there is, which outline does; read goes on from a cite. " + QUOTED
+    "find_text does, nor list what there is, which outline does; read goes on from a cite. "
+    + QUOTED
 )
 _Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]
 
@@ -73,8 +74,9 @@ class SearchAllBody(Body):
 
     @property
     def asked(self) -> list[str]:
-        """Returns the queries, each once."""
-        return list(dict.fromkeys(self.queries or [self.query or ""]))
+        """Returns the queries, each once. Raises InvalidInputError for one that is none."""
+        given: Sequence[object] = self.queries or [self.query]
+        return list(dict.fromkeys(map(checked_query, given)))
 
 
 def described(collections: Sequence[str], *, texts: TextsOf) -> ToolDescription:
@@ -130,7 +132,8 @@ def _more(found: FoundPassages, shown: int) -> str | None:
     if shown < len(found.passages):
         sentences.append(f"{shown} of {found.total} passages: the others do not fit into a result.")
     elif shown < found.total:
-        sentences.append(f"{shown} of {found.total} passages. A larger top_k or max_tokens gives more.")
+        counts = f"{shown} of {found.total} passages."
+        sentences.append(f"{counts} A larger top_k or max_tokens gives more.")
     if found.is_cut:
         sentences.append("The passage is cut to max_tokens; read goes on from its cite.")
     return " ".join(sentences) or None
