@@ -68,59 +68,6 @@ _EXECUTE = _tool(
     "It can be taken back with replace_undo.",
     ExecuteArguments,
     ExecuteResult,
-    PreviewArguments,
-    PreviewResult,
-    UndoArguments,
-    UndoResult,
-)
-
-
-def _tool(
-    name: str,
-    title: str,
-    description: str,
-    arguments: type[BaseModel],
-    result: type[BaseModel],
-    *,
-    writes: bool,
-) -> ToolDescription:
-    return ToolDescription(
-        name=name,
-        title=title,
-        description=description,
-        input_schema=arguments_schema(arguments),
-        output_schema=flat_schema(result),
-        annotations={
-            "title": title,
-            "readOnlyHint": not writes,
-            "destructiveHint": writes,
-            "idempotentHint": True,
-        },
-    )
-
-
-_PREVIEW = _tool(
-    "replace_preview",
-    "Preview a replacement",
-    "Finds every place where a text stands in the documents that the search tools here search, and "
-    "shows what each would become. Changes nothing. It makes a plan: the result has its plan_id "
-    "and digest, how many places would change, and the first of them. It is the first "
-    "step of changing a name, word or sentence everywhere. The text is found exactly as it is "
-    f"written, not by meaning: searches show how it is written. {QUOTED}",
-    PreviewArguments,
-    PreviewResult,
-    writes=False,
-)
-_EXECUTE = _tool(
-    "replace_execute",
-    "Carry out a replacement",
-    "Carries out a plan of replace_preview: changes all the places that it found, and nothing "
-    "else. It takes plan_id and digest exactly as that result has them. The user may be asked before. "
-    "If one of the texts has changed since the preview, nothing is changed and the error "
-    "REPLACE_STALE says so; a new preview finds them as they are. Calling it twice does it once. It can be taken back "
-    "with replace_undo.",
-    ExecuteArguments,
-    ExecuteResult,
     writes=True,
 )
 _UNDO = _tool(
