@@ -314,7 +314,7 @@ def expected(row: Row, swapped: frozenset[str]) -> int:
     )
 
 
-SEARCHES = "search"
+SEARCHES = "a search tool"
 """The row of every Search Tool: an agent calls it by a name of its own."""
 
 
@@ -323,12 +323,20 @@ class AgentRow:
     """A tool of agents: with which ``replace`` of their MCP instance they have it, and calls of it.
 
     Each call reaches for strings that no Search Tool of the agent returns any more. Those of
-    ``bounded`` are done with what the agent still sees, those of ``stale`` are refused.
+    ``bounded`` are done with what the agent still sees, those of ``stale`` are refused, and those
+    of ``missing`` find nothing. ``tools``: how the instance offers its searches.
     """
 
     opened_by: frozenset[str]
     bounded: tuple[Mapping[str, Any], ...] = ()
     stale: tuple[Mapping[str, Any], ...] = ()
+    missing: tuple[Mapping[str, Any], ...] = ()
+    tools: str = "named"
+
+    @property
+    def calls(self) -> Mapping[str | None, tuple[Mapping[str, Any], ...]]:
+        """The calls by the code of what they answer; None: they are done."""
+        return {None: self.bounded, "REPLACE_STALE": self.stale, "NOT_FOUND": self.missing}
 
 
 EXECUTE = frozenset({"execute"})
@@ -339,6 +347,18 @@ AGENT_ROWS: Mapping[str, AgentRow] = {
     SEARCHES: AgentRow(
         PROPOSE | {"off"},
         ({"query": "harbour salary pin", "top_k": 20}, {"query": "harbour", "status": "draft"}),
+    ),
+    "search": AgentRow(
+        PROPOSE | {"off"},
+        (
+            {"query": "harbour salary pin", "top_k": 20},
+            {"queries": ["salary of the master", "pin 7788"], "collection": "pub"},
+        ),
+        tools="single",
+    ),
+    "read": AgentRow(
+        PROPOSE | {"off"},
+        missing=({"collection": "pub", "pointer": "/articles/1/text"},),
     ),
     "replace_preview": AgentRow(
         PROPOSE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any, get_args
 
 import pytest
@@ -68,9 +69,12 @@ def with_tools(api: Api, **opted_in: Any) -> tuple[dict[str, Any], Agent, int]:
 @pytest.mark.parametrize("replacing", get_args(Replacing))
 def test_every_tool_that_an_agent_sees_is_in_the_matrix(api: Api, replacing: str) -> None:
     _, someone, _ = with_tools(api, replace=replacing)
-    expected = {name for name, row in AGENT_ROWS.items() if replacing in row.opened_by}
-    assert {*someone.listed()} == expected - {SEARCHES} | {"pub", "whole"}
-    assert AGENT_ROWS.keys() == RESERVED_NAMES | {SEARCHES}
+    opened = {name: row.tools for name, row in AGENT_ROWS.items() if replacing in row.opened_by}
+    by_name = {name for name, tools in opened.items() if tools == "named"}
+    assert {*someone.listed()} == by_name - {SEARCHES} | {"pub", "whole"}
+    someone.allow(tools="single")
+    assert {*someone.listed()} == opened.keys() - {SEARCHES}
+    assert AGENT_ROWS.keys() <= RESERVED_NAMES | {SEARCHES}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -88,12 +92,12 @@ def test_no_tool_shows_or_changes_what_its_agent_does_not_see_any_more(
     way(api, f"/api/v1/mcps/{someone.mcp['id']}", whole)
     ids = {**named(plan), "executed_id": executed["plan_id"], "search_tool": "pub"}
     row = AGENT_ROWS[name]
-    for client in (someone, someone.with_forms()):
-        for call in row.bounded + row.stale:
-            arguments = filled(call, ids)
-            result = client.result("pub" if name == SEARCHES else name, arguments)
-            reported = json.dumps(result)
-            assert not [each for each in WAYS[way] if each in reported], (arguments, reported)
-            report = json.loads(result["content"][0]["text"])
-            assert report.get("code") == ("REPLACE_STALE" if call in row.stale else None)
+    someone.allow(tools=row.tools)
+    every = [(code, call) for code, calls in row.calls.items() for call in calls]
+    for client, (code, call) in product((someone, someone.with_forms()), every):
+        arguments = filled(call, ids)
+        result = client.result("pub" if name == SEARCHES else name, arguments)
+        reported = json.dumps(result)
+        assert not [each for each in WAYS[way] if each in reported], (arguments, reported)
+        assert json.loads(result["content"][0]["text"]).get("code") == code
     assert data_of(api, table) == before
