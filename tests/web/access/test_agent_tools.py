@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from itertools import product
 from typing import Any, get_args
 
 import pytest
 
 from context_search.agents.list_tools import RESERVED_NAMES
-from context_search.core.callers import Replacing
+from context_search.core.callers import Replacing, ToolsOffered
+from context_search.core.cites import Cite
 from tests.web.access.matrix import AGENT_ROWS, SEARCHES, filled
 from tests.web.agent import Agent, agent, data_of, named
 from tests.web.api import SMALL, Api, answer
@@ -69,12 +69,16 @@ def with_tools(api: Api, **opted_in: Any) -> tuple[dict[str, Any], Agent, int]:
 @pytest.mark.parametrize("replacing", get_args(Replacing))
 def test_every_tool_that_an_agent_sees_is_in_the_matrix(api: Api, replacing: str) -> None:
     _, someone, _ = with_tools(api, replace=replacing)
-    opened = {name: row.tools for name, row in AGENT_ROWS.items() if replacing in row.opened_by}
-    by_name = {name for name, tools in opened.items() if tools == "named"}
-    assert {*someone.listed()} == by_name - {SEARCHES} | {"pub", "whole"}
-    someone.allow(tools="single")
-    assert {*someone.listed()} == opened.keys() - {SEARCHES}
-    assert AGENT_ROWS.keys() <= RESERVED_NAMES | {SEARCHES}
+    offered = get_args(ToolsOffered)
+    for tools in offered:
+        someone.allow(tools=tools)
+        rows = {name: row for name, row in AGENT_ROWS.items() if tools in row.tools}
+        seen = {name for name, row in rows.items() if replacing in row.opened_by}
+        if tools == "connector":
+            seen = {name for name in seen if not name.startswith("replace")}
+        named_tools = {"pub", "whole"} if SEARCHES in seen else set()
+        assert {*someone.listed()} == seen - {SEARCHES} | named_tools
+    assert AGENT_ROWS.keys() == RESERVED_NAMES | {SEARCHES}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -89,15 +93,17 @@ def test_no_tool_shows_or_changes_what_its_agent_does_not_see_any_more(
     assert (executed["strings_count"], plan["strings_count"]) == (2, 3)
     api.parts.work()
     before = data_of(api, table)
+    row = AGENT_ROWS[name]
+    someone.allow(tools=row.tools[-1])
     way(api, f"/api/v1/mcps/{someone.mcp['id']}", whole)
     ids = {**named(plan), "executed_id": executed["plan_id"], "search_tool": "pub"}
-    row = AGENT_ROWS[name]
-    someone.allow(tools=row.tools)
-    every = [(code, call) for code, calls in row.calls.items() for call in calls]
-    for client, (code, call) in product((someone, someone.with_forms()), every):
-        arguments = filled(call, ids)
-        result = client.result("pub" if name == SEARCHES else name, arguments)
-        reported = json.dumps(result)
-        assert not [each for each in WAYS[way] if each in reported], (arguments, reported)
-        assert json.loads(result["content"][0]["text"]).get("code") == code
+    ids["cite"] = str(Cite.of(table["id"], "/articles/1/text", 1, 0, None, 20))
+    for client in (someone, someone.with_forms()):
+        for call in row.bounded + row.stale + row.missing:
+            arguments = filled(call, ids)
+            result = client.result("pub" if name == SEARCHES else name, arguments)
+            reported = json.dumps(result)
+            assert not [each for each in WAYS[way] if each in reported], (arguments, reported)
+            report = json.loads(result["content"][0]["text"])
+            assert report.get("code") == row.code(call)
     assert data_of(api, table) == before
