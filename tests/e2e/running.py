@@ -202,7 +202,7 @@ class Tenant:
         async def listing(client: Client) -> list[Tool]:
             return (await client.list_tools()).tools
 
-        return asyncio.run(self._as_agent(era, listing))
+        return asyncio.run(self.as_agent(era, listing))
 
     def call_tool(self, era: Era, name: str, arguments: dict[str, Any]) -> CallToolResult:
         """What an agent gets, by the official client."""
@@ -210,11 +210,12 @@ class Tenant:
         async def calling(client: Client) -> CallToolResult:
             return await client.call_tool(name, arguments)
 
-        return asyncio.run(self._as_agent(era, calling))
+        return asyncio.run(self.as_agent(era, calling))
 
-    async def _as_agent(
+    async def as_agent(
         self, era: Era, conversation: Callable[[Client], Awaitable[Answer]]
     ) -> Answer:
+        """Returns what comes of a conversation with the official client."""
         headers = {"authorization": f"Bearer {self.key}"}
         async with httpx2.AsyncClient(headers=headers, trust_env=False) as http_client:
             transport = streamable_http_client(
