@@ -71,8 +71,8 @@ class Agent:
 
     client: Client
     question: Question
-    reads: bool
-    """Whether it uses ``read`` and ``find_text``; without them it only searches again."""
+    tools: frozenset[str]
+    """Names of those that it uses; without ``read`` and ``find_text`` it only searches again."""
     notes: Notes = field(default_factory=Notes)
     best_passage: str = ""
 
@@ -80,7 +80,7 @@ class Agent:
         """Reads until the answer was among it, or until no call was left."""
         try:
             hits = await self._search(self.question.text)
-            await (self._read_on(hits) if self.reads else self._search_on())
+            await (self._read_on(hits) if "read" in self.tools else self._search_on())
         except _DoneError:
             pass
 
@@ -121,12 +121,17 @@ class Agent:
         return words if known else None
 
     async def _search(self, query: str, top_k: int = 5) -> Sequence[Hit]:
+        """Returns passages, by the one ``search`` if there is one, else by the collection's own."""
         arguments = {"query": query, "top_k": top_k}
-        hits: list[Hit] = (await self._call(self.question.collection, arguments))["results"]
+        if "search" in self.tools:
+            more = {"collection": self.question.collection}
+            hits: list[Hit] = (await self._call("search", arguments | more))["passages"]
+        else:
+            found = await self._call(self.question.collection, arguments)
+            hits = [_passage(hit) for hit in found["results"]]
         for hit in hits:
-            chunk = hit["chunk"]
-            self.notes.add(chunk["json_pointer"], chunk["char_start"], chunk["chunk_text"])
-        self.best_passage = self.best_passage or hits[0]["chunk"]["chunk_text"]
+            self.notes.add(hit["place"]["pointer"], hit["place"]["start"], hit["text"])
+        self.best_passage = self.best_passage or hits[0]["text"]
         self._stop_if_done()
         return hits
 
@@ -151,3 +156,10 @@ class Agent:
     def _stop_if_done(self) -> None:
         if self.found or self.notes.calls == MOST_CALLS:
             raise _DoneError
+
+
+def _passage(hit: Hit) -> Hit:
+    """Returns a hit of a Search Tool as ``search`` shows it."""
+    chunk = hit["chunk"]
+    place = {"pointer": chunk["json_pointer"], "start": chunk["char_start"]}
+    return {"cite": hit["cite"], "text": chunk["chunk_text"], "place": place}

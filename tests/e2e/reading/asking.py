@@ -24,13 +24,14 @@ class Outcome:
     result_bytes: int
 
 
-def furnish(tenant: Tenant) -> None:
-    """Makes a table and a Search Tool for each document; returns when they are indexed."""
+def furnish(tenant: Tenant) -> list[int]:
+    """Makes a table and a Search Tool for each document; returns the tools' ids once indexed."""
     tools = [
         tenant.tool(tenant.table(document()), name=name) for name, document in COLLECTIONS.items()
     ]
     for tool in tools:
         tenant.ready(tool)
+    return [int(tool["tool_id"]) for tool in tools]
 
 
 def ask_all(tenant: Tenant, era: Era, *, reads: bool) -> list[Outcome]:
@@ -38,8 +39,10 @@ def ask_all(tenant: Tenant, era: Era, *, reads: bool) -> list[Outcome]:
 
     async def conversation(client: Client) -> list[Outcome]:
         outcomes = []
+        listed = frozenset(tool.name for tool in (await client.list_tools()).tools)
+        tools = listed if reads else listed & COLLECTIONS.keys()
         for question in questions():
-            agent = Agent(client, question, reads)
+            agent = Agent(client, question, tools)
             await agent.answer()
             at_once = all(part in agent.best_passage for part in question.answer)
             notes = agent.notes
