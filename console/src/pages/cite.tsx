@@ -1,6 +1,6 @@
 /** A citation at its place: whether the text still says it, and what it said where it does not. */
 import type { VNode } from "preact";
-import { get } from "../api";
+import { get, type Id } from "../api";
 import { useEffect } from "../hooks";
 import { citeTexts as t } from "../i18n/cite";
 import { documentTexts } from "../i18n/documents";
@@ -16,13 +16,20 @@ import { useResource } from "../resource";
 import { href, route } from "../router";
 import { may } from "../session";
 
+interface Place {
+  readonly table_id: Id;
+  readonly collection?: string | null;
+  readonly pointer: string;
+  readonly start: number;
+  readonly end: number;
+}
 interface Citation {
   readonly cite: string;
   readonly status: "current" | "moved" | "changed" | "gone";
   readonly text?: string | null;
   readonly was?: string | null;
-  readonly place: { readonly table_id: number | string; readonly collection?: string | null; readonly pointer: string; readonly start: number; readonly end: number };
-  readonly revision: number;
+  readonly place?: Place | null;
+  readonly revision?: number | null;
   readonly url?: string | null;
 }
 
@@ -40,29 +47,36 @@ function Cite(): VNode {
 }
 
 function Found({ one: { status, text, was, place, revision, url } }: { one: Citation }): VNode {
-  const { table_id: table, pointer, start, end } = place;
-  const said = { current: t().current, moved: t().moved, changed: was ? t().changed : t().changedOnly, gone: t().goneNow }[status];
+  const said = { current: t().current, moved: t().moved, changed: was ? t().changed : t().changedOnly, gone: t().gone }[status];
   const [kind, sign] = { current: ["good", "●"], moved: ["note", "→"], changed: ["warn", "▲"], gone: ["bad", "✕"] }[status] as [string, string];
-  const query = { p: pointer, a: start, b: end };
+  const there = status === "gone" ? null : place;
   return (
     <div class="stack wide">
-      <p class={`bar ${kind}`} role="status"><span aria-hidden="true">{sign}</span><span>{said}</span></p>
+      <p class={`bar ${kind}`} role="status"><span><span aria-hidden="true">{sign}</span> {said}</span></p>
       <p class="row">
-        <bdi>{may("manage") ? tableName(table) : (place.collection ?? tableName(table))}</bdi> <code><bdi>{pointer || "/"}</bdi></code>
-        <span class="small dim num">{textTexts().range(start, end)} · {documentTexts().revision} {num(revision)}</span>
-        {may("manage") && status !== "gone" ? <a href={href(`/documents/${table}`, query)}>{t().open}</a> : null}
+        {place ? <Where place={place} revision={revision} /> : null}
+        {there && may("manage") ? <a href={href(`/documents/${there.table_id}`, { p: there.pointer, a: there.start, b: there.end })}>{t().open}</a> : null}
         {url && /^https?:/.test(url) ? <a href={url} rel="noreferrer">{t().outside}</a> : null}
       </p>
-      <div class={was && status !== "gone" ? "split" : ""}>
+      <div class={was && there ? "split" : ""}>
         {was ? <section class="panel stack" aria-label={t().was}><h2>{t().was}</h2><p class="prose" dir="auto">{was}</p></section> : null}
-        {status === "gone" ? null : (
+        {there ? (
           <section class="panel stack" aria-label={t().now}>
             <h2>{t().now}</h2>
-            {may("manage") ? <TextPane table={table} pointer={pointer} tool={null} place={{ start, end }} matches={[]} hits={[]} /> : <p class="prose" dir="auto"><mark>{text}</mark></p>}
+            {may("manage") ? <TextPane table={there.table_id} pointer={there.pointer} tool={null} place={there} matches={[]} hits={[]} /> : <p class="prose" dir="auto"><mark>{text}</mark></p>}
           </section>
-        )}
+        ) : null}
       </div>
     </div>
+  );
+}
+
+function Where({ place: { table_id, collection, pointer, start, end }, revision }: { place: Place; revision: number | null | undefined }): VNode {
+  return (
+    <>
+      <bdi>{may("manage") ? tableName(table_id) : (collection ?? tableName(table_id))}</bdi> <code><bdi>{pointer || "/"}</bdi></code>
+      <span class="small dim num">{textTexts().range(start, end)}{revision ? ` · ${documentTexts().revision} ${num(revision)}` : ""}</span>
+    </>
   );
 }
 

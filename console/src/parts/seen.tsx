@@ -61,7 +61,7 @@ function Tool({ tool, secret, isConnector }: { tool: AgentTool; secret: string; 
   return (
     <details class="agenttool">
       <summary>
-        <code><bdi>{tool.name}</bdi></code> {tool.title ? <bdi>{tool.title}</bdi> : null} <span class={readOnly ? "badge" : "badge warn"}>{readOnly ? t().reads : t().writes}</span> <span class="dim small num">{t().tokens(tokensOf(asRead(tool)))}</span>
+        <code><bdi>{tool.name}</bdi></code> {tool.title && tool.title !== tool.name ? <bdi>{tool.title}</bdi> : null} <span class={readOnly ? "badge" : "badge warn"}>{readOnly ? t().reads : t().writes}</span> <span class="dim small num">{t().tokens(tokensOf(asRead(tool)))}</span>
       </summary>
       <div class="stack">
         <p class="prose" dir="auto">{tool.description}</p>
