@@ -204,7 +204,7 @@ def test_without_a_key_at_hand_the_page_says_how_to_try(
 def test_arguments_have_fields_of_their_kinds(
     visitor: Watched, own_tenant: Tenant, language: str
 ) -> None:
-    page, number = instance(visitor, own_tenant)
+    page, _ = instance(visitor, own_tenant)
     found = {"results": [{"title": "Letters", "cite": "c1"}, {"cite": "c1"}, {"cite": "c 2"}]}
     answers = {"tools/list": {"tools": [TOOL]}, "tools/call": text_result(found)}
     called = answering(page, answers)
