@@ -15,8 +15,8 @@ from contextlib import ExitStack
 from random import Random
 
 from context_search.core.documents import parse_exact
-from context_search_editing.integrations.re2_patterns import Re2Patterns
-from context_search_editing.ports import CompiledPattern
+from context_search.integrations.patterns.ports import CompiledPattern
+from context_search.integrations.patterns.re2_patterns import Re2Patterns
 from context_search_editing.rules.edits import StringEdits, apply_edits, string_hash
 from context_search_editing.rules.replacing import (
     Allowance,

@@ -25,11 +25,11 @@ from bench.history import Bench, document, seconds
 from context_search.catalog.tables import ManageTables
 from context_search.catalog.versions import ManageVersions
 from context_search.core.callers import ProjectKey
+from context_search.integrations.patterns.re2_patterns import Re2Patterns
 from context_search.integrations.ports import SystemClock
 from context_search.postgres.pool import Database
 from context_search.postgres.url import DatabaseUrl
 from context_search_editing.executing import ExecutePlans
-from context_search_editing.integrations.re2_patterns import Re2Patterns
 from context_search_editing.previewing import AskedReplacement, PreviewReplacements
 from context_search_editing.rules.plans import Choice, Plan
 from context_search_editing.rules.replacing import ReplaceRequest

@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # a function loads the repositories of what it does
     from context_search.maintenance.sql.health import Health
     from context_search.maintenance.sql.removals import Removals
     from context_search.maintenance.sql.sweeps import Sweeps
+    from context_search.reading.sql.seen_strings import SeenStrings
     from context_search.searching.sql.keywords import Keywords
     from context_search.searching.sql.live_chunks import LiveChunks
     from context_search.searching.sql.rankings import Rankings
@@ -63,6 +64,7 @@ REPOSITORIES = {
     "quotas": "context_search.indexing.sql.quotas:Quotas",
     "rankings": "context_search.searching.sql.rankings:Rankings",
     "removals": "context_search.maintenance.sql.removals:Removals",
+    "seen_strings": "context_search.reading.sql.seen_strings:SeenStrings",
     "sweeps": "context_search.maintenance.sql.sweeps:Sweeps",
     "tables": "context_search.catalog.sql.tables:Tables",
     "tools": "context_search.catalog.sql.tools:Tools",
@@ -96,6 +98,7 @@ class UnitOfWork:
     quotas: Quotas
     rankings: Rankings
     removals: Removals
+    seen_strings: SeenStrings
     sweeps: Sweeps
     tables: Tables
     tools: Tools

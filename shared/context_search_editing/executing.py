@@ -19,11 +19,11 @@ from context_search.core.errors import (
     ReplaceBusyError,
 )
 from context_search.core.messages import ExecutePlan
+from context_search.integrations.patterns.ports import Patterns
 from context_search.integrations.ports import Clock
 from context_search.store import Store, UnitOfWork
 from context_search_editing.finding import find_plan
 from context_search_editing.matching import REQUEST_TEXT_S, Replacer, replacer_of
-from context_search_editing.ports import Patterns
 from context_search_editing.rules.edits import apply_edits, string_at, string_hash
 from context_search_editing.rules.plans import (
     MAX_PLANNED_TABLES,

@@ -1,14 +1,11 @@
-"""Finds and locks the plans of a caller, and finds the strings that an agent sees."""
+"""Finds and locks the plans of a caller."""
 
 from __future__ import annotations
 
 from context_search.core.callers import McpKey, Principal
 from context_search.core.errors import NotFoundError
-from context_search.core.model import SearchTool, ToolsQuery
-from context_search.core.pages import PAGE
-from context_search.store import Store, UnitOfWork
+from context_search.store import UnitOfWork
 from context_search_editing.rules.plans import Plan
-from context_search_editing.rules.visible_strings import VisibleStrings
 
 
 def is_visible(principal: Principal, plan: Plan) -> bool:
@@ -44,25 +41,3 @@ def locked_chain(work: UnitOfWork, plan: Plan) -> list[Plan]:
             break
         at = locked.undone_by
     return chain
-
-
-def visible_to(store: Store, agent: McpKey) -> VisibleStrings:
-    """Returns what searches with the tools of an agent can return now."""
-    with store.for_project(agent.project_id) as work:
-        return visible_strings(work, agent.project_id, agent.mcp_id)
-
-
-def visible_strings(
-    work: UnitOfWork, project_id: int, mcp_id: int, *, only: int | None = None
-) -> VisibleStrings:
-    """Returns what searches with the enabled tools of an MCP instance can return now.
-
-    ``only``: narrowed to what the tool with that id can return.
-    """
-    tools: list[SearchTool] = []
-    while True:
-        after = tools[-1].id if tools else 0
-        page = work.tools.page(project_id, ToolsQuery(mcp_id=mcp_id), after=after, limit=PAGE)
-        tools += page
-        if len(page) < PAGE:
-            return VisibleStrings(tools, only)

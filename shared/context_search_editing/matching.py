@@ -10,8 +10,8 @@ from itertools import count
 from typing import Protocol
 
 from context_search.core.documents import FoundString
-from context_search_editing.ports import CompiledPattern, Patterns
-from context_search_editing.rules.batches import BATCH_CHARS
+from context_search.integrations.patterns.ports import CompiledPattern, Patterns
+from context_search.text.batches import BATCH_CHARS
 from context_search_editing.rules.edits import StringEdits
 from context_search_editing.rules.replacing import (
     NOTHING,

@@ -31,9 +31,12 @@ from context_search.core.errors import (
 from context_search.core.json_pointer import contains, split
 from context_search.core.messages import ExecutePlan
 from context_search.core.pages import PAGE, Page, page_of
+from context_search.integrations.patterns.ports import Patterns
 from context_search.integrations.ports import Clock, Deadline
+from context_search.reading.rules.visible_strings import VisibleStrings
+from context_search.reading.visible import visible_strings
 from context_search.store import Store, UnitOfWork
-from context_search_editing.finding import find_plan, is_visible, locked_chain, visible_strings
+from context_search_editing.finding import find_plan, is_visible, locked_chain
 from context_search_editing.matching import (
     REQUEST_TEXT_S,
     WORKER_TEXT_S,
@@ -43,7 +46,6 @@ from context_search_editing.matching import (
     json_pieces,
     replacer_of,
 )
-from context_search_editing.ports import Patterns
 from context_search_editing.rules.edits import StringEdits, apply_edits, shown_edits, string_hash
 from context_search_editing.rules.plans import (
     DEFAULT_LIFETIME_S,
@@ -71,7 +73,6 @@ from context_search_editing.rules.replacing import (
     ReplaceRequest,
     check_request,
 )
-from context_search_editing.rules.visible_strings import VisibleStrings
 from context_search_editing.rules.warnings import Warnings
 from context_search_editing.showing import PAGE_CHARS, ShownMatch, fitting
 

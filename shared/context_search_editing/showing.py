@@ -21,11 +21,13 @@ from context_search.core.errors import (
 )
 from context_search.core.json_pointer import split
 from context_search.core.pages import Page
+from context_search.integrations.patterns.ports import Patterns
 from context_search.integrations.ports import Clock, Deadline
+from context_search.reading.rules.visible_strings import VisibleInDocument
+from context_search.reading.visible import visible_strings
 from context_search.store import Store
-from context_search_editing.finding import find_plan, visible_strings
+from context_search_editing.finding import find_plan
 from context_search_editing.matching import REQUEST_TEXT_S, Replacer, replacer_of
-from context_search_editing.ports import Patterns
 from context_search_editing.rules.edits import (
     ShownEdit,
     apply_edits,
@@ -35,7 +37,6 @@ from context_search_editing.rules.edits import (
 )
 from context_search_editing.rules.plans import MAX_PREVIEWED_BYTES, Plan, PlannedString
 from context_search_editing.rules.replacing import Allowance
-from context_search_editing.rules.visible_strings import VisibleInDocument
 from context_search_editing.write_documents import ChangedString, stale_message
 
 MAX_MATCHES_SHOWN = 200

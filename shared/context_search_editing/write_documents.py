@@ -17,8 +17,9 @@ from context_search.core.json_pointer import replace_value, resolve, split
 from context_search.core.json_text import fits, to_json
 from context_search.core.limits import MAX_UPLOAD_BYTES, ProjectBounds
 from context_search.core.model import Table
+from context_search.reading.rules.visible_strings import VisibleStrings
+from context_search.reading.visible import visible_strings
 from context_search.store import UnitOfWork
-from context_search_editing.finding import visible_strings
 from context_search_editing.rules.edits import Edit, apply_edits, string_hash
 from context_search_editing.rules.plans import (
     KeptReason,
@@ -27,7 +28,6 @@ from context_search_editing.rules.plans import (
     PlannedTable,
     SkipReason,
 )
-from context_search_editing.rules.visible_strings import VisibleStrings
 
 PlanCause = Literal["replace", "undo"]
 MAX_STRING_CHARS = 50_000_000

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from context_search.core.errors import PatternInvalidError
-from context_search_editing.rules.pattern_matches import PatternMatches
+from context_search.text.pattern_matches import PatternMatches
 
 
 class RePatterns:

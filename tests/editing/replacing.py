@@ -22,12 +22,12 @@ from context_search.core.errors import (
 from context_search.core.filters import stored_filter
 from context_search.core.limits import ProjectBounds
 from context_search.core.model import Table
+from context_search.integrations.patterns.ports import Patterns
 from context_search.integrations.ports import Clock, Deadline
+from context_search.reading.visible import visible_to
 from context_search.store import Store, UnitOfWork
 from context_search_editing.executing import ExecutedPlan, ExecutePlans
 from context_search_editing.executing_in_worker import OneByOne, PlanWorker
-from context_search_editing.finding import visible_to
-from context_search_editing.ports import Patterns
 from context_search_editing.previewing import (
     AskedReplacement,
     PreviewLimits,
@@ -253,7 +253,8 @@ class Desk(Steps):
         self, agent: McpKey, request: ReplaceRequest = WAREHOUSE, **more: object
     ) -> ShownPlan:
         """Makes a plan of an agent, as far as a request goes."""
-        scopes = visible_to(self.store, agent).scopes
+        with self.store.for_project(agent.project_id) as work:
+            scopes = visible_to(work, agent).scopes
         places = tuple((scope.table_id, scope.json_pointer) for scope in scopes)
         asked = AskedReplacement(request, places=places, mcp_id=agent.mcp_id, **more)  # type: ignore[arg-type]
         return self.previews.start(agent, asked)

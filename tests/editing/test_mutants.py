@@ -13,10 +13,11 @@ from types import ModuleType
 
 import pytest
 
+from context_search.text import borders, literals
+from context_search.text.literals import Literal
 from context_search_editing import write_documents
-from context_search_editing.rules import borders, literals, replacing, undo
+from context_search_editing.rules import replacing, undo
 from context_search_editing.rules.edits import Edit, apply_edits, string_hash
-from context_search_editing.rules.literals import Literal
 from context_search_editing.rules.plans import PlannedString, PlannedTable
 from context_search_editing.rules.replacing import Allowance, ReplaceRequest
 from context_search_editing.write_documents import Source
@@ -29,7 +30,7 @@ from re import ASCII, NOFLAG, compile
 def is_edge(text, at):
     return compile(r"\\b", {}).match(text, at) is not None
 """
-WORDS = "from context_search_editing.rules.words import is_edge"
+WORDS = "from context_search.text.words import is_edge"
 MATCHING = {
     "only the form that was given": (
         literals,

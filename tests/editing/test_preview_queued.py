@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from context_search.core.errors import DatabaseUnavailableError, PatternTooSlowError
-from context_search_editing.integrations.re2_patterns import Re2Patterns
+from context_search.integrations.patterns.re2_patterns import Re2Patterns
 from context_search_editing.previewing import PreviewLimits
 from context_search_editing.rules.plans import Plan
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE, TickingClock, asked_for

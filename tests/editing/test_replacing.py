@@ -10,12 +10,13 @@ from unicodedata import category
 import pytest
 
 from context_search.core.errors import ReplaceTooLargeError, TooManyMatchesError
+from context_search.text.batches import BATCH_CHARS, batches
+from context_search.text.borders import Borders
+from context_search.text.literals import Literal, Place, fold
+from context_search.text.pattern_matches import PatternMatches
+from context_search.text.words import is_edge
 from context_search_editing.rules import replacing
-from context_search_editing.rules.batches import BATCH_CHARS, batches
-from context_search_editing.rules.borders import Borders
 from context_search_editing.rules.edits import Edit, LeftOut, StringEdits, apply_edits
-from context_search_editing.rules.literals import Literal, Place, fold
-from context_search_editing.rules.pattern_matches import PatternMatches
 from context_search_editing.rules.replacing import (
     Allowance,
     LiteralReplacer,
@@ -23,7 +24,6 @@ from context_search_editing.rules.replacing import (
     ReplaceRequest,
 )
 from context_search_editing.rules.template import Template
-from context_search_editing.rules.words import is_edge
 from tests.editing.brute_force import brute_force, random_case
 from tests.profile import THOROUGH
 

@@ -33,7 +33,7 @@ UNDO = """
 from dataclasses import replace
 
 from context_search_editing.executing import execute
-from context_search_editing.ports import Plans
+from context_search.integrations.patterns.ports import Plans
 
 def undo(plans: Plans, plan: Plan):
     execute(plans, plan)
@@ -115,7 +115,7 @@ def test_use_cases(name: str) -> None:
         "context_search.core.ids",
         "context_search.searching.rules",
         "context_search.searching.sql.keywords",
-        "context_search_editing.ports",
+        "context_search.integrations.patterns.ports",
         "context_search_editing.routes",
         "functions.search.app",
     ],

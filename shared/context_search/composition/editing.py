@@ -5,9 +5,9 @@ from __future__ import annotations
 from context_search.catalog.rules.uploads import longest_document
 from context_search.catalog.versions import RecordVersions
 from context_search.composition.parts import Parts
+from context_search.integrations.patterns.re2_patterns import Re2Patterns
 from context_search_editing.executing import ExecutePlans
 from context_search_editing.executing_in_worker import OneByOne, PlanWorker
-from context_search_editing.integrations.re2_patterns import Re2Patterns
 from context_search_editing.previewing import MAX_DOCUMENT_BYTES, PreviewLimits, PreviewReplacements
 from context_search_editing.rules.plans import MEMORY_A_CHANGED_BYTE
 from context_search_editing.showing import ShowMatches

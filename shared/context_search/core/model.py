@@ -85,6 +85,12 @@ class SearchTool:
     threshold: int
 
     @property
+    def reach(self) -> Reach:
+        """Returns what a search with it can return: its scope, as far as its ``where`` lets."""
+        where = self.search.where
+        return Reach(self.scope.json_pointer, filter=where, only_current=where is not None)
+
+    @property
     def settings(self) -> ToolSettings:
         """Returns what its owner may change of it."""
         return ToolSettings(self.name, self.description, self.search)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field
 
-from context_search.agents.tools.search_tools import given_arguments
-from context_search.core.errors import InvalidInputError
 from context_search.web.fields import Absent, AnswerModel, Body, Count, KnownId, Time
 from context_search_editing.executing import ExecutedPlan
 from context_search_editing.previewing import ShownPlan
@@ -33,8 +31,6 @@ from context_search_editing.rules.replacing import (
 )
 from context_search_editing.showing import ShownMatch
 
-_SHOWN_NAME_CHARS = 64
-B = TypeVar("B", bound=Body)
 PlanId = Annotated[
     int, Field(ge=1, le=2**63 - 1, description="The plan_id that replace_preview gave.")
 ]
@@ -125,34 +121,6 @@ class UndoArguments(Body):
             "of an undo, to do it again.",
         ),
     ]
-
-
-def read_arguments(kind: type[B], arguments: Mapping[str, object]) -> B:
-    """Returns arguments, checked; null is left out. Raises InvalidInputError that names the field.
-
-    What was given is not repeated: it may be a document's text.
-    """
-    try:
-        return kind.model_validate(given_arguments(arguments))
-    except ValidationError as error:
-        [first, *_] = error.errors(include_input=False, include_url=False, include_context=False)
-        field = ".".join(str(part) for part in first["loc"])[:_SHOWN_NAME_CHARS]
-        raise InvalidInputError(f"{field}: {first['msg']}") from None
-
-
-def arguments_schema(kind: type[BaseModel]) -> dict[str, Any]:
-    """Returns the flat JSON Schema of arguments."""
-    schema = kind.model_json_schema()
-    properties = {
-        name: {key: value for key, value in field.items() if key != "title"}
-        for name, field in schema["properties"].items()
-    }
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": schema["required"],
-        "additionalProperties": False,
-    }
 
 
 class PreviewedTable(AnswerModel):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
+from context_search.agents.tools.arguments import arguments_schema
 from context_search.agents.tools.results import flat_schema
 from context_search.agents.tools.search_tools import QUOTED
 from context_search.core.callers import Replacing
@@ -17,7 +18,6 @@ from context_search_editing.agents.replace_answers import (
     PreviewResult,
     UndoArguments,
     UndoResult,
-    arguments_schema,
 )
 
 

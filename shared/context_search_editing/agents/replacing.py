@@ -10,6 +10,7 @@ from aws_lambda_powertools import Logger
 from pydantic import BaseModel
 
 from context_search.agents.list_tools import ListTools
+from context_search.agents.tools.arguments import read_arguments
 from context_search.agents.tools.results import trimmed
 from context_search.core.callers import McpInstance, McpKey, Replacing
 from context_search.core.errors import (
@@ -30,6 +31,8 @@ from context_search.mcp.contract import (
     ToolResult,
     UnknownToolError,
 )
+from context_search.reading.rules.visible_strings import VisibleStrings
+from context_search.reading.visible import visible_to
 from context_search.searching.retrieve import RedactHits
 from context_search.web.request_body import request_id
 from context_search_editing.agents.asking import Asking, for_a_person, question, question_of_undo
@@ -42,11 +45,9 @@ from context_search_editing.agents.replace_answers import (
     Refusal,
     UndoArguments,
     UndoResult,
-    read_arguments,
 )
 from context_search_editing.agents.replace_tools import tools_of
 from context_search_editing.executing import ExecutedPlan, ExecutePlans
-from context_search_editing.finding import visible_to
 from context_search_editing.previewing import AskedReplacement, PreviewReplacements, ShownPlan
 from context_search_editing.rules.plans import Choice, Plan
 from context_search_editing.rules.redacted_edits import redacted
@@ -63,7 +64,7 @@ MAX_OPEN = 10
 
 @dataclass(frozen=True, slots=True)
 class ReplaceUseCases:
-    """Implements ``FurtherTools``: what agents replace with."""
+    """Implements ``ReplaceTools``: what agents replace with."""
 
     preview: PreviewReplacements
     matches: ShowMatches
@@ -74,7 +75,7 @@ class ReplaceUseCases:
     redaction: RedactHits
 
     def tools_of(self, replacing: Replacing) -> Sequence[ToolDescription]:
-        """See ``FurtherTools``."""
+        """See ``ReplaceTools``."""
         return tools_of(replacing)
 
     def call(
@@ -85,7 +86,7 @@ class ReplaceUseCases:
         name: str,
         arguments: Mapping[str, object],
     ) -> ToolResult | InputRequired:
-        """See ``FurtherTools``."""
+        """See ``ReplaceTools``."""
         return AgentReplacing(principal, instance, client, self).call(name, arguments)
 
 
@@ -158,7 +159,7 @@ class AgentReplacing:
         shown = self.use.preview.read(self.principal, arguments.plan_id)
         if shown.plan.request != arguments.request:
             raise InvalidInputError("plan_id: that plan has another find or replace_with")
-        visible = visible_to(self.use.tools.store, self.principal)
+        visible = self._visible()
         if not all(visible.covers(*place) for place in shown.plan.scope.places or ()):
             raise PlanExpiredError("no search tool here looks there any more: preview again")
         return shown
@@ -288,6 +289,10 @@ class AgentReplacing:
     def _asking(self) -> Asking:
         return Asking(self.principal, self.instance, self.client, self.use.confirmations)
 
+    def _visible(self) -> VisibleStrings:
+        with self.use.tools.store.for_project(self.principal.project_id) as work:
+            return visible_to(work, self.principal)
+
     def _where(self, tool_name: str) -> tuple[int | None, tuple[tuple[int, str], ...]]:
         """Where the agent looks: where the named tool searches, or any of them does.
 
@@ -298,7 +303,7 @@ class AgentReplacing:
             if tool is None:
                 raise InvalidInputError("search_tool: no search tool here has this name")
             return tool.id, ((tool.scope.table_id, tool.scope.json_pointer),)
-        scopes = visible_to(self.use.tools.store, self.principal).scopes
+        scopes = self._visible().scopes
         if not scopes:
             raise ConflictError("there is no search tool here, so there is nothing to replace in")
         return None, tuple((scope.table_id, scope.json_pointer) for scope in scopes)

@@ -12,11 +12,11 @@ from context_search.core.errors import (
     ReplaceTooLargeError,
     TooManyMatchesError,
 )
-from context_search_editing.rules.batches import batches
-from context_search_editing.rules.borders import Borders
+from context_search.text.batches import batches
+from context_search.text.borders import Borders
+from context_search.text.literals import Literal
+from context_search.text.pattern_matches import PatternMatches
 from context_search_editing.rules.edits import Edit, LeftOut, StringEdits
-from context_search_editing.rules.literals import Literal
-from context_search_editing.rules.pattern_matches import PatternMatches
 from context_search_editing.rules.template import Template
 
 RULES_VERSION = 1

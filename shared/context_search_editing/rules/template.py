@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from context_search.core.errors import ReplacementInvalidError
-from context_search_editing.rules.pattern_matches import Spans
+from context_search.text.pattern_matches import Spans
 
 _DOLLAR = re.compile(r"\$(?:(\$)|([0-9])(?![0-9])|\{([^{}$]*)\})?")
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from context_search.integrations.ports import Clock
 from context_search.store import Store
+from context_search.text.pattern_matches import PatternMatches
 from context_search_editing.executing_in_worker import PlanWorker
 from context_search_editing.previewing import PreviewLimits, PreviewReplacements
-from context_search_editing.rules.pattern_matches import PatternMatches
 from context_search_editing.rules.plans import MAX_ATOMIC_BYTES, Plan, PlannedString, PlannedTable
 from testing.in_memory.patterns import RePattern, RePatterns
 from tests.faults.simulation.model.plans import ModelPlans

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from context_search_editing.integrations.re2_patterns import Re2Patterns
+from context_search.integrations.patterns.re2_patterns import Re2Patterns
 
 TIMEOUT_S = 30.0
 

@@ -38,9 +38,7 @@ class SearchedTool:
         Raises InvalidInputError for a draft of no weights.
         """
         search = tool.search if self.draft is None else self.draft.applied_to(tool.search)
-        has_filter = search.where is not None
-        reach = Reach(tool.scope.json_pointer, filter=search.where, only_current=has_filter)
-        return reach, search
+        return tool.reach, search
 
 
 @dataclass(frozen=True, slots=True)

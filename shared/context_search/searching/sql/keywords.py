@@ -27,8 +27,8 @@ from context_search.integrations.ports import Ranked
 from context_search.postgres.errors import PostgresUnavailableError
 from context_search.postgres.pool import Transaction, bulk
 from context_search.postgres.session import Statement
+from context_search.postgres.visible_strings import MAY_MATCH, filter_parameters, in_scope
 from context_search.ranking.bm25 import K1, B, idf, term_weight
-from context_search.searching.sql.live_chunks import MAY_MATCH, filter_parameters
 from context_search.text.analysis import tokens
 from context_search.text.analysis.normalization import normalize
 from context_search.text.analysis.terms import is_unspaced
@@ -308,8 +308,7 @@ _LIVE = f"""
     LEFT JOIN comparison ON comparison.generation_id = node.generation_id
                         AND comparison.table_id = node.table_id
     WHERE active_set_id = scored.set_id AND node.generation_id = :generation
-      AND (:scope = '' OR chunks.json_pointer = :scope
-           OR starts_with(chunks.json_pointer, :scope || '/'))
+      AND {in_scope("chunks.json_pointer")}
       AND (CAST(:tables AS bigint[]) IS NULL OR chunks.table_id = ANY(CAST(:tables AS bigint[])))
       AND {MAY_MATCH}
     LIMIT 1

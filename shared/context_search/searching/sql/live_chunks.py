@@ -12,16 +12,11 @@ from context_search.core.config import SearchConfig
 from context_search.core.documents import content_hash, parse_fielded, parse_stored
 from context_search.core.errors import InvalidDocumentError
 from context_search.core.filters import (
-    All,
-    Condition,
     Filter,
-    Not,
-    Operator,
     lets_through,
     matches,
     names_of,
     stored_fields,
-    to_text,
 )
 from context_search.core.ids import pointer_sha256
 from context_search.core.json_pointer import resolve, split
@@ -45,70 +40,17 @@ from context_search.postgres.visible_rows import (
     TABLE_IS_THERE,
     TABLE_OF_CALLER,
 )
+from context_search.postgres.visible_strings import (
+    FIELDS_ARE_KNOWN,
+    filter_parameters,
+    in_scope,
+)
 from context_search.ranking.search import Target
 from context_search.searching.rules.retrieval import ChunkText
 from context_search.searching.rules.searched import Searched, SearchedTool, SeenFields
 
 if TYPE_CHECKING:
     from context_search.indexing.sql.node_counts import NodeCounts
-
-# Of all fields that a filter looks at.
-FIELDS_ARE_KNOWN = "comparison.fields @> CAST(:names AS text[])"
-
-
-# What nobody has noted yet may be what the filter looks for: who shows it reads the document.
-MAY_MATCH = f"""
-    (CAST(:path AS jsonpath) IS NULL OR NOT COALESCE({FIELDS_ARE_KNOWN}, false)
-     OR node.fields IS NULL OR node.fields @@ CAST(:path AS jsonpath))
-"""
-"""Of a node and its comparison, with ``filter_parameters``: the filter may let it through."""
-
-
-def filter_parameters(wanted: Filter | None) -> dict[str, object]:
-    """Returns the parameters of a filter: its path, and the names of its fields."""
-    if wanted is None:
-        return {"path": None, "names": None}
-    return {"path": json_path(wanted), "names": sorted(names_of(wanted))}
-
-
-def json_path(wanted: Filter, *, is_true: bool = True) -> str:
-    """Returns a SQL/JSON path over ``node.fields`` that is true where a filter holds, or else
-    where it does not.
-
-    Of values of different kinds a path says neither, and neither does its negation.
-    """
-    if isinstance(wanted, Not):
-        return json_path(wanted.of, is_true=not is_true)
-    if isinstance(wanted, Condition):
-        path = _path_of(wanted)
-        return f"({path})" if is_true else f"(!({path}) || (({path}) is unknown))"
-    parts = [json_path(one, is_true=is_true) for one in wanted.of]
-    are_all = isinstance(wanted, All) is is_true
-    if not parts:
-        return "(1 == 1)" if are_all else "(1 == 2)"
-    return f"({(' && ' if are_all else ' || ').join(parts)})"
-
-
-_SIGNS: Mapping[Operator, str] = {
-    **dict.fromkeys(("eq", "in", "contains"), "=="),
-    "lt": "<",
-    "lte": "<=",
-    "gt": ">",
-    "gte": ">=",
-    "prefix": "starts with",
-}
-
-
-def _path_of(wanted: Condition) -> str:
-    """A value and an array of it are compared alike: a path looks at each element."""
-    key, value = f"$.{json.dumps(wanted.field)}", wanted.value
-    if wanted.operator == "exists":
-        return f"exists({key})" if value else f"!exists({key})"
-    values = value if isinstance(value, tuple) else (value,)
-    sign = _SIGNS[wanted.operator]
-    path = " || ".join(f"{key} {sign} {to_text(each)}" for each in values)
-    return f'{key}.type() == "array" && {path}' if wanted.operator == "contains" else path
-
 
 # Two lists as a JSON value each: pg8000 takes 8 µs for a row, and there may be 10,000. Sets are
 # looked for by their ids: joined with 8,800 chunks, each was compared with every set. What the
@@ -123,8 +65,7 @@ _FOUND = f"""
         FROM chunks
         WHERE turbopuffer_namespace = :namespace
           AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
-          AND (:scope = '' OR json_pointer = :scope
-               OR starts_with(json_pointer, :scope || '/'))
+          AND {in_scope("json_pointer")}
           AND (CAST(:tables AS bigint[]) IS NULL OR table_id = ANY(CAST(:tables AS bigint[]))))
     SELECT (SELECT json_agg(chunk) FROM found), (
         SELECT json_agg(json_build_array(
@@ -408,9 +349,7 @@ class LiveChunks:
                            SELECT unnest(known) EXCEPT SELECT unnest(CAST(:names AS text[]))
                        ) AS text) AS noted
                 FROM looked
-                WHERE :scope = '' OR json_pointer = :scope
-                   OR starts_with(json_pointer, :scope || '/')
-                LIMIT :most)
+                WHERE {in_scope("json_pointer")} LIMIT :most)
             SELECT CASE WHEN octet_length(noted) <= {_LONGEST_FIELDS} THEN noted END,
                    (SELECT count(*) FROM looked)
             FROM found

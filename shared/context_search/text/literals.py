@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from unicodedata import normalize
 
-from context_search_editing.rules.borders import Borders
-from context_search_editing.rules.words import is_edge
+from context_search.text.borders import Borders
+from context_search.text.words import is_edge
 
 _LONGER_IN_LOWER_CASE = "İ"
 """The only character whose lower case is longer than one."""

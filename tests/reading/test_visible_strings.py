@@ -10,7 +10,7 @@ from context_search.core.config import SearchConfig
 from context_search.core.documents import parse_fielded, strings_at
 from context_search.core.filters import parse_filter
 from context_search.core.model import Scope, SearchTool
-from context_search_editing.rules.visible_strings import VisibleStrings
+from context_search.reading.rules.visible_strings import VisibleStrings
 
 PUBLIC = {"status": {"eq": "public"}}
 DOCUMENT = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from context_search.core.filters import lets_through, names_of
@@ -35,6 +35,30 @@ class VisibleStrings:
             for scope in self.scopes
         )
 
+    def first(
+        self, table_id: int, json_pointer: str, length: int, read_document: Callable[[], object]
+    ) -> SearchTool | None:
+        """Returns a tool that can return a string of so many characters; None: it is not visible.
+
+        The first without a ``where``, else the first. ``read_document`` returns the table's
+        document; it is called where a ``where`` decides.
+        """
+        near = [
+            tool
+            for tool in self._seeing
+            if tool.scope.table_id == table_id
+            and contains(tool.scope.json_pointer, json_pointer)
+            and length >= tool.threshold
+        ]
+        for tool in near:
+            if tool.search.where is None:
+                return tool
+        document = read_document() if near else None
+        for tool in near:
+            if VisibleInDocument(document, [tool], frozenset()).shows_at(json_pointer, length):
+                return tool
+        return None
+
     def in_document(self, table_id: int, document: object) -> VisibleInDocument:
         """Returns which strings of a table's document are visible; numbers are parsed exactly."""
         gates = frozenset(
@@ -62,8 +86,12 @@ class VisibleInDocument:
 
     def shows(self, json_pointer: str, text: str) -> bool:
         """Says whether a search can return a string of the document."""
+        return self.shows_at(json_pointer, len(text))
+
+    def shows_at(self, json_pointer: str, length: int) -> bool:
+        """Says whether a search can return a string of so many characters at a place."""
         return any(
-            len(text) >= tool.threshold
+            length >= tool.threshold
             and contains(tool.scope.json_pointer, json_pointer)
             and self._passes(tool, json_pointer)
             for tool in self.tools

@@ -24,9 +24,9 @@ from context_search.core.errors import (
     PatternTooSlowError,
     TooManyMatchesError,
 )
-from context_search_editing.integrations import re2_patterns
-from context_search_editing.integrations.re2_patterns import MAX_GROUPS, Re2Pattern, Re2Patterns
-from context_search_editing.rules.pattern_matches import MAX_SPANS
+from context_search.integrations.patterns import re2_patterns
+from context_search.integrations.patterns.re2_patterns import MAX_GROUPS, Re2Pattern, Re2Patterns
+from context_search.text.pattern_matches import MAX_SPANS
 
 pytestmark = pytest.mark.slow
 
@@ -89,7 +89,7 @@ os.execv(sys.executable, [sys.executable, "-c", sys.argv[1]])
 """
 PARENT = """
 import os, subprocess, sys
-from context_search_editing.integrations.re2_patterns import Re2Patterns
+from context_search.integrations.patterns.re2_patterns import Re2Patterns
 
 def read():
     program = f"open('/proc/{os.getpid()}/environ').read()"

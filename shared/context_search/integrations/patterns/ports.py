@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from context_search_editing.rules.pattern_matches import PatternMatches
+from context_search.text.pattern_matches import PatternMatches
 
 
 class CompiledPattern(Protocol):

@@ -31,8 +31,8 @@ from context_search.core.errors import (
     PatternTooSlowError,
     TooManyMatchesError,
 )
-from context_search_editing.rules.batches import BATCH_CHARS, batches
-from context_search_editing.rules.pattern_matches import MAX_SPANS, PatternMatches
+from context_search.text.batches import BATCH_CHARS, batches
+from context_search.text.pattern_matches import MAX_SPANS, PatternMatches
 
 MAX_PROGRAM = 5_000
 """Maximum number of instructions of a pattern's program."""

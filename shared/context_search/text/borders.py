@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_search.text.graphemes import GraphemeClusters
-from context_search_editing.rules.words import is_edge
+from context_search.text.words import is_edge
 
 
 class Borders:

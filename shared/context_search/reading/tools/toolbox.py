@@ -1,0 +1,34 @@
+"""The tools by which callers read: which of them an instance has, and their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from context_search.agents.tools.toolboxes import Offer
+from context_search.core.callers import Principal
+from context_search.mcp.contract import ToolDescription, UnknownToolError
+from context_search.reading.read import ReadTexts
+from context_search.reading.tools import read
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingTools:
+    """Implements ``ReadingTools`` of agents."""
+
+    read: ReadTexts
+
+    def described(self, offer: Offer, collections: Sequence[str]) -> Sequence[ToolDescription]:
+        """See ``ReadingTools`` of agents."""
+        found: list[ToolDescription] = []
+        if offer.reads and offer.offers != "connector":
+            found += [read.described(collections, texts=offer.texts)]
+        return found
+
+    def call(
+        self, principal: Principal, offer: Offer, name: str, arguments: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """See ``ReadingTools`` of agents; raises what the use cases raise."""
+        if name not in {tool.name for tool in self.described(offer, [])}:
+            raise UnknownToolError("there is no such tool")
+        return read.call(self.read, principal, arguments)
