@@ -167,22 +167,44 @@ def test_what_the_agent_sees_is_listed_and_each_tool_is_called(
     assert COMETS in hit["chunk"]["chunk_text"]
     visitor.look("agents-called")
     assert visitor.axe() == []
-    with page.context.expect_page() as opened:
-        offered.get_by_role("link").first.click()
-    cited = Watched(opened.value, visitor.base_url)
-    expect(cited.page.get_by_role("heading", name="Citation", exact=True)).to_be_visible()
-    expect(cited.page.locator(".bar.good")).to_contain_text("as it was cited")
-    expect(cited.page.locator(".text .hit").first).to_be_visible()
-    assert COMETS in "".join(cited.page.locator(".text .hit").all_inner_texts())
-    cited.look("cite-real")
-    assert cited.axe() == []
-    expect(page.locator(".bar.good")).to_be_visible()  # The key is still at hand.
     offered.get_by_label("query").fill("   ")
     offered.get_by_role("button", name="Call").click()
     refused = offered.get_by_role("alert")
     expect(refused).to_contain_text("QUERY_EMPTY")
     assert json.loads(offered.locator("pre").last.inner_text())["code"] == "QUERY_EMPTY"
     assert visitor.axe() == []
+    assert not visitor.errors
+
+
+def test_what_a_called_tool_cites_opens_in_a_tab_of_its_own(
+    visitor: Watched, own_tenant: Tenant
+) -> None:
+    tool = own_tenant.tool(own_tenant.table(LETTERS), name="search_letters", json_path="")
+    own_tenant.ready(tool)
+    page, _ = instance(visitor, own_tenant)
+    seen(page).get_by_role("button", name="Try it").click()
+    reads = seen(page).locator("details.agenttool", has=page.get_by_text("read", exact=True))
+    reads.locator("summary").click()
+    start = LETTERS["letters"][0]["text"].index(COMETS)
+    places = {"collection": "search_letters", "pointer": "/letters/0/text", "start": str(start)}
+    for name, value in {**places, "before": "0", "after": str(len(COMETS))}.items():
+        field = reads.locator(f"[name={name}]")
+        if field.evaluate("e => e.localName") == "select":
+            field.select_option(value)
+        else:
+            field.fill(value)
+    reads.get_by_role("button", name="Call").click()
+    expect(reads.get_by_role("status")).to_contain_text("Answered in")
+    visitor.look("agents-read")
+    assert visitor.axe() == []
+    with page.context.expect_page() as opened:
+        reads.get_by_role("link").first.click()
+    cited = Watched(opened.value, visitor.base_url)
+    expect(cited.page.get_by_role("heading", name="Citation", exact=True)).to_be_visible()
+    expect(cited.page.locator(".bar.good")).to_contain_text("as it was cited")
+    expect(cited.page.locator(".text .hit").first).to_be_in_viewport()
+    assert "".join(cited.page.locator(".text .hit").all_inner_texts()) == COMETS
+    expect(seen(page).get_by_role("button", name="Try it")).to_be_visible()  # It has its key.
     assert not visitor.errors
 
 

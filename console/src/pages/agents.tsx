@@ -23,7 +23,7 @@ import { clients, serverName } from "../rules/clients";
 import { session } from "../session";
 import { useSignal } from "../signals";
 
-type Mcp = Schema<"McpAnswer"> & Offering;
+type Mcp = Schema<"McpAnswer">;
 type Binding = Schema<"BindingAnswer">;
 type Bound = Awaited<ReturnType<typeof all<Binding>>>;
 const PATH = "/api/v1/mcps";

@@ -1,6 +1,6 @@
 /** A citation at its place: whether the text still says it, and what it said where it does not. */
 import type { VNode } from "preact";
-import { get, type Id } from "../api";
+import { get, type Schema } from "../api";
 import { useEffect } from "../hooks";
 import { citeTexts as t } from "../i18n/cite";
 import { documentTexts } from "../i18n/documents";
@@ -16,22 +16,7 @@ import { useResource } from "../resource";
 import { href, route } from "../router";
 import { may } from "../session";
 
-interface Place {
-  readonly table_id: Id;
-  readonly collection?: string | null;
-  readonly pointer: string;
-  readonly start: number;
-  readonly end: number;
-}
-interface Citation {
-  readonly cite: string;
-  readonly status: "current" | "moved" | "changed" | "gone";
-  readonly text?: string | null;
-  readonly was?: string | null;
-  readonly place?: Place | null;
-  readonly revision?: number | null;
-  readonly url?: string | null;
-}
+type Citation = Schema<"ReadAnswer">;
 
 function Cite(): VNode {
   const cite = route.value.path[1];
@@ -46,36 +31,37 @@ function Cite(): VNode {
   );
 }
 
-function Found({ one: { status, text, was, place, revision, url } }: { one: Citation }): VNode {
+function Found({ one }: { one: Citation }): VNode {
+  const { status, was, place } = one;
   const said = { current: t().current, moved: t().moved, changed: was ? t().changed : t().changedOnly, gone: t().gone }[status];
   const [kind, sign] = { current: ["good", "●"], moved: ["note", "→"], changed: ["warn", "▲"], gone: ["bad", "✕"] }[status] as [string, string];
-  const there = status === "gone" ? null : place;
   return (
     <div class="stack wide">
       <p class={`bar ${kind}`} role="status"><span><span aria-hidden="true">{sign}</span> {said}</span></p>
-      <p class="row">
-        {place ? <Where place={place} revision={revision} /> : null}
-        {there && may("manage") ? <a href={href(`/documents/${there.table_id}`, { p: there.pointer, a: there.start, b: there.end })}>{t().open}</a> : null}
-        {url && /^https?:/.test(url) ? <a href={url} rel="noreferrer">{t().outside}</a> : null}
-      </p>
-      <div class={was && there ? "split" : ""}>
-        {was ? <section class="panel stack" aria-label={t().was}><h2>{t().was}</h2><p class="prose" dir="auto">{was}</p></section> : null}
-        {there ? (
-          <section class="panel stack" aria-label={t().now}>
-            <h2>{t().now}</h2>
-            {may("manage") ? <TextPane table={there.table_id} pointer={there.pointer} tool={null} place={there} matches={[]} hits={[]} /> : <p class="prose" dir="auto"><mark>{text}</mark></p>}
-          </section>
-        ) : null}
-      </div>
+      {place ? <There one={one} place={place} /> : null}
     </div>
   );
 }
 
-function Where({ place: { table_id, collection, pointer, start, end }, revision }: { place: Place; revision: number | null | undefined }): VNode {
+/** The text as it is at the place, and beside it what it was where it has changed. */
+function There({ one: { text, was, cited, revision }, place }: { one: Citation; place: NonNullable<Citation["place"]> }): VNode {
+  const { table_id: table, collection, pointer } = place;
+  const { start, end } = cited ?? place;
+  const name = may("manage") ? tableName(table) : (collection ?? tableName(table));
   return (
     <>
-      <bdi>{may("manage") ? tableName(table_id) : (collection ?? tableName(table_id))}</bdi> <code><bdi>{pointer || "/"}</bdi></code>
-      <span class="small dim num">{textTexts().range(start, end)}{revision ? ` · ${documentTexts().revision} ${num(revision)}` : ""}</span>
+      <p class="row">
+        <bdi>{name}</bdi> <code><bdi>{pointer || "/"}</bdi></code>
+        <span class="small dim num">{textTexts().range(start, end)}{revision ? ` · ${documentTexts().revision} ${num(revision)}` : ""}</span>
+        {may("manage") ? <a href={href(`/documents/${table}`, { p: pointer, a: start, b: end })}>{t().open}</a> : null}
+      </p>
+      <div class={was ? "split" : ""}>
+        {was ? <section class="panel stack" aria-label={t().was}><h2>{t().was}</h2><p class="prose" dir="auto">{was}</p></section> : null}
+        <section class="panel stack" aria-label={t().now}>
+          <h2>{t().now}</h2>
+          {may("manage") ? <TextPane table={table} pointer={pointer} tool={null} place={{ start, end }} matches={[]} hits={[]} /> : <p class="prose" dir="auto"><mark>{text}</mark></p>}
+        </section>
+      </div>
     </>
   );
 }

@@ -1,13 +1,10 @@
 /** What an MCP instance offers to agents: one of a few, with a sentence on what that means. */
 import type { VNode } from "preact";
+import type { Schema } from "../api";
 import { agentTexts as t } from "../i18n/agents";
 import { MOST_NAMED } from "../rules/agents";
 
-export interface Offering {
-  readonly tools: "named" | "single" | "connector";
-  readonly reading: "on" | "off";
-  readonly texts: "ours" | "anyone";
-}
+export type Offering = Pick<Schema<"McpAnswer">, "tools" | "reading" | "texts">;
 
 interface ChoiceProps<T extends string> {
   readonly label: string;
