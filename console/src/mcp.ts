@@ -63,7 +63,7 @@ export async function call(key: string, name: string, given: object): Promise<Ca
   const text = content.map((part) => part.text ?? "").join("\n");
   const read = parsed(text);
   const { message, ...fields } = Object(read) as { message?: string };
-  return { text, read, problem: isError ? refused(fields, message ?? text) : null };
+  return { text, read, problem: isError ? refused({ ...fields, tool: name }, message ?? text) : null };
 }
 
 function parsed(text: string): unknown {

@@ -298,6 +298,7 @@ def test_a_list_that_is_long_and_a_tool_that_writes_are_told(
     expect(writes.locator(".bar.warn")).to_contain_text("a call here does, too")
     writes.locator("[name=word]").fill("comet")
     writes.get_by_role("button", name="Call").click()
+    expect(writes.get_by_role("alert")).to_contain_text("The tool has refused")
     expect(writes.get_by_role("alert")).to_contain_text("SEARCH_UNAVAILABLE")
     expect(writes.get_by_role("alert")).to_contain_text("try again")
     visitor.look("agents-long")

@@ -99,6 +99,7 @@ function One({ id, made, keep, forget }: OneProps): VNode {
   const about = useResource(path, (signal) => get<Mcp>(path, { signal }));
   const bindings = useResource(`${path}/bindings`, (signal) => all<Binding>(`${path}/bindings`, "bindings", { signal }));
   const keys = useResource<readonly Key[]>(`${path}/keys`, async (signal) => (await all<Key>(`${path}/keys`, "keys", { signal })).items);
+  const on = bindings.data.value?.items.filter((one) => one.status).map((one) => String(one.tool_id)) ?? [];
   const making = useSignal(false);
   const deleting = useSignal(false);
   const acting = useActing();
@@ -122,7 +123,7 @@ function One({ id, made, keep, forget }: OneProps): VNode {
           <div class="cards">
             <Bindings path={`${path}/bindings`} bound={bindings} />
             <section class="panel stack">
-              <Offers value={mcp} bound={bindings.data.value?.items.filter((one) => one.status).length ?? 0} onChoose={change} />
+              <Offers value={mcp} bound={on.length} onChoose={change} />
             </section>
             <section class="panel stack">
               <Choice label={t().replace} value={mcp.replace} of={{ off: t().replace_off, propose: t().replace_propose, execute: t().replace_execute }} onChoose={(replace) => change({ replace })} />
@@ -136,7 +137,8 @@ function One({ id, made, keep, forget }: OneProps): VNode {
             <KeyTable path={`${path}/keys`} scoped={false} of={keys} onNew={fresh} onRevoked={(prefix) => { if (secret.startsWith(prefix)) forget(); }} />
           </section>
           <Connect key={secret} name={mcp.name} secret={secret} />
-          <Seen key={`seen ${secret}`} secret={secret} isConnector={mcp.tools === "connector"} onMake={() => (making.value = true)} />
+          {/* What was listed before a change is not what the agent sees any more. */}
+          <Seen key={[secret, mcp.tools, mcp.reading, mcp.texts, mcp.replace, ...on].join()} secret={secret} isConnector={mcp.tools === "connector"} onMake={() => (making.value = true)} />
           {making.value ? <MakeKey path={`${path}/keys`} scoped={false} onClose={() => (making.value = false)} onMade={fresh} /> : null}
           {deleting.value ? <Confirm title={common().delete} text={t().deleteText} act={common().delete} name={mcp.name} onClose={() => (deleting.value = false)} onAct={remove} /> : null}
         </div>
