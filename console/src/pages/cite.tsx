@@ -16,7 +16,7 @@ import { useResource } from "../resource";
 import { href, route } from "../router";
 import { may } from "../session";
 
-type Citation = Schema<"ReadAnswer">;
+type Citation = Schema<"ReadTextAnswer">;
 
 function Cite(): VNode {
   const cite = route.value.path[1];
