@@ -21,7 +21,8 @@ _KELVIN = "\u212a"  # whose lower case is k; no other letter of ASCII has such a
 class Narrowing:
     """What a text must hold so that a literal may stand in it.
 
-    One of ``pieces``, once the ASCII letters of the text are in lower case where it ``is_folded``.
+    One of ``pieces``, once the ASCII letters of the text are in lower case where it ``is_folded``:
+    pieces without such letters need not wait for that.
     """
 
     pieces: Sequence[str]
@@ -35,7 +36,8 @@ class Narrowing:
             for form in literal.forms
             for piece in ([form[:MAX_PIECE_CHARS]] if case_sensitive else _spellings(form))
         }
-        return cls(sorted(pieces), not case_sensitive)
+        has_letters = any(char.isascii() and char.isalpha() for char in "".join(pieces))
+        return cls(sorted(pieces), has_letters and not case_sensitive)
 
     @property
     def longest(self) -> int:
