@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from context_search.agents.list_tools import NamedTool
 from context_search.agents.tools.toolboxes import Offer
 from context_search.core.callers import Principal
 from context_search.mcp.contract import ToolDescription, UnknownToolError
+from context_search.ranking.search import SearchResult
+from context_search.reading.find_text import FindText
+from context_search.reading.passages import DescribePassages
 from context_search.reading.read import ReadTexts
-from context_search.reading.tools import read
+from context_search.reading.search_all import SearchAll
+from context_search.reading.tools import find_text, read, search
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +22,18 @@ class ReadingTools:
     """Implements ``ReadingTools`` of agents."""
 
     read: ReadTexts
+    search: SearchAll
+    describe: DescribePassages
+    find_text: FindText
 
     def described(self, offer: Offer, collections: Sequence[str]) -> Sequence[ToolDescription]:
         """See ``ReadingTools`` of agents."""
         found: list[ToolDescription] = []
+        if offer.offers == "single":
+            found += [search.described(collections, texts=offer.texts)]
         if offer.reads and offer.offers != "connector":
-            found += [read.described(collections, texts=offer.texts)]
+            reads = (read, find_text)
+            found += [tool.described(collections, texts=offer.texts) for tool in reads]
         return found
 
     def call(
@@ -31,4 +42,14 @@ class ReadingTools:
         """See ``ReadingTools`` of agents; raises what the use cases raise."""
         if name not in {tool.name for tool in self.described(offer, [])}:
             raise UnknownToolError("there is no such tool")
+        if name == search.NAME:
+            return search.call(self.search, principal, arguments)
+        if name == find_text.NAME:
+            return find_text.call(self.find_text, principal, arguments)
         return read.call(self.read, principal, arguments)
+
+    def concise(
+        self, principal: Principal, named: NamedTool, answer: SearchResult
+    ) -> Mapping[str, object]:
+        """See ``ReadingTools`` of agents."""
+        return search.passages_of(self.describe, principal, named, answer)
