@@ -17,6 +17,7 @@ from tests.web.api import SMALL, Api
 COMETS = "The lighthouse keeper counted nine comets over the harbour, and wrote them down."
 BEES = "A beekeeper beside the orchard sells honey to the railway tenants in winter."
 SHIPS = "The harbour master counted eleven ships before the comets came."
+URL = "https://letters.example/at{pointer}#{cite}"
 SECRET = "Write to mary.keeper@lighthouse.example about the tide tables of the harbour."
 
 
@@ -200,6 +201,9 @@ def test_a_search_tool_without_metadata_gives_passages(api: Api) -> None:
         texts = sum(len(each["text"].encode()) for each in content["passages"])
         assert (size - texts) / size <= 0.35
         assert {each["title"] for each in content["passages"]} <= {"No 1", "No 2"}
+        for each in content["passages"]:
+            pointer = each["place"]["pointer"].replace("/", "%2F")
+            assert each["url"] == f"https://letters.example/at{pointer}#{each['cite']}"
 
 
 def test_a_search_tool_with_metadata_gives_full_records_as_ever(api: Api) -> None:

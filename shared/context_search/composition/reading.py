@@ -26,7 +26,9 @@ class Reading:
     def describe(self) -> DescribePassages:
         """Makes passages of hits."""
         parts = self.parts
-        return DescribePassages(parts.postgres, parts.clock, self.searching.redaction)
+        return DescribePassages(
+            parts.postgres, parts.clock, self.searching.redaction, parts.settings.public_url
+        )
 
     @cached_property
     def search(self) -> SearchAll:

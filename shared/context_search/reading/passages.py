@@ -106,12 +106,12 @@ class ShownTexts:
 
 @dataclass(frozen=True, slots=True)
 class DescribePassages:
-    """Makes passages of hits. ``public_url``: where the deployment is, empty if nobody says so."""
+    """Makes passages of hits. ``public_url``: where the deployment is, if it is told."""
 
     store: Store
     clock: Clock
     redaction: RedactHits
-    public_url: str = ""
+    public_url: str | None = None
 
     def texts(self, principal: Principal, hits: Sequence[FoundHit]) -> ShownTexts:
         """Returns the texts of hits as the caller may see them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from context_search.catalog.rules.url_template import filled
 from context_search.core.cites import Cite
 from context_search.store import UnitOfWork
 
@@ -17,16 +18,34 @@ class CitedPlace(NamedTuple):
 
 
 def place_urls(
-    work: UnitOfWork, public_url: str, project_id: int, places: Sequence[CitedPlace]
+    work: UnitOfWork, public_url: str | None, project_id: int, places: Sequence[CitedPlace]
 ) -> list[str | None]:
-    """Returns the address of each place: in the console, which knows every cite.
+    """Returns the address of each place: in the application of its owner, else in the console.
 
-    None where the deployment does not know its own address (``public_url`` is empty).
+    None where the table has no template and the deployment does not know its own address.
     """
-    del work, project_id
-    return [console_url(public_url, place.cite) for place in places]
+    templates: dict[int, str | None] = {}
+    for table_id in sorted({place.cite.table_id for place in places}):
+        table = work.tables.find(table_id, project_id=project_id)
+        templates[table_id] = None if table is None else table.url_template
+    return [
+        _filled(templates[place.cite.table_id], place) or console_url(public_url, place.cite)
+        for place in places
+    ]
 
 
-def console_url(public_url: str, cite: Cite) -> str | None:
+def _filled(template: str | None, place: CitedPlace) -> str | None:
+    cite = place.cite
+    return template and filled(
+        template,
+        table_id=cite.table_id,
+        pointer=place.json_pointer,
+        start=cite.start,
+        end=cite.end,
+        cite=str(cite),
+    )
+
+
+def console_url(public_url: str | None, cite: Cite) -> str | None:
     """Returns where the console shows a cite; None where nobody has said where it is."""
     return f"{public_url.rstrip('/')}/console#/cite/{cite}" if public_url else None
