@@ -9,6 +9,8 @@ from context_search.agents.list_tools import ListTools
 from context_search.composition.parts import Parts
 from context_search.composition.searching import Searching
 from context_search.integrations.models.tiktoken_counter import TiktokenCounter
+from context_search.integrations.patterns.re2_patterns import Re2Patterns
+from context_search.reading.find_text import FindText
 from context_search.reading.passages import DescribePassages
 from context_search.reading.read import ReadTexts
 from context_search.reading.search_all import SearchAll
@@ -44,9 +46,16 @@ class Reading:
     @cached_property
     def read(self) -> ReadTexts:
         """Reads texts."""
-        return ReadTexts(self.parts.postgres, ListTools(self.parts.postgres), TiktokenCounter())
+        store, public_url = self.parts.postgres, self.parts.settings.public_url or ""
+        return ReadTexts(store, ListTools(store), TiktokenCounter(), public_url)
+
+    @cached_property
+    def find_text(self) -> FindText:
+        """Finds exact text."""
+        store = self.parts.postgres
+        return FindText(store, ListTools(store), Re2Patterns(), self.parts.clock)
 
     @cached_property
     def tools(self) -> ReadingTools:
         """The tools of agents."""
-        return ReadingTools(self.read, self.search, self.describe)
+        return ReadingTools(self.read, self.search, self.describe, self.find_text)

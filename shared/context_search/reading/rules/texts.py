@@ -33,7 +33,7 @@ class SeenText:
 
     ``text`` None: it is gone, and so is all that follows. ``collection``: the first by which the
     caller finds the string; None for one that only project search finds. ``was``: the cited text,
-    where it has changed. ``is_cut``: less was read than was wanted.
+    where it has changed. ``is_cut``: less was read than was wanted. ``url``: where people see it.
     """
 
     status: CiteStatus
@@ -51,3 +51,4 @@ class SeenText:
     is_cut: bool = False
     previous: Cite | None = None
     next: Cite | None = None
+    url: str | None = None

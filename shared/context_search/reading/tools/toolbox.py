@@ -10,10 +10,11 @@ from context_search.agents.tools.toolboxes import Offer
 from context_search.core.callers import Principal
 from context_search.mcp.contract import ToolDescription, UnknownToolError
 from context_search.ranking.search import SearchResult
+from context_search.reading.find_text import FindText
 from context_search.reading.passages import DescribePassages
 from context_search.reading.read import ReadTexts
 from context_search.reading.search_all import SearchAll
-from context_search.reading.tools import read, search
+from context_search.reading.tools import find_text, read, search
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class ReadingTools:
     read: ReadTexts
     search: SearchAll
     describe: DescribePassages
+    find_text: FindText
 
     def described(self, offer: Offer, collections: Sequence[str]) -> Sequence[ToolDescription]:
         """See ``ReadingTools`` of agents."""
@@ -30,7 +32,8 @@ class ReadingTools:
         if offer.offers == "single":
             found += [search.described(collections, texts=offer.texts)]
         if offer.reads and offer.offers != "connector":
-            found += [read.described(collections, texts=offer.texts)]
+            reads = (read, find_text)
+            found += [tool.described(collections, texts=offer.texts) for tool in reads]
         return found
 
     def call(
@@ -41,6 +44,8 @@ class ReadingTools:
             raise UnknownToolError("there is no such tool")
         if name == search.NAME:
             return search.call(self.search, principal, arguments)
+        if name == find_text.NAME:
+            return find_text.call(self.find_text, principal, arguments)
         return read.call(self.read, principal, arguments)
 
     def concise(
