@@ -46,7 +46,8 @@ def test_one_tool_stands_for_all_and_names_the_collections(
     api: Api, two: tuple[dict[str, Any], ...]
 ) -> None:
     listed = single(api, *two, texts="ours").listed()
-    assert list(listed) == ["search", "read"]
+    assert list(listed)[:2] == ["search", "read"]
+    assert not {"sky", "port"} & listed.keys()
     shown = listed["search"]
     assert shown["inputSchema"]["properties"]["collection"]["enum"] == ["sky", "port"]
     jsonschema.Draft202012Validator.check_schema(shown["inputSchema"])
@@ -188,9 +189,8 @@ def test_what_a_where_hides_is_neither_found_nor_a_title(api: Api) -> None:
 
 def test_a_search_tool_without_metadata_gives_passages(api: Api) -> None:
     config = {**SMALL, "chunk_size": 1_000, "chunk_overlap": 100, "include_metadata": False}
-    table = api.table(
-        {"letters": [{"title": f"No {n}", "text": english(5_000, n)} for n in (1, 2)]}
-    )
+    letters = [{"title": f"No {n}", "text": english(5_000, n)} for n in (1, 2)]
+    table = api.table({"letters": letters}, url_template=URL)
     tool = api.tool(table, config, name="letters")
     for someone in (agent(api, tool, replace="off"), agent(api, tool, replace="off", redact=True)):
         content = someone.done("letters", {"query": "the harbour in winter"})
