@@ -271,6 +271,10 @@ def test_arguments_have_fields_of_their_kinds(
     expect(links.first).to_contain_text("Letters")
     visitor.look(f"agents-arguments-{language}")
     assert visitor.axe() == []
+    page.set_viewport_size({"width": 360, "height": 700})
+    visitor.rests()
+    visitor.look(f"agents-arguments-{language}-360")
+    assert visitor.fits()
 
 
 def test_a_list_that_is_long_and_a_tool_that_writes_are_told(

@@ -123,14 +123,14 @@ function One({ id, made, keep, forget }: OneProps): VNode {
           <div class="cards">
             <Bindings path={`${path}/bindings`} bound={bindings} />
             <section class="panel stack">
-              <Offers value={mcp} bound={on.length} onChoose={change} />
-            </section>
-            <section class="panel stack">
               <Choice label={t().replace} value={mcp.replace} of={{ off: t().replace_off, propose: t().replace_propose, execute: t().replace_execute }} onChoose={(replace) => change({ replace })} />
               {mcp.replace === "execute" ? <Choice label={t().confirm} value={mcp.confirm} of={{ client: t().confirm_client, required: t().confirm_required }} onChoose={(confirm) => change({ confirm })} /> : null}
               <label class="check"><input type="checkbox" checked={mcp.redact} onChange={(event) => change({ redact: event.currentTarget.checked })} />{t().redact}</label>
             </section>
           </div>
+          <section class="panel stack">
+            <Offers value={mcp} bound={on.length} onChoose={change} />
+          </section>
           <section class="stack">
             <div class="row"><h2 class="grow">{titles().keys}</h2><button onClick={() => (making.value = true)}>{keyTexts().make}…</button></div>
             {made ? <Once key={secret} secret={secret} ends={made[2]} /> : null}

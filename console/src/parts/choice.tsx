@@ -38,12 +38,14 @@ interface OffersProps {
 export function Offers({ value, bound, onChoose }: OffersProps): VNode {
   return (
     <>
-      <Choice label={t().offers} about={t().offersAbout} value={value.tools} of={{ named: t().named, single: t().single, connector: t().connector }} onChoose={(tools) => onChoose({ tools })} />
+      <div class="cards">
+        <Choice label={t().offers} about={t().offersAbout} value={value.tools} of={{ named: t().named, single: t().single, connector: t().connector }} onChoose={(tools) => onChoose({ tools })} />
+        <Choice label={t().reading} about={t().readingAbout} value={value.reading} of={{ on: t().reading_on, off: t().reading_off }} onChoose={(reading) => onChoose({ reading })} />
+        <Choice label={t().texts} about={t().textsAbout} value={value.texts} of={{ anyone: t().anyone, ours: t().ours }} onChoose={(texts) => onChoose({ texts })} />
+      </div>
       {value.tools === "named" && bound > MOST_NAMED ? (
         <div class="bar warn" role="status"><span>{t().many(bound)}</span><button type="button" onClick={() => onChoose({ tools: "single" })}>{t().useSingle}</button></div>
       ) : null}
-      <Choice label={t().reading} about={t().readingAbout} value={value.reading} of={{ on: t().reading_on, off: t().reading_off }} onChoose={(reading) => onChoose({ reading })} />
-      <Choice label={t().texts} about={t().textsAbout} value={value.texts} of={{ anyone: t().anyone, ours: t().ours }} onChoose={(texts) => onChoose({ texts })} />
     </>
   );
 }
