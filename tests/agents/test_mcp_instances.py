@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_search.core.callers import McpChanges, McpInstance
+from context_search.core.callers import McpChanges, McpInstance, McpSettings
 from context_search.core.model import Table
 from tests.contract.store.bench import Bench
 
@@ -16,16 +16,44 @@ def test_what_is_not_changed_stays(bench: Bench) -> None:
     mcp = mcp_of(bench, bench.table({}))
     steps = (
         McpChanges(replacing="execute"),
-        McpChanges(confirmation="required"),
+        McpChanges(confirmation="client"),
         McpChanges(status=False),
         McpChanges(redacts=True),
+        McpChanges(offers="connector"),
+        McpChanges(reads=False),
+        McpChanges(texts="ours"),
         McpChanges(name="other"),
     )
     for step in steps:
         with bench.store.for_all("test") as work:
             mcp = work.mcp_instances.change(mcp.id, step)
     shown = (mcp.name, mcp.status, mcp.replacing, mcp.confirmation, mcp.redacts)
-    assert shown == ("other", False, "execute", "required", True)
+    assert shown == ("other", False, "execute", "client", True)
+    assert (mcp.offers, mcp.reads, mcp.texts) == ("connector", False, "ours")
+
+
+def test_an_instance_is_made_with_what_is_said(bench: Bench) -> None:
+    table = bench.table({})
+    said = McpSettings("propose", "client", True, "single", False, "ours")
+    with bench.store.for_all("test") as work:
+        mcp = work.mcp_instances.add(table.project_id, "agents", said)
+        assert work.mcp_instances.find(mcp.id, project_id=table.project_id) == mcp
+    assert said == McpSettings(
+        mcp.replacing, mcp.confirmation, mcp.redacts, mcp.offers, mcp.reads, mcp.texts
+    )
+
+
+def test_a_row_that_does_not_say_it_reads_nothing_and_has_tools_by_name(bench: Bench) -> None:
+    """An instance of the release before, or one that its code makes meanwhile."""
+    table = bench.table({})
+    with bench.store.for_all("test") as work:
+        [[mcp_id]] = work.mcp_instances.tx.run(
+            "INSERT INTO mcp (project_id, name) VALUES (:project, 'old') RETURNING id",
+            project=table.project_id,
+        )
+        mcp = work.mcp_instances.find(mcp_id, project_id=table.project_id)
+    assert mcp is not None
+    assert (mcp.offers, mcp.reads, mcp.texts) == ("named", False, "anyone")
 
 
 def test_instances_that_replace_in_a_tool_are_told_of_it(bench: Bench) -> None:

@@ -17,14 +17,14 @@ from context_search.access.keys import (
 from context_search.agents.list_tools import unique_names
 from context_search.budgets.bounds import check_bound
 from context_search.core.callers import (
+    NEW_MCP,
     Binding,
-    Confirmation,
     KeyOwner,
     McpChanges,
     McpInstance,
     McpKey,
+    McpSettings,
     Principal,
-    Replacing,
 )
 from context_search.core.errors import ConflictError, NotFoundError, UnauthenticatedError
 from context_search.core.limits import ProjectBounds
@@ -55,10 +55,8 @@ class ManageMcps:
         caller: Principal,
         name: str,
         bindings: Sequence[tuple[int, bool]],
+        settings: McpSettings = NEW_MCP,
         *,
-        replacing: Replacing = "off",
-        confirmation: Confirmation = "required",
-        redacts: bool = False,
         lifetime_s: float | None = None,
     ) -> tuple[McpInstance, ShownKey]:
         """Makes an instance with its first key, which is shown this once.
@@ -72,13 +70,7 @@ class ManageMcps:
         """
         with self.store.for_project(caller.project_id) as work:
             check_bound(work, caller.project_id, "mcps", self.bounds, more=1)
-            mcp = work.mcp_instances.add(
-                caller.project_id,
-                name,
-                replacing=replacing,
-                confirmation=confirmation,
-                redacts=redacts,
-            )
+            mcp = work.mcp_instances.add(caller.project_id, name, settings)
             for tool_id, status in bindings:
                 bind(work, caller, mcp.id, tool_id, status=status)
             owner, options = KeyOwner(caller.project_id, mcp.id), KeyOptions(name, lifetime_s)
@@ -88,6 +80,8 @@ class ManageMcps:
 
     def change(self, caller: Principal, mcp_id: int, changes: McpChanges) -> McpInstance:
         """Changes an instance; agents that may execute from now on ask first, unless it says not.
+
+        What agents read lies in the scope of tools that the caller could give them anyway.
 
         Raises NotFoundError, and PermissionDeniedError where its agents may replace more
         afterwards and the caller may not replace.

@@ -22,6 +22,10 @@ Replacing = Literal["off", "propose", "execute"]
 """Whether agents may preview what a replacement would change, or execute it, too."""
 Confirmation = Literal["client", "required"]
 """Who asks a person before an agent replaces something: the client as it likes, or always."""
+ToolsOffered = Literal["named", "single", "connector"]
+"""How agents search: each tool by its name, one ``search`` over all, ``search`` and ``fetch`` alone."""
+TextsOf = Literal["ours", "anyone"]
+"""Who writes what agents find: the instance's owners alone, or anyone."""
 
 
 KeyKind = Literal["standard", "console"]
@@ -182,7 +186,7 @@ class McpInstance:
     """What an agent connects to: a choice of the project's Search Tools, with keys of its own.
 
     While ``status`` is false its keys open nothing. What agents may replace is asked for at each
-    of their calls.
+    of their calls. ``reads``: they may read on, find exact text and list what is there, too.
     """
 
     id: int
@@ -193,6 +197,9 @@ class McpInstance:
     replacing: Replacing = "off"
     confirmation: Confirmation = "client"
     redacts: bool = False
+    offers: ToolsOffered = "named"
+    reads: bool = False
+    texts: TextsOf = "anyone"
 
     @property
     def also_opens(self) -> frozenset[Permission]:
@@ -207,7 +214,23 @@ class McpInstance:
             or (self.confirmation, before.confirmation) == ("client", "required")
             or self.status > before.status
             or self.redacts < before.redacts
+            or self.reads > before.reads
         )
+
+
+@dataclass(frozen=True, slots=True)
+class McpSettings:
+    """What a new MCP instance gives its agents, unless it is said: to read, and not to replace."""
+
+    replacing: Replacing = "off"
+    confirmation: Confirmation = "required"
+    redacts: bool = False
+    offers: ToolsOffered = "named"
+    reads: bool = True
+    texts: TextsOf = "anyone"
+
+
+NEW_MCP = McpSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +242,9 @@ class McpChanges:
     replacing: Replacing | None = None
     confirmation: Confirmation | None = None
     redacts: bool | None = None
+    offers: ToolsOffered | None = None
+    reads: bool | None = None
+    texts: TextsOf | None = None
 
 
 @dataclass(frozen=True, slots=True)

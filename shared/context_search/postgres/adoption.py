@@ -39,6 +39,7 @@ SHARED = {
         {
             "name": _TEXT,
             "description": _TEXT,
+            "url_template": _TEXT,
             "revision": _INTEGERS,
             "updated_at": _TIMES,
             "deleted_at": _TIMES,

@@ -58,6 +58,13 @@ def test_agents_that_execute_ask_first_unless_the_client_is_said_to(api: Api) ->
         {"replacing": "off"},
         {"redact": "yes"},
         {"redact": 1},
+        {"tools": "all"},
+        {"tools": ["named"]},
+        {"reading": True},
+        {"reading": "yes"},
+        {"reads": "on"},
+        {"offers": "single"},
+        {"texts": "theirs"},
     ],
 )
 def test_other_values_are_refused(api: Api, body: dict[str, Any]) -> None:
@@ -69,7 +76,7 @@ def test_other_values_are_refused(api: Api, body: dict[str, Any]) -> None:
 
 
 def test_who_may_not_replace_cannot_let_agents_do_it(api: Api) -> None:
-    key, off, on = manager(api), api.mcp(), api.mcp(replace="propose", redact=True)
+    key, off, on = manager(api), api.mcp(), api.mcp(replace="propose", redact=True, reading="off")
     answer(api("PATCH", path_of(on), json={"status": False}), 200)
     named = {"project_id": api.project_id, "name": "x"}
     refused: list[tuple[str, str, dict[str, Any]]] = [
@@ -81,6 +88,7 @@ def test_who_may_not_replace_cannot_let_agents_do_it(api: Api) -> None:
         ("PATCH", path_of(on), {"confirm": "client"}),
         ("PATCH", path_of(on), {"status": True}),
         ("PATCH", path_of(on), {"redact": False}),
+        ("PATCH", path_of(on), {"reading": "on"}),
         ("POST", f"{path_of(on)}/keys", {}),
     ]
     for method, path, body in refused:
@@ -88,6 +96,7 @@ def test_who_may_not_replace_cannot_let_agents_do_it(api: Api) -> None:
     mcps = answer(api("GET", "/api/v1/mcps"), 200)["mcps"]
     assert [shown(mcp) for mcp in mcps] == [("off", "required"), ("propose", "required")]
     assert [(mcp["status"], mcp["redact"]) for mcp in mcps] == [(True, False), (False, True)]
+    assert [mcp["reading"] for mcp in mcps] == ["on", "off"]
     assert len(answer(api("GET", f"{path_of(on)}/keys"), 200)["keys"]) == 1
 
 
@@ -125,3 +134,32 @@ def test_a_key_is_rotated_by_those_only_who_may_do_what_its_agents_may(api: Api)
     rotate = f"{path_of(made)}/keys/{first['id']}/rotate"
     problem(api("POST", rotate, key=key), 403, "PERMISSION_DENIED")
     assert answer(api("POST", rotate), 201)["scopes"] == ["search"]
+
+
+def test_a_new_instance_reads_and_what_it_offers_is_said(api: Api) -> None:
+    def offered(mcp: dict[str, Any]) -> tuple[str, str, str]:
+        return (mcp["tools"], mcp["reading"], mcp["texts"])
+
+    made = api.mcp()
+    assert offered(made) == ("named", "on", "anyone")
+    for body, expected in (
+        ({"tools": "single"}, ("single", "on", "anyone")),
+        ({"reading": "off"}, ("single", "off", "anyone")),
+        ({"texts": "ours"}, ("single", "off", "ours")),
+        ({"name": "readers", "tools": None}, ("single", "off", "ours")),
+        ({"tools": "connector", "reading": "on"}, ("connector", "on", "ours")),
+    ):
+        assert offered(answer(api("PATCH", path_of(made), json=body), 200)) == expected
+    said = {"tools": "connector", "reading": "off", "texts": "ours"}
+    assert offered(api.mcp(**said)) == ("connector", "off", "ours")
+
+
+def test_who_manages_lets_agents_read_where_they_replace_nothing(api: Api) -> None:
+    key, made = manager(api), api.mcp(reading="off")
+    changed = answer(api("PATCH", path_of(made), key=key, json={"reading": "on"}), 200)
+    assert changed["reading"] == "on"
+    alone = str(api.new_key(scopes=["manage"])["api_key"])
+    answer(api("PATCH", path_of(made), key=alone, json={"reading": "off"}), 200)
+    assert answer(api("PATCH", path_of(made), key=alone, json={"reading": "on"}), 200)
+    named = {"project_id": api.project_id, "name": "x"}
+    problem(api("POST", "/api/v1/mcps", key=alone, json=named), 403, "PERMISSION_DENIED")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Response
 from fastapi.responses import JSONResponse
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from context_search.access.keys import page_of_keys
 from context_search.access.routes.idempotency import Idempotent
@@ -29,7 +29,15 @@ from context_search.agents.mcp_instances import (
     page_of_bindings,
 )
 from context_search.agents.tools.search_tools import described_tool
-from context_search.core.callers import Confirmation, McpChanges, McpInstance, Replacing
+from context_search.core.callers import (
+    Confirmation,
+    McpChanges,
+    McpInstance,
+    McpSettings,
+    Replacing,
+    TextsOf,
+    ToolsOffered,
+)
 from context_search.core.model import ToolRecord
 from context_search.core.pages import PAGE, page_of
 from context_search.web.audit import Audited
@@ -62,6 +70,7 @@ from context_search.web.problems import refused
 from context_search.web.request_body import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["mcps"])
+OnOff = Literal["on", "off"]
 
 
 class BindingBody(Body):
@@ -82,6 +91,9 @@ class CreateMcpBody(Body):
     replace: Replacing = "off"
     confirm: Confirmation = "required"
     redact: bool = False
+    tools: ToolsOffered = "named"
+    reading: OnOff = "on"
+    texts: TextsOf = "anyone"
     key_expires_in: Annotated[Lifetime | LeftOut, NotNull] = None
 
 
@@ -97,6 +109,9 @@ class ChangeMcpBody(Body):
     replace: Replacing | None = None
     confirm: Confirmation | None = None
     redact: bool | None = None
+    tools: ToolsOffered | None = None
+    reading: OnOff | None = None
+    texts: TextsOf | None = None
 
 
 class ChangeBindingBody(Body):
@@ -116,6 +131,9 @@ class McpAnswer(AnswerModel):
     replace: Annotated[Replacing, source("replacing")]
     confirm: Annotated[Confirmation, source("confirmation")]
     redact: Annotated[bool, source("redacts")]
+    tools: Annotated[ToolsOffered, source("offers")]
+    reading: Annotated[OnOff, source("reads"), BeforeValidator({True: "on", False: "off"}.get)]
+    texts: TextsOf
     created_at: Time
 
 
@@ -257,9 +275,14 @@ async def create_mcp(
             caller,
             body.name,
             bindings,
-            replacing=body.replace,
-            confirmation=body.confirm,
-            redacts=body.redact,
+            McpSettings(
+                replacing=body.replace,
+                confirmation=body.confirm,
+                redacts=body.redact,
+                offers=body.tools,
+                reads=body.reading == "on",
+                texts=body.texts,
+            ),
             lifetime_s=body.key_expires_in,
         )
         audit.report("mcp made", caller, mcp.id)
@@ -294,7 +317,16 @@ async def change_mcp(
     mcp_id: McpId, body: ChangeMcpBody, caller: MayManage, use: Use, audit: Audited
 ) -> McpAnswer:
     """Changes an MCP instance; while it is disabled its keys open nothing."""
-    changes = McpChanges(body.name, body.status, body.replace, body.confirm, body.redact)
+    changes = McpChanges(
+        name=body.name,
+        status=body.status,
+        replacing=body.replace,
+        confirmation=body.confirm,
+        redacts=body.redact,
+        offers=body.tools,
+        reads=None if body.reading is None else body.reading == "on",
+        texts=body.texts,
+    )
     changed = use.change(caller, mcp_id, changes)
     audit.report("mcp changed", caller, mcp_id)
     return McpAnswer.about(changed)

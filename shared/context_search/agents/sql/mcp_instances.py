@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from context_search.core.callers import (
-    Binding,
-    Confirmation,
-    McpChanges,
-    McpInstance,
-    Replacing,
-)
+from context_search.core.callers import NEW_MCP, Binding, McpChanges, McpInstance, McpSettings
 from context_search.core.model import SearchTool
 from context_search.postgres.locks import KEYS_TURN
 from context_search.postgres.pool import Transaction
 from context_search.postgres.tool_rows import TOOL_COLUMNS, TOOL_TABLES, tool_of
 from context_search.postgres.visible_rows import LIVE
 
-_MCP = "id, project_id, name, status, created_at, replacing, confirmation, redacts"
+_MCP = """
+    id, project_id, name, status, created_at, replacing, confirmation, redacts, tools, reading, texts
+"""
 _BINDING = "id, mcp_id, tool_id, status"
 
 
@@ -27,26 +23,18 @@ class McpInstances:
 
     tx: Transaction
 
-    def add(
-        self,
-        project_id: int,
-        name: str,
-        *,
-        replacing: Replacing = "off",
-        confirmation: Confirmation = "client",
-        redacts: bool = False,
-    ) -> McpInstance:
+    def add(self, project_id: int, name: str, settings: McpSettings = NEW_MCP) -> McpInstance:
         """Creates an enabled instance without any tool."""
         [row] = self.tx.run(
             f"""
-            INSERT INTO mcp (project_id, name, replacing, confirmation, redacts)
-            VALUES (:project, :name, :replacing, :confirmation, :redacts) RETURNING {_MCP}
+            INSERT INTO mcp (project_id, name, replacing, confirmation, redacts,
+                             tools, reading, texts)
+            VALUES (:project, :name, :replacing, :confirmation, :redacts, :offers, :reads, :texts)
+            RETURNING {_MCP}
             """,
             project=project_id,
             name=name,
-            replacing=replacing,
-            confirmation=confirmation,
-            redacts=redacts,
+            **asdict(settings),
         )
         return McpInstance(*row)
 
@@ -106,7 +94,10 @@ class McpInstances:
                 status = COALESCE(CAST(:status AS boolean), status),
                 replacing = COALESCE(CAST(:replacing AS text), replacing),
                 confirmation = COALESCE(CAST(:confirmation AS text), confirmation),
-                redacts = COALESCE(CAST(:redacts AS boolean), redacts)
+                redacts = COALESCE(CAST(:redacts AS boolean), redacts),
+                tools = COALESCE(CAST(:offers AS text), tools),
+                reading = COALESCE(CAST(:reads AS boolean), reading),
+                texts = COALESCE(CAST(:texts AS text), texts)
             WHERE id = :id RETURNING {_MCP}
             """,
             id=mcp_id,

@@ -35,12 +35,13 @@ class VisibleStrings:
             for scope in self.scopes
         )
 
-    def shows(
+    def first(
         self, table_id: int, json_pointer: str, length: int, read_document: Callable[[], object]
-    ) -> bool:
-        """Says whether a string of so many characters is visible.
+    ) -> SearchTool | None:
+        """Returns a tool that can return a string of so many characters; None: it is not visible.
 
-        ``read_document`` returns the table's document; it is called where a ``where`` decides.
+        The first without a ``where``, else the first. ``read_document`` returns the table's
+        document; it is called where a ``where`` decides.
         """
         near = [
             tool
@@ -49,11 +50,14 @@ class VisibleStrings:
             and contains(tool.scope.json_pointer, json_pointer)
             and length >= tool.threshold
         ]
-        if any(tool.search.where is None for tool in near):
-            return True
-        return bool(near) and self.in_document(table_id, read_document()).shows_at(
-            json_pointer, length
-        )
+        for tool in near:
+            if tool.search.where is None:
+                return tool
+        document = read_document() if near else None
+        for tool in near:
+            if VisibleInDocument(document, [tool], frozenset()).shows_at(json_pointer, length):
+                return tool
+        return None
 
     def in_document(self, table_id: int, document: object) -> VisibleInDocument:
         """Returns which strings of a table's document are visible; numbers are parsed exactly."""

@@ -1,0 +1,29 @@
+"""What callers read with: the use cases of reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from context_search.agents.list_tools import ListTools
+from context_search.composition.parts import Parts
+from context_search.integrations.models.tiktoken_counter import TiktokenCounter
+from context_search.reading.read import ReadTexts
+from context_search.reading.tools.toolbox import ReadingTools
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The use cases of reading."""
+
+    parts: Parts
+
+    @cached_property
+    def read(self) -> ReadTexts:
+        """Reads texts."""
+        return ReadTexts(self.parts.postgres, ListTools(self.parts.postgres), TiktokenCounter())
+
+    @cached_property
+    def tools(self) -> ReadingTools:
+        """The tools of agents."""
+        return ReadingTools(self.read)

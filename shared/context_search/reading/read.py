@@ -1,0 +1,228 @@
+"""Reads on: the text around a cite, or from a place on, as the document has it now."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from context_search.agents.list_tools import ListTools
+from context_search.catalog.rules.outlines import TextWindow
+from context_search.core.callers import McpKey, Principal
+from context_search.core.cites import Cite, CiteStatus
+from context_search.core.errors import InvalidInputError, NotFoundError
+from context_search.integrations.ports import TokenCounter
+from context_search.reading.citations import FollowedCite, follow
+from context_search.reading.collections import name_of, named_collection
+from context_search.reading.rules.visible_strings import VisibleStrings
+from context_search.reading.seen_text import seen_window
+from context_search.reading.visible import visible_to
+from context_search.searching.retrieve import EXTENT_CHARS, MARGIN_CHARS
+from context_search.searching.rules.retrieval import RetrievalSettings
+from context_search.store import Store, UnitOfWork
+from context_search.text.redaction import Excerpt, excerpt_of
+from context_search.text.sensitive.spans import ReadText
+
+MAX_AROUND = 20_000
+DEFAULT_AROUND = 1_000
+"""Number of characters that are read before and after by default."""
+MAX_TEXT_BYTES = 45_000
+"""Maximum size of a text as UTF-8: with what stands around it it fits into a result."""
+_MARGIN = MARGIN_CHARS + EXTENT_CHARS
+_TRIES = 3
+_NEXT_CHARS = 4_000
+"""Maximum length of what ``next`` and ``previous`` cite."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedText:
+    """What is to be read: around ``cite``, or from ``start`` of the string at a pointer.
+
+    ``before`` and ``after`` count characters. ``max_tokens`` None: as much as fits.
+    """
+
+    cite: Cite | None = None
+    collection: str = ""
+    json_pointer: str = ""
+    start: int = 0
+    before: int = DEFAULT_AROUND
+    after: int = DEFAULT_AROUND
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenText:
+    """Characters ``start`` to ``end`` of a string of ``length``, with what became of the cite.
+
+    ``text`` None: it is gone, and so is all that follows. ``collection``: the first by which the
+    caller finds the string; None for one that only project search finds. ``was``: the cited text,
+    where it has changed. ``is_cut``: less was read than was wanted.
+    """
+
+    status: CiteStatus
+    table_id: int
+    cite: Cite
+    text: str | None = None
+    collection: str | None = None
+    json_pointer: str = ""
+    revision: int = 0
+    start: int = 0
+    end: int = 0
+    length: int = 0
+    cited: tuple[int, int] = (0, 0)
+    was: str | None = None
+    is_cut: bool = False
+    previous: Cite | None = None
+    next: Cite | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTexts:
+    """Reads texts for a caller."""
+
+    store: Store
+    tools: ListTools
+    counter: TokenCounter
+
+    def read(self, principal: Principal, wanted: WantedText) -> SeenText:
+        """Returns the text around a cite or a place.
+
+        Raises NotFoundError for what the caller does not see, InvalidInputError for an unknown
+        collection, and InvalidPointerError.
+        """
+        if wanted.cite is not None:
+            return self._cited(principal, wanted, wanted.cite)
+        tool = named_collection(self.tools, principal, wanted.collection)
+        table_id, start = tool.scope.table_id, wanted.start
+        place = FollowedCite("current", table_id, wanted.json_pointer, start=start, end=start)
+        with self.store.for_project(principal.project_id) as work:
+            seen = self._around(work, principal, wanted, place, VisibleStrings([tool]))
+        if seen is None:
+            raise NotFoundError("no search here returns a string at this pointer")
+        if wanted.start > seen.length:
+            raise InvalidInputError(f"start: the string has {seen.length} characters")
+        return seen
+
+    def _cited(self, principal: Principal, wanted: WantedText, cite: Cite) -> SeenText:
+        """Reads once more where the document has changed between following and reading."""
+        seen = None
+        with self.store.for_project(principal.project_id) as work:
+            for _ in range(_TRIES):
+                followed = follow(work, principal, cite)
+                visible = visible_to(work, principal, table_id=cite.table_id)
+                seen = self._around(work, principal, wanted, followed, visible)
+                if seen is None or seen.revision == followed.revision:
+                    break
+        return seen or SeenText("gone", cite.table_id, cite)
+
+    def _around(
+        self,
+        work: UnitOfWork,
+        principal: Principal,
+        wanted: WantedText,
+        followed: FollowedCite,
+        visible: VisibleStrings,
+    ) -> SeenText | None:
+        """Returns the text around a place; None where the caller sees no string there."""
+        pointer, table_id = followed.json_pointer, followed.table_id
+        begin = max(0, followed.start - wanted.before)
+        behind = followed.end + wanted.after
+        read_from = max(0, begin - _MARGIN)
+        if pointer is None:
+            return None
+        length = behind + _MARGIN - read_from
+        found = seen_window(work, visible, table_id, pointer, start=read_from, length=length)
+        if found is None:
+            return None
+        window = found.window
+        hides = isinstance(principal, McpKey) and principal.redacts
+        shown = _Shown(window, _excerpt(work, principal, window) if hides else None)
+        inner = min(followed.start, window.total), min(followed.end, window.total)
+        outer = min(begin, window.total), min(behind, window.total)
+        start, end = _cut(outer, inner, lambda a, b: self._fits(shown.text(a, b), wanted))
+        seen = SeenText(
+            followed.status,
+            table_id,
+            shown.cite(table_id, pointer, start, end),
+            shown.text(start, end),
+            name_of(work, found.tool),
+            pointer,
+            window.revision,
+            start,
+            end,
+            window.total,
+            cited=inner,
+            was=followed.was,
+            is_cut=(start, end) != outer,
+        )
+        return _with_neighbours(seen, shown)
+
+    def _fits(self, text: str, wanted: WantedText) -> bool:
+        if len(text.encode()) > MAX_TEXT_BYTES:
+            return False
+        return wanted.max_tokens is None or self.counter.count(text) <= wanted.max_tokens
+
+
+def _cut(
+    outer: tuple[int, int], inner: tuple[int, int], fits: Callable[[int, int], bool]
+) -> tuple[int, int]:
+    """Returns as much of ``outer`` as fits: what is cited first, then as far around as may be."""
+    if fits(*outer):
+        return outer
+    (low, high), (start, end) = outer, inner
+    if not fits(*inner):
+        length = bisect_right(range(1, end - start), 0, key=lambda n: 1 - fits(start, start + n))
+        return start, start + max(length, 1)
+    widest = max(start - low, high - end)
+    near = bisect_right(
+        range(1, widest + 1), 0, key=lambda n: 1 - fits(max(low, start - n), min(high, end + n))
+    )
+    return max(low, start - near), min(high, end + near)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A window as a caller may see it; ``excerpt`` None: as it is."""
+
+    window: TextWindow
+    excerpt: Excerpt | None
+
+    def text(self, start: int, end: int) -> str:
+        if self.excerpt is not None:
+            return self.excerpt.show(start, end).text
+        begin = self.window.start
+        return (self.window.text or "")[start - begin : end - begin]
+
+    def cite(self, table_id: int, json_pointer: str, start: int, end: int) -> Cite:
+        text = None if self.excerpt is not None else self.text(start, end)
+        return Cite.of(table_id, json_pointer, self.window.revision, start, text, end)
+
+
+def _with_neighbours(seen: SeenText, shown: _Shown) -> SeenText:
+    """Returns it with cites of what stands before and behind, where there is something."""
+    window, size = shown.window, min(max(seen.end - seen.start, 1), _NEXT_CHARS)
+    before = max(seen.start - size, window.start)
+    behind = min(seen.end + size, window.end)
+    table_id, pointer = seen.table_id, seen.json_pointer
+    return replace(
+        seen,
+        previous=shown.cite(table_id, pointer, before, seen.start) if before < seen.start else None,
+        next=shown.cite(table_id, pointer, seen.end, behind) if behind > seen.end else None,
+    )
+
+
+def _excerpt(work: UnitOfWork, principal: Principal, window: TextWindow) -> Excerpt:
+    """Returns a window with what the project hides from such callers."""
+    kinds = work.projects.settings(RetrievalSettings, principal.project_id).settings.kinds
+    text = window.text or ""
+    margin_before = min(_MARGIN, len(text)) if window.start else 0
+    margin_behind = min(_MARGIN, len(text)) if window.end < window.total else 0
+    read = ReadText(
+        text,
+        margin_before,
+        max(margin_before, len(text) - margin_behind),
+        is_first=window.start == 0,
+        is_last=window.end == window.total,
+        has_keys="key" in kinds,
+    )
+    return excerpt_of(read, window.start, kinds)
