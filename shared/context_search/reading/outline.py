@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from context_search.agents.list_tools import ListTools, NamedTool
+from context_search.agents.list_tools import ListTools
 from context_search.core.callers import McpKey, Principal
 from context_search.core.documents import parse_fielded
-from context_search.core.errors import InvalidInputError, NotFoundError
-from context_search.core.json_pointer import join, resolve, split
+from context_search.core.errors import InvalidDocumentError, NotFoundError
+from context_search.core.json_pointer import contains, resolve, split
 from context_search.core.model import SearchTool
 from context_search.integrations.ports import Clock
+from context_search.reading.collections import named_collection
 from context_search.reading.rules.outlines import (
     Described,
     DescribedPlace,
+    Kind,
     SeenPlace,
     described_in,
-    lies_in,
     seen_in_document,
 )
 from context_search.reading.rules.visible_strings import VisibleStrings
-from context_search.searching.retrieve import RedactHits
+from context_search.searching.retrieve import EXTENT_CHARS, MARGIN_CHARS
+from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.store import Store, UnitOfWork
 from context_search.text.redaction import excerpt_of
 from context_search.text.sensitive.kinds import SensitiveKind
@@ -30,12 +31,9 @@ from context_search.text.sensitive.spans import ReadText
 
 TITLE_CHARS = 120
 """Maximum length of a title that is shown."""
-MARGIN_CHARS = 8_704
-"""Number of characters that are read behind a title, where something sensitive may go on."""
 COUNTED_WITHIN_S = 1.0
 """Seconds in which the strings of collections are counted; those that are left have no number."""
-NAMES_TOLD = 20
-Kind = Literal["object", "array", "string"]
+_READ_CHARS = TITLE_CHARS + MARGIN_CHARS + EXTENT_CHARS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +55,9 @@ class Collections:
 
 @dataclass(frozen=True, slots=True)
 class OutlinedPlace:
-    """A place, or a child of one, with something to read.
+    """A place with something to read.
 
-    ``length``: characters of a string, of others how many children have something to read.
+    ``length``: characters of a string; of others, how many children have something to read.
     ``strings``: how many can be read at or below it.
     """
 
@@ -87,25 +85,19 @@ class Outlines:
     """Lists exactly what searches of a caller can return, and what stands around it."""
 
     store: Store
-    list_tools: ListTools
-    redaction: RedactHits
+    tools: ListTools
     clock: Clock
 
     def collections(self, principal: Principal, *, after: int, limit: int) -> Collections:
         """Returns the collections behind a tool's id, in the order of ids."""
-        tools, next_after = self.list_tools.page(principal, after=after, limit=limit)
+        named, next_after = self.tools.page(principal, after=after, limit=limit)
         ends = self.clock.monotonic() + COUNTED_WITHIN_S
+        rows = []
         with self.store.for_project(principal.project_id) as work:
-            rows = [
-                Collection(
-                    name=each.name,
-                    tool=each.tool,
-                    strings=work.seen_strings.count(each.tool)
-                    if self.clock.monotonic() < ends
-                    else None,
-                )
-                for each in tools
-            ]
+            for each in named:
+                is_late = self.clock.monotonic() >= ends
+                strings = None if is_late else work.seen_strings.count(each.tool)
+                rows.append(Collection(each.name, each.tool, strings))
         return Collections(rows, next_after)
 
     def place(
@@ -116,29 +108,17 @@ class Outlines:
         Raises InvalidInputError for an unknown collection, InvalidPointerError, and NotFoundError
         for a place that is not there, or has nothing to read.
         """
-        tool = self._tool(principal, name)
+        tool = named_collection(self.tools, principal, name)
         at = tool.scope.json_pointer if pointer is None else pointer
-        if not lies_in(tool.scope.json_pointer, at):
+        split(at)
+        if not contains(tool.scope.json_pointer, at):
             raise _nothing_there()
-        redacts = isinstance(principal, McpKey) and principal.redacts
-        kinds = self.redaction.kinds(principal.project_id) if redacts else ()
-        chars = TITLE_CHARS + MARGIN_CHARS if redacts else TITLE_CHARS
+        hides = isinstance(principal, McpKey) and principal.redacts
         with self.store.for_project(principal.project_id) as work:
-            seen, described = _seen(work, tool, at, after=after, limit=limit, chars=chars)
-
-        def title(of: Described, *, may_show: bool) -> str | None:
-            shown = may_show or tool.search.where is None
-            return _redacted(of.title, kinds) if shown and of.title else None
-
-        return _outlined(name, tool, at, seen, described, title, after)
-
-    def _tool(self, principal: Principal, name: str) -> SearchTool:
-        tool = self.list_tools.find(principal, name)
-        if tool is None:
-            known, _ = self.list_tools.page(principal, limit=NAMES_TOLD)
-            names = ", ".join(each.name for each in known)
-            raise InvalidInputError(f"there is no such collection; there are: {names}")
-        return tool
+            seen, described = _seen(work, tool, at, after=after, limit=limit)
+            settings = work.projects.settings(RetrievalSettings, tool.project_id).settings
+        titles = _Titles(tool, settings.kinds if hides else ())
+        return _outlined(name, tool, at, seen, described, titles, after)
 
 
 def _nothing_there() -> NotFoundError:
@@ -147,37 +127,55 @@ def _nothing_there() -> NotFoundError:
 
 
 def _seen(
-    work: UnitOfWork, tool: SearchTool, pointer: str, *, after: int, limit: int, chars: int
+    work: UnitOfWork, tool: SearchTool, pointer: str, *, after: int, limit: int
 ) -> tuple[SeenPlace, DescribedPlace]:
     """Returns what is visible, and what the document says of it, both of one revision."""
     found = work.seen_strings.children(tool, pointer, after=after, limit=limit)
-    if found is None:
+    if found is None or (found.is_known and found.place is None):
         raise _nothing_there()
-    if found.is_known:
-        if found.place is None:
-            raise _nothing_there()
+    if found.place is not None:
         keys = [key for child in found.place.page for key in split(f"/{child.token}")]
         table_id = tool.scope.table_id
-        described = work.seen_strings.described(table_id, pointer, keys, chars=chars)
+        described = work.seen_strings.described(table_id, pointer, keys, chars=_READ_CHARS)
         if described is not None and described.revision == found.revision:
             return found.place, described
-    return _in_document(work, tool, pointer, after=after, limit=limit, chars=chars)
+    return _in_document(work, tool, pointer, after=after, limit=limit)
 
 
 def _in_document(
-    work: UnitOfWork, tool: SearchTool, pointer: str, *, after: int, limit: int, chars: int
+    work: UnitOfWork, tool: SearchTool, pointer: str, *, after: int, limit: int
 ) -> tuple[SeenPlace, DescribedPlace]:
     revision, text = work.tables.read(tool.scope.table_id)
-    document = parse_fielded(text)
+    try:
+        document = parse_fielded(text)
+    except InvalidDocumentError:  # no index has it either
+        document = None
     visible = VisibleStrings([tool]).in_document(tool.scope.table_id, document)
     seen = seen_in_document(visible, pointer, after=after, limit=limit)
     if seen is None:
         raise _nothing_there()
     value = resolve(document, split(pointer))
-    children = [
-        described_in(resolve(value, split(f"/{child.token}")), chars=chars) for child in seen.page
-    ]
-    return seen, DescribedPlace(revision, described_in(value, chars=chars), children)
+    children = [resolve(value, split(f"/{child.token}")) for child in seen.page]
+    described = [described_in(each, chars=_READ_CHARS) for each in children]
+    return seen, DescribedPlace(revision, described_in(value, chars=_READ_CHARS), described)
+
+
+@dataclass(frozen=True, slots=True)
+class _Titles:
+    """What places of a collection may be called. ``kinds``: what is hidden in titles."""
+
+    tool: SearchTool
+    kinds: Sequence[SensitiveKind]
+
+    def of(self, described: Described, *, names_itself: bool) -> str | None:
+        """Returns the title of a place; None where the tool's ``where`` may hide it."""
+        title = described.title
+        if not title or not (names_itself or self.tool.search.where is None):
+            return None
+        end, is_whole = min(len(title), TITLE_CHARS), len(title) < _READ_CHARS
+        has_keys = "key" in self.kinds
+        read = ReadText(title, 0, end, is_first=True, is_last=is_whole, has_keys=has_keys)
+        return excerpt_of(read, 0, self.kinds).show(0, end).text
 
 
 def _outlined(
@@ -186,14 +184,14 @@ def _outlined(
     pointer: str,
     seen: SeenPlace,
     described: DescribedPlace,
-    title: Callable[..., str | None],
+    titles: _Titles,
     after: int,
 ) -> OutlinedCollection:
     place = OutlinedPlace(
         key=(split(pointer) or [""])[-1],
         pointer=pointer,
         type=described.place.kind,
-        title=title(described.place, may_show=seen.names_itself),
+        title=titles.of(described.place, names_itself=seen.names_itself),
         length=seen.children if seen.length is None else seen.length,
         strings=seen.strings,
     )
@@ -202,18 +200,10 @@ def _outlined(
             key=split(f"/{child.token}")[0],
             pointer=f"{pointer}/{child.token}",
             type=of.kind,
-            title=title(of, may_show=child.names_itself),
+            title=titles.of(of, names_itself=child.names_itself),
             length=child.children if child.length is None else child.length,
             strings=child.strings,
         )
         for child, of in zip(seen.page, described.children, strict=True)
     ]
     return OutlinedCollection(name, tool.scope.table_id, place, after, children)
-
-
-def _redacted(title: str, kinds: Sequence[SensitiveKind]) -> str:
-    """Returns the beginning of a title that was read with a margin, without what is sensitive."""
-    end = min(len(title), TITLE_CHARS)
-    is_whole = len(title) < TITLE_CHARS + MARGIN_CHARS
-    read = ReadText(title, 0, end, is_first=True, is_last=is_whole, has_keys="key" in kinds)
-    return excerpt_of(read, 0, kinds).show(0, end).text

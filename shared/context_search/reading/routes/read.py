@@ -55,9 +55,9 @@ class ReadBody(Body):
     start: Annotated[
         int, Field(ge=0, le=10**9, description="First character to read, with pointer.")
     ] = 0
-    before: Annotated[
-        _Around, Field(description="How many characters before it to read, too.")
-    ] = DEFAULT_AROUND
+    before: Annotated[_Around, Field(description="How many characters before it to read, too.")] = (
+        DEFAULT_AROUND
+    )
     after: Annotated[_Around, Field(description="How many characters behind it to read, too.")] = (
         DEFAULT_AROUND
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from context_search.core.documents import strings_at
-from context_search.core.json_pointer import contains, split
 from context_search.reading.rules.visible_strings import VisibleInDocument
+
+Kind = Literal["object", "array", "string"]
+"""Kind of a JSON value that has strings."""
 
 
 class SeenChild(NamedTuple):
@@ -56,7 +58,7 @@ class SeenOutline:
 class Described(NamedTuple):
     """What a document says of a value: its kind, and the beginning of its title or name."""
 
-    kind: str
+    kind: Kind
     title: str | None
 
 
@@ -115,9 +117,3 @@ def described_in(value: object, *, chars: int) -> Described:
         title = next((text for text in texts if isinstance(text, str) and text), None)
         return Described("object", title[:chars] if title else None)
     return Described("array" if isinstance(value, list) else "string", None)
-
-
-def lies_in(scope: str, pointer: str) -> bool:
-    """Says whether a place is in a scope. Raises InvalidPointerError for what is no pointer."""
-    split(pointer)
-    return contains(scope, pointer)
