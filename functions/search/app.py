@@ -6,7 +6,7 @@ import gc
 from functools import lru_cache
 from typing import Any
 
-from context_search import agents
+from context_search import agents, reading
 from context_search.agents.routes import mcps
 from context_search.composition.parts import parts
 from context_search.composition.search import SearchFunction
@@ -22,7 +22,7 @@ logger = function_logger("search")
 gc.set_threshold(20_000, 10, 10)
 
 _SEARCHES = [search, explain, retrieve, project_search]
-ROUTERS = [*(module.router for module in _SEARCHES), *routers_of([agents])]
+ROUTERS = [*(module.router for module in _SEARCHES), *routers_of([agents, reading])]
 
 
 @lru_cache(maxsize=1)

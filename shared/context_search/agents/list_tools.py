@@ -27,8 +27,10 @@ SEEN_AMONG = 10_000
 SEEN_S = 0.5
 _LENGTH = 64
 _VALID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
-RESERVED_NAMES = frozenset({"replace_preview", "replace_execute", "replace_undo"})
-"""Names that stand for replacing, where agents may do that. No Search Tool is called so."""
+REPLACE_NAMES = frozenset({"replace_preview", "replace_execute", "replace_undo"})
+READING_NAMES = frozenset({"search", "fetch", "read", "find_text", "outline"})
+RESERVED_NAMES = REPLACE_NAMES | READING_NAMES
+"""Names of the tools that replace and read. No Search Tool is called so."""
 _INVALID_RUN = re.compile(r"[^A-Za-z0-9]+")
 _ENDS_IN_ID = re.compile(r"_([0-9]{1,18})\Z")
 
@@ -56,6 +58,15 @@ class ListTools:
             names = unique_names(work, tools)
         page = page_of(tools, lambda tool: tool.id, limit)
         return [NamedTool(names[tool.id], tool) for tool in page.rows], page.next_after
+
+    def names(self, principal: Principal, *, most: int) -> list[str]:
+        """Returns the names of the first tools, at most so many."""
+        names: list[str] = []
+        after: int | None = 0
+        while after is not None and len(names) < most:
+            page, after = self.page(principal, after=after)
+            names += [each.name for each in page]
+        return names[:most]
 
     def seen_fields(self, tools: Sequence[SearchTool]) -> Mapping[int, SeenFields]:
         """Returns by its id what is seen of the fields of each tool that agents may filter with.

@@ -13,8 +13,9 @@ from context_search.composition.access import Access
 from context_search.composition.parts import Parts
 
 if TYPE_CHECKING:
-    from context_search.agents.tools.toolboxes import FurtherTools
+    from context_search.agents.tools.toolboxes import ReplaceTools
     from context_search.composition.agents import AgentEditing
+    from context_search.composition.reading import Reading
     from context_search.composition.searching import Searching
 
 
@@ -57,13 +58,22 @@ class SearchFunction:
             search=self.searching.of_tools,
             list_tools=ListTools(self.parts.store),
             store=self.parts.store,
-            further=self.replace_tools,
+            reading=lambda: self.reading.tools,
+            replacing=self.replace_tools,
             redaction=self.searching.redaction,
             allowed_origins=self.parts.settings.allowed_origins,
             allowed_hosts=self.parts.settings.allowed_hosts,
         )
 
-    def replace_tools(self) -> FurtherTools:
+    @cached_property
+    def reading(self) -> Reading:
+        """What callers read with."""
+        # Most requests search.
+        from context_search.composition.reading import Reading  # noqa: PLC0415
+
+        return Reading(self.parts)
+
+    def replace_tools(self) -> ReplaceTools:
         """What agents replace with where their instance has opted in."""
         return self._editing.replace_tools()
 

@@ -73,13 +73,15 @@ class ProjectKey:
 class McpKey:
     """A caller with a key of one MCP instance. The key opens MCP and nothing else.
 
-    ``redacts``: keys and personal data are hidden in the texts that the caller gets.
+    ``redacts``: keys and personal data are hidden in the texts that the caller gets. ``offers``:
+    how it searches.
     """
 
     project_id: int
     mcp_id: int
     permissions: frozenset[Permission] = MCP_PERMISSIONS
     redacts: bool = False
+    offers: ToolsOffered = "named"
 
     @property
     def actor(self) -> str:

@@ -64,7 +64,7 @@ MAX_OPEN = 10
 
 @dataclass(frozen=True, slots=True)
 class ReplaceUseCases:
-    """Implements ``FurtherTools``: what agents replace with."""
+    """Implements ``ReplaceTools``: what agents replace with."""
 
     preview: PreviewReplacements
     matches: ShowMatches
@@ -75,7 +75,7 @@ class ReplaceUseCases:
     redaction: RedactHits
 
     def tools_of(self, replacing: Replacing) -> Sequence[ToolDescription]:
-        """See ``FurtherTools``."""
+        """See ``ReplaceTools``."""
         return tools_of(replacing)
 
     def call(
@@ -86,7 +86,7 @@ class ReplaceUseCases:
         name: str,
         arguments: Mapping[str, object],
     ) -> ToolResult | InputRequired:
-        """See ``FurtherTools``."""
+        """See ``ReplaceTools``."""
         return AgentReplacing(principal, instance, client, self).call(name, arguments)
 
 

@@ -37,7 +37,7 @@ _LIVE = """
 _PRINCIPAL = f"""
     WITH found AS (
         SELECT api_key.id, api_key.project_id, mcp_id, permissions, last_used_at, expires_at,
-               redacts
+               redacts, tools
         FROM api_key LEFT JOIN mcp ON mcp.id = mcp_id
         WHERE key_hash = :hash AND {_LIVE} AND mcp.status IS NOT FALSE
           AND {project_is_there("api_key.project_id")}),
@@ -47,7 +47,7 @@ _PRINCIPAL = f"""
             WHERE found.last_used_at IS NULL
                OR found.last_used_at < clock_timestamp() - make_interval(secs => :every)
             FOR NO KEY UPDATE OF api_key SKIP LOCKED))
-    SELECT id, project_id, mcp_id, permissions, expires_at, redacts FROM found
+    SELECT id, project_id, mcp_id, permissions, expires_at, redacts, tools FROM found
 """
 _TAKE_TURN = f"SELECT {KEYS_TURN} FROM api_key WHERE id = :id"
 _TAKE_TURN_OF = f"SELECT {KEYS_TURN} FROM (SELECT CAST(:project AS bigint)) AS its (project_id)"
@@ -141,9 +141,9 @@ class Keys:
         rows = self.tx.run_and_commit(_PRINCIPAL, hash=key_hash, every=noted_every_s)
         if not rows:
             return None
-        [[key_id, project_id, mcp_id, permissions, expires_at, redacts]] = rows
+        [[key_id, project_id, mcp_id, permissions, expires_at, redacts, offers]] = rows
         if mcp_id is not None:
-            return McpKey(project_id, mcp_id, frozenset(permissions), redacts)
+            return McpKey(project_id, mcp_id, frozenset(permissions), redacts, offers)
         return ProjectKey(project_id, frozenset(permissions), expires_at, key_id)
 
     def add_code(self, maker: Principal, code_hash: bytes, *, lifetime_s: float) -> datetime:

@@ -15,11 +15,12 @@ from context_search.agents.list_tools import ListTools
 from context_search.agents.routes.protected_resource import mcp_metadata_address
 from context_search.agents.tools.toolboxes import (
     AgentToolbox,
-    FurtherTools,
+    ReadingTools,
+    ReplaceTools,
     SearchToolbox,
     as_mcp_errors,
 )
-from context_search.core.callers import McpKey, Principal
+from context_search.core.callers import Principal
 from context_search.core.errors import PermissionDeniedError
 from context_search.mcp.contract import McpRequest, ServerIdentity, Toolbox
 from context_search.mcp.endpoint import handle
@@ -47,14 +48,15 @@ IDENTITY = ServerIdentity(
 
 @dataclass(frozen=True, slots=True)
 class AgentUseCases:
-    """What MCP calls. ``further`` are the tools that an instance may have beside its searches."""
+    """What MCP calls. ``reading`` and ``replacing`` are loaded when a caller has such tools."""
 
     bearers: BearerAuthenticator
     keys: KeyAuthenticator
     search: Searches
     list_tools: ListTools
     store: Store
-    further: Callable[[], FurtherTools]
+    reading: Callable[[], ReadingTools]
+    replacing: Callable[[], ReplaceTools]
     redaction: RedactHits
     allowed_origins: tuple[str, ...]
     allowed_hosts: tuple[str, ...] | None
@@ -90,9 +92,7 @@ async def _mcp(
             if "search" not in principal.permissions:
                 raise PermissionDeniedError("the key has not the scope search")
         search = SearchToolbox(principal, use.list_tools, use.search, use.redaction)
-        if not isinstance(principal, McpKey):
-            return search
-        return AgentToolbox(principal, search, use.store, use.further)
+        return AgentToolbox(principal, search, use.store, use.reading, use.replacing)
 
     answer = handle(
         McpRequest(request.method, _joined(request.headers), await request.body()),

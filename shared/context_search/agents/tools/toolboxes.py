@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
-from context_search.agents.list_tools import RESERVED_NAMES, ListTools
+from context_search.agents.list_tools import REPLACE_NAMES, RESERVED_NAMES, ListTools
 from context_search.agents.mcp_instances import own_mcp
 from context_search.agents.tools.results import fitted, fitted_and_redacted, trimmed
 from context_search.agents.tools.search_tools import described_tool, parse_search_arguments
-from context_search.core.callers import McpInstance, McpKey, Principal, Replacing
+from context_search.core.callers import (
+    NEW_MCP,
+    McpInstance,
+    McpKey,
+    McpSettings,
+    Principal,
+    Replacing,
+)
 from context_search.core.errors import ContextSearchError, InvalidInputError
 from context_search.mcp.contract import (
     ClientInput,
@@ -32,6 +39,8 @@ from context_search.web.problems import public_message
 if TYPE_CHECKING:
     from context_search.searching.retrieve import RedactHits
 
+MOST_NAMED = 51
+"""Number of collections that are named to those who describe tools."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -101,8 +110,22 @@ class SearchToolbox:
         return fitted_and_redacted(shown, excerpts)
 
 
-class FurtherTools(Protocol):
-    """Tools that agents of an instance have beside its Search Tools."""
+class ReadingTools(Protocol):
+    """Tools that read, and those that search everything at once."""
+
+    def described(self, offer: Offer, collections: Sequence[str]) -> Sequence[ToolDescription]:
+        """Returns the tools of an offer, always in the same order."""
+        ...
+
+    def call(
+        self, principal: Principal, offer: Offer, name: str, arguments: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """Calls a tool. Raises UnknownToolError for one that is not offered."""
+        ...
+
+
+class ReplaceTools(Protocol):
+    """Tools that replace."""
 
     def tools_of(self, replacing: Replacing) -> Sequence[ToolDescription]:
         """Returns the tools that such an instance has."""
@@ -116,32 +139,42 @@ class FurtherTools(Protocol):
         name: str,
         arguments: Mapping[str, object],
     ) -> ToolResult | InputRequired:
-        """Call a tool. Raises UnknownToolError for one that the instance does not have."""
+        """Calls a tool. Raises UnknownToolError for one that the instance does not have."""
         ...
+
+
+Offer = McpInstance | McpSettings
+"""What decides which tools a caller has: its instance, or for a project key what a new one has."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentToolbox:
-    """Implements ``Toolbox`` for an agent with a key of an MCP instance.
+    """Implements ``Toolbox``: searches by name, or one for all, and tools that read and replace.
 
-    The instance's row decides at each list, and at each call of a tool that replaces. What
-    replaces is loaded when an instance has it: most never do.
+    The instance's row decides at each list, and at each call. What reads and what replaces is
+    loaded when it is asked for.
     """
 
-    principal: McpKey
+    principal: Principal
     search: SearchToolbox
     store: Store
-    further: Callable[[], FurtherTools]
+    reading: Callable[[], ReadingTools]
+    replacing: Callable[[], ReplaceTools]
 
     @as_mcp_errors
     def list_tools(self, *, cursor: str | None) -> ToolPage:
-        """See ``Toolbox``. The first page begins with the tools that replace."""
-        page = self.search.list_tools(cursor=cursor)
-        instance = self._instance()
-        if cursor is not None or instance.replacing == "off":
+        """See ``Toolbox``. The first page begins with the tools that replace, and that read."""
+        offer = self._offer()
+        page = ToolPage([]) if offer.offers != "named" else self.search.list_tools(cursor=cursor)
+        if cursor is not None:
             return page
-        tools = self.further().tools_of(instance.replacing)
-        return ToolPage([*tools, *page.tools], page.next_cursor)
+        further: list[ToolDescription] = []
+        if offer.replacing != "off" and offer.offers != "connector":
+            further += self.replacing().tools_of(offer.replacing)
+        if offer.reads or offer.offers != "named":
+            names = self.search.tools.names(self.principal, most=MOST_NAMED)
+            further += self.reading().described(offer, names)
+        return ToolPage([*further, *page.tools], page.next_cursor)
 
     @as_mcp_errors
     def call_tool(
@@ -149,12 +182,20 @@ class AgentToolbox:
     ) -> ToolResult | InputRequired:
         """See ``Toolbox``."""
         if name not in RESERVED_NAMES:
+            if isinstance(self.principal, McpKey) and self.principal.offers != "named":
+                raise UnknownToolError("there is no such tool")
             return self.search.call_tool(name, arguments, client)
-        instance = self._instance()
-        if instance.replacing == "off":
-            raise UnknownToolError("there is no such tool")
-        return self.further().call(self.principal, instance, client, name, arguments)
+        offer = self._offer()
+        if name in REPLACE_NAMES:
+            can_replace = offer.replacing != "off" and offer.offers != "connector"
+            if not can_replace or not isinstance(offer, McpInstance):
+                raise UnknownToolError("there is no such tool")
+            agent = cast(McpKey, self.principal)
+            return self.replacing().call(agent, offer, client, name, arguments)
+        return ToolResult(self.reading().call(self.principal, offer, name, arguments))
 
-    def _instance(self) -> McpInstance:
+    def _offer(self) -> Offer:
+        if not isinstance(self.principal, McpKey):
+            return NEW_MCP
         with self.store.for_project(self.principal.project_id) as work:
             return own_mcp(work, self.principal, self.principal.mcp_id)

@@ -13,7 +13,7 @@ MAX_ENUM = 50
 """Number of collections up to which the schema lists their names."""
 
 
-def annotations(title: str, texts: TextsOf) -> Mapping[str, object]:
+def hints(title: str, texts: TextsOf) -> Mapping[str, object]:
     """Returns the hints of a tool that only reads.
 
     Texts that anyone may have written are an open world: they may say what their author likes.

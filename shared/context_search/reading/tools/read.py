@@ -8,11 +8,11 @@ from typing import Any
 from context_search.agents.tools.arguments import read_arguments
 from context_search.agents.tools.results import flat_schema
 from context_search.agents.tools.search_tools import QUOTED
-from context_search.core.callers import Principal
+from context_search.core.callers import Principal, TextsOf
 from context_search.mcp.contract import ToolDescription
 from context_search.reading.read import ReadTexts
 from context_search.reading.routes.read import ReadAnswer, ReadBody
-from context_search.reading.tools.described import TextsOf, annotations, arguments_of
+from context_search.reading.tools.described import arguments_of, hints
 
 NAME = "read"
 _DESCRIPTION = (
@@ -31,7 +31,7 @@ def described(collections: Sequence[str], *, texts: TextsOf) -> ToolDescription:
         description=_DESCRIPTION,
         input_schema=arguments_of(ReadBody, collections),
         output_schema=flat_schema(ReadAnswer),
-        annotations=annotations("Read on", texts),
+        annotations=hints("Read on", texts),
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from context_search.core.callers import Principal, TextsOf
+from context_search.agents.tools.toolboxes import Offer
+from context_search.core.callers import Principal
 from context_search.mcp.contract import ToolDescription, UnknownToolError
 from context_search.reading.read import ReadTexts
 from context_search.reading.tools import read
@@ -14,18 +14,21 @@ from context_search.reading.tools import read
 
 @dataclass(frozen=True, slots=True)
 class ReadingTools:
-    """Implements ``FurtherTools`` of agents: what they read with."""
+    """Implements ``ReadingTools`` of agents."""
 
     read: ReadTexts
 
-    def described(self, collections: Sequence[str], texts: TextsOf) -> list[ToolDescription]:
-        """Returns the tools, always in the same order."""
-        return [read.described(collections, texts=texts)]
+    def described(self, offer: Offer, collections: Sequence[str]) -> Sequence[ToolDescription]:
+        """See ``ReadingTools`` of agents."""
+        found: list[ToolDescription] = []
+        if offer.reads and offer.offers != "connector":
+            found += [read.described(collections, texts=offer.texts)]
+        return found
 
     def call(
-        self, principal: Principal, name: str, arguments: Mapping[str, object]
-    ) -> dict[str, Any]:
-        """Calls a tool. Raises UnknownToolError, and what its use case raises."""
-        if name == read.NAME:
-            return read.call(self.read, principal, arguments)
-        raise UnknownToolError("there is no such tool")
+        self, principal: Principal, offer: Offer, name: str, arguments: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """See ``ReadingTools`` of agents; raises what the use cases raise."""
+        if name not in {tool.name for tool in self.described(offer, [])}:
+            raise UnknownToolError("there is no such tool")
+        return read.call(self.read, principal, arguments)
