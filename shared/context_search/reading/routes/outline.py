@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, model_validator
 
 from context_search.agents.tools.results import MAX_RESULT_BYTES
 from context_search.core.callers import Principal
-from context_search.core.errors import DocumentTooLargeError
+from context_search.core.errors import CursorInvalidError, DocumentTooLargeError
 from context_search.mcp.jsonrpc import to_bytes
 from context_search.reading.outline import (
     Collection,
@@ -45,7 +46,7 @@ ROW_BYTES = 10_000
 """Maximum size of a child or a collection as JSON: a key may have megabytes."""
 _ROOM_BYTES = 1_000
 """For what stands around the rows of an answer beside its place."""
-_NUMBER: dict[str, JsonValue] = {"pattern": "^(0|[1-9][0-9]{0,17})$"}
+_CURSOR = re.compile("^(0|[1-9][0-9]{0,17})$", re.ASCII)
 
 
 class CollectionOutlineBody(Body):
@@ -72,8 +73,8 @@ class CollectionOutlineBody(Body):
         str | None,
         Field(
             max_length=18,
-            pattern=str(_NUMBER["pattern"]),
             description="Cursor of the answer before, to go on.",
+            json_schema_extra={"pattern": _CURSOR.pattern},
         ),
     ] = None
     limit: Annotated[int, Field(ge=1, le=MAX_CHILDREN, description="How many to list.")] = 50
@@ -86,8 +87,11 @@ class CollectionOutlineBody(Body):
 
     @property
     def after(self) -> int:
-        """Behind which child, or which tool's id, the list goes on."""
-        return int(self.cursor or "0")
+        """Behind which child, or which tool's id, the list goes on. Raises CursorInvalidError."""
+        cursor = self.cursor or "0"
+        if not _CURSOR.fullmatch(cursor):
+            raise CursorInvalidError("this is no cursor")
+        return int(cursor)
 
 
 class CollectionAnswer(AnswerModel):

@@ -92,7 +92,7 @@ _CHILDREN = _seen(
     SELECT COALESCE(bool_or(unnoted), false) AS unnoted,
            CASE WHEN count(*) > 0 THEN json_build_array(
                CAST(sum(strings) AS bigint), (SELECT count(*) FROM child),
-               max(length) FILTER (WHERE token IS NULL), bool_or(depth = 0), (
+               max(length) FILTER (WHERE token IS NULL), COALESCE(bool_or(depth = 0), false), (
                SELECT json_agg(json_build_array(token, strings, children, length, names_itself)
                                ORDER BY octet_length(key), key) FROM page)) END AS place
     FROM below

@@ -8,7 +8,7 @@ from typing import Any
 from context_search.agents.tools.arguments import read_arguments
 from context_search.agents.tools.results import flat_schema
 from context_search.agents.tools.search_tools import QUOTED
-from context_search.core.callers import Principal
+from context_search.core.callers import Principal, TextsOf
 from context_search.mcp.contract import ToolDescription
 from context_search.reading.outline import Outlines
 from context_search.reading.routes.outline import (
@@ -16,7 +16,7 @@ from context_search.reading.routes.outline import (
     CollectionOutlineBody,
     outlined_for,
 )
-from context_search.reading.tools.described import TextsOf, annotations, arguments_of
+from context_search.reading.tools.described import arguments_of, hints
 
 NAME = "outline"
 _DESCRIPTION = (
@@ -36,7 +36,7 @@ def described(collections: Sequence[str], *, texts: TextsOf) -> ToolDescription:
         description=_DESCRIPTION,
         input_schema=arguments_of(CollectionOutlineBody, collections),
         output_schema=flat_schema(CollectionOutlineAnswer),
-        annotations=annotations("Outline of collections", texts),
+        annotations=hints("Outline of collections", texts),
     )
 
 
