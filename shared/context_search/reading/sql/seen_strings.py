@@ -211,7 +211,7 @@ class SeenStrings:
             """
             SELECT DISTINCT json_pointer FROM node
             JOIN search_index ON search_index.active_generation_id = node.generation_id
-            WHERE search_index.id = ANY(CAST(:indexes AS bigint[])) AND table_id = :table
+            WHERE search_index.id = ANY(CAST(:indexes AS bigint[])) AND node.table_id = :table
               AND pointer_sha256 BETWEEN CAST(:prefix AS bytea) AND CAST(:last AS bytea)
             """,
             indexes=list(index_ids),
