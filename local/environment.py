@@ -51,13 +51,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where the parts are, local or real. ``emulator_url`` None: real AWS."""
+    """Where the parts are, local or real, and where they serve. ``emulator_url`` None: real AWS."""
 
     database_url: str
     turbopuffer_url: str
     emulator_url: str | None
     queue_url: str
     dead_letter_queue_url: str
+    public_url: str = ""
 
 
 # What the template does not set, because a deployment has it from elsewhere or wants the default.
@@ -91,11 +92,13 @@ def function_environment(
     """The environment the functions run in: the template's, with parameters from here.
 
     A variable of the user's stands for the parameter that sets it; the local parts come before
-    it. What the template does not set is the user's, or ``_LOCAL_ONLY``.
+    it, and the address that they serve at does not: the user may have a name for it. What the
+    template does not set is the user's, or ``_LOCAL_ONLY``.
     """
     variables = Variables.read(template)
     environment = {name: value for name, value in user.items() if name != "PYTHONPATH"}
     chosen = {name: value for name, value in environment.items() if value}
+    chosen = {"PUBLIC_URL": endpoints.public_url, **chosen}
     references = {
         "SecretsArn": "",
         **variables.parameters_of({**chosen, **_local_variables(choice, endpoints)}),

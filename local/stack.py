@@ -129,6 +129,7 @@ class Stack:
             emulator_url=emulator_url,
             queue_url=work,
             dead_letter_queue_url=dead,
+            public_url=self.base_url,
         )
         runner, ready = self._start_runner(choice, listener)
         migrations.apply(DatabaseUrl.parse(self.endpoints.database_url))

@@ -284,3 +284,39 @@ def test_a_count_of_tokens_is_no_credential() -> None:
     given = '{"extra_body": {"truncate_prompt_tokens": 512, "keywords": true}}'
     params = Settings.from_environ({**COMPLETE, "EMBEDDING_QUERY_PARAMS": given})
     assert params.embedding_query_params["extra_body"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://search.example",
+        "https://search.example:8443",
+        "http://127.0.0.1:80",
+        "http://[::1]",
+    ],
+)
+def test_a_deployment_knows_where_people_open_it(url: str) -> None:
+    assert Settings.from_environ({**COMPLETE, "PUBLIC_URL": url}).public_url == url
+    assert Settings.from_environ({**COMPLETE, "PUBLIC_URL": ""}).public_url is None
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "search.example",
+        "http://search.example",
+        "https://",
+        "https://search.example/",
+        "https://search.example/prod",
+        "https://search.example?a=b",
+        "https://search.example#a",
+        "https://user@search.example",
+        "https://search.example ",
+        "https://search.example\n",
+        "https://{host}",
+        "javascript:alert(1)",
+    ],
+)
+def test_an_address_that_is_more_than_a_place_is_refused(url: str) -> None:
+    with pytest.raises(SettingsError, match="PUBLIC_URL is not an https address without a path"):
+        Settings.from_environ({**COMPLETE, "PUBLIC_URL": url})

@@ -43,6 +43,10 @@ SOON_DAYS = 7
 RENEWAL_DAYS = 14
 """ACM and certbot have renewed by then."""
 TLS_S = 10
+MANY_TOOLS = 15
+"""Maximum number of tools among which models choose well."""
+INSTANCES, BINDINGS = 20, 100
+"""Maximum numbers of instances, and of tools of each, that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,7 @@ class Examination:
                 lambda revision=revision: self._mcp(revision),  # type: ignore[misc]
                 "docs/mcp.md says what each refusal means; the key needs the scope search",
             )
+        yield Check("agents", self._agents, "context-search mcp list")
         yield Check("cleanup", self._cleanup, "docs/operations.md: cleanup")
         yield Check("row security", self._row_security, "")
         yield Check("limits", self._limits, "")
@@ -216,6 +221,30 @@ class Examination:
     def _mcp(self, revision: str) -> Finding:
         tools = list_tools(self.session, str(self.session.endpoint.key), revision)
         return Finding("ok", f"tools/list has {counted(len(tools), 'tool')}")
+
+    def _agents(self) -> Finding:
+        """What is to be said of the first instances, or of a project's key where there is none.
+
+        With more tools than a model chooses well among, one search over all is better.
+        """
+        mcps, _ = self.session.client.pages("/api/v1/mcps", "mcps", limit=INSTANCES)
+        if not mcps:
+            tools, _ = self.session.client.pages("/api/v1/tools", "tools", limit=MANY_TOOLS + 1)
+            if len(tools) > MANY_TOOLS:
+                detail = f"with a project's key they have over {MANY_TOOLS} tools to choose among"
+                return Finding("look", detail, "context-search mcp create NAME --tools single")
+            return Finding("ok", "no MCP instance")
+        many = [mcp["id"] for mcp in mcps if mcp.get("tools") == "named" and self._has_many(mcp)]
+        if many:
+            have = "has" if len(many) == 1 else "have"
+            detail = f"{_instances(many)} {have} over {MANY_TOOLS} tools to choose among"
+            return Finding("look", detail, f"context-search mcp change {many[0]} --tools single")
+        return Finding("ok", counted(len(mcps), "MCP instance"))
+
+    def _has_many(self, mcp: dict[str, Any]) -> bool:
+        path = f"/api/v1/mcps/{mcp['id']}/bindings"
+        bindings, _ = self.session.client.pages(path, "bindings", limit=BINDINGS)
+        return len([each for each in bindings if each["status"]]) > MANY_TOOLS
 
     def _cleanup(self) -> Finding:
         health = self.session.client.get(f"{self.session.project}/health")
@@ -323,6 +352,10 @@ class Examination:
         reported: Response = self.session.client.get("/api/v1/whoami")
         body: dict[str, Any] = reported.body
         return body
+
+
+def _instances(ids: list[int]) -> str:
+    return f"instance{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
 
 
 def _ails(tool: dict[str, Any]) -> Iterator[str]:

@@ -42,6 +42,7 @@ class Target:
     revision: int | None = None
     name: str = ""
     description: str | None = None
+    url_template: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +212,8 @@ def _send(session: Session, document: bytes, target: Target) -> Response:
     head = {"project_id": session.project_id, "name": target.name}
     if target.description is not None:
         head["description"] = target.description
+    if target.url_template is not None:
+        head["url_template"] = target.url_template
     opening = encoded(head).removesuffix(b"}")
     return session.client.create(
         "/api/v1/tables", content=opening + b', "data": ' + document + b"}"

@@ -22,6 +22,19 @@ AgentKey = Annotated[
     Path | None,
     typer.Option("--agent-key", metavar="FILE", help="The instance's key; else your own."),
 ]
+Replace = Literal["off", "propose", "execute"]
+Confirm = Literal["client", "required"]
+Tools = Annotated[
+    Literal["named", "single", "connector"] | None,
+    typer.Option(help="A tool by each name (default), one search over all, or search and fetch."),
+]
+Reading = Annotated[
+    Literal["on", "off"] | None,
+    typer.Option(help="Whether agents may read on, find exact text, list what is there."),
+]
+Texts = Annotated[
+    Literal["ours", "anyone"] | None, typer.Option(help="Who writes what its tools find.")
+]
 
 
 @command(app, "create")
@@ -32,15 +45,14 @@ def create(
     tool: Annotated[
         list[int] | None, typer.Option(min=1, help="A Search Tool for it; repeat.")
     ] = None,
-    replace: Annotated[
-        Literal["off", "propose", "execute"], typer.Option(help="Whether agents may replace.")
-    ] = "off",
-    confirm: Annotated[
-        Literal["client", "required"], typer.Option(help="Who asks before it is done.")
-    ] = "required",
+    replace: Annotated[Replace, typer.Option(help="Whether agents may replace.")] = "off",
+    confirm: Annotated[Confirm, typer.Option(help="Who asks before it is done.")] = "required",
     redact: Annotated[
         bool, typer.Option("--redact", help="Hide keys and personal data from its agents.")
     ] = False,
+    tools: Tools = None,
+    reading: Reading = None,
+    texts: Texts = None,
     output: Output = None,
 ) -> None:
     """Make an instance; its key, which opens nothing but MCP, is shown this once."""
@@ -51,6 +63,7 @@ def create(
         "replace": replace,
         "confirm": confirm,
         "redact": redact,
+        **_given(tools=tools, reading=reading, texts=texts),
     }
     hand_over(session, session.client.create("/api/v1/mcps", body), output, "instance")
 
@@ -58,9 +71,38 @@ def create(
 @command(app, "list")
 def list_(session: Session, *, limit: Limit = 100) -> None:
     """List the instances of the project."""
-    columns = ("id", "name", "status", "replace", "confirm", "redact", "created_at")
+    columns = "id name status tools reading texts replace confirm redact created_at"
     found = session.client.pages("/api/v1/mcps", "mcps", limit=limit)
-    session.out.listed("mcps", found, columns, "no instance yet: context-search mcp create NAME")
+    empty = "no instance yet: context-search mcp create NAME"
+    session.out.listed("mcps", found, columns.split(), empty)
+
+
+@command(app, "change")
+def change(
+    session: Session,
+    *,
+    instance: Annotated[int, typer.Argument(metavar="INSTANCE", min=1)],
+    name: Annotated[str | None, typer.Option(help="For people.")] = None,
+    replace: Annotated[Replace | None, typer.Option(help="Whether agents may replace.")] = None,
+    confirm: Annotated[Confirm | None, typer.Option(help="Who asks before it is done.")] = None,
+    redact: Annotated[
+        bool | None, typer.Option(help="Hide keys and personal data from its agents.")
+    ] = None,
+    tools: Tools = None,
+    reading: Reading = None,
+    texts: Texts = None,
+) -> None:
+    """Change what an instance offers its agents. What is not said stays."""
+    said = _given(name=name, replace=replace, confirm=confirm, redact=redact)
+    said |= _given(tools=tools, reading=reading, texts=texts)
+    if not said:
+        raise UsageError("nothing is to be changed: name an option")
+    changed = session.client.request("PATCH", f"/api/v1/mcps/{instance}", said, is_safe=True)
+    session.out.result(changed, lambda: session.out.fields(changed.body))
+
+
+def _given(**options: object) -> dict[str, object]:
+    return {name: value for name, value in options.items() if value is not None}
 
 
 @command(app, "bind")

@@ -52,6 +52,13 @@ Pointer = Annotated[str, typer.Argument(metavar="[POINTER]", help="JSON pointer,
 Revision = Annotated[
     int | None, typer.Option("--revision", min=0, help="Only if the table has this revision.")
 ]
+UrlTemplate = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Where its owner shows a place, with {table_id}, {pointer}, {start}, {end}, {cite}.",
+    ),
+]
 File = Annotated[str, typer.Argument(metavar="FILE", help="A file, or - for stdin.")]
 
 
@@ -82,6 +89,7 @@ def import_(
         str | None, typer.Option(callback=filled, help="Name of the table; else the file's.")
     ] = None,
     description: Annotated[str | None, typer.Option(help="For people.")] = None,
+    url_template: UrlTemplate = None,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON value a line.")] = False,
     replace: Annotated[
         int | None, typer.Option(metavar="TABLE", min=1, help="Replace this table's content.")
@@ -91,14 +99,18 @@ def import_(
     timeout: Timeout = 900,
 ) -> None:
     """Import JSON, or a text by its chapters, as a table. What is over 6 MB goes by upload."""
-    if replace is not None and (name is not None or description is not None):
-        raise UsageError("--replace keeps the table's name and description")
+    if replace is not None and (name, description, url_template) != (None, None, None):
+        raise UsageError("--replace keeps the table's name, description and --url-template")
     if replace is None and revision is not None:
         raise UsageError("--revision goes with --replace")
     file = _only(files)
     with opened(file, is_jsonl=jsonl, takes_texts=True) as source:
         if replace is None:
-            target = Target(name=_name_of(file) if name is None else name, description=description)
+            target = Target(
+                name=_name_of(file) if name is None else name,
+                description=description,
+                url_template=url_template,
+            )
         else:
             seen = _current(session, replace) if revision is None else revision
             target = Target(replace, seen)
@@ -119,6 +131,24 @@ def show(session: Session, *, table: TableId) -> None:
     """Show a table: name, revision, the tools that search it."""
     found = session.client.get(f"/api/v1/tables/{table}")
     session.out.result(found, lambda: session.out.fields(found.body))
+
+
+@command(app, "change")
+def change(
+    session: Session,
+    *,
+    table: TableId,
+    url_template: UrlTemplate = None,
+    no_url_template: Annotated[
+        bool, typer.Option("--no-url-template", help="Answers name no such address.")
+    ] = False,
+) -> None:
+    """Change where the owner of a table shows its places. The document stays."""
+    if no_url_template is (url_template is not None):
+        raise UsageError("--url-template URL or --no-url-template, one of them")
+    path, body = f"/api/v1/tables/{table}", {"url_template": url_template}
+    changed = session.client.request("PATCH", path, body, is_safe=True)
+    _reported(session, changed, "changed")
 
 
 @command(app, "get")

@@ -77,6 +77,7 @@ def _names(value: object) -> Iterator[str]:
 _CREDENTIAL = re.compile(r"key(?!word)|secret|token(?!s)|password|credential|authorization", re.I)
 """Part of a parameter's name that stands for a credential; ``max_tokens`` and keywords do not."""
 _USUAL, _BOUNDS = ProjectLimits(), ProjectBounds()
+_ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 _RATE = re.compile(r"rate\((\d+) (second|minute|hour|day)s?\)")
 _UNITS_S = {"second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0}
 Secret = Annotated[str, Field(repr=False)]
@@ -146,6 +147,8 @@ class Settings(BaseModel):
     """Key of the hashes that stand for questions in logs."""
     allowed_origins: Words = ()
     """Web origins that may call ``/mcp``."""
+    public_url: str | None = None
+    """Address that people reach this deployment at, without a path; None: answers name none."""
     console: Flag = True
     """Whether ``/console`` serves the web console."""
     allowed_hosts: Annotated[Words | None, AfterValidator(_or_none)] = None
@@ -305,6 +308,10 @@ class Settings(BaseModel):
             raise ValueError("of JWT_ISSUER and JWT_AUDIENCE one is set without the other")
         if self.jwt_issuer and (not is_safe_address(self.jwt_issuer) or "?" in self.jwt_issuer):
             raise ValueError("JWT_ISSUER is not an https address without a query")
+        if self.public_url and not (
+            _ORIGIN.fullmatch(self.public_url) and is_safe_address(self.public_url)
+        ):
+            raise ValueError("PUBLIC_URL is not an https address without a path")
         return self
 
 

@@ -96,6 +96,23 @@ def test_an_instance_is_made_bound_and_tried(cli: CommandLine) -> None:
     assert cli.json("mcp", "try")["tools"]
 
 
+def test_an_instance_says_what_it_offers(cli: CommandLine) -> None:
+    def shown() -> list[tuple[str, str, str]]:
+        listed = cli.json("mcp", "list")["mcps"]
+        return [(each["tools"], each["reading"], each["texts"]) for each in listed]
+
+    first = cli.json("mcp", "create", "first")["id"]
+    said = ("--tools", "connector", "--reading", "off", "--texts", "ours")
+    cli.done("mcp", "create", "second", *said, "-o", cli.folder / "second.key")
+    assert shown() == [("named", "on", "anyone"), ("connector", "off", "ours")]
+    changed = cli.json("mcp", "change", first, "--tools", "single", "--redact", "--name", "new")
+    assert (changed["tools"], changed["redact"], changed["name"]) == ("single", True, "new")
+    cli.done("mcp", "change", first, "--reading", "off", "--no-redact", "--replace", "propose")
+    assert shown()[0] == ("single", "off", "anyone")
+    assert cli("mcp", "change", first).code == 2
+    assert cli("mcp", "change", first, "--tools", "all").code == 2
+
+
 @pytest.mark.parametrize("way", ["--on", "--off"])
 def test_a_tool_that_an_instance_does_not_have_is_given_to_it_first(
     cli: CommandLine, way: str

@@ -76,6 +76,35 @@ def test_a_doctor_names_every_tool_that_finds_nothing(cli: CommandLine, tool: in
     )
 
 
+def test_a_doctor_recommends_one_search_where_agents_have_many_tools(cli: CommandLine) -> None:
+    def found() -> tuple[str, str, str]:
+        checks = cli("doctor", "--json").document["checks"]
+        agents = next(each for each in checks if each["check"] == "agents")
+        return agents["state"], agents["detail"], agents["todo"]
+
+    table = cli.table({"a": "x" * 40})
+    tools = [cli.tool(table, "--name", f"t{number}") for number in range(15)]
+    assert found() == ("ok", "no MCP instance", "")
+    tools.append(cli.tool(table, "--name", "one-more"))
+    assert found() == (
+        "look",
+        "with a project's key they have over 15 tools to choose among",
+        "context-search mcp create NAME --tools single",
+    )
+    options = [word for tool in tools for word in ("--tool", tool)]
+    made = cli.json("mcp", "create", "many", *options)["id"]
+    assert found() == (
+        "look",
+        f"instance {made} has over 15 tools to choose among",
+        f"context-search mcp change {made} --tools single",
+    )
+    cli.done("mcp", "bind", made, tools[0], "--off")
+    assert found()[:2] == ("ok", "1 MCP instance")
+    cli.done("mcp", "bind", made, tools[0], "--on")
+    cli.done("mcp", "change", made, "--tools", "single")
+    assert found()[:2] == ("ok", "1 MCP instance")
+
+
 def test_a_doctor_looks_at_the_script_of_the_console(cli: CommandLine) -> None:
     page = cli.network.inside.handle_request(httpx2.Request("GET", f"{URL}/console"))
     policy = page.headers["Content-Security-Policy"]

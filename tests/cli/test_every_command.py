@@ -25,6 +25,7 @@ doctor
 tables list
 tables import again.json
 tables show T
+tables change T --url-template https://wiki.example/{{cite}}
 tables set T /title title.json
 tables get T /title
 tables remove T /title
@@ -65,6 +66,7 @@ keys revoke KEY --yes
 mcp create support
 mcp list
 mcp bind INSTANCE S
+mcp change INSTANCE --tools single --reading off --texts ours
 mcp config --client cursor
 mcp try
 ops projects create acme
@@ -87,6 +89,7 @@ WRONG = """
 2 tables list --profile none
 2 tables import none.json
 3 tables show 999
+3 tables change 999 --no-url-template
 3 tables get 999
 3 tables set 999 /a key.json
 3 tables outline 999
@@ -129,6 +132,7 @@ WRONG = """
 3 mcp create support --tool 999
 2 mcp list --profile none
 3 mcp bind 999 999
+3 mcp change 999 --reading on
 2 mcp config --client curl --write
 2 mcp try --agent-key none
 2 ops projects create acme --secret-file none

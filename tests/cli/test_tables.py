@@ -22,6 +22,23 @@ def test_a_document_is_imported_under_the_name_of_its_file(cli: CommandLine) -> 
     assert cli.json("tables", "show", table["id"])["name"] == "novel"
 
 
+def test_a_table_says_where_its_owner_shows_its_places(cli: CommandLine) -> None:
+    path, url = cli.file("novel.json", {"a": 1}), "https://wiki.example/{table_id}?at={pointer}"
+    large = cli.file("large.json", LARGE)
+    for file in (path, large):
+        table = cli.json("tables", "import", file, "--url-template", url)["id"]
+        assert cli.json("tables", "show", table)["url_template"] == url
+    assert cli("tables", "import", path, "--replace", table, "--url-template", url).code == 2
+    for words, expected in (
+        (("--url-template", "https://b.example"), "https://b.example"),
+        (("--no-url-template",), None),
+    ):
+        assert cli.json("tables", "change", table, *words)["url_template"] == expected
+    assert cli("tables", "change", table).code == 2
+    assert cli("tables", "change", table, "--no-url-template", "--url-template", url).code == 2
+    assert cli("tables", "change", table, "--url-template", "wiki").code == 1
+
+
 def test_digits_stay_as_they_are_written(cli: CommandLine) -> None:
     path = cli.file("n.json", '{"a": 9223372036854775807123, "b": 1.10, "c": 1e3}')
     table = cli.json("tables", "import", path)["id"]

@@ -18,6 +18,7 @@ ENDPOINTS = Endpoints(
     emulator_url="http://127.0.0.1:2",
     queue_url="http://127.0.0.1:2/000000000000/Queue",
     dead_letter_queue_url="http://127.0.0.1:2/000000000000/Dead",
+    public_url="http://127.0.0.1:3",
 )
 SECRETS = {"internal_secret": "made-secret", "query_hash_key": "made-key"}
 
@@ -43,6 +44,12 @@ def test_without_services_of_the_users_everything_is_local() -> None:
 def test_mcp_is_served_to_this_machine_unless_the_user_says_otherwise() -> None:
     assert _environment({})["ALLOWED_HOSTS"].split() == ["127.0.0.1:*", "localhost:*", "[::1]:*"]
     assert _environment({"ALLOWED_HOSTS": "tunnel.example"})["ALLOWED_HOSTS"] == "tunnel.example"
+
+
+def test_answers_name_the_address_that_the_stack_serves_at_unless_the_user_has_another() -> None:
+    assert _environment({})["PUBLIC_URL"] == "http://127.0.0.1:3"
+    own = {"PUBLIC_URL": "https://tunnel.example"}
+    assert _environment(own)["PUBLIC_URL"] == "https://tunnel.example"
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,10 @@ class SharedParts:
             for version in self.answering[function]
         )
 
+    def has_migration(self, function: str, name: str) -> bool:
+        """Whether every version that may answer knows what a migration adds."""
+        return all(name in version.migrations() for version in self.answering[function])
+
     def sql(self, statement: str, **values: object) -> list[list[Any]]:
         """Rows of a statement, as the owner."""
         with self.database.transaction() as tx:

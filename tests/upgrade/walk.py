@@ -38,7 +38,9 @@ _LARGE = 200_000
 _FOUND, _BECOMES = "harbour", "seaport"
 # Calls that are left out where a version that may answer has no such route: method, path as the
 # template has it (with ``project_id``, ``table_id`` or ``tool_id``), status, body.
-_NEW: tuple[tuple[str, str, int, object], ...] = ()
+_NEW: tuple[tuple[str, str, int, object], ...] = (
+    ("PATCH", "/api/v1/tables/{table_id}", 200, {"url_template": "https://wiki.example/{cite}"}),
+)
 _SEARCHES = re.compile(r"/mcp|/api/v1/mcps.*|.*/\d+/(search|retrieve)")  # as the template has it
 _MCP_HEADERS = {
     "accept": "application/json, text/event-stream",
@@ -206,6 +208,8 @@ class Walk:
         self.call("POST", f"{self._own('keys')}/{made['id']}/rotate", {}, status=201)
         bindings = [{"tool_id": tool} for tool in list(self.tools)[:2]]
         body = {"project_id": self.project_id, "name": "agents", "bindings": bindings}
+        if self.shared.has_migration("search", "0010_reading.sql"):
+            body |= {"tools": "single", "texts": "ours"}
         self.call("POST", "/api/v1/mcps", body, status=201)
         listed = self._mcp("tools/list")["tools"]
         if not listed:

@@ -43,7 +43,9 @@ def test_keys_and_deletions_leave_a_line(api: Api, caplog: pytest.LogCaptureFixt
     key_id = answer(api("POST", keys, json={}), 201)["id"]
     answer(api("POST", f"{keys}/{key_id}/rotate"), 201)
     assert api("DELETE", f"{keys}/{key_id}").status_code == 204
-    assert api("DELETE", f"/api/v1/tables/{table_id}").status_code == 204
+    table = f"/api/v1/tables/{table_id}"
+    answer(api("PATCH", table, json={"url_template": None}), 200)
+    assert api("DELETE", table).status_code == 204
     secret = {"x-internal-secret": SECRET}
     gone = api("DELETE", api.project, key=None, headers=secret)
     assert gone.status_code == 204
@@ -52,9 +54,10 @@ def test_keys_and_deletions_leave_a_line(api: Api, caplog: pytest.LogCaptureFixt
         ("key made", key_id),
         ("key rotated", key_id),
         ("key revoked", key_id),
+        ("table changed", table_id),
         ("table deleted", table_id),
         ("project deleted", api.project_id),
     ]
     assert {line["project_id"] for line in lines} == {api.project_id}
-    assert all(line["actor"].startswith("key:") for line in lines[:4])
-    assert lines[4]["actor"] == "internal"
+    assert all(line["actor"].startswith("key:") for line in lines[:5])
+    assert lines[5]["actor"] == "internal"

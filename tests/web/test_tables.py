@@ -171,3 +171,47 @@ def test_a_document_that_fits_no_answer_is_read_in_parts(api: Api, text: str) ->
     assert part.json() == text
     assert part.headers["etag"] == f'"{patched["revision"]}"'
     assert api("GET", path, params={"pointer": "/c/0"}).json() == 1
+
+
+def test_a_table_says_where_its_owner_shows_its_places(api: Api) -> None:
+    url = "https://wiki.example/{table_id}?at={pointer}&from={start}&to={end}#{cite}"
+    table = api.table(DOCUMENT, url_template=url)
+    assert (table["url_template"], api.table(1)["url_template"]) == (url, None)
+    path = f"/api/v1/tables/{table['id']}"
+    other = "http://localhost:3000/{cite}"
+    changed = api("PATCH", path, json={"url_template": other})
+    assert answer(changed, 200) == {**table, "url_template": other}
+    assert changed.headers["etag"] == '"1"'
+    assert answer(api("GET", path), 200) == {**table, "url_template": other}
+    assert answer(api("PATCH", path, json={"url_template": None}), 200)["url_template"] is None
+    problem(api.stranger()("PATCH", path, json={"url_template": url}), 404, "NOT_FOUND")
+    assert api("DELETE", path).status_code == 204
+    problem(api("PATCH", path, json={"url_template": url}), 404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "",
+        " ",
+        "/{table_id}",
+        "javascript:alert(1)",
+        "https://{pointer}/",
+        "https://user:password@a.example/",
+        "https://a.example/{secret}",
+        "https://a.example/{cite",
+        "https://a.example/\n{cite}",
+        "https://a.example/\u202e{cite}",
+        "https://a.example/" + "x" * 2_000,
+        7,
+        ["https://a.example/"],
+    ],
+)
+def test_what_is_no_template_of_addresses_is_refused(api: Api, template: object) -> None:
+    made = api.table(1)
+    body = {"url_template": template}
+    refused = api("PATCH", f"/api/v1/tables/{made['id']}", json=body)
+    assert "url_template" in problem(refused, 422, "INVALID_INPUT")["detail"]
+    new = {"project_id": api.project_id, "name": "t", "data": 1, **body}
+    problem(api("POST", "/api/v1/tables", json=new), 422, "INVALID_INPUT")
+    problem(api("PATCH", f"/api/v1/tables/{made['id']}", json={}), 422, "INVALID_INPUT")

@@ -82,6 +82,7 @@ class ManageTables:
         description: str | None,
         document: object,
         *,
+        url_template: str | None = None,
         request_id: str | None = None,
     ) -> Table:
         """Stores a document. Nothing is indexed until a tool, or project search, wants it.
@@ -94,7 +95,14 @@ class ManageTables:
             origin = Origin("create", principal.actor, request_id)
             text = to_json(document)
             check_bound(work, principal.project_id, "tables", self.bounds, more=1)
-            table = work.tables.add(principal.project_id, name, description, text, origin=origin)
+            table = work.tables.add(
+                principal.project_id,
+                name,
+                description,
+                text,
+                url_template=url_template,
+                origin=origin,
+            )
             check_growth(work, table.project_id, self.bounds, text, before="")
             work.send_waiting(table.project_id)  # a trigger has ordered the comparison
             return table
@@ -230,6 +238,19 @@ class ManageTables:
         check_growth(work, changed.project_id, self.bounds, text, before.text)
         self.recorder.record(work, changed, before)
         work.send_waiting(changed.project_id)  # a trigger has ordered the comparisons
+        return changed
+
+
+def set_url_template(
+    store: Store, principal: Principal, table_id: int, url_template: str | None
+) -> Table:
+    """Changes where the owner's application shows the places of a table. Raises NotFoundError."""
+    with store.for_project(principal.project_id) as work:
+        changed = work.tables.set_url_template(
+            table_id, url_template, project_id=principal.project_id
+        )
+        if changed is None:
+            raise NotFoundError("there is no such table")
         return changed
 
 

@@ -23,7 +23,7 @@ Replacing = Literal["off", "propose", "execute"]
 Confirmation = Literal["client", "required"]
 """Who asks a person before an agent replaces something: the client as it likes, or always."""
 ToolsOffered = Literal["named", "single", "connector"]
-"""How agents search: each tool by its name, one ``search`` over all, ``search`` and ``fetch`` alone."""
+"""How agents search: each tool by its name, one ``search`` over all, or as connectors have it."""
 TextsOf = Literal["ours", "anyone"]
 """Who writes what agents find: the instance's owners alone, or anyone."""
 

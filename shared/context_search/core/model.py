@@ -28,7 +28,10 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One JSON document; ``revision`` counts its changes. Rows of others may lack name and time."""
+    """One JSON document; ``revision`` counts its changes. Rows of others may lack name and time.
+
+    ``url_template``: the address of its places in its owner's application, as somebody wrote it.
+    """
 
     id: int
     project_id: int
@@ -36,6 +39,7 @@ class Table:
     description: str | None
     revision: int
     updated_at: datetime | None
+    url_template: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,11 +39,11 @@ SHARED = {
         {
             "name": _TEXT,
             "description": _TEXT,
-            "url_template": _TEXT,
             "revision": _INTEGERS,
             "updated_at": _TIMES,
             "deleted_at": _TIMES,
             "context_search_remove_at": frozenset({"timestamp with time zone"}),
+            "url_template": _TEXT,
         },
     ),
     "tool": SharedTable(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -305,6 +306,23 @@ def test_projects_are_listed_with_what_they_have(bench: Bench) -> None:
     ]
     assert bench.work.projects.page(after=0, limit=1) == page[:1]
     assert bench.work.projects.page(after=first.id, limit=9) == page[1:]
+
+
+@only_postgres
+def test_the_address_of_its_places_changes_without_a_revision(bench: PostgresBench) -> None:
+    project = bench.project()
+    url = "https://a.example/{cite}"
+    table = bench.work.tables.add(project.id, "t", None, "{}", url_template=url)
+    assert table.url_template == url
+    found = bench.work.tables.find(table.id, project_id=project.id)
+    assert found == table
+    for template in (None, "https://b.example/{pointer}"):
+        changed = bench.work.tables.set_url_template(table.id, template, project_id=project.id)
+        assert changed == replace(table, url_template=template)
+    other = bench.project().id
+    assert bench.work.tables.set_url_template(table.id, None, project_id=other) is None
+    bench.delete(table)
+    assert bench.work.tables.set_url_template(table.id, None, project_id=project.id) is None
 
 
 @only_postgres

@@ -120,8 +120,8 @@ def test_the_report_says_what_is_used_what_is_added_and_what_is_left(
     migrations.apply(empty_database_url, report=said.append)
     assert said[:5] == [
         "public.project is there and is used as it is",
-        "public.context_table is there and is used as it is, gets revision, deleted_at and"
-        " context_search_remove_at",
+        "public.context_table is there and is used as it is, gets revision, deleted_at,"
+        " context_search_remove_at and url_template",
         "public.tool is there and is used as it is, gets project_id, created_at, deleted_at and"
         " context_search_remove_at",
         "public.api_key, public.chunks, public.mcp, public.mcp_binding, public.node and"

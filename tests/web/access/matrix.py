@@ -85,6 +85,7 @@ EXAMPLES: Mapping[Operation, Example] = {
     ("GET", "/api/v1/tables"): Example(
         query={"cursor": "{after_table}"}, looks={"after_table": 200}
     ),
+    ("PATCH", _TABLES): Example({"url_template": "https://wiki.example.com"}),
     ("DELETE", f"{_TABLES}/data"): Example(query={"pointer": "/strings/0"}),
     ("PUT", f"{_TABLES}/data"): Example({"strings": ["harbour"]}),
     ("PATCH", f"{_TABLES}/data"): Example({}),

@@ -12,7 +12,8 @@ from context_search.postgres.tool_rows import TOOL_COLUMNS, TOOL_TABLES, tool_of
 from context_search.postgres.visible_rows import LIVE
 
 _MCP = """
-    id, project_id, name, status, created_at, replacing, confirmation, redacts, tools, reading, texts
+    id, project_id, name, status, created_at, replacing, confirmation, redacts,
+    tools, reading, texts
 """
 _BINDING = "id, mcp_id, tool_id, status"
 

@@ -6,15 +6,17 @@ from typing import Annotated, Any, TypedDict
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import RootModel
+from pydantic import AfterValidator, Field, RootModel
 
 from context_search.access.lookup import live_table
 from context_search.access.routes.idempotency import Idempotent
+from context_search.catalog.rules.url_template import MAX_TEMPLATE, fault_of
 from context_search.catalog.tables import (
     LISTED_TABLES,
     MOST_LISTED_TABLES,
     ManageTables,
     page_of_tables,
+    set_url_template,
     value_at,
 )
 from context_search.core.callers import Principal
@@ -60,6 +62,15 @@ from context_search.web.revisions import IfMatch, etag
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["tables"])
 
 
+def _is_template(text: str) -> str:
+    if fault := fault_of(text):
+        raise ValueError(fault)
+    return text
+
+
+UrlTemplate = Annotated[str, Field(max_length=MAX_TEMPLATE), AfterValidator(_is_template)]
+
+
 class CreateTableBody(Body):
     """``POST /api/v1/tables``: ``data`` is any JSON value."""
 
@@ -67,7 +78,15 @@ class CreateTableBody(Body):
     project_id: Id
     name: Name
     description: Description | None = None
+    url_template: UrlTemplate | None = None
     data: object
+
+
+class ChangeTableBody(Body):
+    """``PATCH /api/v1/tables/{table_id}``: null takes the address away."""
+
+    model_config = example(url_template="https://wiki.example.com/{table_id}?at={pointer}")
+    url_template: UrlTemplate | None
 
 
 class ReadBody(Body):
@@ -109,6 +128,7 @@ class TableAnswer(AnswerModel):
     description: str | None
     revision: Count
     updated_at: Time | None
+    url_template: str | None
 
 
 class ListedTableAnswer(AnswerModel):
@@ -179,7 +199,14 @@ async def create_table(
     own_project(caller, body.project_id)
 
     def create() -> JSONResponse:
-        table = use.create(caller, body.name, body.description, body.data, request_id=request_id())
+        table = use.create(
+            caller,
+            body.name,
+            body.description,
+            body.data,
+            url_template=body.url_template,
+            request_id=request_id(),
+        )
         place = {"Location": f"/api/v1/tables/{table.id}"}
         return TableAnswer.about(table).response(201, {**etag(table.revision), **place})
 
@@ -212,6 +239,16 @@ async def read_table(
     with store.for_project(caller.project_id) as work:
         table = live_table(work, caller, table_id)
     return polled.unless_known(_shown(table))
+
+
+@router.patch("/tables/{table_id}", response_model=TableAnswer, responses=refused(409))
+async def change_table(
+    table_id: TableId, body: ChangeTableBody, caller: MayManage, store: Stored, audit: Audited
+) -> JSONResponse:
+    """Changes where the owner's application shows the places of a table, not its revision."""
+    table = set_url_template(store, caller, table_id, body.url_template)
+    audit.report("table changed", caller, table_id)
+    return _shown(table)
 
 
 @router.delete("/tables/{table_id}", status_code=204, responses=refused(409))

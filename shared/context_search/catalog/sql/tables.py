@@ -42,7 +42,8 @@ _REPORTED = "set_config('context_search.origin', :origin, true) AS reported"
 # An owner's column may be without a time zone.
 _TABLE = """
     context_table.id, context_table.project_id, context_table.name, context_table.description,
-    context_table.revision, CAST(context_table.updated_at AS timestamptz)
+    context_table.revision, CAST(context_table.updated_at AS timestamptz),
+    context_table.url_template
 """
 
 # ``jsonb`` counts elements by itself, members have to be listed.
@@ -106,13 +107,15 @@ class Tables:
         description: str | None,
         data_json: str,
         *,
+        url_template: str | None = None,
         origin: Origin = BY_SQL,
     ) -> Table:
         """Creates a table with its document."""
         [row] = self.tx.run(
             f"""
-            INSERT INTO context_table (project_id, name, description, data, updated_at)
-            SELECT :project, :name, :description, CAST(:data AS jsonb), now() FROM {_REPORTED}
+            INSERT INTO context_table
+                (project_id, name, description, data, updated_at, url_template)
+            SELECT :project, :name, :description, CAST(:data AS jsonb), now(), :url FROM {_REPORTED}
             RETURNING {_TABLE}
             """,
             origin=_reported(origin, None),
@@ -120,6 +123,7 @@ class Tables:
             name=name,
             description=description,
             data=data_json,
+            url=url_template,
         )
         return Table(*row)
 
@@ -132,6 +136,21 @@ class Tables:
             """,
             table=table_id,
             project=project_id,
+        )
+        return Table(*rows[0]) if rows else None
+
+    def set_url_template(
+        self, table_id: int, url_template: str | None, *, project_id: int
+    ) -> Table | None:
+        """Changes the address of a live table's places; its revision stays."""
+        rows = self.tx.run(
+            f"""
+            UPDATE context_table SET url_template = :url
+            WHERE id = :table AND project_id = :project AND {TABLE_IS_THERE} RETURNING {_TABLE}
+            """,
+            table=table_id,
+            project=project_id,
+            url=url_template,
         )
         return Table(*rows[0]) if rows else None
 

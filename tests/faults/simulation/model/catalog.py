@@ -71,11 +71,11 @@ class ModelTables(Model, Tables):
         description: str | None,
         data_json: str,
         *,
+        url_template: str | None = None,
         origin: Origin = BY_SQL,
     ) -> Table:
-        row = TableRow(
-            self.rows.new_id(), project_id, name, description, data_json, 1, self.clock.now()
-        )
+        table_id, now = self.rows.new_id(), self.clock.now()
+        row = TableRow(table_id, project_id, name, description, data_json, 1, now, url_template)
         self.rows.tables[row.id] = row
         add_version(self.rows, self.clock, row, origin)
         self._order_comparisons(row.id)
@@ -204,4 +204,12 @@ def _number(text: str) -> str:
 
 
 def _table(row: TableRow) -> Table:
-    return Table(row.id, row.project_id, row.name, row.description, row.revision, row.updated_at)
+    return Table(
+        row.id,
+        row.project_id,
+        row.name,
+        row.description,
+        row.revision,
+        row.updated_at,
+        row.url_template,
+    )

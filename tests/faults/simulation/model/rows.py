@@ -218,6 +218,7 @@ class TableRow(VisibleRows):
     data_json: str
     revision: int
     updated_at: datetime
+    url_template: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
