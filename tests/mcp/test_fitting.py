@@ -15,6 +15,7 @@ from context_search.agents.tools.results import (
     trimmed,
 )
 from context_search.agents.tools.search_tools import SEARCH_OUTPUT_SCHEMA
+from context_search.core.cites import Cite
 from context_search.mcp.jsonrpc import to_bytes
 from context_search.text.redaction import Excerpt
 from context_search.text.sensitive import find_sensitive
@@ -79,6 +80,8 @@ def test_of_a_best_hit_that_is_too_long_the_passage_is_cut(text: str) -> None:
     assert text.startswith(passage)
     assert hit["chunk"]["char_end"] - place == len(passage) > 0
     assert (omitted, "preview" in hit) == (1, False)
+    cite = Cite.parse(hit["cite"])
+    assert (cite.end - cite.start, cite.is_of(passage)) == (len(passage), True)
 
 
 def test_a_hit_whose_place_alone_is_too_long_is_left_out_and_counted() -> None:

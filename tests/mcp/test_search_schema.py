@@ -15,6 +15,7 @@ from context_search.agents.tools.search_tools import (
     parse_search_arguments,
     search_tool,
 )
+from context_search.core.cites import Cite
 from context_search.core.errors import InvalidInputError
 
 ANSWER: dict[str, Any] = {
@@ -24,6 +25,7 @@ ANSWER: dict[str, Any] = {
             "score": 0.0317,
             "relevance": 0.81,
             "json_path": "/0/content",
+            "cite": str(Cite.of(7, "/articles/0/content", 3, 1600, "…", 2400)),
             "chunk": {
                 "id": 812,
                 "table_id": 7,

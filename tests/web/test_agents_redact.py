@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from context_search.core.cites import Cite
 from tests.builders import english
 from tests.web.agent import Agent, agent, data_of, named
 from tests.web.api import SMALL, Api, answer
@@ -31,6 +32,8 @@ def test_an_instance_redacts_where_it_is_said_to_and_from_the_next_call_on(api: 
     for before, after in zip(plain, hidden, strict=True):
         start, end = (after["chunk"][name] for name in ("char_start", "char_end"))
         assert text[start:end] == before["chunk"]["chunk_text"]
+        assert Cite.parse(before["cite"]).is_of(text[start:end])
+        assert Cite.parse(after["cite"]) == Cite.parse(before["cite"]).bare
     closed.allow(redact=False)
     assert hits_of(closed) == plain
     closed.allow(redact=True)

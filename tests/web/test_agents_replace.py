@@ -73,11 +73,12 @@ def test_the_tools_say_what_they_do_and_take_nothing_else(of_reader: Agent) -> N
         assert all(part["description"] for part in schema["properties"].values())
         assert "$ref" not in json.dumps(shown)
     annotations = [listed[name]["annotations"] for name in TOOLS]
-    assert [each.get("destructiveHint") for each in annotations] == [None, True, True]
+    assert [each["destructiveHint"] for each in annotations] == [False, True, True]
     assert [each["readOnlyHint"] for each in annotations] == [True, False, False]
     assert {(each["idempotentHint"], each["openWorldHint"]) for each in annotations} == {
-        (True, False)
+        (True, True)
     }
+    assert [each["title"] for each in annotations] == [listed[name]["title"] for name in TOOLS]
 
 
 # ---- Preview, execute, undo

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import ValidationError
 
+from context_search.core.cites import Cite
 from context_search.core.config import SearchConfig
 from context_search.core.model import HydratedChunk, Reach, Scope, SearchTool
 from context_search.core.progress import NodeProgress, Progress
@@ -34,6 +35,7 @@ CHUNK = HydratedChunk(
     turbopuffer_namespace="project_1_table_2",
     turbopuffer_doc_id="2.x.a.1.1",
     changed_at=NOW,
+    revision=4,
 )
 ANSWER = SearchResult(
     query="what",
@@ -94,6 +96,7 @@ def test_a_search_answer_has_the_shape_of_the_contract() -> None:
                 "score": 0.123457,
                 "relevance": 0.9877,
                 "json_path": "/0/text",
+                "cite": str(Cite.of(2, "/articles/0/text", 4, 900, "an exact passage", 916)),
                 "chunk": {
                     "id": 5,
                     "table_id": 2,

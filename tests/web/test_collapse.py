@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from context_search.core.cites import Cite
 from tests.builders import english
 from tests.web.api import Api, answer
 
@@ -35,8 +36,9 @@ def test_a_search_shows_a_text_once_if_it_is_to(reader: Api, tool: dict[str, Any
     places = best["duplicates"]["places"]
     assert [place["json_pointer"] for place in places] == [f"/rows/{n}" for n in range(1, 11)]
     assert places[0].keys() == {
-        *("id", "table_id", "json_pointer", "chunk_index", "char_start", "char_end")
+        *("id", "table_id", "json_pointer", "chunk_index", "char_start", "char_end", "cite")
     }
+    assert Cite.parse(places[0]["cite"]).is_of(COPY)
     assert "duplicates" not in other
 
 
@@ -58,6 +60,8 @@ def test_a_retrieval_always_does(reader: Api, tool: dict[str, Any]) -> None:
     assert (first["text"], second["text"]) == (COPY, OTHER)
     [chunk] = first["chunks"]
     assert chunk["duplicates"]["total"] == 13
+    [of_copy, *_] = [Cite.parse(place["cite"]) for place in chunk["duplicates"]["places"]]
+    assert of_copy.digest == Cite.parse(first["cite"]).digest == b""
     assert found["accounting"]["used"] == first["tokens"] + second["tokens"]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from context_search.core.cites import Cite
 from tests.web.api import Api, answer, problem
 
 BOOK = {
@@ -47,6 +48,7 @@ def test_a_result_says_where_it_is_and_what_matched(api: Api) -> None:
     [mark] = best["highlights"]
     assert best["snippet"][mark["start"] : mark["end"]] == "林远"
     assert best["snippet"] in best["chunk"]["chunk_text"]
+    assert Cite.parse(best["cite"]).is_of(best["chunk"]["chunk_text"])
     parts = best["scoreBreakdown"]
     weighed = 0.55 * parts["bm25"] + 0.35 * parts["semantic"] + 0.10 * parts["recency"]
     assert best["score"] == pytest.approx(weighed, abs=1e-3)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from context_search.core.cites import Cite
 from context_search.text.sensitive.kinds import SENSITIVE_KINDS
 from tests.builders import english, planted
 from tests.web.api import CANARY, Api, answer, problem
@@ -58,6 +59,8 @@ def test_a_passage_has_its_place_its_tokens_and_its_redactions(
         text = text[: mark["text_start"]] + hidden + text[mark["text_end"] :]
     assert text == TEXT[best["char_start"] : best["char_end"]]
     assert (best["json_path"], best["json_pointer"]) == ("/a/t", "/a/t")
+    cite = Cite.parse(best["cite"])
+    assert (cite.start, cite.end, cite.digest) == (best["char_start"], best["char_end"], b"")
     assert best["chunks"][0]["relevance"] == best["relevance"] >= 0.7
     counts = dict.fromkeys(SENSITIVE_KINDS, 0) | {"email": 1, "phone": 1}
     assert found["redaction"] == {"enabled": True, "counts": counts}

@@ -7,8 +7,11 @@ from functools import cached_property
 
 from context_search.agents.list_tools import ListTools
 from context_search.composition.parts import Parts
+from context_search.composition.searching import Searching
 from context_search.integrations.models.tiktoken_counter import TiktokenCounter
+from context_search.reading.passages import DescribePassages
 from context_search.reading.read import ReadTexts
+from context_search.reading.search_all import SearchAll
 from context_search.reading.tools.toolbox import ReadingTools
 
 
@@ -17,6 +20,24 @@ class Reading:
     """The use cases of reading."""
 
     parts: Parts
+    searching: Searching
+
+    @cached_property
+    def describe(self) -> DescribePassages:
+        """Makes passages of hits."""
+        parts = self.parts
+        return DescribePassages(parts.postgres, parts.clock, self.searching.redaction)
+
+    @cached_property
+    def search(self) -> SearchAll:
+        """Searches all collections."""
+        return SearchAll(
+            ListTools(self.parts.postgres),
+            self.searching.of_tools,
+            self.describe,
+            TiktokenCounter(),
+            self.parts.clock,
+        )
 
     @cached_property
     def read(self) -> ReadTexts:
@@ -26,4 +47,4 @@ class Reading:
     @cached_property
     def tools(self) -> ReadingTools:
         """The tools of agents."""
-        return ReadingTools(self.read)
+        return ReadingTools(self.read, self.search, self.describe)

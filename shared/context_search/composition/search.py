@@ -71,7 +71,7 @@ class SearchFunction:
         # Most requests search.
         from context_search.composition.reading import Reading  # noqa: PLC0415
 
-        return Reading(self.parts)
+        return Reading(self.parts, self.searching)
 
     def replace_tools(self) -> ReplaceTools:
         """What agents replace with where their instance has opted in."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from context_search.core.errors import InvalidInputError
@@ -69,6 +69,16 @@ class Cite:
         if len(cite.digest) not in (0, DIGEST_BYTES) or str(cite) != text:
             raise _no_cite()
         return cite
+
+    def beginning(self, text: str) -> Cite:
+        """Returns the cite of a text with which the cited one begins; it gets no digest anew."""
+        digest = digest_of(text) if self.digest else b""
+        return replace(self, end=self.start + len(text), digest=digest)
+
+    @property
+    def bare(self) -> Cite:
+        """The same without its digest, for readers that may not see the text whole."""
+        return replace(self, digest=b"")
 
     def is_of(self, text: str) -> bool:
         """Says whether a text is the cited one. False without a digest."""

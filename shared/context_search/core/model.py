@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from context_search.core.cites import Cite
 from context_search.core.config import IndexConfig, SearchConfig
 from context_search.core.filters import Fields, Filter
 from context_search.core.json_pointer import contains
@@ -344,3 +345,11 @@ class HydratedChunk(NamedTuple):
     turbopuffer_doc_id: str
     changed_at: datetime
     stale: bool = False
+    revision: int = 0
+    """A revision of its table at which the document had its text; 0: none is known."""
+
+    @property
+    def cite(self) -> Cite:
+        """The cite of its text, with the digest of that."""
+        place = (self.table_id, self.json_pointer, self.revision, self.char_start)
+        return Cite.of(*place, self.chunk_text, self.char_end)

@@ -81,15 +81,17 @@ def titles_of(
     """Returns titles by chunk id, as ``labels_of`` has them, for chunks of a tool's table.
 
     They are read from its document, in one statement: the index of a tool has long strings only.
-    What lies outside of the tool's scope is no title. All are empty when that takes too long.
+    What lies outside of the tool's scope is no title, nor, with a filter, what lies outside of the
+    string's own object: that has other fields. All are empty when that takes too long.
     """
     if not chunks:
         return {}
     index, table_id = target.index, chunks[0].table_id
+    looked_at = None if target.reach.filter is None else 1
     places = {
         f"{outer}/{key}"
         for chunk in chunks
-        for outer in _around(chunk.json_pointer)
+        for outer in list(_around(chunk.json_pointer))[:looked_at]
         for key in TITLES
         if contains(target.reach.json_pointer, outer)
     }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pydantic import BaseModel
 
 from context_search.agents.tools.arguments import arguments_schema
 from context_search.agents.tools.results import flat_schema
 from context_search.agents.tools.search_tools import QUOTED
-from context_search.core.callers import Replacing
+from context_search.core.callers import Replacing, TextsOf
 from context_search.mcp.contract import ToolDescription
 from context_search_editing.agents.replace_answers import (
     ExecuteArguments,
@@ -37,10 +38,10 @@ def _tool(
         input_schema=arguments_schema(arguments),
         output_schema=flat_schema(result),
         annotations={
+            "title": title,
             "readOnlyHint": not writes,
-            **({"destructiveHint": True} if writes else {}),
+            "destructiveHint": writes,
             "idempotentHint": True,
-            "openWorldHint": False,
         },
     )
 
@@ -50,9 +51,9 @@ _PREVIEW = _tool(
     "Preview a replacement",
     "Finds every place where a text stands in the documents that the search tools here search, and "
     "shows what each would become. Changes nothing. It makes a plan: the result has its plan_id "
-    "and digest, how many places would change, and the first of them. To change one name, word or "
-    "sentence everywhere, begin with this. The text is found exactly as it is written, not by "
-    f"meaning: if you do not know how it is written, search first. {QUOTED}",
+    "and digest, how many places would change, and the first of them. It is the first "
+    "step of changing a name, word or sentence everywhere. The text is found exactly as it is "
+    f"written, not by meaning: searches show how it is written. {QUOTED}",
     PreviewArguments,
     PreviewResult,
     writes=False,
@@ -61,10 +62,10 @@ _EXECUTE = _tool(
     "replace_execute",
     "Carry out a replacement",
     "Carries out a plan of replace_preview: changes all the places that it found, and nothing "
-    "else. Give plan_id and digest exactly as that result has them. Your user may be asked before. "
-    "If one of the texts has changed since the preview, nothing is changed and the error "
-    "REPLACE_STALE says so: preview again. Calling it twice does it once. It can be taken back "
-    "with replace_undo.",
+    "else. It takes plan_id and digest exactly as that result has them. The user may be asked "
+    "before. If one of the texts has changed since the preview, nothing is changed and the error "
+    "REPLACE_STALE says so; a new preview finds them as they are. Calling it twice does it once. "
+    "It can be taken back with replace_undo.",
     ExecuteArguments,
     ExecuteResult,
     writes=True,
@@ -81,6 +82,8 @@ _UNDO = _tool(
 )
 
 
-def tools_of(replacing: Replacing) -> Sequence[ToolDescription]:
+def tools_of(replacing: Replacing, texts: TextsOf = "anyone") -> Sequence[ToolDescription]:
     """Returns the tools that agents of an instance see beside its Search Tools."""
-    return {"off": (), "propose": (_PREVIEW,), "execute": (_PREVIEW, _EXECUTE, _UNDO)}[replacing]
+    tools = {"off": (), "propose": (_PREVIEW,), "execute": (_PREVIEW, _EXECUTE, _UNDO)}[replacing]
+    world = {"openWorldHint": texts == "anyone"}
+    return [replace(tool, annotations={**tool.annotations, **world}) for tool in tools]

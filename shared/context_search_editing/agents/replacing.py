@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from context_search.agents.list_tools import ListTools
 from context_search.agents.tools.arguments import read_arguments
 from context_search.agents.tools.results import trimmed
-from context_search.core.callers import McpInstance, McpKey, Replacing
+from context_search.core.callers import McpInstance, McpKey, Replacing, TextsOf
 from context_search.core.errors import (
     ConflictError,
     DigestMismatchError,
@@ -74,9 +74,9 @@ class ReplaceUseCases:
     tools: ListTools
     redaction: RedactHits
 
-    def tools_of(self, replacing: Replacing) -> Sequence[ToolDescription]:
+    def tools_of(self, replacing: Replacing, texts: TextsOf) -> Sequence[ToolDescription]:
         """See ``ReplaceTools``."""
-        return tools_of(replacing)
+        return tools_of(replacing, texts)
 
     def call(
         self,

@@ -84,6 +84,24 @@ def test_an_old_version_is_shown_as_stale_until_the_swap(bench: Bench) -> None:
     assert [chunk.stale for chunk in hydrated(bench, tool, index, bench.ids(index))] == [False]
 
 
+def test_a_hit_has_a_revision_at_which_its_text_stood(bench: Bench) -> None:
+    tool, index = bench.indexed({"a": TEXT, "b": OTHER})
+    table = present(bench.work.tables.find(table_of(index), project_id=index.project_id))
+    first, ids = table.revision, bench.ids(index)
+    changed = bench.change(table, {"a": TEXT, "b": "x" * 30}).revision
+    found = hydrated(bench, tool, index, ids)
+    assert {(chunk.json_pointer, chunk.stale, chunk.revision) for chunk in found} == {
+        ("/a", False, changed),
+        ("/b", True, first),
+    }
+    bench.compare(index, table)
+    compared = hydrated(bench, tool, index, ids)
+    assert {(chunk.json_pointer, chunk.revision) for chunk in compared if not chunk.stale} == {
+        ("/a", changed)
+    }
+    assert {chunk.cite.is_of(chunk.chunk_text) for chunk in compared} == {True}
+
+
 def test_a_change_elsewhere_makes_nothing_stale(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT, "b": 1})
     text = bench.work.tables.read(table_of(index))[1].replace("1", "2")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from context_search.core.cites import Cite
 from context_search.mcp.jsonrpc import to_bytes
 
 if TYPE_CHECKING:
@@ -92,11 +93,13 @@ def _shortened(hit: Mapping[str, Any], room: int) -> Mapping[str, Any]:
     if len(to_bytes(hit)) < room:
         return hit
     text, start = hit["chunk"]["chunk_text"], hit["chunk"]["char_start"]
+    cite = Cite.parse(hit["cite"])
 
     def cut(length: int) -> dict[str, Any]:
         passage = {"chunk_text": text[:length], "char_end": start + length}
         bare = {name: value for name, value in hit.items() if name != "preview"}
-        return {**bare, "chunk": {**hit["chunk"], **passage}}
+        chunk = {**hit["chunk"], **passage}
+        return {**bare, "cite": str(cite.beginning(text[:length])), "chunk": chunk}
 
     fits = bisect_right(range(len(text) + 1), room - 1, key=lambda n: len(to_bytes(cut(n))))
     return cut(max(fits - 1, 0))
@@ -105,7 +108,7 @@ def _shortened(hit: Mapping[str, Any], room: int) -> Mapping[str, Any]:
 def fitted_and_redacted(
     answer: Mapping[str, Any], excerpts: Mapping[int, Excerpt]
 ) -> dict[str, Any]:
-    """Returns what ``fitted`` does, with placeholders in the texts of hits.
+    """Returns what ``fitted`` does, with placeholders in the texts of hits, and no digests.
 
     A passage is cut before it is redacted, because ``char_start`` and ``char_end`` count in the
     source. Placeholders may be longer than what they hide, and then less fits.
@@ -124,7 +127,8 @@ def _redacted(hit: Mapping[str, Any], excerpts: Mapping[int, Excerpt]) -> dict[s
     chunk = hit["chunk"]
     excerpt, start = excerpts[chunk["id"]], chunk["char_start"]
     text = excerpt.show(start, chunk["char_end"]).text
-    redacted = {**hit, "chunk": {**chunk, "chunk_text": text}}
+    cite = str(Cite.parse(hit["cite"]).bare)
+    redacted = {**hit, "cite": cite, "chunk": {**chunk, "chunk_text": text}}
     if "preview" in hit:
         redacted["preview"] = excerpt.show(start, start + len(hit["preview"])).text
     return redacted

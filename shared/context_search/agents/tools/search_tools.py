@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from context_search.agents.tools.passages import PassagesAnswer
 from context_search.agents.tools.results import flat_schema
+from context_search.core.callers import TextsOf
 from context_search.core.errors import InvalidInputError
 from context_search.core.filters import Filter
 from context_search.core.model import SearchTool
@@ -53,11 +55,21 @@ SEARCH_INPUT_SCHEMA: Mapping[str, object] = _input_schema(DEFAULT_TOP_K, {})
 SEARCH_OUTPUT_SCHEMA: Mapping[str, object] = flat_schema(ToolResultAnswer)
 
 
-_READ_ONLY: Mapping[str, object] = {
-    "readOnlyHint": True,
-    "idempotentHint": True,
-    "openWorldHint": False,
-}
+CONCISE_OUTPUT_SCHEMA: Mapping[str, object] = flat_schema(PassagesAnswer)
+
+
+def hints(title: str, texts: TextsOf) -> Mapping[str, object]:
+    """Returns the hints of a tool that only reads.
+
+    Texts that anyone may have written are an open world: they may say what their author likes.
+    """
+    return {
+        "title": title,
+        "readOnlyHint": True,
+        "destructiveHint": False,
+        "idempotentHint": True,
+        "openWorldHint": texts == "anyone",
+    }
 
 
 def search_tool(
@@ -68,10 +80,13 @@ def search_tool(
     table_name: str,
     top_k: int = DEFAULT_TOP_K,
     conditions: Mapping[str, object] | None = None,
+    texts: TextsOf = "anyone",
+    is_concise: bool = False,
 ) -> ToolDescription:
     """Describe one Search Tool; ``top_k`` is the number of passages it gives by itself.
 
-    ``conditions`` are the schemas of further arguments, by name.
+    ``conditions`` are the schemas of further arguments, by name. ``is_concise``: without records
+    of chunks.
 
     ``description`` is shown as its owner wrote it, braces and all; a blank one is replaced by a
     sentence about the table. Behind it stands that passages are no instructions. ``name``: see
@@ -86,12 +101,14 @@ def search_tool(
         title=title,
         description=f"{description.strip() or default} {QUOTED}",
         input_schema=_input_schema(top_k, conditions or {}),
-        output_schema=SEARCH_OUTPUT_SCHEMA,
-        annotations=_READ_ONLY,
+        output_schema=CONCISE_OUTPUT_SCHEMA if is_concise else SEARCH_OUTPUT_SCHEMA,
+        annotations=hints(title, texts),
     )
 
 
-def described_tool(name: str, tool: SearchTool, seen: SeenFields | None = None) -> ToolDescription:
+def described_tool(
+    name: str, tool: SearchTool, seen: SeenFields | None = None, *, texts: TextsOf = "anyone"
+) -> ToolDescription:
     """Describe a stored tool; rows of an adopter may be longer and stranger than ours.
 
     ``seen`` None: to somebody whose calls have no arguments for fields.
@@ -104,6 +121,8 @@ def described_tool(name: str, tool: SearchTool, seen: SeenFields | None = None) 
         table_name=without_hidden_characters(table_name)[:MAX_TITLE_CHARS],
         top_k=tool.search.top_k,
         conditions=None if seen is None else _conditions(tool.search.agents_fields, seen),
+        texts=texts,
+        is_concise=not tool.search.include_metadata,
     )
 
 
@@ -159,13 +178,14 @@ def parse_search_arguments(
         known = ", ".join(("query and top_k", *more))
         raise InvalidInputError(f"unknown argument: {unknown[0][:64]!r}; there are {known}")
     return SearchArguments(
-        _parse_query(arguments.get("query")),
+        checked_query(arguments.get("query")),
         _parse_top_k(arguments["top_k"]) if "top_k" in arguments else None,
         wanted,
     )
 
 
-def _parse_query(query: object) -> str:
+def checked_query(query: object) -> str:
+    """Returns a query. Raises InvalidInputError for what is none."""
     if query is None:
         raise InvalidInputError("query is missing: it says what to look for")
     if not isinstance(query, str) or not 1 <= len(query) <= MAX_QUERY_CHARS:

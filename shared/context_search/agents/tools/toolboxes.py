@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
-from context_search.agents.list_tools import REPLACE_NAMES, RESERVED_NAMES, ListTools
+from context_search.agents.list_tools import REPLACE_NAMES, RESERVED_NAMES, ListTools, NamedTool
 from context_search.agents.mcp_instances import own_mcp
 from context_search.agents.tools.results import fitted, fitted_and_redacted, trimmed
 from context_search.agents.tools.search_tools import described_tool, parse_search_arguments
@@ -18,6 +18,7 @@ from context_search.core.callers import (
     McpSettings,
     Principal,
     Replacing,
+    TextsOf,
 )
 from context_search.core.errors import ContextSearchError, InvalidInputError
 from context_search.mcp.contract import (
@@ -67,22 +68,26 @@ def as_mcp_errors(call: Callable[P, T]) -> Callable[P, T]:
 
 @dataclass(frozen=True, slots=True)
 class SearchToolbox:
-    """Implements ``Toolbox`` for one authenticated caller."""
+    """The Search Tools of one authenticated caller, each by its name."""
 
     principal: Principal
     tools: ListTools
     search: Searches
     redaction: RedactHits
+    reading: Callable[[], ReadingTools]
 
-    @as_mcp_errors
-    def list_tools(self, *, cursor: str | None) -> ToolPage:
-        """See ``Toolbox``. The cursor is the id of the last tool of the page before."""
+    def list_tools(self, *, cursor: str | None, texts: TextsOf) -> ToolPage:
+        """Returns a page; the cursor is the id of the last tool of the page before.
+
+        ``texts``: whose they find.
+        """
         if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
             raise InvalidInputError("the cursor is not one of ours")
         page, last = self.tools.page(self.principal, after=int(cursor or 0))
         seen = self.tools.seen_fields([named.tool for named in page])
         described = [
-            described_tool(named.name, named.tool, seen.get(named.tool.id)) for named in page
+            described_tool(named.name, named.tool, seen.get(named.tool.id), texts=texts)
+            for named in page
         ]
         return ToolPage(described, None if last is None else str(last))
 
@@ -90,7 +95,7 @@ class SearchToolbox:
     def call_tool(
         self, name: str, arguments: Mapping[str, object], client: ClientInput
     ) -> ToolResult:
-        """See ``Toolbox``. A search never asks."""
+        """Calls one. A search never asks."""
         del client
         tool = self.tools.find(self.principal, name)
         if tool is None:
@@ -99,6 +104,8 @@ class SearchToolbox:
         searched = SearchedTool.by(self.principal, tool.id)
         limits = QuestionLimits(top_k=top_k, filter=wanted)
         answer = self.search.search(searched, query, limits)
+        if not tool.search.include_metadata:
+            return ToolResult(self.reading().concise(self.principal, NamedTool(name, tool), answer))
         return ToolResult(self._shown(answer))
 
     def _shown(self, answer: SearchResult) -> dict[str, Any]:
@@ -123,12 +130,18 @@ class ReadingTools(Protocol):
         """Calls a tool. Raises UnknownToolError for one that is not offered."""
         ...
 
+    def concise(
+        self, principal: Principal, named: NamedTool, answer: SearchResult
+    ) -> Mapping[str, object]:
+        """Returns the answer of a Search Tool as passages, without records of chunks."""
+        ...
+
 
 class ReplaceTools(Protocol):
     """Tools that replace."""
 
-    def tools_of(self, replacing: Replacing) -> Sequence[ToolDescription]:
-        """Returns the tools that such an instance has."""
+    def tools_of(self, replacing: Replacing, texts: TextsOf) -> Sequence[ToolDescription]:
+        """Returns the tools that such an instance has; ``texts``: whose they show."""
         ...
 
     def call(
@@ -165,12 +178,14 @@ class AgentToolbox:
     def list_tools(self, *, cursor: str | None) -> ToolPage:
         """See ``Toolbox``. The first page begins with the tools that replace, and that read."""
         offer = self._offer()
-        page = ToolPage([]) if offer.offers != "named" else self.search.list_tools(cursor=cursor)
+        page = ToolPage([])
+        if offer.offers == "named":
+            page = self.search.list_tools(cursor=cursor, texts=offer.texts)
         if cursor is not None:
             return page
         further: list[ToolDescription] = []
         if offer.replacing != "off" and offer.offers != "connector":
-            further += self.replacing().tools_of(offer.replacing)
+            further += self.replacing().tools_of(offer.replacing, offer.texts)
         if offer.reads or offer.offers != "named":
             names = self.search.tools.names(self.principal, most=MOST_NAMED)
             further += self.reading().described(offer, names)

@@ -6,25 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_search.agents.tools.arguments import arguments_schema
-from context_search.core.callers import TextsOf
 from context_search.web.fields import Body
 
 MAX_ENUM = 50
 """Number of collections up to which the schema lists their names."""
-
-
-def hints(title: str, texts: TextsOf) -> Mapping[str, object]:
-    """Returns the hints of a tool that only reads.
-
-    Texts that anyone may have written are an open world: they may say what their author likes.
-    """
-    return {
-        "title": title,
-        "readOnlyHint": True,
-        "destructiveHint": False,
-        "idempotentHint": True,
-        "openWorldHint": texts == "anyone",
-    }
 
 
 def arguments_of(body: type[Body], collections: Sequence[str]) -> Mapping[str, object]:

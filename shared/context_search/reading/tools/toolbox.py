@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from context_search.agents.list_tools import NamedTool
 from context_search.agents.tools.toolboxes import Offer
 from context_search.core.callers import Principal
 from context_search.mcp.contract import ToolDescription, UnknownToolError
+from context_search.ranking.search import SearchResult
+from context_search.reading.passages import DescribePassages
 from context_search.reading.read import ReadTexts
-from context_search.reading.tools import read
+from context_search.reading.search_all import SearchAll
+from context_search.reading.tools import read, search
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +21,14 @@ class ReadingTools:
     """Implements ``ReadingTools`` of agents."""
 
     read: ReadTexts
+    search: SearchAll
+    describe: DescribePassages
 
     def described(self, offer: Offer, collections: Sequence[str]) -> Sequence[ToolDescription]:
         """See ``ReadingTools`` of agents."""
         found: list[ToolDescription] = []
+        if offer.offers == "single":
+            found += [search.described(collections, texts=offer.texts)]
         if offer.reads and offer.offers != "connector":
             found += [read.described(collections, texts=offer.texts)]
         return found
@@ -31,4 +39,12 @@ class ReadingTools:
         """See ``ReadingTools`` of agents; raises what the use cases raise."""
         if name not in {tool.name for tool in self.described(offer, [])}:
             raise UnknownToolError("there is no such tool")
+        if name == search.NAME:
+            return search.call(self.search, principal, arguments)
         return read.call(self.read, principal, arguments)
+
+    def concise(
+        self, principal: Principal, named: NamedTool, answer: SearchResult
+    ) -> Mapping[str, object]:
+        """See ``ReadingTools`` of agents."""
+        return search.passages_of(self.describe, principal, named, answer)

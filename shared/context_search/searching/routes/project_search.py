@@ -17,6 +17,7 @@ from context_search.searching.routes.explain import ExplanationAnswer, ScoreBrea
 from context_search.searching.routes.observed import SearchLog
 from context_search.searching.routes.search import (
     ChunkAnswer,
+    CiteText,
     CollapsedAnswer,
     EmptyResultHint,
     IndexStateAnswer,
@@ -114,6 +115,7 @@ class ResultAnswer(AnswerModel):
     type: str
     updated_at: Annotated[Time, Field(serialization_alias="updatedAt")]
     json_path: str
+    cite: CiteText
     snippet: str
     highlights: list[SpanAnswer]
     chunk: ChunkAnswer
@@ -134,6 +136,7 @@ class ResultAnswer(AnswerModel):
             type=label.type,
             updated_at=hit.chunk.changed_at,
             json_path=hit.json_path,
+            cite=str(hit.chunk.cite),
             snippet=shown.text,
             highlights=SpanAnswer.all(shown.highlights),
             chunk=hit.chunk,

@@ -10,8 +10,10 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from context_search.core.callers import Internal
+from context_search.core.cites import Cite
 from context_search.ranking.search import QuestionLimits
 from context_search.searching.routes.search import (
+    CiteText,
     CollapsedAnswer,
     EmptyResultHint,
     IndexStateAnswer,
@@ -103,6 +105,7 @@ class PassageAnswer(AnswerModel):
     content_hash: str
     char_start: Count
     char_end: Count
+    cite: CiteText
     text: str
     tokens: Count
     chunks: list[PassageChunkAnswer]
@@ -110,19 +113,22 @@ class PassageAnswer(AnswerModel):
     stale: OnlyTrue = None
 
     @classmethod
-    def of(cls, passage: Passage) -> PassageAnswer:
-        """Returns a passage with the scores of its best hit."""
+    def of(cls, passage: Passage, *, is_redacted: bool) -> PassageAnswer:
+        """Returns a passage with the scores of its best hit; its cite has no digest if redacted."""
         best = passage.hits[0]
+        place = (best.chunk.table_id, best.chunk.json_pointer, best.chunk.revision)
+        text = None if is_redacted else passage.text
         return cls.about(
             passage,
             best,
             best.chunk,
+            cite=str(Cite.of(*place, passage.char_start, text, passage.char_end)),
             chunks=[
                 PassageChunkAnswer.about(
                     hit.chunk,
                     score=hit.score,
                     relevance=hit.relevance,
-                    duplicates=CollapsedAnswer.of(hit),
+                    duplicates=CollapsedAnswer.of(hit, is_redacted=is_redacted),
                 )
                 for hit in passage.hits
             ],
@@ -184,7 +190,10 @@ class RetrieveAnswer(AnswerModel):
         return cls.about(
             retrieval,
             query=answer.query,
-            results=[PassageAnswer.of(passage) for passage in retrieval.passages],
+            results=[
+                PassageAnswer.of(passage, is_redacted=settings.redaction)
+                for passage in retrieval.passages
+            ],
             accounting=retrieval,
             redaction=HiddenAnswer(
                 enabled=settings.redaction,

@@ -51,6 +51,7 @@ from context_search.web.request_body import StrictJsonRoute
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
 
 MAX_RESULTS = 20
+CiteText = Annotated[str, Field(description="Names this passage to those who reopen it.")]
 
 
 class SearchBody(Body):
@@ -106,6 +107,7 @@ class HitAnswer(AnswerModel):
         Field(description="Calibrated, comparable between answers; cut thresholds on this."),
     ]
     json_path: Annotated[str, Field(description="json_pointer relative to the tool's scope.")]
+    cite: CiteText
     chunk: ChunkAnswer
     stale: Annotated[
         OnlyTrue, Field(description="The string has changed since it was indexed.")
@@ -124,6 +126,7 @@ class HitAnswer(AnswerModel):
             score=hit.score,
             relevance=hit.relevance,
             json_path=hit.json_path,
+            cite=str(chunk.cite),
             chunk=ChunkAnswer.about(chunk, **left_out),
             stale=chunk.stale,
             preview=None if length is None else chunk.chunk_text[:length],
@@ -152,6 +155,7 @@ class PlaceAnswer(AnswerModel):
     chunk_index: Count
     char_start: Count
     char_end: Count
+    cite: CiteText
     stale: Annotated[
         OnlyTrue, Field(description="The string has changed since it was indexed.")
     ] = None
@@ -160,18 +164,23 @@ class PlaceAnswer(AnswerModel):
 class CollapsedAnswer(AnswerModel):
     """The near-duplicates of a hit that are not shown for themselves."""
 
-    total: Annotated[Count, source("duplicates_total")]
+    total: Count
     places: Annotated[
         list[PlaceAnswer],
-        source("duplicates"),
-        Listed,
         Field(max_length=MAX_PLACES, description="Those that ranked best."),
     ]
 
     @classmethod
-    def of(cls, hit: Hit) -> CollapsedAnswer | None:
-        """Returns the duplicates of a hit; None without any."""
-        return cls.about(hit) if hit.duplicates_total else None
+    def of(cls, hit: Hit, *, is_redacted: bool = False) -> CollapsedAnswer | None:
+        """Returns the duplicates of a hit, None without any; a cite has no digest if redacted."""
+        if not hit.duplicates_total:
+            return None
+        cites = [copy.cite.bare if is_redacted else copy.cite for copy in hit.duplicates]
+        places = [
+            PlaceAnswer.about(copy, cite=str(cite))
+            for copy, cite in zip(hit.duplicates, cites, strict=True)
+        ]
+        return cls(total=hit.duplicates_total, places=places)
 
 
 class HintedHitAnswer(HitAnswer):

@@ -88,7 +88,10 @@ class ModelLiveChunks(Model, LiveChunks):
                 continue
             live_hash = self._live_hash(index, node)
             if live_hash is not None and self._lets_through(index, node, reach.filter):
-                hydrated = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
+                is_stale = live_hash != chunk.content_hash
+                compared, _ = self.rows.compared.get((index.generation.id, table.id), (0, ()))
+                revision = compared if is_stale else table.revision
+                hydrated = _hydrated(chunk, node, stale=is_stale, revision=revision)
                 if hydrated.stale and reach.only_current:
                     continue
                 found[chunk.doc_id] = hydrated if texts else hydrated._replace(**_LEFT_OUT)
@@ -202,7 +205,7 @@ class ModelLiveChunks(Model, LiveChunks):
         return not any(row.present and row.namespace == index.generation.namespace for row in rows)
 
 
-def _hydrated(chunk: ChunkRow, node: NodeRow, *, stale: bool) -> HydratedChunk:
+def _hydrated(chunk: ChunkRow, node: NodeRow, *, stale: bool, revision: int) -> HydratedChunk:
     return HydratedChunk(
         id=chunk.id,
         table_id=chunk.table_id,
@@ -217,4 +220,5 @@ def _hydrated(chunk: ChunkRow, node: NodeRow, *, stale: bool) -> HydratedChunk:
         turbopuffer_doc_id=chunk.doc_id,
         changed_at=node.changed_at,
         stale=stale,
+        revision=revision,
     )
