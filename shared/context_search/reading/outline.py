@@ -13,6 +13,7 @@ from context_search.core.json_pointer import contains, resolve, split
 from context_search.core.model import SearchTool
 from context_search.integrations.ports import Clock
 from context_search.reading.collections import named_collection
+from context_search.reading.passages import redacted_title
 from context_search.reading.rules.outlines import (
     Described,
     DescribedPlace,
@@ -22,18 +23,14 @@ from context_search.reading.rules.outlines import (
     seen_in_document,
 )
 from context_search.reading.rules.visible_strings import VisibleStrings
-from context_search.searching.retrieve import EXTENT_CHARS, MARGIN_CHARS
 from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.store import Store, UnitOfWork
-from context_search.text.redaction import excerpt_of
 from context_search.text.sensitive.kinds import SensitiveKind
-from context_search.text.sensitive.spans import ReadText
 
 TITLE_CHARS = 120
 """Maximum length of a title that is shown."""
 COUNTED_WITHIN_S = 1.0
 """Seconds in which the strings of collections are counted; those that are left have no number."""
-_READ_CHARS = TITLE_CHARS + MARGIN_CHARS + EXTENT_CHARS
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +133,7 @@ def _seen(
     if found.place is not None:
         keys = [key for child in found.place.page for key in split(f"/{child.token}")]
         table_id = tool.scope.table_id
-        described = work.seen_strings.described(table_id, pointer, keys, chars=_READ_CHARS)
+        described = work.seen_strings.described(table_id, pointer, keys, chars=TITLE_CHARS)
         if described is not None and described.revision == found.revision:
             return found.place, described
     return _in_document(work, tool, pointer, after=after, limit=limit)
@@ -156,8 +153,8 @@ def _in_document(
         raise _nothing_there()
     value = resolve(document, split(pointer))
     children = [resolve(value, split(f"/{child.token}")) for child in seen.page]
-    described = [described_in(each, chars=_READ_CHARS) for each in children]
-    return seen, DescribedPlace(revision, described_in(value, chars=_READ_CHARS), described)
+    described = [described_in(each, chars=TITLE_CHARS) for each in children]
+    return seen, DescribedPlace(revision, described_in(value, chars=TITLE_CHARS), described)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +169,7 @@ class _Titles:
         title = described.title
         if not title or not (names_itself or self.tool.search.where is None):
             return None
-        end, is_whole = min(len(title), TITLE_CHARS), len(title) < _READ_CHARS
-        has_keys = "key" in self.kinds
-        read = ReadText(title, 0, end, is_first=True, is_last=is_whole, has_keys=has_keys)
-        return excerpt_of(read, 0, self.kinds).show(0, end).text
+        return redacted_title(title, self.kinds, TITLE_CHARS)
 
 
 def _outlined(

@@ -38,7 +38,8 @@ _NEXT_CHARS = 4_000
 class WantedText:
     """What is to be read: around ``cite``, or from ``start`` of the string at a pointer.
 
-    ``before`` and ``after`` count characters. ``max_tokens`` None: as much as fits.
+    ``before`` and ``after`` count characters. ``max_tokens`` None: as much as ``max_bytes`` take,
+    of UTF-8; None: all of it.
     """
 
     cite: Cite | None = None
@@ -48,6 +49,7 @@ class WantedText:
     before: int = DEFAULT_AROUND
     after: int = DEFAULT_AROUND
     max_tokens: int | None = None
+    max_bytes: int | None = MAX_TEXT_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ class ReadTexts:
         return _with_neighbours(seen, shown)
 
     def _fits(self, text: str, wanted: WantedText) -> bool:
-        if len(text.encode()) > MAX_TEXT_BYTES:
+        if wanted.max_bytes is not None and len(text.encode()) > wanted.max_bytes:
             return False
         return wanted.max_tokens is None or self.counter.count(text) <= wanted.max_tokens
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from context_search.agents.tools.arguments import read_arguments
 from context_search.agents.tools.results import flat_schema
-from context_search.agents.tools.search_tools import QUOTED
+from context_search.agents.tools.search_tools import QUOTED, hints
 from context_search.core.callers import Principal, TextsOf
 from context_search.mcp.contract import ToolDescription
 from context_search.reading.outline import Outlines
@@ -16,7 +16,7 @@ from context_search.reading.routes.outline import (
     CollectionOutlineBody,
     outlined_for,
 )
-from context_search.reading.tools.described import arguments_of, hints
+from context_search.reading.tools.described import arguments_of
 
 NAME = "outline"
 _DESCRIPTION = (
