@@ -17,10 +17,11 @@ FEATURES = frozenset(
         "context_search_editing",
         "indexing",
         "maintenance",
+        "reading",
         "searching",
     }
 )
-WEB = frozenset({"agents", "mcp", "routes", "web"})
+WEB = frozenset({"agents", "mcp", "routes", "tools", "web"})
 # Rules without I/O, adapters and composition.
 NO_USE_CASES = WEB | {
     "composition",

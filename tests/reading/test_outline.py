@@ -127,7 +127,8 @@ def test_what_a_where_or_the_threshold_hides_is_not_there(
 ) -> None:
     tool, caller = served(bench, ARTICLES, "/articles", where=PUBLIC)
     if not is_known:
-        for document in ([], ARTICLES):
+        texts: list[object] = [[], ARTICLES]
+        for document in texts:
             text = json.dumps(document)
             bench.work.tables.replace(tool.scope.table_id, text, expected_revision=None)
     assert (bench.work.seen_strings.count(tool) is not None) is is_known

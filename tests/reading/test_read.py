@@ -14,7 +14,8 @@ from context_search.core.cites import Cite
 from context_search.core.errors import InvalidInputError, NotFoundError
 from context_search.core.model import SearchTool, Table
 from context_search.integrations.models.tiktoken_counter import TiktokenCounter
-from context_search.reading.read import ReadTexts, SeenText, WantedText
+from context_search.reading.read import ReadTexts
+from context_search.reading.rules.texts import SeenText, WantedText
 from tests.builders import english
 from tests.reading.library import Library
 

@@ -12,6 +12,8 @@ import httpx2
 from tests.web.api import Api, answer
 
 Era = Literal["2026-07-28", "2025-11-25"]
+READS = ["read", "find_text", "outline"]
+"""The tools that read, in their order."""
 FORMS: Mapping[str, object] = {"elicitation": {"form": {}}}
 
 

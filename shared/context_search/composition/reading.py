@@ -9,6 +9,8 @@ from context_search.agents.list_tools import ListTools
 from context_search.composition.parts import Parts
 from context_search.composition.searching import Searching
 from context_search.integrations.models.tiktoken_counter import TiktokenCounter
+from context_search.reading.connector import Connector
+from context_search.reading.outline import Outlines
 from context_search.reading.passages import DescribePassages
 from context_search.reading.read import ReadTexts
 from context_search.reading.search_all import SearchAll
@@ -45,6 +47,24 @@ class Reading:
         return ReadTexts(self.parts.postgres, ListTools(self.parts.postgres), TiktokenCounter())
 
     @cached_property
+    def outline(self) -> Outlines:
+        """Lists what there is to read."""
+        store = self.parts.postgres
+        return Outlines(store, ListTools(store), self.parts.clock)
+
+    @cached_property
+    def connector(self) -> Connector:
+        """Searches and fetches for connectors."""
+        return Connector(
+            self.parts.postgres,
+            ListTools(self.parts.postgres),
+            self.search,
+            self.read,
+            self.parts.clock,
+            self.parts.settings.public_url or "",
+        )
+
+    @cached_property
     def tools(self) -> ReadingTools:
         """The tools of agents."""
-        return ReadingTools(self.read, self.search, self.describe)
+        return ReadingTools(self.read, self.search, self.describe, self.outline, self.connector)

@@ -12,7 +12,8 @@ from context_search.core.errors import NotFoundError
 from context_search.core.model import Scope
 from context_search.integrations.ports import Clock
 from context_search.reading.passages import redacted_title
-from context_search.reading.read import ReadTexts, SeenText, WantedText
+from context_search.reading.read import ReadTexts
+from context_search.reading.rules.texts import SeenText, WantedText
 from context_search.reading.rules.tiles import window_around, windows_beside
 from context_search.reading.search_all import SearchAll
 from context_search.reading.urls import CitedPlace, place_urls

@@ -15,9 +15,12 @@ from context_search.integrations.ports import Clock
 from context_search.reading.collections import named_collection
 from context_search.reading.passages import redacted_title
 from context_search.reading.rules.outlines import (
+    Collection,
+    Collections,
     Described,
     DescribedPlace,
-    Kind,
+    OutlinedCollection,
+    OutlinedPlace,
     SeenPlace,
     described_in,
     seen_in_document,
@@ -31,50 +34,6 @@ TITLE_CHARS = 120
 """Maximum length of a title that is shown."""
 COUNTED_WITHIN_S = 1.0
 """Seconds in which the strings of collections are counted; those that are left have no number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """A Search Tool under its agents' name. ``strings`` None: nobody has counted them."""
-
-    name: str
-    tool: SearchTool
-    strings: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Collections:
-    """A page of collections, and the id of the tool to go on after."""
-
-    rows: Sequence[Collection]
-    next_after: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class OutlinedPlace:
-    """A place with something to read.
-
-    ``length``: characters of a string; of others, how many children have something to read.
-    ``strings``: how many can be read at or below it.
-    """
-
-    key: str
-    pointer: str
-    type: Kind
-    title: str | None
-    length: int
-    strings: int
-
-
-@dataclass(frozen=True, slots=True)
-class OutlinedCollection:
-    """A place of a collection with a page of its children, those behind the first ``after``."""
-
-    collection: str
-    table_id: int
-    place: OutlinedPlace
-    after: int
-    children: Sequence[OutlinedPlace]
 
 
 @dataclass(frozen=True, slots=True)

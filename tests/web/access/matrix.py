@@ -14,6 +14,7 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 
+from context_search.core.callers import ToolsOffered
 from context_search.web.callers import INTERNAL_SECRET, opened_by
 from context_search.web.openapi import contract, every_router
 
@@ -102,6 +103,7 @@ EXAMPLES: Mapping[Operation, Example] = {
     ("GET", f"{_VERSIONS}/{{revision}}/diff"): Example(
         query={"cursor": "{after_difference}"}, looks={"after_difference": 200}
     ),
+    ("POST", "/api/v1/read"): Example({"cite": "{cite}"}),
     ("POST", "/api/v1/tools/search"): Example({**_IN_PROJECT, "table_id": "{table_id}"}),
     ("GET", "/api/v1/tools"): Example(
         query={"cursor": "{after_tool}", "table_id": "{table_id}"}, looks=_OWN_PAGE
@@ -185,7 +187,7 @@ def id_fields(schema: Mapping[str, Any], name: str = "") -> Iterator[str]:
     for inner_name, inner in schema.get("properties", {}).items():
         yield from id_fields(inner, inner_name)
     is_id = (schema.get("minimum"), schema.get("maximum")) == (1, 2**63 - 1)
-    if is_id or name in ("cursor", "digest"):
+    if is_id or name in ("cursor", "digest", "cite"):
         yield name
 
 
@@ -315,7 +317,7 @@ def expected(row: Row, swapped: frozenset[str]) -> int:
     )
 
 
-SEARCHES = "search"
+SEARCHES = "a Search Tool"
 """The row of every Search Tool: an agent calls it by a name of its own."""
 
 
@@ -324,22 +326,69 @@ class AgentRow:
     """A tool of agents: with which ``replace`` of their MCP instance they have it, and calls of it.
 
     Each call reaches for strings that no Search Tool of the agent returns any more. Those of
-    ``bounded`` are done with what the agent still sees, those of ``stale`` are refused.
+    ``bounded`` are done with what the agent still sees, those of ``missing`` find nothing, and
+    those of ``stale`` are refused. ``tools``: which instances have it.
     """
 
     opened_by: frozenset[str]
     bounded: tuple[Mapping[str, Any], ...] = ()
     stale: tuple[Mapping[str, Any], ...] = ()
+    missing: tuple[Mapping[str, Any], ...] = ()
+    tools: tuple[ToolsOffered, ...] = ("named",)
+
+    def code(self, call: Mapping[str, Any]) -> str | None:
+        """What a call is refused with."""
+        if call in self.missing:
+            return "NOT_FOUND"
+        return "REPLACE_STALE" if call in self.stale else None
 
 
 EXECUTE = frozenset({"execute"})
 PROPOSE = EXECUTE | {"propose"}
+READ = PROPOSE | {"off"}
+_NOT_ALONE: tuple[ToolsOffered, ...] = ("named", "single")
 _LETTER = {"find": "a", "replace_with": "x", "case_sensitive": False}
 _WORD = {"find": "harbour", "replace_with": "haven"}
 AGENT_ROWS: Mapping[str, AgentRow] = {
     SEARCHES: AgentRow(
-        PROPOSE | {"off"},
+        READ,
         ({"query": "harbour salary pin", "top_k": 20}, {"query": "harbour", "status": "draft"}),
+    ),
+    "search": AgentRow(
+        READ,
+        (
+            {"query": "harbour salary pin", "top_k": 20},
+            {"queries": ["salary of the master", "pin 7788"]},
+            {"query": "harbour", "collection": "{search_tool}"},
+        ),
+        tools=("single", "connector"),
+    ),
+    "fetch": AgentRow(READ, missing=({"id": "{cite}"},), tools=("connector",)),
+    "read": AgentRow(
+        READ,
+        ({"cite": "{cite}"},),
+        missing=({"collection": "{search_tool}", "pointer": "/articles/1/text"},),
+        tools=_NOT_ALONE,
+    ),
+    "find_text": AgentRow(
+        READ,
+        (
+            {"text": "harbour"},
+            {"text": "salary of the master", "context_chars": 500},
+            {"pattern": "(?i)salary|pin"},
+            {"text": "a", "collection": "{search_tool}"},
+        ),
+        tools=_NOT_ALONE,
+    ),
+    "outline": AgentRow(
+        READ,
+        (
+            {},
+            {"collection": "{search_tool}"},
+            {"collection": "{search_tool}", "pointer": "/articles"},
+        ),
+        missing=({"collection": "{search_tool}", "pointer": "/articles/1"},),
+        tools=_NOT_ALONE,
     ),
     "replace_preview": AgentRow(
         PROPOSE,

@@ -9,7 +9,8 @@ from typing import Any, get_args
 import pytest
 
 from context_search.agents.list_tools import RESERVED_NAMES
-from context_search.core.callers import Replacing
+from context_search.core.callers import Replacing, ToolsOffered
+from context_search.core.cites import Cite
 from tests.web.access.matrix import AGENT_ROWS, SEARCHES, filled
 from tests.web.agent import Agent, agent, data_of, named
 from tests.web.api import SMALL, Api, answer
@@ -68,8 +69,15 @@ def with_tools(api: Api, **opted_in: Any) -> tuple[dict[str, Any], Agent, int]:
 @pytest.mark.parametrize("replacing", get_args(Replacing))
 def test_every_tool_that_an_agent_sees_is_in_the_matrix(api: Api, replacing: str) -> None:
     _, someone, _ = with_tools(api, replace=replacing)
-    expected = {name for name, row in AGENT_ROWS.items() if replacing in row.opened_by}
-    assert {*someone.listed()} == expected - {SEARCHES} | {"pub", "whole"}
+    offered = get_args(ToolsOffered)
+    for tools in offered:
+        someone.allow(tools=tools)
+        rows = {name: row for name, row in AGENT_ROWS.items() if tools in row.tools}
+        seen = {name for name, row in rows.items() if replacing in row.opened_by}
+        if tools == "connector":
+            seen = {name for name in seen if not name.startswith("replace")}
+        named_tools = {"pub", "whole"} if SEARCHES in seen else set()
+        assert {*someone.listed()} == seen - {SEARCHES} | named_tools
     assert AGENT_ROWS.keys() == RESERVED_NAMES | {SEARCHES}
 
 
@@ -85,15 +93,17 @@ def test_no_tool_shows_or_changes_what_its_agent_does_not_see_any_more(
     assert (executed["strings_count"], plan["strings_count"]) == (2, 3)
     api.parts.work()
     before = data_of(api, table)
+    row = AGENT_ROWS[name]
+    someone.allow(tools=row.tools[-1])
     way(api, f"/api/v1/mcps/{someone.mcp['id']}", whole)
     ids = {**named(plan), "executed_id": executed["plan_id"], "search_tool": "pub"}
-    row = AGENT_ROWS[name]
+    ids["cite"] = str(Cite.of(table["id"], "/articles/1/text", 1, 0, None, 20))
     for client in (someone, someone.with_forms()):
-        for call in row.bounded + row.stale:
+        for call in row.bounded + row.stale + row.missing:
             arguments = filled(call, ids)
             result = client.result("pub" if name == SEARCHES else name, arguments)
             reported = json.dumps(result)
             assert not [each for each in WAYS[way] if each in reported], (arguments, reported)
             report = json.loads(result["content"][0]["text"])
-            assert report.get("code") == ("REPLACE_STALE" if call in row.stale else None)
+            assert report.get("code") == row.code(call)
     assert data_of(api, table) == before

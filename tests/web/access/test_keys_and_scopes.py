@@ -38,6 +38,10 @@ OPENED_BY = {
     },
     ANY_SCOPE: {"GET /api/v1/whoami"},
     frozenset({"search"}): {
+        "GET /api/v1/citations/{cite}",
+        "POST /api/v1/find-text",
+        "POST /api/v1/outline",
+        "POST /api/v1/read",
         "POST /api/v1/projects/{project_id}/retrieve",
         "POST /api/v1/projects/{project_id}/search",
         "POST /api/v1/projects/{project_id}/search/explain",

@@ -39,7 +39,12 @@ if TYPE_CHECKING:
 every_route_with_ids = pytest.mark.parametrize(
     "operation", [pair for pair in PUBLIC if has_ids(pair)], ids=" ".join
 )
-OF_THE_CALLER = [("GET", "/api/v1/whoami"), ("POST", "/api/v1/console/codes")]
+OF_THE_CALLER = [
+    ("POST", "/api/v1/find-text"),
+    ("POST", "/api/v1/outline"),
+    ("GET", "/api/v1/whoami"),
+    ("POST", "/api/v1/console/codes"),
+]
 """Routes without an id: what they tell and make is of the caller's project."""
 IN_ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
 

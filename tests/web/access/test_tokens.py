@@ -26,6 +26,7 @@ from tests.web.access.test_keys_and_scopes import send
 from tests.web.access.test_mcp_access import METHODS, call_with, refusal
 from tests.web.access.test_mcp_access import send as send_mcp
 from tests.web.access.things import NOWHERE, Tenant
+from tests.web.agent import READS
 from tests.web.api import Api, LocalParts, answer, exposed, problem
 from tests.web.in_process import client_of
 
@@ -189,7 +190,7 @@ def test_mcp_shows_and_calls_with_a_token_what_it_does_with_a_project_key(
     of_agent = token_of(stranger, issuer, aud=MCP_AUDIENCE)
     listed = call_with(stranger.api, "/mcp", of_agent, "tools/list")
     names = [tool["name"] for tool in answer(listed, 200)["result"]["tools"]]
-    assert names == ["secret_one", "secret_two"]
+    assert names == [*READS, "secret_one", "secret_two"]
 
 
 @pytest.mark.parametrize("method", METHODS)

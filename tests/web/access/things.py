@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from context_search.core.cites import Cite
 from tests.builders import english
 from tests.web.access.matrix import Ids
 from tests.web.api import CANARY, Api, answer
@@ -33,6 +34,7 @@ MISSING: Ids = {
     "cursor": f"{'0' * 32}.50",
     "api_key": CANARY,
     "set_name": "mine",
+    "cite": str(Cite.of(NOWHERE, "/a", 1, 0, None, 9)),
 }
 
 
@@ -72,6 +74,7 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
         "upload_id": upload["upload_id"],
         "upload_url": upload["url"],
         "set_name": "mine",
+        "cite": str(Cite.of(table["id"], "/a", changes, 0, None, 9)),
         "cursor": _searched(api, table["id"])["cursor"],
         **_of_agents(api, mcp),
         **_of_plan(api),

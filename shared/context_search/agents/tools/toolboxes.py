@@ -186,8 +186,8 @@ class AgentToolbox:
         further: list[ToolDescription] = []
         if offer.replacing != "off" and offer.offers != "connector":
             further += self.replacing().tools_of(offer.replacing, offer.texts)
-        if offer.reads or offer.offers != "named":
-            names = self.search.tools.names(self.principal, most=MOST_NAMED)
+        names = self.search.tools.names(self.principal, most=MOST_NAMED)
+        if offer.offers != "named" or (offer.reads and names):
             further += self.reading().described(offer, names)
         return ToolPage([*further, *page.tools], page.next_cursor)
 

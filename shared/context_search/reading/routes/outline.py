@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import Field, model_validator
@@ -14,15 +14,14 @@ from context_search.agents.tools.results import MAX_RESULT_BYTES
 from context_search.core.callers import Principal
 from context_search.core.errors import CursorInvalidError, DocumentTooLargeError
 from context_search.mcp.jsonrpc import to_bytes
-from context_search.reading.outline import (
+from context_search.reading.routes.read import MAX_COLLECTION_CHARS
+from context_search.reading.rules.outlines import (
     Collection,
     Collections,
+    Kind,
     OutlinedCollection,
     OutlinedPlace,
-    Outlines,
 )
-from context_search.reading.routes.read import MAX_COLLECTION_CHARS
-from context_search.reading.rules.outlines import Kind
 from context_search.text.plain_text import without_hidden_characters
 from context_search.web.callers import MaySearch, part
 from context_search.web.fields import (
@@ -230,7 +229,12 @@ class _Cut:
         return f"{count} {name} are left out: their pointers are too long." if count else ""
 
 
-Use = Annotated[Outlines, part("reading.outline")]
+if TYPE_CHECKING:  # what reads is loaded when it is asked for: most requests search
+    from context_search.reading.outline import Outlines
+
+    Use = Annotated[Outlines, part("reading.outline")]
+else:
+    Use = Annotated[object, part("reading.outline")]
 
 
 @router.post("/outline", responses=refused(413))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import Field, model_validator
 
 from context_search.core.cites import MAX_CITE_CHARS, Cite, CiteStatus
-from context_search.reading.read import DEFAULT_AROUND, MAX_AROUND, ReadTexts, SeenText, WantedText
+from context_search.reading.rules.texts import DEFAULT_AROUND, MAX_AROUND, SeenText, WantedText
 from context_search.web.callers import MaySearch, part
 from context_search.web.fields import (
     MAX_POINTER,
@@ -158,7 +158,12 @@ def _more(seen: SeenText) -> str | None:
     )
 
 
-Use = Annotated[ReadTexts, part("reading.read")]
+if TYPE_CHECKING:  # what reads is loaded when it is asked for: most requests search
+    from context_search.reading.read import ReadTexts
+
+    Use = Annotated[ReadTexts, part("reading.read")]
+else:
+    Use = Annotated[object, part("reading.read")]
 
 
 @router.post("/read")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from context_search.core.documents import strings_at
+from context_search.core.model import SearchTool
 from context_search.reading.rules.visible_strings import VisibleInDocument
 
 Kind = Literal["object", "array", "string"]
@@ -69,6 +70,50 @@ class DescribedPlace:
     revision: int
     place: Described
     children: Sequence[Described]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A Search Tool under its agents' name. ``strings`` None: nobody has counted them."""
+
+    name: str
+    tool: SearchTool
+    strings: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Collections:
+    """A page of collections, and the id of the tool to go on after."""
+
+    rows: Sequence[Collection]
+    next_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutlinedPlace:
+    """A place with something to read.
+
+    ``length``: characters of a string; of others, how many children have something to read.
+    ``strings``: how many can be read at or below it.
+    """
+
+    key: str
+    pointer: str
+    type: Kind
+    title: str | None
+    length: int
+    strings: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutlinedCollection:
+    """A place of a collection with a page of its children, those behind the first ``after``."""
+
+    collection: str
+    table_id: int
+    place: OutlinedPlace
+    after: int
+    children: Sequence[OutlinedPlace]
 
 
 @dataclass(slots=True)

@@ -52,6 +52,8 @@ from context_search.searching.rules.searched import Searched, SearchedTool, Seen
 if TYPE_CHECKING:
     from context_search.indexing.sql.node_counts import NodeCounts
 
+_IN_SCOPE = in_scope("json_pointer")
+
 # Two lists as a JSON value each: pg8000 takes 8 µs for a row, and there may be 10,000. Sets are
 # looked for by their ids: joined with 8,800 chunks, each was compared with every set. What the
 # chunks of a set share comes with the set, and what few are looked at for comes when they are.
@@ -65,7 +67,7 @@ _FOUND = f"""
         FROM chunks
         WHERE turbopuffer_namespace = :namespace
           AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
-          AND {in_scope("json_pointer")}
+          AND {_IN_SCOPE}
           AND (CAST(:tables AS bigint[]) IS NULL OR table_id = ANY(CAST(:tables AS bigint[]))))
     SELECT (SELECT json_agg(chunk) FROM found), (
         SELECT json_agg(json_build_array(
@@ -351,7 +353,7 @@ class LiveChunks:
                            SELECT unnest(known) EXCEPT SELECT unnest(CAST(:names AS text[]))
                        ) AS text) AS noted
                 FROM looked
-                WHERE {in_scope("json_pointer")} LIMIT :most)
+                WHERE {_IN_SCOPE} LIMIT :most)
             SELECT CASE WHEN octet_length(noted) <= {_LONGEST_FIELDS} THEN noted END,
                    (SELECT count(*) FROM looked)
             FROM found
