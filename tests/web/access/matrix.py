@@ -361,7 +361,7 @@ AGENT_ROWS: Mapping[str, AgentRow] = {
             {"queries": ["salary of the master", "pin 7788"]},
             {"query": "harbour", "collection": "{search_tool}"},
         ),
-        tools=("single", "connector"),
+        tools=("connector", "single"),
     ),
     "fetch": AgentRow(READ, missing=({"id": "{cite}"},), tools=("connector",)),
     "read": AgentRow(
