@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from context_search.core.cites import MAX_CITE_CHARS, Cite, CiteStatus
 from context_search.reading.rules.texts import DEFAULT_AROUND, MAX_AROUND, SeenText, WantedText
+from context_search.searching.routes.search import SpanAnswer
 from context_search.web.callers import MaySearch, part
 from context_search.web.fields import (
     MAX_POINTER,
@@ -42,7 +43,7 @@ Collection = Annotated[
 _Around = Annotated[int, Field(ge=0, le=MAX_AROUND)]
 
 
-class ReadBody(Body):
+class ReadTextBody(Body):
     """``POST /api/v1/read``: around a cite, or from a place of a collection on."""
 
     model_config = example(collection="search_letters", pointer="/letters/0/text", after=500)
@@ -67,7 +68,7 @@ class ReadBody(Body):
     ] = DEFAULT_TOKENS
 
     @model_validator(mode="after")
-    def _says_where(self) -> ReadBody:
+    def _says_where(self) -> ReadTextBody:
         place = (self.collection, self.pointer)
         if self.cite is None and None in place:
             raise ValueError("give cite, or collection and pointer")
@@ -98,20 +99,13 @@ class TextPlaceAnswer(AnswerModel):
     end: Count
 
 
-class SpanAnswer(AnswerModel):
-    """Characters of the string, the end exclusive."""
-
-    start: Count
-    end: Count
-
-
 _STATUS = (
     "current: the cited text stands there. moved: it stands at another place of the same string. "
     "changed: it does not stand there any more. gone: the string is not there any more."
 )
 
 
-class ReadAnswer(AnswerModel):
+class ReadTextAnswer(AnswerModel):
     """The text now, with its place. Of what is gone there is the cite and nothing else."""
 
     status: Annotated[CiteStatus, Field(description=_STATUS)]
@@ -129,7 +123,7 @@ class ReadAnswer(AnswerModel):
     more: Annotated[Absent[str], Field(description="What was cut, and how to go on.")] = None
 
     @classmethod
-    def of(cls, seen: SeenText) -> ReadAnswer:
+    def of(cls, seen: SeenText) -> ReadTextAnswer:
         """Returns what is shown of a text."""
         if seen.text is None:
             return cls(status=seen.status, cite=str(seen.cite))
@@ -167,15 +161,15 @@ else:
 
 
 @router.post("/read")
-async def read(body: ReadBody, caller: MaySearch, use: Use) -> ReadAnswer:
+async def read(body: ReadTextBody, caller: MaySearch, use: Use) -> ReadTextAnswer:
     """Returns the text around a cite, or from a place on, as it is now."""
-    return ReadAnswer.of(use.read(caller, body.wanted()))
+    return ReadTextAnswer.of(use.read(caller, body.wanted()))
 
 
 @router.get("/citations/{cite}")
 async def follow_cite(
     cite: Annotated[str, Path(max_length=MAX_CITE_CHARS)], caller: MaySearch, use: Use
-) -> ReadAnswer:
+) -> ReadTextAnswer:
     """Returns where cited text stands now, and what became of it."""
     wanted = WantedText(Cite.parse(cite), before=0, after=0)
-    return ReadAnswer.of(use.read(caller, wanted))
+    return ReadTextAnswer.of(use.read(caller, wanted))

@@ -11,7 +11,7 @@ from context_search.agents.tools.search_tools import QUOTED, hints
 from context_search.core.callers import Principal, TextsOf
 from context_search.mcp.contract import ToolDescription
 from context_search.reading.read import ReadTexts
-from context_search.reading.routes.read import ReadAnswer, ReadBody
+from context_search.reading.routes.read import ReadTextAnswer, ReadTextBody
 from context_search.reading.tools.described import arguments_of
 
 NAME = "read"
@@ -29,13 +29,13 @@ def described(collections: Sequence[str], *, texts: TextsOf) -> ToolDescription:
         name=NAME,
         title="Read on",
         description=_DESCRIPTION,
-        input_schema=arguments_of(ReadBody, collections),
-        output_schema=flat_schema(ReadAnswer),
+        input_schema=arguments_of(ReadTextBody, collections),
+        output_schema=flat_schema(ReadTextAnswer),
         annotations=hints("Read on", texts),
     )
 
 
 def call(use: ReadTexts, principal: Principal, arguments: Mapping[str, object]) -> dict[str, Any]:
     """Calls it. Raises as ``ReadTexts.read`` does, and InvalidInputError for its arguments."""
-    seen = use.read(principal, read_arguments(ReadBody, arguments).wanted())
-    return ReadAnswer.of(seen).model_dump(mode="json")
+    seen = use.read(principal, read_arguments(ReadTextBody, arguments).wanted())
+    return ReadTextAnswer.of(seen).model_dump(mode="json")
