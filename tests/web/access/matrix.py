@@ -103,6 +103,7 @@ EXAMPLES: Mapping[Operation, Example] = {
     ("GET", f"{_VERSIONS}/{{revision}}/diff"): Example(
         query={"cursor": "{after_difference}"}, looks={"after_difference": 200}
     ),
+    ("POST", "/api/v1/outline"): Example({}),
     ("POST", "/api/v1/read"): Example({"cite": "{cite}"}),
     ("POST", "/api/v1/tools/search"): Example({**_IN_PROJECT, "table_id": "{table_id}"}),
     ("GET", "/api/v1/tools"): Example(
