@@ -15,7 +15,7 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build setup-conformance setup-clients setup-templates demo serve reset unit test check check-code console setup-console console-test pictures check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy test-turbopuffer-sdk smoke prove-upgrade bom audit docs decisions migrate bench cost shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build setup-conformance setup-clients setup-essays setup-templates demo serve reset unit test check check-code console setup-console console-test pictures check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy test-turbopuffer-sdk smoke prove-upgrade bom audit docs decisions migrate bench cost shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -43,7 +43,7 @@ unit: WORKERS = 2
 unit: setup-dev ## the tests that need no running parts, in a minute (WORKERS=2)
 	@CONTEXT_SEARCH_TEST_PROFILE=unit $(pytest) -m "not stack and not slow"
 
-test: setup-dev setup-build ## all tests, in about ten minutes: those of make unit, those with running parts, slow ones
+test: setup-build setup-essays ## all tests, in about ten minutes: those of make unit, those with running parts, slow ones
 	@$(pytest) --durations=25
 
 check: check-code check-security check-template check-locks ## lint, types, import rules; security; templates; locks
@@ -65,6 +65,10 @@ setup-conformance:
 
 setup-clients: setup-conformance
 	@scripts/setup.sh .venv-clients requirements/clients.txt
+	@scripts/setup.sh .venv-llama requirements/llama.txt
+
+setup-essays: setup-dev
+	@scripts/setup.sh .venv-essays requirements/essays.txt
 
 setup-templates: setup-conformance
 	@scripts/setup.sh .venv-templates requirements/templates.txt
@@ -154,7 +158,7 @@ migrate: setup ## bring the schema of the database at DATABASE_URL up to date (D
 	@$(python) -m context_search.postgres.migrations --database-url "$$DATABASE_URL" $(if $(DRY_RUN),--dry-run)
 
 # With the environment of the browser tests, which is the one of all tests and a browser's driver.
-bench: setup-console ## speeds of the parts, one program after the other
+bench: setup-console setup-essays ## speeds of the parts, one program after the other
 	@for program in bench/[!_]*.py; do \
 		name=$$(basename "$$program" .py); echo "== $$name"; .venv-console/bin/python -m bench "$$name" || exit; done
 
@@ -188,5 +192,5 @@ compile: setup-dev ## recompile every requirements file, keeping pins that still
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 
 clean: ## remove what was built or installed here, and .local with every document in it
-	@rm -rf .venv .venv-build .venv-clients .venv-console console/node_modules console/made .venv-deploy .venv-eval .venv-templates .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .venv-build .venv-clients .venv-console console/node_modules console/made .venv-deploy .venv-essays .venv-eval .venv-llama .venv-templates .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

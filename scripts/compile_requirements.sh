@@ -31,6 +31,8 @@ compile requirements/local --universal --python-version 3.11 -c requirements/dev
 compile requirements/cli --universal --python-version 3.11 -c requirements/dev.txt
 compile requirements/eval --universal --python-version 3.11 -c requirements/dev.txt
 compile requirements/clients --universal --python-version 3.11
+compile requirements/llama --universal --python-version 3.11 -c requirements/dev.txt
+compile requirements/essays --universal --python-version 3.11 --no-deps
 compile requirements/build --universal --python-version 3.11
 compile requirements/runtime --universal --python-version 3.11
 compile requirements/deploy --universal --python-version 3.11

@@ -43,7 +43,8 @@ def tracked() -> list[Path]:
     names = listed.stdout.split("\0") if listed.returncode == 0 else []
     paths = [ROOT / name for name in names if name] or list(ROOT.rglob("*"))
     hidden = {
-        *(".venv", ".venv-build", ".venv-clients", ".venv-deploy", ".venv-eval", ".venv-templates"),
+        *(".venv", ".venv-build", ".venv-clients", ".venv-deploy", ".venv-essays", ".venv-eval"),
+        *(".venv-llama", ".venv-templates"),
         *(".git", ".local", ".build", ".aws-sam", "node_modules"),
     }
     return [p for p in paths if p.is_file() and p.suffix in TEXT and not hidden & set(p.parts)]

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from tests.conformance.conftest import TOOL
+from tests.conformance.conftest import TOOL, TOOLS
 from tests.conformance.node import Completed, Node
 from tests.e2e.library import COMETS, QUESTIONS, check_hit, library
 from tests.e2e.running import Era, Tenant
@@ -27,10 +27,10 @@ def check_answer(answer: Any, schema: Any) -> None:
 
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 def test_the_python_client(tenant: Tenant, era: Era) -> None:
-    tools = tenant.list_tools(era)
-    assert [tool.name for tool in tools] == [TOOL]
+    tools = {tool.name: tool for tool in tenant.list_tools(era)}
+    assert tools.keys() == TOOLS
     result = tenant.call_tool(era, TOOL, {"query": QUESTION})
-    check_answer(result.structured_content, tools[0].output_schema)
+    check_answer(result.structured_content, tools[TOOL].output_schema)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,9 @@ def test_the_typescript_clients(
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert (seen["version"], seen["server"]["name"]) == (version, "context-search")
-    assert [tool["name"] for tool in seen["tools"]] == [TOOL]
-    check_answer(seen["found"]["structuredContent"], seen["tools"][0]["outputSchema"])
+    tools = {tool["name"]: tool for tool in seen["tools"]}
+    assert tools.keys() == TOOLS
+    check_answer(seen["found"]["structuredContent"], tools[TOOL]["outputSchema"])
     assert seen["refused"]["isError"] is True
     assert seen["unknown"] == -32602
 
@@ -63,7 +64,7 @@ def inspect(node: Node, endpoint: str, key: str, *arguments: str) -> Completed:
 def test_the_inspector_lists_portable_schemas(node: Node, tenant: Tenant, endpoint: str) -> None:
     done = inspect(node, endpoint, tenant.key, "--method", "tools/list", "--strict")
     assert done.returncode == 0, done.stderr
-    assert [tool["name"] for tool in json.loads(done.stdout)["tools"]] == [TOOL]
+    assert {tool["name"] for tool in json.loads(done.stdout)["tools"]} == TOOLS
 
 
 def test_the_inspector_calls_a_tool(node: Node, tenant: Tenant, endpoint: str) -> None:

@@ -14,6 +14,8 @@ from tests.e2e.running import Running, Tenant, running_stack
 # The suite's DNS rebinding scenario wants the origin of the server itself to be let in.
 ORIGINS = {"ALLOWED_ORIGINS": "http://127.0.0.1:* http://localhost:*"}
 TOOL = "search_library"
+# What a project key lists: its one Search Tool, and the tools that read.
+TOOLS = {TOOL, "read"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

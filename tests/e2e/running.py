@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -154,9 +154,9 @@ class Tenant:
         headers = {"authorization": f"Bearer {self.key}"}
         return self.stack.http.request(method, path, headers=headers, **more)
 
-    def table(self, data: object) -> int:
+    def table(self, data: object, **more: Any) -> int:
         """The id of a new table."""
-        body = {"project_id": self.project_id, "name": "Library", "data": data}
+        body = {"project_id": self.project_id, "name": "Library", "data": data, **more}
         made = self("POST", "/api/v1/tables", json=body)
         assert made.status_code == 201, made.text
         return int(made.json()["id"])
@@ -172,6 +172,14 @@ class Tenant:
         made = self("POST", "/api/v1/tools/search", json=body)
         assert made.status_code == 201, made.text
         return dict(made.json())
+
+    def mcp(self, *tool_ids: int, **more: Any) -> Tenant:
+        """The view of an agent of a new MCP instance."""
+        bindings = [{"tool_id": tool_id} for tool_id in tool_ids]
+        body = {"project_id": self.project_id, "name": "Agents", "bindings": bindings, **more}
+        made = self("POST", "/api/v1/mcps", json=body)
+        assert made.status_code == 201, made.text
+        return replace(self, key=made.json()["api_key"])
 
     def state(self, tool: dict[str, Any]) -> dict[str, Any]:
         """The counters of a tool's index."""
@@ -202,7 +210,7 @@ class Tenant:
         async def listing(client: Client) -> list[Tool]:
             return (await client.list_tools()).tools
 
-        return asyncio.run(self._as_agent(era, listing))
+        return asyncio.run(self.as_agent(era, listing))
 
     def call_tool(self, era: Era, name: str, arguments: dict[str, Any]) -> CallToolResult:
         """What an agent gets, by the official client."""
@@ -210,11 +218,12 @@ class Tenant:
         async def calling(client: Client) -> CallToolResult:
             return await client.call_tool(name, arguments)
 
-        return asyncio.run(self._as_agent(era, calling))
+        return asyncio.run(self.as_agent(era, calling))
 
-    async def _as_agent(
+    async def as_agent(
         self, era: Era, conversation: Callable[[Client], Awaitable[Answer]]
     ) -> Answer:
+        """Returns what comes of a conversation with the official client."""
         headers = {"authorization": f"Bearer {self.key}"}
         async with httpx2.AsyncClient(headers=headers, trust_env=False) as http_client:
             transport = streamable_http_client(

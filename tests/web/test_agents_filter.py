@@ -24,8 +24,8 @@ def reading(api: Api, config: dict[str, Any]) -> Agent:
 
 
 def described(reader: Agent) -> dict[str, Any]:
-    """The arguments of the one tool beside query and top_k."""
-    [tool] = reader.listed().values()
+    """The arguments of the Search Tool beside query and top_k."""
+    tool = reader.listed()["letters"]
     properties: dict[str, Any] = tool["inputSchema"]["properties"]
     return {name: each for name, each in properties.items() if name not in ("query", "top_k")}
 

@@ -16,13 +16,13 @@ SENTENCE = f"The harbour master writes to {MAIL} about the tide."
 
 def hits_of(someone: Agent, query: str = "harbour master tide") -> list[dict[str, Any]]:
     """What a search gives the agent."""
-    results: list[dict[str, Any]] = someone.done("search", {"query": query})["results"]
+    results: list[dict[str, Any]] = someone.done("letters", {"query": query})["results"]
     return results
 
 
 def test_an_instance_redacts_where_it_is_said_to_and_from_the_next_call_on(api: Api) -> None:
     text = f"{SENTENCE} {english(900)}"
-    tool = api.tool(api.table({"a": text}), {**SMALL, "chunk_size": 400})
+    tool = api.tool(api.table({"a": text}), {**SMALL, "chunk_size": 400}, name="letters")
     open_to = agent(api, tool, replace="off")
     closed = agent(api, tool, replace="off", redact=True)
     plain, hidden = hits_of(open_to), hits_of(closed)
@@ -42,7 +42,7 @@ def test_an_instance_redacts_where_it_is_said_to_and_from_the_next_call_on(api: 
 
 def test_previews_of_passages_are_redacted_too(api: Api) -> None:
     table = api.table({"a": f"Write to {MAIL} about the harbour."})
-    tool = api.tool(table, {**SMALL, "max_chunk_preview": 20})
+    tool = api.tool(table, {**SMALL, "max_chunk_preview": 20}, name="letters")
     [hit] = hits_of(agent(api, tool, replace="off", redact=True), "harbour")
     assert hit["preview"] == "Write to [redacted:email]"
 
@@ -50,7 +50,7 @@ def test_previews_of_passages_are_redacted_too(api: Api) -> None:
 def test_a_key_that_two_passages_share_is_shown_by_neither(api: Api) -> None:
     config = {**SMALL, "chunk_size": 100, "chunk_overlap": 0}
     text = f"{'The harbour froze over. ' * 3}Its token is {SECRET * 3}. {'The harbour. ' * 9}"
-    tool = api.tool(api.table({"a": text}), config)
+    tool = api.tool(api.table({"a": text}), config, name="letters")
     shown = hits_of(agent(api, tool, replace="off", redact=True), "harbour token")
     texts = " ".join(hit["chunk"]["chunk_text"] for hit in shown)
     assert "[redacted:key]" in texts
@@ -68,7 +68,7 @@ def test_a_question_about_a_pattern_hides_what_it_finds(api: Api) -> None:
 
 
 def test_it_hides_the_kinds_that_the_project_has_chosen(api: Api) -> None:
-    tool = api.tool(api.table({"a": f"{SENTENCE} Its token is {SECRET}."}))
+    tool = api.tool(api.table({"a": f"{SENTENCE} Its token is {SECRET}."}), name="letters")
     chosen = {"redaction": {"enabled": False, "kinds": ["key"]}}
     answer(
         api("PATCH", f"{api.project}/retrieval-settings", json=chosen, headers={"if-match": '"0"'}),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from context_search.agents.list_tools import RESERVED_NAMES
 from tests.builders import english
 from tests.web.agent import Agent
 from tests.web.api import Api, answer, problem
@@ -14,8 +15,9 @@ DOCUMENT = {"a": english(200)}
 
 
 def listed(api: Api, key: str) -> list[dict[str, Any]]:
-    """What an agent with this key is shown."""
-    return [*Agent(api, {"api_key": key}).listed().values()]
+    """The Search Tools that an agent with this key is shown."""
+    tools = Agent(api, {"api_key": key}).listed()
+    return [tool for name, tool in tools.items() if name not in RESERVED_NAMES]
 
 
 def names(api: Api, key: str) -> list[str]:

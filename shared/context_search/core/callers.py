@@ -217,6 +217,7 @@ class McpInstance:
             or self.status > before.status
             or self.redacts < before.redacts
             or self.reads > before.reads
+            or (before.offers == "connector" != self.offers)  # which has no tool that replaces
         )
 
 

@@ -169,9 +169,9 @@ class SearchAll:
         pieces = [
             Piece(keys[hit.text_key], hit.chunk.char_start, hit.chunk.char_end) for hit in hits
         ]
-        total, taken = _joined(pieces, top_k)
-        if not taken:
+        if not pieces:
             return FoundPassages([], 0)
+        taken = _first(pieces, top_k)
         texts, names = self.describe.texts(principal, hits[:taken]), list(keys)
 
         def measure(piece: Piece) -> int:
@@ -186,10 +186,12 @@ class SearchAll:
             for part in packing.parts
         ]
         if not ranges:
-            first = _cut(pieces[0], measure, max_tokens)
-            ranges = [HitsOfRange(hits[:1], first.start, first.end)]
+            beginning = _cut(pieces[0], measure, max_tokens)
+            ranges = [HitsOfRange(hits[:1], beginning.start, beginning.end)]
+        shown = [part.piece for part in packing.parts] or pieces[:1]
+        others = [part for part in _joined(pieces) if not any(map(part.touches, shown))]
         passages = self.describe.described(principal, ranges, texts)
-        return FoundPassages(passages, total, is_cut=not packing.parts)
+        return FoundPassages(passages, len(shown) + len(others), is_cut=not packing.parts)
 
 
 def _all_of(
@@ -202,18 +204,26 @@ def _all_of(
     return [each.result() for each in asked]
 
 
-def _joined(pieces: Sequence[Piece], most: int) -> tuple[int, int]:
-    """Returns how many passages the pieces make, and how many pieces make the first ``most``."""
+def _first(pieces: Sequence[Piece], most: int) -> int:
+    """Returns how many pieces make the first ``most`` passages."""
     parts: list[Piece] = []
-    taken = len(pieces)
     for number, piece in enumerate(pieces):
         near = [part for part in parts if part.touches(piece)]
         if not near and len(parts) == most:
-            taken = min(taken, number)
-        start = min(part.start for part in [piece, *near])
-        end = max(part.end for part in [piece, *near])
-        parts = [part for part in parts if part not in near] + [Piece(piece.text, start, end)]
-    return len(parts), taken
+            return number
+        parts = [part for part in parts if part not in near] + _joined([piece, *near])
+    return len(pieces)
+
+
+def _joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """Returns pieces of which none touches another."""
+    parts: list[Piece] = []
+    for piece in sorted(pieces, key=lambda each: (each.text, each.start)):
+        if parts and parts[-1].touches(piece):
+            last = parts.pop()
+            piece = Piece(piece.text, last.start, max(last.end, piece.end))  # noqa: PLW2901
+        parts.append(piece)
+    return parts
 
 
 def _cut(piece: Piece, measure: Callable[[Piece], int], most: int) -> Piece:

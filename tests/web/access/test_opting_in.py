@@ -76,7 +76,8 @@ def test_other_values_are_refused(api: Api, body: dict[str, Any]) -> None:
 
 
 def test_who_may_not_replace_cannot_let_agents_do_it(api: Api) -> None:
-    key, off, on = manager(api), api.mcp(), api.mcp(replace="propose", redact=True, reading="off")
+    key, off = manager(api), api.mcp()
+    on = api.mcp(replace="propose", redact=True, reading="off", tools="connector")
     answer(api("PATCH", path_of(on), json={"status": False}), 200)
     named = {"project_id": api.project_id, "name": "x"}
     refused: list[tuple[str, str, dict[str, Any]]] = [
@@ -89,6 +90,8 @@ def test_who_may_not_replace_cannot_let_agents_do_it(api: Api) -> None:
         ("PATCH", path_of(on), {"status": True}),
         ("PATCH", path_of(on), {"redact": False}),
         ("PATCH", path_of(on), {"reading": "on"}),
+        ("PATCH", path_of(on), {"tools": "named"}),
+        ("PATCH", path_of(on), {"tools": "single"}),
         ("POST", f"{path_of(on)}/keys", {}),
     ]
     for method, path, body in refused:

@@ -103,6 +103,9 @@ def chunks_statement(
     }
 
 
+_DOCUMENT = f"""
+    SELECT revision, {READABLE} FROM context_table WHERE id = :table AND {TABLE_OF_CALLER}
+"""
 _LONGEST_FIELDS = 4_096
 _OF_FEW = ("id", "total_chunks", "chunk_text", "char_start", "char_end")
 _LEFT_OUT = (0, 0, "", 0, 0)
@@ -391,9 +394,7 @@ class LiveChunks:
         filter lets through.
         """
         # Read whole: Postgres would unpack the document anew for each pointer (74 ms at 5 MB).
-        mine = f"FROM context_table WHERE id = :table AND {TABLE_OF_CALLER}"
-        rows = self.tx.run(f"SELECT revision, {READABLE} {mine}", table=table_id)
-        [[revision, *row]] = rows or [[0, None, False]]
+        [[revision, *row]] = self.tx.run(_DOCUMENT, table=table_id) or [[0, None, False]]
         try:
             document = (parse_stored if wanted is None else parse_fielded)(text_of(*row))
         except InvalidDocumentError:  # the comparison says so; until then none of it is there

@@ -1,0 +1,1 @@
+"""A scripted agent that answers questions over three documents, and counts what it takes."""
