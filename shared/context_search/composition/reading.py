@@ -24,11 +24,18 @@ class Reading:
     parts: Parts
     searching: Searching
 
+    @property
+    def public_url(self) -> str:
+        """Where people reach the deployment; empty where nobody says so."""
+        return self.parts.settings.public_url or ""
+
     @cached_property
     def describe(self) -> DescribePassages:
         """Makes passages of hits."""
         parts = self.parts
-        return DescribePassages(parts.postgres, parts.clock, self.searching.redaction)
+        return DescribePassages(
+            parts.postgres, parts.clock, self.searching.redaction, self.public_url
+        )
 
     @cached_property
     def search(self) -> SearchAll:
@@ -61,7 +68,7 @@ class Reading:
             self.search,
             self.read,
             self.parts.clock,
-            self.parts.settings.public_url or "",
+            self.public_url,
         )
 
     @cached_property
