@@ -48,9 +48,8 @@ def connector_of(bench: PostgresBench, searches: Searches) -> Connector:
     tools, describe = ListTools(store), DescribePassages(store, clock, RedactHits(store))
     describe = replace(describe, public_url=PUBLIC_URL)
     search = SearchAll(tools, searches, describe, counter, clock)
-    return Connector(
-        store, tools, search, ReadTexts(store, tools, counter), clock, public_url=PUBLIC_URL
-    )
+    texts = ReadTexts(store, tools, counter, PUBLIC_URL)
+    return Connector(store, tools, search, texts, clock)
 
 
 @dataclass(frozen=True)

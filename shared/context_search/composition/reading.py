@@ -9,7 +9,9 @@ from context_search.agents.list_tools import ListTools
 from context_search.composition.parts import Parts
 from context_search.composition.searching import Searching
 from context_search.integrations.models.tiktoken_counter import TiktokenCounter
+from context_search.integrations.patterns.re2_patterns import Re2Patterns
 from context_search.reading.connector import Connector
+from context_search.reading.find_text import FindText
 from context_search.reading.outline import Outlines
 from context_search.reading.passages import DescribePassages
 from context_search.reading.read import ReadTexts
@@ -51,7 +53,14 @@ class Reading:
     @cached_property
     def read(self) -> ReadTexts:
         """Reads texts."""
-        return ReadTexts(self.parts.postgres, ListTools(self.parts.postgres), TiktokenCounter())
+        store = self.parts.postgres
+        return ReadTexts(store, ListTools(store), TiktokenCounter(), self.public_url)
+
+    @cached_property
+    def find_text(self) -> FindText:
+        """Finds exact text."""
+        store = self.parts.postgres
+        return FindText(store, ListTools(store), Re2Patterns(), self.parts.clock)
 
     @cached_property
     def outline(self) -> Outlines:
@@ -62,16 +71,12 @@ class Reading:
     @cached_property
     def connector(self) -> Connector:
         """Searches and fetches for connectors."""
-        return Connector(
-            self.parts.postgres,
-            ListTools(self.parts.postgres),
-            self.search,
-            self.read,
-            self.parts.clock,
-            self.public_url,
-        )
+        store = self.parts.postgres
+        return Connector(store, ListTools(store), self.search, self.read, self.parts.clock)
 
     @cached_property
     def tools(self) -> ReadingTools:
         """The tools of agents."""
-        return ReadingTools(self.read, self.search, self.describe, self.outline, self.connector)
+        return ReadingTools(
+            self.read, self.search, self.describe, self.find_text, self.outline, self.connector
+        )

@@ -16,7 +16,6 @@ from context_search.reading.read import ReadTexts
 from context_search.reading.rules.texts import SeenText, WantedText
 from context_search.reading.rules.tiles import window_around, windows_beside
 from context_search.reading.search_all import SearchAll
-from context_search.reading.urls import CitedPlace, place_urls
 from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.searching.titles import titles_at
 from context_search.store import Store
@@ -45,14 +44,13 @@ class FetchedText(ConnectorResult):
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """The use cases of a connector. ``public_url``: of the deployment; empty if nobody says so."""
+    """The use cases of a connector."""
 
     store: Store
     tools: ListTools
     search_all: SearchAll
     texts: ReadTexts
     clock: Clock
-    public_url: str = ""
 
     def search(self, principal: Principal, query: str) -> Sequence[ConnectorResult]:
         """Returns the best passages of all collections. Raises as ``SearchAll.passages`` does."""
@@ -71,11 +69,8 @@ class Connector:
         start, end = window_around(*cited.cited, cited.length)
         before, after = max(0, cited.cited[0] - start), max(0, end - cited.cited[1])
         seen = self._read(principal, WantedText(cite, before=before, after=after, max_bytes=None))
-        place = CitedPlace(cited.cite, seen.json_pointer)
-        with self.store.for_project(principal.project_id) as work:
-            [url] = place_urls(work, self.public_url, principal.project_id, [place])
         title = self._title(principal, seen) or seen.json_pointer
-        return FetchedText(str(cite), title, url or "", seen.text or "", _metadata(seen))
+        return FetchedText(str(cite), title, cited.url or "", seen.text or "", _metadata(seen))
 
     def _read(self, principal: Principal, wanted: WantedText) -> SeenText:
         seen = self.texts.read(principal, wanted)

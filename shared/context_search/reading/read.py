@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from context_search.reading.collections import name_of, named_collection
 from context_search.reading.rules.texts import SeenText, WantedText
 from context_search.reading.rules.visible_strings import VisibleStrings
 from context_search.reading.seen_text import seen_window
+from context_search.reading.urls import CitedPlace, place_urls
 from context_search.reading.visible import visible_to
 from context_search.searching.retrieve import EXTENT_CHARS, MARGIN_CHARS
 from context_search.searching.rules.retrieval import RetrievalSettings
@@ -32,11 +34,12 @@ _NEXT_CHARS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class ReadTexts:
-    """Reads texts for a caller."""
+    """Reads texts for a caller. ``public_url``: where people open the console; empty: unknown."""
 
     store: Store
     tools: ListTools
     counter: TokenCounter
+    public_url: str = ""
 
     def read(self, principal: Principal, wanted: WantedText) -> SeenText:
         """Returns the text around a cite or a place.
@@ -109,10 +112,13 @@ class ReadTexts:
             was=followed.was,
             is_cut=(start, end) != outer,
         )
-        return _with_neighbours(seen, shown)
+        place = CitedPlace(seen.cite, pointer)
+        [url] = place_urls(work, self.public_url, principal.project_id, [place])
+        return replace(_with_neighbours(seen, shown), url=url)
 
     def _fits(self, text: str, wanted: WantedText) -> bool:
-        if wanted.max_bytes is not None and len(text.encode()) > wanted.max_bytes:
+        size = len(json.dumps(text, ensure_ascii=False).encode())
+        if wanted.max_bytes is not None and size > wanted.max_bytes:
             return False
         return wanted.max_tokens is None or self.counter.count(text) <= wanted.max_tokens
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_search.core.callers import McpKey, Principal
 from context_search.core.config import SearchConfig
-from context_search.core.model import Scope, SearchTool, ToolsQuery
+from context_search.core.model import Index, Scope, SearchTool, ToolsQuery
 from context_search.core.pages import PAGE
 from context_search.reading.rules.visible_strings import VisibleStrings
 from context_search.store import UnitOfWork
@@ -40,9 +40,14 @@ def _project_search(work: UnitOfWork, project_id: int, table_id: int) -> list[Se
     index = work.indexes.of_project(project_id)
     if index is None or work.tables.find(table_id, project_id=project_id) is None:
         return []
-    whole = SearchTool(
+    return [whole_table(index, table_id)]
+
+
+def whole_table(index: Index, table_id: int) -> SearchTool:
+    """Returns what searches all of a table with the index of its project."""
+    return SearchTool(
         id=0,
-        project_id=project_id,
+        project_id=index.project_id,
         name="",
         description=None,
         table_name=None,
@@ -52,7 +57,6 @@ def _project_search(work: UnitOfWork, project_id: int, table_id: int) -> list[Se
         created_at=None,
         threshold=index.config.threshold,
     )
-    return [whole]
 
 
 def _tools(work: UnitOfWork, project_id: int, wanted: ToolsQuery) -> list[SearchTool]:

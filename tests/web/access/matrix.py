@@ -105,6 +105,9 @@ EXAMPLES: Mapping[Operation, Example] = {
     ),
     ("POST", "/api/v1/outline"): Example({}),
     ("POST", "/api/v1/read"): Example({"cite": "{cite}"}),
+    ("POST", "/api/v1/find-text"): Example(
+        {"text": "harbour", "cursor": "{match}"}, looks={"match": 422}
+    ),
     ("POST", "/api/v1/tools/search"): Example({**_IN_PROJECT, "table_id": "{table_id}"}),
     ("GET", "/api/v1/tools"): Example(
         query={"cursor": "{after_tool}", "table_id": "{table_id}"}, looks=_OWN_PAGE

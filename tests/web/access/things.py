@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_search.core.cites import Cite
+from context_search.reading.rules.found_text import FindCursor, WantedMatches
 from tests.builders import english
 from tests.web.access.matrix import Ids
 from tests.web.api import CANARY, Api, answer
@@ -14,6 +15,7 @@ from tests.web.api import CANARY, Api, answer
 STRINGS = 60
 """More than a page of project search holds."""
 NOWHERE = 2**62
+FOUND = WantedMatches("harbour")
 _PAGES: Ids = {
     **dict.fromkeys(["after_index", "after_planned", "after_match", "after_difference"], 0),
     **dict.fromkeys(["after_child", "after_chunk"], "0"),
@@ -35,6 +37,7 @@ MISSING: Ids = {
     "api_key": CANARY,
     "set_name": "mine",
     "cite": str(Cite.of(NOWHERE, "/a", 1, 0, None, 9)),
+    "match": str(FindCursor.at(NOWHERE, None, 0, 0, FOUND.digest)),
 }
 
 
@@ -75,6 +78,7 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
         "upload_url": upload["url"],
         "set_name": "mine",
         "cite": str(Cite.of(table["id"], "/a", changes, 0, None, 9)),
+        "match": str(FindCursor.at(table["id"], None, 0, 0, FOUND.digest)),
         "cursor": _searched(api, table["id"])["cursor"],
         **_of_agents(api, mcp),
         **_of_plan(api),

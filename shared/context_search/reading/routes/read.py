@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path
 from pydantic import Field, model_validator
 
 from context_search.core.cites import MAX_CITE_CHARS, Cite, CiteStatus
+from context_search.core.json_pointer import split
 from context_search.reading.rules.texts import DEFAULT_AROUND, MAX_AROUND, SeenText, WantedText
 from context_search.searching.routes.search import SpanAnswer
 from context_search.web.callers import MaySearch, part
@@ -77,7 +78,8 @@ class ReadTextBody(Body):
         return self
 
     def wanted(self) -> WantedText:
-        """Returns what is to be read. Raises InvalidInputError for what is no cite."""
+        """Returns what is to be read. Raises InvalidInputError for what is no cite, or pointer."""
+        split(self.pointer or "")
         return WantedText(
             None if self.cite is None else Cite.parse(self.cite),
             self.collection or "",
@@ -120,6 +122,7 @@ class ReadTextAnswer(AnswerModel):
     was: Annotated[Absent[str], Field(description="The cited text, if it has changed.")] = None
     previous: Annotated[Absent[str], Field(description="Cite of the text before.")] = None
     next: Annotated[Absent[str], Field(description="Cite of the text behind.")] = None
+    url: Annotated[Absent[str], Field(description="Where a person sees the text.")] = None
     more: Annotated[Absent[str], Field(description="What was cut, and how to go on.")] = None
 
     @classmethod
@@ -139,6 +142,7 @@ class ReadTextAnswer(AnswerModel):
             was=seen.was,
             previous=None if seen.previous is None else str(seen.previous),
             next=None if seen.next is None else str(seen.next),
+            url=seen.url,
             more=_more(seen),
         )
 

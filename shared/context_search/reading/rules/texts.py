@@ -10,7 +10,7 @@ MAX_AROUND = 20_000
 DEFAULT_AROUND = 1_000
 """Number of characters that are read before and after by default."""
 MAX_TEXT_BYTES = 45_000
-"""Maximum size of a text as UTF-8: with what stands around it it fits into a result."""
+"""Maximum size of a text in JSON: with what stands around it it fits into a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class WantedText:
     """What is to be read: around ``cite``, or from ``start`` of the string at a pointer.
 
     ``before`` and ``after`` count characters. ``max_tokens`` None: as much as ``max_bytes`` of
-    UTF-8 hold; None: all of it.
+    JSON hold; None: all of it.
     """
 
     cite: Cite | None = None
@@ -37,7 +37,7 @@ class SeenText:
 
     ``text`` None: it is gone, and so is all that follows. ``collection``: the first by which the
     caller finds the string; None for one that only project search finds. ``was``: the cited text,
-    where it has changed. ``is_cut``: less was read than was wanted.
+    where it has changed. ``is_cut``: less was read than was wanted. ``url``: where people see it.
     """
 
     status: CiteStatus
@@ -55,3 +55,4 @@ class SeenText:
     is_cut: bool = False
     previous: Cite | None = None
     next: Cite | None = None
+    url: str | None = None

@@ -17,6 +17,7 @@ from context_search.postgres.visible_strings import (
     filter_parameters,
     in_scope,
 )
+from context_search.reading.rules.narrowing import Narrowing
 from context_search.reading.rules.outlines import (
     Described,
     DescribedPlace,
@@ -116,11 +117,57 @@ _DESCRIBED = f"""
 """
 
 
+def _folded(text: str) -> str:
+    """The empty text makes Postgres unpack a text once; lower() of C knows ASCII alone."""
+    return f"""
+        CASE WHEN :folded THEN lower({text} COLLATE "C") ELSE {text} COLLATE "C" || '' END
+    """
+
+
+def _holds(text: str) -> str:
+    return f"""
+        (strpos({text}, :piece) > 0 OR CAST(:others AS text[]) <> '{{}}' AND EXISTS (
+            SELECT FROM unnest(CAST(:others AS text[])) AS other WHERE strpos({text}, other) > 0))
+    """
+
+
+# The last two bytes: to count characters takes as long as to look for a piece.
+_ENDING = "substr(convert_to(folded, 'UTF8'), greatest(1, octet_length(folded) - 1))"
+_ENDS_IN_PIECE = f"""
+    ({_ENDING} = ANY(CAST(:endings AS bytea[]))
+     OR CAST(:beginnings AS bytea[]) <> '{{}}'
+        AND substr({_ENDING}, 2) = ANY(CAST(:beginnings AS bytea[])))
+"""
+_ACROSS = _folded("""(right(chunk.chunk_text, :longest)
+    || substr(next.chunk_text, 1 + chunk.char_end - next.char_start, :longest))""")
+# A piece that no chunk has whole goes on in the next one. Where that is short it may go on behind.
+_HOLDING = f"""
+    SELECT id FROM node
+    WHERE id = ANY(CAST(:nodes AS bigint[])) AND content IS NOT NULL
+      AND {_holds(_folded("content"))}
+    UNION
+    SELECT node_id FROM (
+        SELECT node.id AS node_id, chunks.*, {_folded("chunk_text")} AS folded
+        FROM node JOIN chunks ON set_id = active_set_id
+        WHERE node.id = ANY(CAST(:nodes AS bigint[])) AND content IS NULL OFFSET 0) AS chunk
+    WHERE {_holds("folded")} OR {_ENDS_IN_PIECE} AND EXISTS (
+        SELECT FROM chunks AS next
+        WHERE next.set_id = chunk.set_id AND next.chunk_index = chunk.chunk_index + 1
+          AND (next.char_end - chunk.char_end < :longest OR {_holds(_ACROSS)}))
+"""
+# To compile such a statement may take longer than to run it. Without rows: it is not NULL.
+_NOT_COMPILED = "SELECT WHERE set_config('jit', 'off', true) IS NULL"
+
+
 @dataclass(frozen=True, slots=True)
 class SeenStrings:
     """What of an index's strings a tool's searches can return."""
 
     tx: Transaction
+
+    def stand_still(self) -> None:
+        """Lets everything that the transaction reads be of one moment; the first thing in it."""
+        self.tx.queue("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
     def nodes(self, tool: SearchTool) -> SeenTable | None:
         """Returns the strings of a tool in no order; None when its table is gone.
@@ -183,6 +230,22 @@ class SeenStrings:
         [[revision, kind, title, found]] = rows
         children = [Described(*each) for each in json.loads(found or "[]")]
         return DescribedPlace(revision, Described(kind, title), children)
+
+    def holding(self, node_ids: Sequence[int], narrowing: Narrowing) -> list[int]:
+        """Returns those of some strings in which a literal may stand, in no order."""
+        first, *others = narrowing.pieces
+        self.tx.queue(_NOT_COMPILED)
+        rows = self.tx.run(
+            _HOLDING,
+            nodes=list(node_ids),
+            folded=narrowing.is_folded,
+            piece=first,
+            others=others,
+            endings=list(narrowing.endings),
+            beginnings=list(narrowing.beginnings),
+            longest=narrowing.longest,
+        )
+        return [node_id for [node_id] in rows]
 
     def texts(self, node_ids: Sequence[int]) -> dict[int, str]:
         """Returns the texts of strings by id, as they are in the document that was compared.

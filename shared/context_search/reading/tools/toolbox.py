@@ -11,11 +11,12 @@ from context_search.core.callers import Principal
 from context_search.mcp.contract import ToolDescription, UnknownToolError
 from context_search.ranking.search import SearchResult
 from context_search.reading.connector import Connector
+from context_search.reading.find_text import FindText
 from context_search.reading.outline import Outlines
 from context_search.reading.passages import DescribePassages
 from context_search.reading.read import ReadTexts
 from context_search.reading.search_all import SearchAll
-from context_search.reading.tools import connector, outline, read, search
+from context_search.reading.tools import connector, find_text, outline, read, search
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class ReadingTools:
     read: ReadTexts
     search: SearchAll
     describe: DescribePassages
+    find_text: FindText
     outline: Outlines
     connector: Connector
 
@@ -36,7 +38,8 @@ class ReadingTools:
         if offer.offers == "single":
             found += [search.described(collections, texts=offer.texts)]
         if offer.reads:
-            found += [tool.described(collections, texts=offer.texts) for tool in (read, outline)]
+            reads = (read, find_text, outline)
+            found += [tool.described(collections, texts=offer.texts) for tool in reads]
         return found
 
     def call(
@@ -50,6 +53,8 @@ class ReadingTools:
             return called(self.connector, principal, arguments)
         if name == search.NAME:
             return search.call(self.search, principal, arguments)
+        if name == find_text.NAME:
+            return find_text.call(self.find_text, principal, arguments)
         if name == outline.NAME:
             return outline.call(self.outline, principal, arguments)
         return read.call(self.read, principal, arguments)

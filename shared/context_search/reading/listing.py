@@ -1,0 +1,162 @@
+"""Lists the strings of a table that a caller sees, in document order, and reads their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from context_search.core.documents import parse_fielded, strings_at
+from context_search.core.errors import InvalidDocumentError
+from context_search.core.json_pointer import document_order
+from context_search.core.model import SearchTool
+from context_search.reading.rules.narrowing import Narrowing
+from context_search.reading.rules.visible_strings import VisibleStrings
+from context_search.store import UnitOfWork
+
+MAX_DOCUMENT_BYTES = 50_000_000
+"""Maximum size of a document that is read while no index knows it as it is now."""
+_BATCH_CHARS = 1 << 20
+_BATCH_STRINGS = 1 << 12
+_MOST_NARROWED = 32 * _BATCH_CHARS
+
+
+class ListedString(NamedTuple):
+    """A string that a caller sees, and the first tool that shows it.
+
+    Its text is that of the index's node, or of the document, which was read.
+    """
+
+    json_pointer: str
+    length: int
+    tool: SearchTool
+    node_id: int
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableListing:
+    """The strings of a table at a revision, in document order.
+
+    ``is_unread``: its document is too large to be read while it is indexed.
+    """
+
+    id: int
+    revision: int
+    strings: Sequence[ListedString] = ()
+    is_unread: bool = False
+
+
+class TextBatch(NamedTuple):
+    """Strings with their texts. ``end``: so many of the list were looked at with it."""
+
+    strings: Sequence[ListedString]
+    texts: Sequence[str]
+    end: int
+
+
+def listed_table(
+    work: UnitOfWork, table_id: int, tools: Sequence[SearchTool]
+) -> TableListing | None:
+    """Returns what some tools of a table show; None when it is gone.
+
+    Where an index does not know the document as it is now, the document decides. Everything is
+    read in one transaction, of one moment.
+    """
+    known: dict[str, ListedString] = {}
+    revision = 0
+    for tool in tools:
+        seen = work.seen_strings.nodes(tool)
+        if seen is None:
+            return None
+        if seen.nodes is None:
+            return _of_document(work, table_id, tools)
+        revision = seen.revision
+        for node_id, pointer, length in seen.nodes:
+            if pointer not in known:
+                known[pointer] = ListedString(pointer, length, tool, node_id)
+    strings = sorted(known.values(), key=lambda each: document_order(each.json_pointer))
+    return TableListing(table_id, revision, strings)
+
+
+def _of_document(
+    work: UnitOfWork, table_id: int, tools: Sequence[SearchTool]
+) -> TableListing | None:
+    part = work.tables.part(table_id, [], max_bytes=MAX_DOCUMENT_BYTES)
+    if part is None:
+        return None
+    if part.text is None:
+        return TableListing(table_id, part.revision, is_unread=True)
+    try:
+        document = parse_fielded(part.text)
+    except InvalidDocumentError:  # deeper than anything reads
+        return TableListing(table_id, part.revision)
+    visible = [(tool, VisibleStrings([tool]).in_document(table_id, document)) for tool in tools]
+    strings = []
+    for string in strings_at(document, {tool.scope.json_pointer for tool in tools}):
+        pointer, text = string.json_pointer, string.text
+        tool = next((tool for tool, shown in visible if shown.shows(pointer, text)), None)
+        if tool is not None:
+            strings.append(ListedString(pointer, len(text), tool, 0, text))
+    return TableListing(table_id, part.revision, strings)
+
+
+@dataclass(slots=True)
+class ReadBatches:
+    """Reads the texts of a list in its order, some at a time: more with each batch.
+
+    Without those in which nothing of ``narrowing`` stands.
+    """
+
+    work: UnitOfWork
+    strings: Sequence[ListedString]
+    narrowing: Narrowing | None
+    _narrowed_chars: int = field(default=4 * _BATCH_CHARS)
+
+    def after(self, start: int) -> Iterator[TextBatch]:
+        """Yields batches from a place of the list on; some are empty, that who reads may stop."""
+        while start < len(self.strings):
+            chars = _BATCH_CHARS if self.narrowing is None else self._narrowed_chars
+            end = self._end(start, chars)
+            yield from self._batches(start, end)
+            self._narrowed_chars = min(2 * self._narrowed_chars, _MOST_NARROWED)
+            start = end
+
+    def _end(self, start: int, most: int) -> int:
+        """Returns where a batch ends: it has one string, or strings of so many characters."""
+        chars, end = 0, start
+        while end < len(self.strings) and (end == start or chars < most):
+            chars += self.strings[end].length
+            end += 1
+        return end
+
+    def _batches(self, start: int, end: int) -> Iterator[TextBatch]:
+        wanted = self._holding(self.strings[start:end])
+        batch: list[ListedString] = []
+        chars = 0
+        for at in range(start, end):
+            string = self.strings[at]
+            if string.text is None and string.node_id not in wanted:
+                continue
+            batch.append(string)
+            chars += string.length
+            if chars >= _BATCH_CHARS or len(batch) == _BATCH_STRINGS:
+                yield self._read(batch, at + 1)
+                batch, chars = [], 0
+        yield self._read(batch, end)
+
+    def _holding(self, strings: Sequence[ListedString]) -> set[int]:
+        ids = [string.node_id for string in strings if string.text is None]
+        if self.narrowing is None or not ids:
+            return set(ids)
+        return set(self.work.seen_strings.holding(ids, self.narrowing))
+
+    def _read(self, batch: Sequence[ListedString], end: int) -> TextBatch:
+        ids = [string.node_id for string in batch if string.text is None]
+        texts = self.work.seen_strings.texts(ids) if ids else {}
+        found = [
+            (string, texts.get(string.node_id) if string.text is None else string.text)
+            for string in batch
+        ]
+        there = [(string, text) for string, text in found if text is not None]
+        return TextBatch([each for each, _ in there], [text for _, text in there], end)
