@@ -18,6 +18,7 @@ QUESTION = quote(next(iter(PLACES)))
 ADDRESSES = {"search": f"/search?q={QUESTION}"}
 SHOWN = {
     "agents": "table, .empty",
+    "cite": ".empty",
     "documents": "tbody tr",
     "evaluate": ".panel",
     "health": "dl.facts",

@@ -146,7 +146,7 @@ def test_documents(reader: Watched, library: Tenant, keep: Keep) -> None:
     place = f"a={start}&b={start + len('__exit__')}"
     page = shown(reader, f"/documents/{python}?p=/compound&{place}", ".text .hit")
     expect(page.get_by_role("treeitem", selected=True)).to_be_visible()
-    keep(page, "documents.webp", height=660)
+    keep(page, "documents.webp", height=706)
 
 
 def compared(reader: Watched, library: Tenant) -> Page:
@@ -196,7 +196,7 @@ def test_agents(reader: Watched, library: Tenant, keep: Keep) -> None:
     }
     mcp = api(library, "POST", "/api/v1/mcps", json=body)["id"]
     page = shown(reader, f"/agents/{mcp}", "pre")
-    keep(page, "agents.webp", height=580)
+    keep(page, "agents.webp", height=706)
 
 
 def test_keys(reader: Watched, library: Tenant, keep: Keep) -> None:

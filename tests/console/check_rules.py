@@ -25,6 +25,7 @@ def rules(browser: Browser) -> Iterator[Page]:
     entry = 'export * from "./src/rules/offsets"; export * from "./src/rules/segments";'
     entry += 'export * from "./src/rules/windows"; export * from "./src/rules/pointer";'
     entry += 'export * from "./src/rules/chapters"; export * from "./src/rules/judging";'
+    entry += 'export * from "./src/rules/agents"; export * from "./src/rules/arguments";'
     command = [str(esbuild), "--bundle", "--format=iife", "--global-name=rules", "--loader=ts"]
     made = subprocess.run(  # noqa: S603 - our own fixed command
         command, cwd=ROOT / "console", input=entry, check=True, capture_output=True, text=True
@@ -142,3 +143,22 @@ def test_a_text_is_read_as_the_command_line_reads_it(rules: Page) -> None:
     found = run(rules, script, [[*content] for content in contents])
     assert found[:4] == ["a\nb\nc🐡", "a", "𠮷林小雨", "1 €"]
     assert found == [ours(content) for content in contents]
+
+
+def test_about_how_many_tokens_a_text_is(rules: Page) -> None:
+    texts = ["", "abcd", "abcde", "é e", "林小雨", "🐡", "abcd林小雨"]
+    script = "return given[0].map(text => rules.tokensOf(text))"
+    assert run(rules, script, texts) == [0, 1, 2, 1, 3, 1, 4]
+
+
+def test_citations_of_an_answer_are_each_found_once(rules: Page) -> None:
+    hits = [{"cite": "a", "title": "A"}, {"cite": "a"}, {"id": "b"}, {"of": [{"cite": "c"}]}, None]
+    script = "return given[1].map(is => rules.citedIn(given[0], is).map(one => one.cite))"
+    given = {"results": hits, "cite": 7}
+    assert run(rules, script, given, [False, True]) == [["a", "c"], ["a", "b", "c"]]
+    assert run(rules, "return rules.citedIn(given[0])[0].title", given) == "A"
+
+
+def test_a_schema_that_is_no_form_makes_no_argument(rules: Page) -> None:
+    script = "return given[0].map(schema => rules.argumentsOf(schema).length)"
+    assert run(rules, script, [{}, {"type": "object"}, {"properties": {"a": {}}}]) == [0, 0, 1]

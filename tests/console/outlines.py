@@ -182,6 +182,9 @@ VIEWS: dict[str, tuple[str, str]] = {
 - heading "Agents" [level=1]
 - button "Make an MCP instance…"
 """),
+    "/cite": (".empty", """
+- heading "Citation" [level=1]
+"""),
     "/keys": ("tbody tr", """
 - heading "Keys" [level=1]
 - checkbox "with sessions of the console"

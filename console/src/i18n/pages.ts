@@ -12,6 +12,7 @@ export const titles = dictionary(
     agents: "Agents",
     keys: "Keys",
     health: "Health",
+    cite: "Citation",
     states: "States",
   },
   {
@@ -24,6 +25,7 @@ export const titles = dictionary(
     agents: "智能体",
     keys: "密钥",
     health: "健康",
+    cite: "引用",
     states: "状态",
   },
 );

@@ -1,7 +1,7 @@
 /** MCP instances: which tools an agent sees, its keys, and what to paste to connect it. */
 import type { VNode } from "preact";
 import { useActing } from "../acting";
-import { all, get, type Id, Problem, request, type Schema } from "../api";
+import { all, get, type Id, request, type Schema } from "../api";
 import { useEffect } from "../hooks";
 import { agentTexts as t } from "../i18n/agents";
 import { t as common } from "../i18n/common";
@@ -10,12 +10,14 @@ import { ago } from "../i18n/language";
 import { titles } from "../i18n/pages";
 import { ensureLists, toolName, tools } from "../lists";
 import type { Page } from "../page";
+import { Choice, Offers, type Offering } from "../parts/choice";
 import { Copy } from "../parts/copy";
 import { Confirm } from "../parts/dialog";
 import { FormDialog, Table } from "../parts/form";
 import { type Key, KeyTable, lasting, Lasting, MakeKey, type NewKey, Once } from "../parts/keys";
+import { Seen } from "../parts/seen";
 import { Empty, ProblemBox, Shown } from "../parts/states";
-import { useResource } from "../resource";
+import { type Resource, useResource } from "../resource";
 import { go, href, route } from "../router";
 import { clients, serverName } from "../rules/clients";
 import { session } from "../session";
@@ -23,6 +25,7 @@ import { useSignal } from "../signals";
 
 type Mcp = Schema<"McpAnswer">;
 type Binding = Schema<"BindingAnswer">;
+type Bound = Awaited<ReturnType<typeof all<Binding>>>;
 const PATH = "/api/v1/mcps";
 /** The key that was just made, while the page is open: of which instance, the key, and its end. */
 type Secret = readonly [mcp: string, key: string, ends: string | null | undefined];
@@ -63,18 +66,21 @@ function List({ keep }: { keep: Keep }): VNode {
 
 function Make({ onClose, onMade }: { onClose: () => void; onMade: (made: Schema<"NewMcpAnswer">, ends: Secret[2]) => void }): VNode {
   const acting = useActing();
+  const offering = useSignal<Offering>({ tools: "named", reading: "on", texts: "anyone" });
+  const ticked = useSignal(tools.value?.length ?? 0);
   const send = async (fields: FormData): Promise<void> => {
     const bindings = fields.getAll("tool").map((id) => ({ tool_id: Number(id) }));
-    const body = { project_id: session.value?.projectId, name: fields.get("name"), bindings, key_expires_in: lasting(fields) };
+    const body = { project_id: session.value?.projectId, name: fields.get("name"), bindings, key_expires_in: lasting(fields), ...offering.value };
     const made = await acting.run(() => request<Schema<"NewMcpAnswer">>("POST", PATH, { body, idempotent: true }));
     if (made) onMade(made.data, made.data.key_expires_at);
   };
   return (
     <FormDialog title={t().make} act={t().make} acting={acting} onSend={send} onClose={onClose}>
         <label class="stack">{keyTexts().name}<input name="name" required maxLength={200} placeholder="support" /></label>
-        <fieldset class="stack"><legend>{t().tools}</legend>
+        <fieldset class="stack" onChange={(event) => (ticked.value = event.currentTarget.querySelectorAll(":checked").length)}><legend>{t().tools}</legend>
           {tools.value?.length ? tools.value.map((tool) => <label key={String(tool.id)} class="check"><input type="checkbox" name="tool" value={String(tool.id)} defaultChecked /> <bdi>{toolName(tool)}</bdi></label>) : <p class="dim">{t().noTools}</p>}
         </fieldset>
+        <Offers value={offering.value} bound={ticked.value} onChoose={(change) => (offering.value = { ...offering.value, ...change })} />
         <Lasting />
     </FormDialog>
   );
@@ -91,7 +97,9 @@ function One({ id, made, keep, forget }: OneProps): VNode {
   const secret = made?.[1] ?? "";
   const path = `${PATH}/${id}`;
   const about = useResource(path, (signal) => get<Mcp>(path, { signal }));
+  const bindings = useResource(`${path}/bindings`, (signal) => all<Binding>(`${path}/bindings`, "bindings", { signal }));
   const keys = useResource<readonly Key[]>(`${path}/keys`, async (signal) => (await all<Key>(`${path}/keys`, "keys", { signal })).items);
+  const on = bindings.data.value?.items.filter((one) => one.status).map((one) => String(one.tool_id)) ?? [];
   const making = useSignal(false);
   const deleting = useSignal(false);
   const acting = useActing();
@@ -113,19 +121,24 @@ function One({ id, made, keep, forget }: OneProps): VNode {
           </div>
           <ProblemBox problem={acting.problem.value} />
           <div class="cards">
-            <Bindings path={`${path}/bindings`} />
+            <Bindings path={`${path}/bindings`} bound={bindings} />
             <section class="panel stack">
               <Choice label={t().replace} value={mcp.replace} of={{ off: t().replace_off, propose: t().replace_propose, execute: t().replace_execute }} onChoose={(replace) => change({ replace })} />
               {mcp.replace === "execute" ? <Choice label={t().confirm} value={mcp.confirm} of={{ client: t().confirm_client, required: t().confirm_required }} onChoose={(confirm) => change({ confirm })} /> : null}
               <label class="check"><input type="checkbox" checked={mcp.redact} onChange={(event) => change({ redact: event.currentTarget.checked })} />{t().redact}</label>
             </section>
           </div>
+          <section class="panel stack">
+            <Offers value={mcp} bound={on.length} onChoose={change} />
+          </section>
           <section class="stack">
             <div class="row"><h2 class="grow">{titles().keys}</h2><button onClick={() => (making.value = true)}>{keyTexts().make}…</button></div>
             {made ? <Once key={secret} secret={secret} ends={made[2]} /> : null}
             <KeyTable path={`${path}/keys`} scoped={false} of={keys} onNew={fresh} onRevoked={(prefix) => { if (secret.startsWith(prefix)) forget(); }} />
           </section>
           <Connect key={secret} name={mcp.name} secret={secret} />
+          {/* What was listed before a change is not what the agent sees any more. */}
+          <Seen key={[secret, mcp.tools, mcp.reading, mcp.texts, mcp.replace, ...on].join()} secret={secret} isConnector={mcp.tools === "connector"} onMake={() => (making.value = true)} />
           {making.value ? <MakeKey path={`${path}/keys`} scoped={false} onClose={() => (making.value = false)} onMade={fresh} /> : null}
           {deleting.value ? <Confirm title={common().delete} text={t().deleteText} act={common().delete} name={mcp.name} onClose={() => (deleting.value = false)} onAct={remove} /> : null}
         </div>
@@ -134,16 +147,7 @@ function One({ id, made, keep, forget }: OneProps): VNode {
   );
 }
 
-function Choice({ label, value, of, onChoose }: { label: string; value: string; of: Record<string, string>; onChoose: (value: string) => void }): VNode {
-  return (
-    <label class="stack">{label}
-      <select value={value} onChange={(event) => onChoose(event.currentTarget.value)}>{Object.entries(of).map(([name, text]) => <option key={name} value={name}>{text}</option>)}</select>
-    </label>
-  );
-}
-
-function Bindings({ path }: { path: string }): VNode {
-  const bound = useResource(path, (signal) => all<Binding>(path, "bindings", { signal }));
+function Bindings({ path, bound }: { path: string; bound: Resource<Bound> }): VNode {
   const acting = useActing();
   const change = (tool: Id, binding: Binding | undefined, on: boolean): void => {
     const act = binding ? () => request("PATCH", `${path}/${tool}`, { body: { status: on } }) : () => request("POST", path, { body: { tool_id: tool }, idempotent: true });
@@ -183,42 +187,9 @@ function Connect({ name, secret }: { name: string; secret: string }): VNode {
       </div>
       {client.file ? <p class="dim small">{t().file(client.file)}</p> : null}
       <pre tabIndex={0}>{text(secret ? `${secret.slice(0, 11)}••••••••` : "KEY")}</pre>
-      <div class="row"><Copy text={() => text(secret || "KEY")} />{secret ? <Try secret={secret} /> : <span class="dim small">{t().placeholder}</span>}</div>
+      <div class="row"><Copy text={() => text(secret || "KEY")} />{secret ? null : <span class="dim small">{t().placeholder}</span>}</div>
     </section>
   );
-}
-
-/** Asks as an agent's client would, with the key that was just made. */
-function Try({ secret }: { secret: string }): VNode {
-  const acting = useActing();
-  const said = useSignal("");
-  const ask = async (): Promise<void> => {
-    const began = performance.now();
-    const names = await acting.run(() => listTools(secret));
-    said.value = names ? `✓ ${t().tried(names.length, Math.round(performance.now() - began))} ${names.join(", ")}` : "";
-  };
-  return (
-    <>
-      <button class="primary" onClick={() => void ask()} disabled={acting.busy.value}>{t().tryIt}</button>
-      <span role="status" class="good">{said.value}</span>
-      <ProblemBox problem={acting.problem.value} />
-    </>
-  );
-}
-
-interface Listed {
-  readonly result?: { readonly tools: readonly { readonly name: string }[] };
-  readonly error?: { readonly message: string };
-}
-
-/** Errors of JSON-RPC have their message in another place than problems. */
-async function listTools(key: string): Promise<string[]> {
-  const body = { jsonrpc: "2.0", id: 1, method: "tools/list" };
-  const { data } = await request<Listed>("POST", "/mcp", { body, key }).catch((error: unknown) => {
-    const told = error instanceof Problem && (error.fields["error"] as Listed["error"]);
-    throw told ? new Problem({ ...error.fields, detail: told.message }) : error;
-  });
-  return (data.result?.tools ?? []).map((tool) => tool.name);
 }
 
 export const page: Page = { id: "agents", order: 70, scopes: ["manage"], title: () => titles().agents, View: Agents };

@@ -79,6 +79,7 @@ export function Stale({ text, reload }: { text: string; reload: () => void }): V
 function heading(fields: ProblemFields): string {
   const { status, code } = fields;
   if (code === "OFFLINE") return t().offline;
+  if (fields["tool"]) return t().toolRefused;
   if (status === 401) return t().badKey;
   if (status === 403) return t().forbidden;
   if (status === 404) return t().gone;

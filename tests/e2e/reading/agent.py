@@ -39,9 +39,8 @@ class Notes:
 
     def add_match(self, match: Hit) -> None:
         """Keeps what stands around exact words."""
-        at = match["place"]["start"] - len(match["before"])
         text = match["before"] + match["match"] + match["after"]
-        self.add(match["place"]["pointer"], at, text)
+        self.add(match["pointer"], match["start"] - len(match["before"]), text)
 
     def texts(self) -> Iterator[str]:
         """Everything that was read, pieces that touch or overlap as one."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from context_search.agents.tools.arguments import read_arguments
 from context_search.agents.tools.results import MAX_RESULT_BYTES, flat_schema
-from context_search.agents.tools.search_tools import QUOTED
+from context_search.agents.tools.search_tools import QUOTED, hints
 from context_search.core.callers import Principal, TextsOf
 from context_search.mcp.contract import ToolDescription
 from context_search.reading.find_text import FindText
 from context_search.reading.routes.find_text import FindTextAnswer, FindTextBody
-from context_search.reading.tools.described import arguments_of, hints
+from context_search.reading.tools.described import arguments_of
 
 NAME = "find_text"
 _DESCRIPTION = (
