@@ -34,15 +34,10 @@ class Reading:
     @cached_property
     def describe(self) -> DescribePassages:
         """Makes passages of hits."""
-<<<<<<< HEAD
         parts = self.parts
         return DescribePassages(
             parts.postgres, parts.clock, self.searching.redaction, self.public_url
         )
-=======
-        parts, url = self.parts, self.parts.settings.public_url or ""
-        return DescribePassages(parts.postgres, parts.clock, self.searching.redaction, url)
->>>>>>> main
 
     @cached_property
     def search(self) -> SearchAll:

@@ -20,22 +20,12 @@ class CitedPlace(NamedTuple):
 def place_urls(
     work: UnitOfWork, public_url: str, project_id: int, places: Sequence[CitedPlace]
 ) -> list[str | None]:
-<<<<<<< HEAD
-    """Returns the address of each place: in its owner's application, else in the console.
-
-    None where the table has no template, or a wrong one, and the deployment does not know its own
-    address (``public_url`` is empty).
-    """
-    tables = sorted({place.cite.table_id for place in places})
-    templates = work.tables.url_templates(project_id, tables)
-=======
     """Returns the address of each place: of its table's ``url_template``, or in the console.
 
     None where neither is known: the deployment has no address where ``public_url`` is empty.
     """
     tables = {place.cite.table_id for place in places}
     templates = work.tables.url_templates(project_id, sorted(tables))
->>>>>>> main
     return [
         _owners_url(templates.get(place.cite.table_id), place)
         or console_url(public_url, place.cite)
@@ -46,19 +36,11 @@ def place_urls(
 def _owners_url(template: str | None, place: CitedPlace) -> str | None:
     if template is None:
         return None
-<<<<<<< HEAD
-    cite, pointer = place
-    return filled(
-        template,
-        table_id=cite.table_id,
-        pointer=pointer,
-=======
     cite = place.cite
     return filled(
         template,
         table_id=cite.table_id,
         pointer=place.json_pointer,
->>>>>>> main
         start=cite.start,
         end=cite.end,
         cite=str(cite),

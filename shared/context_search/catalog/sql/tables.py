@@ -180,19 +180,6 @@ class Tables:
         )
         return dict(rows)
 
-    def url_templates(self, project_id: int, table_ids: Sequence[int]) -> dict[int, str]:
-        """Returns the templates of those that are live tables of a project and have one."""
-        rows = self.tx.run(
-            f"""
-            SELECT id, url_template FROM context_table
-            WHERE id = ANY(CAST(:tables AS bigint[])) AND project_id = :project
-              AND url_template IS NOT NULL AND {TABLE_IS_THERE}
-            """,
-            tables=list(table_ids),
-            project=project_id,
-        )
-        return dict(rows)
-
     def ids(self, project_id: int, *, after: int, limit: int) -> list[int]:
         """Returns live tables of a project with higher ids, ascending."""
         rows = self.tx.run(
