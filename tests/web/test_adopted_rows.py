@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from context_search import postgres
+from context_search.agents.list_tools import READING_NAMES
 from context_search.integrations.ports import Deadline
 from context_search.maintenance.cleanup import RemoveDeleted
 from context_search.maintenance.rules.health import CleanupLimits
@@ -121,9 +122,9 @@ def test_a_column_without_a_value_breaks_no_route(
 
 
 def tools_answer(api: Api) -> list[dict[str, Any]]:
-    """What an agent is told of the project's tools, each of which it may call."""
+    """What an agent is told of the project's Search Tools, each of which it may call."""
     someone = Agent(api, {"api_key": api.key})
-    listed = someone.listed()
+    listed = {name: told for name, told in someone.listed().items() if name not in READING_NAMES}
     for name in listed:
         someone.result(name, {"query": "harbour"})
     return [*listed.values()]
@@ -144,7 +145,7 @@ def test_a_table_without_name_and_time_says_so(api: Api, owner: Database) -> Non
     assert f"table {table['id']}" in described["description"]
     sql(owner, "UPDATE tool SET name = NULL WHERE id = :id", id=tool["tool_id"])
     [described] = tools_answer(api)
-    assert described["name"] == "search"
+    assert described["name"] == f"search_{tool['tool_id']}"
 
 
 @pytest.fixture

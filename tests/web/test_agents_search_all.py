@@ -17,6 +17,7 @@ from tests.web.api import SMALL, Api
 COMETS = "The lighthouse keeper counted nine comets over the harbour, and wrote them down."
 BEES = "A beekeeper beside the orchard sells honey to the railway tenants in winter."
 SHIPS = "The harbour master counted eleven ships before the comets came."
+URL = "https://letters.example/at{pointer}#{cite}"
 SECRET = "Write to mary.keeper@lighthouse.example about the tide tables of the harbour."
 
 
@@ -45,7 +46,8 @@ def test_one_tool_stands_for_all_and_names_the_collections(
     api: Api, two: tuple[dict[str, Any], ...]
 ) -> None:
     listed = single(api, *two, texts="ours").listed()
-    assert list(listed) == ["search", "read"]
+    assert list(listed)[:2] == ["search", "read"]
+    assert not {"sky", "port"} & listed.keys()
     shown = listed["search"]
     assert shown["inputSchema"]["properties"]["collection"]["enum"] == ["sky", "port"]
     jsonschema.Draft202012Validator.check_schema(shown["inputSchema"])
@@ -187,9 +189,8 @@ def test_what_a_where_hides_is_neither_found_nor_a_title(api: Api) -> None:
 
 def test_a_search_tool_without_metadata_gives_passages(api: Api) -> None:
     config = {**SMALL, "chunk_size": 1_000, "chunk_overlap": 100, "include_metadata": False}
-    table = api.table(
-        {"letters": [{"title": f"No {n}", "text": english(5_000, n)} for n in (1, 2)]}
-    )
+    letters = [{"title": f"No {n}", "text": english(5_000, n)} for n in (1, 2)]
+    table = api.table({"letters": letters}, url_template=URL)
     tool = api.tool(table, config, name="letters")
     for someone in (agent(api, tool, replace="off"), agent(api, tool, replace="off", redact=True)):
         content = someone.done("letters", {"query": "the harbour in winter"})
@@ -200,6 +201,9 @@ def test_a_search_tool_without_metadata_gives_passages(api: Api) -> None:
         texts = sum(len(each["text"].encode()) for each in content["passages"])
         assert (size - texts) / size <= 0.35
         assert {each["title"] for each in content["passages"]} <= {"No 1", "No 2"}
+        for each in content["passages"]:
+            pointer = each["place"]["pointer"].replace("/", "%2F")
+            assert each["url"] == f"https://letters.example/at{pointer}#{each['cite']}"
 
 
 def test_a_search_tool_with_metadata_gives_full_records_as_ever(api: Api) -> None:

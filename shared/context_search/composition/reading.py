@@ -27,8 +27,8 @@ class Reading:
     @cached_property
     def describe(self) -> DescribePassages:
         """Makes passages of hits."""
-        parts = self.parts
-        return DescribePassages(parts.postgres, parts.clock, self.searching.redaction)
+        parts, url = self.parts, self.parts.settings.public_url or ""
+        return DescribePassages(parts.postgres, parts.clock, self.searching.redaction, url)
 
     @cached_property
     def search(self) -> SearchAll:

@@ -18,7 +18,7 @@ MAX_DOCUMENT_BYTES = 50_000_000
 """Maximum size of a document that is read while no index knows it as it is now."""
 _BATCH_CHARS = 1 << 20
 _BATCH_STRINGS = 1 << 12
-_MOST_NARROWED = 32 * _BATCH_CHARS
+_MOST_NARROWED = 128 * _BATCH_CHARS
 
 
 class ListedString(NamedTuple):
@@ -119,7 +119,7 @@ class ReadBatches:
             chars = _BATCH_CHARS if self.narrowing is None else self._narrowed_chars
             end = self._end(start, chars)
             yield from self._batches(start, end)
-            self._narrowed_chars = min(2 * self._narrowed_chars, _MOST_NARROWED)
+            self._narrowed_chars = min(4 * self._narrowed_chars, _MOST_NARROWED)
             start = end
 
     def _end(self, start: int, most: int) -> int:

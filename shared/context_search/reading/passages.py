@@ -106,7 +106,7 @@ class ShownTexts:
 
 @dataclass(frozen=True, slots=True)
 class DescribePassages:
-    """Makes passages of hits. ``public_url``: where the deployment is, empty if nobody says so."""
+    """Makes passages of hits. ``public_url``: where the deployment is, if it is told."""
 
     store: Store
     clock: Clock

@@ -154,6 +154,19 @@ class Tables:
         )
         return Table(*rows[0]) if rows else None
 
+    def url_templates(self, project_id: int, table_ids: Sequence[int]) -> dict[int, str]:
+        """Returns the addresses of the places of those live tables of a project that have one."""
+        rows = self.tx.run(
+            f"""
+            SELECT id, url_template FROM context_table
+            WHERE id = ANY(CAST(:tables AS bigint[])) AND project_id = :project
+              AND url_template IS NOT NULL AND {TABLE_IS_THERE}
+            """,
+            tables=list(table_ids),
+            project=project_id,
+        )
+        return dict(rows)
+
     def names(self, project_id: int, table_ids: Sequence[int]) -> dict[int, str]:
         """Returns the names of those that are live tables of a project."""
         rows = self.tx.run(
