@@ -220,7 +220,7 @@ def test_every_tool_that_reads_has_a_form_of_fields(visitor: Watched, own_tenant
     forms = seen(page).locator("details.agenttool form")
     expect(forms.first).to_be_attached()
     names = seen(page).locator("details.agenttool > summary code").all_inner_texts()
-    assert {"search", "read", "find_text"} <= {*names}
+    assert {"search", "read", "find_text", "outline"} <= {*names}
     expect(forms.locator("[placeholder=JSON]")).to_have_count(0)
     found = seen(page).locator("details.agenttool", has=page.get_by_text("find_text", exact=True))
     found.locator("summary").click()
