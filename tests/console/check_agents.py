@@ -164,7 +164,9 @@ def test_what_the_agent_sees_is_listed_and_each_tool_is_called(
     expect(offered.get_by_role("status")).to_contain_text("Answered in")
     answer = json.loads(offered.locator("pre").last.inner_text())
     [hit] = answer["results"]
-    assert COMETS in hit["chunk"]["chunk_text"]
+    assert COMETS in json.dumps(hit)
+    link = offered.get_by_role("link")
+    expect(link).to_have_attribute("href", f"#/cite/{hit['cite']}")
     visitor.look("agents-called")
     assert visitor.axe() == []
     offered.get_by_label("query").fill("   ")
@@ -206,6 +208,28 @@ def test_what_a_called_tool_cites_opens_in_a_tab_of_its_own(
     assert "".join(cited.page.locator(".text .hit").all_inner_texts()) == COMETS
     expect(seen(page).get_by_role("button", name="Try it")).to_be_visible()  # It has its key.
     assert not visitor.errors
+
+
+def test_every_tool_that_reads_has_a_form_of_fields(visitor: Watched, own_tenant: Tenant) -> None:
+    tool = own_tenant.tool(own_tenant.table(LETTERS), name="search_letters", json_path="")
+    own_tenant.ready(tool)
+    page, _ = instance(visitor, own_tenant)
+    page.get_by_label("How tools are offered").select_option("single")
+    visitor.rests()  # A list from before the change would go.
+    seen(page).get_by_role("button", name="Try it").click()
+    forms = seen(page).locator("details.agenttool form")
+    expect(forms.first).to_be_attached()
+    names = seen(page).locator("details.agenttool > summary code").all_inner_texts()
+    assert {"search", "read", "find_text", "outline"} <= {*names}
+    expect(forms.locator("[placeholder=JSON]")).to_have_count(0)
+    found = seen(page).locator("details.agenttool", has=page.get_by_text("find_text", exact=True))
+    found.locator("summary").click()
+    found.locator("[name=text]").fill("nine comets")
+    found.locator("[name=whole_word]").select_option("true")
+    found.get_by_role("button", name="Call").click()
+    expect(found.get_by_role("link")).to_have_count(1)
+    visitor.look("agents-find-text")
+    assert visitor.axe() == []
 
 
 def test_without_a_key_at_hand_the_page_says_how_to_try(

@@ -103,6 +103,21 @@ def test_a_citation_says_what_became_of_its_text(visitor: Watched, own_tenant: T
     assert not visitor.errors
 
 
+def test_only_an_address_elsewhere_on_the_web_is_a_link(signed_in: Watched, tenant: Tenant) -> None:
+    page = signed_in.page
+    about = answered(tenant, "current")
+    page.route("**/api/v1/citations/*", lambda route: route.fulfill(json=about))
+    link = page.get_by_role("link", name="Open where it is published")
+    about["url"] = "https://example.org/letters"
+    signed_in.open(f"/cite/{CITE}")
+    expect(link).to_have_attribute("href", "https://example.org/letters")
+    for url in ("javascript:alert(1)", f"{signed_in.base_url}/console#/cite/{CITE}"):
+        about["url"] = url
+        page.reload()
+        expect(page.locator(".text .hit")).to_be_visible()
+        expect(link).to_have_count(0)
+
+
 def test_who_may_only_search_reads_what_the_citation_says(visitor: Watched, tenant: Tenant) -> None:
     path = f"/api/v1/projects/{tenant.project_id}/keys"
     made = api(tenant, "POST", path, json={"name": "reader", "scopes": ["search"]})

@@ -11,6 +11,7 @@ export const citeTexts = dictionary(
     was: "As it was cited",
     now: "As it is now",
     open: "Open in Documents",
+    outside: "Open where it is published",
   },
   {
     none: "此地址中没有引用：地址应以智能体给出的引用结尾。",
@@ -22,5 +23,6 @@ export const citeTexts = dictionary(
     was: "引用时的内容",
     now: "当前内容",
     open: "在文档中打开",
+    outside: "在发布处打开",
   },
 );

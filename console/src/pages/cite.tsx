@@ -44,7 +44,7 @@ function Found({ one }: { one: Citation }): VNode {
 }
 
 /** The text as it is at the place, and beside it what it was where it has changed. */
-function There({ one: { text, was, cited, revision }, place }: { one: Citation; place: NonNullable<Citation["place"]> }): VNode {
+function There({ one: { text, was, cited, revision, url }, place }: { one: Citation; place: NonNullable<Citation["place"]> }): VNode {
   const { table_id: table, collection, pointer } = place;
   const { start, end } = cited ?? place;
   const name = may("manage") ? tableName(table) : (collection ?? tableName(table));
@@ -54,6 +54,7 @@ function There({ one: { text, was, cited, revision }, place }: { one: Citation; 
         <bdi>{name}</bdi> <code><bdi>{pointer || "/"}</bdi></code>
         <span class="small dim num">{textTexts().range(start, end)}{revision ? ` · ${documentTexts().revision} ${num(revision)}` : ""}</span>
         {may("manage") ? <a href={href(`/documents/${table}`, { p: pointer, a: start, b: end })}>{t().open}</a> : null}
+        {url && /^https?:/.test(url) && !url.includes("/console#/cite/") ? <a href={url} rel="noreferrer">{t().outside}</a> : null}
       </p>
       <div class={was ? "split" : ""}>
         {was ? <section class="panel stack" aria-label={t().was}><h2>{t().was}</h2><p class="prose" dir="auto">{was}</p></section> : null}
