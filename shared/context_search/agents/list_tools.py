@@ -49,12 +49,14 @@ class ListTools:
 
     store: Store
 
-    def page(self, principal: Principal, *, after: int = 0) -> tuple[list[NamedTool], int | None]:
+    def page(
+        self, principal: Principal, *, after: int = 0, limit: int = TOOLS_PER_PAGE
+    ) -> tuple[list[NamedTool], int | None]:
         """Returns a page and, when there are more, the id to go on after."""
         with self.store.for_project(principal.project_id) as work:
-            tools = _page(work, principal, after=after, limit=TOOLS_PER_PAGE + 1)
+            tools = _page(work, principal, after=after, limit=limit + 1)
             names = unique_names(work, tools)
-        page = page_of(tools, lambda tool: tool.id, TOOLS_PER_PAGE)
+        page = page_of(tools, lambda tool: tool.id, limit)
         return [NamedTool(names[tool.id], tool) for tool in page.rows], page.next_after
 
     def names(self, principal: Principal, *, most: int) -> list[str]:

@@ -10,7 +10,9 @@ from context_search.composition.parts import Parts
 from context_search.composition.searching import Searching
 from context_search.integrations.models.tiktoken_counter import TiktokenCounter
 from context_search.integrations.patterns.re2_patterns import Re2Patterns
+from context_search.reading.connector import Connector
 from context_search.reading.find_text import FindText
+from context_search.reading.outline import Outlines
 from context_search.reading.passages import DescribePassages
 from context_search.reading.read import ReadTexts
 from context_search.reading.search_all import SearchAll
@@ -24,11 +26,18 @@ class Reading:
     parts: Parts
     searching: Searching
 
+    @property
+    def public_url(self) -> str:
+        """Where people reach the deployment; empty where nobody says so."""
+        return self.parts.settings.public_url or ""
+
     @cached_property
     def describe(self) -> DescribePassages:
         """Makes passages of hits."""
-        parts, url = self.parts, self.parts.settings.public_url or ""
-        return DescribePassages(parts.postgres, parts.clock, self.searching.redaction, url)
+        parts = self.parts
+        return DescribePassages(
+            parts.postgres, parts.clock, self.searching.redaction, self.public_url
+        )
 
     @cached_property
     def search(self) -> SearchAll:
@@ -44,8 +53,8 @@ class Reading:
     @cached_property
     def read(self) -> ReadTexts:
         """Reads texts."""
-        store, public_url = self.parts.postgres, self.parts.settings.public_url or ""
-        return ReadTexts(store, ListTools(store), TiktokenCounter(), public_url)
+        store = self.parts.postgres
+        return ReadTexts(store, ListTools(store), TiktokenCounter(), self.public_url)
 
     @cached_property
     def find_text(self) -> FindText:
@@ -54,6 +63,20 @@ class Reading:
         return FindText(store, ListTools(store), Re2Patterns(), self.parts.clock)
 
     @cached_property
+    def outline(self) -> Outlines:
+        """Lists what there is to read."""
+        store = self.parts.postgres
+        return Outlines(store, ListTools(store), self.parts.clock)
+
+    @cached_property
+    def connector(self) -> Connector:
+        """Searches and fetches for connectors."""
+        store = self.parts.postgres
+        return Connector(store, ListTools(store), self.search, self.read, self.parts.clock)
+
+    @cached_property
     def tools(self) -> ReadingTools:
         """The tools of agents."""
-        return ReadingTools(self.read, self.search, self.describe, self.find_text)
+        return ReadingTools(
+            self.read, self.search, self.describe, self.find_text, self.outline, self.connector
+        )

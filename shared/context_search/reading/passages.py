@@ -150,7 +150,7 @@ class DescribePassages:
                 titles |= titles_of(self.store, self.clock, group[0].target, chunks)
         if _redacts(principal) and titles:
             kinds = self.redaction.kinds(principal.project_id)
-            titles = {chunk_id: _redacted(title, kinds) for chunk_id, title in titles.items()}
+            titles = {chunk_id: redacted_title(title, kinds) for chunk_id, title in titles.items()}
         return {hit.chunk.id: titles.get(hit.chunk.id, "") for hit in hits}
 
 
@@ -158,9 +158,9 @@ def _redacts(principal: Principal) -> bool:
     return isinstance(principal, McpKey) and principal.redacts
 
 
-def _redacted(title: str, kinds: Sequence[SensitiveKind]) -> str:
-    """Returns a title, which may be the beginning of a longer text, without what is sensitive."""
-    is_whole, has_keys = len(title) < MAX_TITLE_CHARS, "key" in kinds
+def redacted_title(title: str, kinds: Sequence[SensitiveKind], most: int = MAX_TITLE_CHARS) -> str:
+    """Returns a title, cut to ``most`` characters, without what is or may be sensitive in it."""
+    is_whole, has_keys = len(title) < most, "key" in kinds
     read = ReadText(title, 0, len(title), is_first=True, is_last=is_whole, has_keys=has_keys)
     return excerpt_of(read, 0, kinds).show(0, len(title)).text
 

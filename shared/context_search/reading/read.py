@@ -26,8 +26,6 @@ from context_search.store import Store, UnitOfWork
 from context_search.text.redaction import Excerpt, excerpt_of
 from context_search.text.sensitive.spans import ReadText
 
-MAX_TEXT_BYTES = 45_000
-"""Maximum size of a text in JSON: with what stands around it it fits into a result."""
 _MARGIN = MARGIN_CHARS + EXTENT_CHARS
 _TRIES = 3
 _NEXT_CHARS = 4_000
@@ -119,7 +117,8 @@ class ReadTexts:
         return replace(_with_neighbours(seen, shown), url=url)
 
     def _fits(self, text: str, wanted: WantedText) -> bool:
-        if len(json.dumps(text, ensure_ascii=False).encode()) > MAX_TEXT_BYTES:
+        size = len(json.dumps(text, ensure_ascii=False).encode())
+        if wanted.max_bytes is not None and size > wanted.max_bytes:
             return False
         return wanted.max_tokens is None or self.counter.count(text) <= wanted.max_tokens
 

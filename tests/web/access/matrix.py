@@ -103,6 +103,7 @@ EXAMPLES: Mapping[Operation, Example] = {
     ("GET", f"{_VERSIONS}/{{revision}}/diff"): Example(
         query={"cursor": "{after_difference}"}, looks={"after_difference": 200}
     ),
+    ("POST", "/api/v1/outline"): Example({}),
     ("POST", "/api/v1/read"): Example({"cite": "{cite}"}),
     ("POST", "/api/v1/find-text"): Example(
         {"text": "harbour", "cursor": "{match}"}, looks={"match": 422}
@@ -364,7 +365,7 @@ AGENT_ROWS: Mapping[str, AgentRow] = {
             {"queries": ["salary of the master", "pin 7788"]},
             {"query": "harbour", "collection": "{search_tool}"},
         ),
-        tools=("single", "connector"),
+        tools=("connector", "single"),
     ),
     "fetch": AgentRow(READ, missing=({"id": "{cite}"},), tools=("connector",)),
     "read": AgentRow(

@@ -9,13 +9,16 @@ from context_search.core.cites import Cite, CiteStatus
 MAX_AROUND = 20_000
 DEFAULT_AROUND = 1_000
 """Number of characters that are read before and after by default."""
+MAX_TEXT_BYTES = 45_000
+"""Maximum size of a text in JSON: with what stands around it it fits into a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedText:
     """What is to be read: around ``cite``, or from ``start`` of the string at a pointer.
 
-    ``before`` and ``after`` count characters. ``max_tokens`` None: as much as fits.
+    ``before`` and ``after`` count characters. ``max_tokens`` None: as much as ``max_bytes`` of
+    JSON hold; None: all of it.
     """
 
     cite: Cite | None = None
@@ -25,6 +28,7 @@ class WantedText:
     before: int = DEFAULT_AROUND
     after: int = DEFAULT_AROUND
     max_tokens: int | None = None
+    max_bytes: int | None = MAX_TEXT_BYTES
 
 
 @dataclass(frozen=True, slots=True)

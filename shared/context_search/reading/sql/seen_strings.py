@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.core.ids import pointer_sha256
+from context_search.core.json_pointer import split
 from context_search.core.model import SearchTool
+from context_search.postgres.json_text import PART, cuts_of
 from context_search.postgres.pool import Transaction
 from context_search.postgres.visible_rows import TABLE_IS_THERE
 from context_search.postgres.visible_strings import (
@@ -16,6 +18,13 @@ from context_search.postgres.visible_strings import (
     in_scope,
 )
 from context_search.reading.rules.narrowing import Narrowing
+from context_search.reading.rules.outlines import (
+    Described,
+    DescribedPlace,
+    SeenChild,
+    SeenOutline,
+    SeenPlace,
+)
 from context_search.reading.rules.seen_strings import SeenNode, SeenTable
 
 # The comparison knows the document as it is now, in this scope, with the fields of the filter.
@@ -25,22 +34,86 @@ _IS_KNOWN = f"""
     AND EXISTS (SELECT FROM unnest(comparison.scopes) AS known
                 WHERE known IN ('', :scope) OR starts_with(:scope, known || '/'))
 """
-_NODES = f"""
-    SELECT context_table.revision, COALESCE({_IS_KNOWN} AND NOT unnoted, false), nodes
-    FROM context_table
-    JOIN search_index ON search_index.id = :index
-    LEFT JOIN comparison ON comparison.generation_id = search_index.active_generation_id
-                        AND comparison.table_id = context_table.id
-    CROSS JOIN LATERAL (
-        SELECT json_agg(json_build_array(node.id, node.json_pointer, node.char_count)) AS nodes,
-               COALESCE(bool_or(CAST(:path AS jsonpath) IS NOT NULL AND fields IS NULL), false)
-                   AS unnoted
-        FROM node
-        WHERE node.generation_id = search_index.active_generation_id
-          AND node.table_id = context_table.id AND {in_scope("node.json_pointer")}
-          AND (CAST(:path AS jsonpath) IS NULL OR fields IS NULL
-               OR fields @@ CAST(:path AS jsonpath))) AS seen
-    WHERE context_table.id = :table AND context_table.project_id = :project AND {TABLE_IS_THERE}
+# Strings whose fields nobody has noted yet may be visible, too: ``unnoted``.
+_UNNOTED = "COALESCE(bool_or(CAST(:path AS jsonpath) IS NOT NULL AND fields IS NULL), false)"
+_OF_INDEX = f"""
+    FROM node
+    WHERE node.generation_id = search_index.active_generation_id
+      AND node.table_id = context_table.id AND {in_scope("node.json_pointer")}
+      AND (CAST(:path AS jsonpath) IS NULL OR fields IS NULL
+           OR fields @@ CAST(:path AS jsonpath))
+"""
+
+
+def _seen(columns: str, seen: str) -> str:
+    """Returns the statement of some columns of what a subquery sees of an index."""
+    return f"""
+        SELECT context_table.revision, COALESCE({_IS_KNOWN} AND NOT unnoted, false), {columns}
+        FROM context_table
+        JOIN search_index ON search_index.id = :index
+        LEFT JOIN comparison ON comparison.generation_id = search_index.active_generation_id
+                            AND comparison.table_id = context_table.id
+        CROSS JOIN LATERAL ({seen}) AS seen
+        WHERE context_table.id = :table AND context_table.project_id = :project
+          AND {TABLE_IS_THERE}
+    """
+
+
+_NODES = _seen(
+    "nodes",
+    f"""
+    SELECT json_agg(json_build_array(node.id, node.json_pointer, node.char_count)) AS nodes,
+           {_UNNOTED} AS unnoted
+    {_OF_INDEX}
+    """,
+)
+_COUNT = _seen("strings", f"SELECT count(*) AS strings, {_UNNOTED} AS unnoted {_OF_INDEX}")
+# Grouped by the first two tokens below the place, then by the first. Sorted as members of jsonb
+# are: by the length of the key, then by its bytes.
+_CHILDREN = _seen(
+    "place",
+    f"""
+    WITH below AS (
+        SELECT split_part(rest, '/', 1) AS token, split_part(rest, '/', 2) AS inner_token,
+               CASE WHEN rest LIKE '%/%/%' THEN 2 WHEN rest LIKE '%/%' THEN 1
+                    WHEN rest IS NOT NULL THEN 0 END AS depth,
+               count(*) AS strings, max(char_count) AS length, {_UNNOTED} AS unnoted
+        FROM (SELECT char_count, fields, CASE WHEN json_pointer <> :scope THEN
+                  substr(json_pointer, char_length(:scope) + 2) END AS rest
+              {_OF_INDEX}) AS found
+        GROUP BY 1, 2, 3),
+    child AS (
+        SELECT token, CAST(sum(strings) AS bigint) AS strings,
+               count(*) FILTER (WHERE depth > 0) AS children,
+               max(length) FILTER (WHERE depth = 0) AS length, bool_or(depth = 1) AS names_itself,
+               replace(replace(token, '~1', '/'), '~0', '~') COLLATE "C" AS key
+        FROM below WHERE token IS NOT NULL GROUP BY token),
+    page AS (
+        SELECT * FROM child ORDER BY octet_length(key), key OFFSET :after LIMIT :limit)
+    SELECT COALESCE(bool_or(unnoted), false) AS unnoted,
+           CASE WHEN count(*) > 0 THEN json_build_array(
+               CAST(sum(strings) AS bigint), (SELECT count(*) FROM child),
+               max(length) FILTER (WHERE token IS NULL), COALESCE(bool_or(depth = 0), false), (
+               SELECT json_agg(json_build_array(token, strings, children, length, names_itself)
+                               ORDER BY octet_length(key), key) FROM page)) END AS place
+    FROM below
+    """,
+)
+# Of an array there are no members.
+_TITLE = """
+    COALESCE(CASE jsonb_typeof({value} -> 'title') WHEN 'string' THEN
+                 NULLIF(left({value} ->> 'title', :chars), '') END,
+             CASE jsonb_typeof({value} -> 'name') WHEN 'string' THEN
+                 NULLIF(left({value} ->> 'name', :chars), '') END)
+"""
+_DESCRIBED = f"""
+    SELECT revision, jsonb_typeof(value), {_TITLE.format(value="value")}, (
+        SELECT json_agg(json_build_array(jsonb_typeof(child), {_TITLE.format(value="child")})
+                        ORDER BY number)
+        FROM (SELECT number, value #> ARRAY[key] AS child
+              FROM unnest(CAST(:keys AS text[])) WITH ORDINALITY AS keys (key, number)
+              OFFSET 0) AS found)
+    FROM {PART} WHERE value IS NOT NULL
 """
 
 
@@ -101,19 +174,62 @@ class SeenStrings:
 
         ``nodes`` is None when the index does not know the document as it is now.
         """
-        rows = self.tx.run(
-            _NODES,
-            index=tool.index_id,
-            table=tool.scope.table_id,
-            project=tool.project_id,
-            scope=tool.scope.json_pointer,
-            **filter_parameters(tool.reach.filter),
-        )
+        rows = self.tx.run(_NODES, **_parameters(tool, tool.scope.json_pointer))
         if not rows:
             return None
         [[revision, is_known, listed]] = rows
         nodes = [SeenNode(*each) for each in json.loads(listed or "[]")] if is_known else None
         return SeenTable(revision, nodes)
+
+    def count(self, tool: SearchTool) -> int | None:
+        """Returns how many strings a tool can return.
+
+        None when the index does not know the document as it is now, or the table is gone.
+        """
+        rows = self.tx.run(_COUNT, **_parameters(tool, tool.scope.json_pointer))
+        return rows[0][2] if rows and rows[0][1] else None
+
+    def children(
+        self, tool: SearchTool, pointer: str, *, after: int, limit: int
+    ) -> SeenOutline | None:
+        """Returns a place of a tool's scope with the children that its searches reach.
+
+        None when its table is gone.
+        """
+        rows = self.tx.run(_CHILDREN, after=after, limit=limit, **_parameters(tool, pointer))
+        if not rows:
+            return None
+        [[revision, is_known, found]] = rows
+        if not is_known or found is None:
+            return SeenOutline(revision, is_known, None)
+        strings, children, length, names_itself, page = json.loads(found)
+        seen = [SeenChild(*each) for each in page or []]
+        return SeenOutline(
+            revision, is_known, SeenPlace(strings, children, length, names_itself, seen)
+        )
+
+    def described(
+        self, table_id: int, pointer: str, keys: Sequence[str], *, chars: int
+    ) -> DescribedPlace | None:
+        """Returns kinds and titles of a place and its children by their keys, as they are now.
+
+        Of titles so many characters. None when the pointer leads nowhere; a child that is not there
+        has the kind None.
+        """
+        path = split(pointer)
+        rows = self.tx.run(
+            _DESCRIBED,
+            table=table_id,
+            path=path,
+            cuts=cuts_of(path),
+            keys=list(keys),
+            chars=chars,
+        )
+        if not rows:
+            return None
+        [[revision, kind, title, found]] = rows
+        children = [Described(*each) for each in json.loads(found or "[]")]
+        return DescribedPlace(revision, Described(kind, title), children)
 
     def holding(self, node_ids: Sequence[int], narrowing: Narrowing) -> list[int]:
         """Returns those of some strings in which a literal may stand, in no order."""
@@ -167,3 +283,14 @@ class SeenStrings:
             last=prefix + b"\xff" * (len(pointer_sha256("")) - len(prefix)),
         )
         return sorted(pointer for [pointer] in rows)
+
+
+def _parameters(tool: SearchTool, pointer: str) -> dict[str, object]:
+    """Returns the parameters of a tool's statements about a place in its scope."""
+    return {
+        "index": tool.index_id,
+        "table": tool.scope.table_id,
+        "project": tool.project_id,
+        "scope": pointer,
+        **filter_parameters(tool.reach.filter),
+    }

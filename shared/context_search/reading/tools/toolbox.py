@@ -10,11 +10,13 @@ from context_search.agents.tools.toolboxes import Offer
 from context_search.core.callers import Principal
 from context_search.mcp.contract import ToolDescription, UnknownToolError
 from context_search.ranking.search import SearchResult
+from context_search.reading.connector import Connector
 from context_search.reading.find_text import FindText
+from context_search.reading.outline import Outlines
 from context_search.reading.passages import DescribePassages
 from context_search.reading.read import ReadTexts
 from context_search.reading.search_all import SearchAll
-from context_search.reading.tools import find_text, read, search
+from context_search.reading.tools import connector, find_text, outline, read, search
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +27,18 @@ class ReadingTools:
     search: SearchAll
     describe: DescribePassages
     find_text: FindText
+    outline: Outlines
+    connector: Connector
 
     def described(self, offer: Offer, collections: Sequence[str]) -> Sequence[ToolDescription]:
         """See ``ReadingTools`` of agents."""
         found: list[ToolDescription] = []
+        if offer.offers == "connector":
+            return connector.described(texts=offer.texts)
         if offer.offers == "single":
             found += [search.described(collections, texts=offer.texts)]
-        if offer.reads and offer.offers != "connector":
-            reads = (read, find_text)
+        if offer.reads:
+            reads = (read, find_text, outline)
             found += [tool.described(collections, texts=offer.texts) for tool in reads]
         return found
 
@@ -42,10 +48,15 @@ class ReadingTools:
         """See ``ReadingTools`` of agents; raises what the use cases raise."""
         if name not in {tool.name for tool in self.described(offer, [])}:
             raise UnknownToolError("there is no such tool")
+        if offer.offers == "connector":
+            called = connector.search if name == connector.SEARCH else connector.fetch
+            return called(self.connector, principal, arguments)
         if name == search.NAME:
             return search.call(self.search, principal, arguments)
         if name == find_text.NAME:
             return find_text.call(self.find_text, principal, arguments)
+        if name == outline.NAME:
+            return outline.call(self.outline, principal, arguments)
         return read.call(self.read, principal, arguments)
 
     def concise(
