@@ -6,7 +6,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import httpx2
 import pytest
 
 from local.options import ROOT
@@ -39,7 +38,7 @@ def run(folder: Path, program: str, *arguments: str) -> None:
 def document(stack: Running, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The document as the stack serves it."""
     path = tmp_path_factory.mktemp("clients") / "openapi.json"
-    path.write_bytes(httpx2.get(f"{stack.base_url}/openapi.json", trust_env=False).content)
+    path.write_bytes(stack.http.get("/openapi.json").content)
     return path
 
 
@@ -47,7 +46,7 @@ def test_a_client_has_every_route_and_finds_a_passage(stack: Running, document: 
     folder = document.parent
     run(folder, "openapi-python-client", "generate", "--path", str(document), "--fail-on-warning")
     routes = (folder / CLIENT / "context_search_client/api").glob("*/[!_]*.py")
-    served = httpx2.get(f"{stack.base_url}/openapi.json", trust_env=False).json()
+    served = stack.http.get("/openapi.json").json()
     operations = [one for methods in served["paths"].values() for one in methods.values()]
     assert {path.stem for path in routes} == {one["operationId"] for one in operations}
     project = stack.project()

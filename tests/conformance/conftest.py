@@ -15,7 +15,7 @@ from tests.e2e.running import Running, Tenant, running_stack
 ORIGINS = {"ALLOWED_ORIGINS": "http://127.0.0.1:* http://localhost:*"}
 TOOL = "search_library"
 # What a project key lists: its one Search Tool, and the tools that read.
-TOOLS = {TOOL, "read", "find_text"}
+TOOLS = {TOOL, "read", "find_text", "outline"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
