@@ -38,19 +38,6 @@ def test_a_text_with_the_literal_has_a_piece_of_it(
     assert len(narrowing.pieces) <= 3 * MAX_SPELLINGS
 
 
-@given(find=LITERALS, case_sensitive=st.booleans())
-def test_a_text_that_is_cut_in_a_piece_ends_like_its_beginning(
-    find: str, *, case_sensitive: bool
-) -> None:
-    literal = Literal(find, case_sensitive=case_sensitive)
-    narrowing = Narrowing.of(literal, case_sensitive=case_sensitive)
-    for piece in narrowing.pieces:
-        for cut in range(1, len(piece)):
-            ending = f"仓{piece[:cut]}".encode()
-            is_noticed = ending[-2:] in narrowing.endings or ending[-1:] in narrowing.beginnings
-            assert is_noticed
-
-
 @pytest.mark.parametrize(
     ("find", "pieces"),
     [

@@ -45,19 +45,9 @@ class Narrowing:
         return max(map(len, self.pieces))
 
     @property
-    def endings(self) -> Sequence[bytes]:
-        """Returns the last two bytes of UTF-8 of all that a piece may begin with, as far as it has
-        two. A text ends so where it is cut inside of a piece, or with a byte of ``beginnings``.
-        """
-        return sorted({each[-2:] for each in self._cut() if len(each) > 1})
-
-    @property
-    def beginnings(self) -> Sequence[bytes]:
-        """Returns the first bytes of pieces that begin with a character of ASCII."""
-        return sorted({each for each in self._cut() if len(each) == 1})
-
-    def _cut(self) -> Iterable[bytes]:
-        return (piece[:end].encode() for piece in self.pieces for end in range(1, len(piece)))
+    def is_in_ascii(self) -> bool:
+        """Whether a text of ASCII may hold a piece."""
+        return any(piece.isascii() for piece in self.pieces)
 
 
 def _spellings(form: str) -> Iterable[str]:
