@@ -2,7 +2,8 @@
 
 ``python -m bench find [strings] [chunks]`` (default 20,000 strings of 10 chunks of 1,000
 characters that share 100 with the next, half English, half Chinese) makes the rows by SQL, in a
-PostgreSQL of its own. Each is compared with the least that Postgres takes to look for a literal in all chunks.
+PostgreSQL of its own. Each is compared with the least that Postgres takes to look for a literal in
+all chunks.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SETTINGS = {"max_wal_size": "8GB", "shared_buffers": "1GB", "fsync": "off"}
 ROUNDS = 3
 PIECES, CHARS, STEP = 480, 1_000, 900
 NEEDLE = "the Needle of 1,734 words"
-# As a replica, which no trigger of ours sees. The needle stands where two chunks of one string meet.
+# As a replica, which no trigger of ours sees. The needle stands in what two chunks share.
 _ROWS = """
     SET LOCAL session_replication_role = replica;
     INSERT INTO node (generation_id, table_id, json_pointer, pointer_sha256, content_hash,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from context_search.core.documents import parse_fielded, strings_at
@@ -18,7 +18,7 @@ MAX_DOCUMENT_BYTES = 50_000_000
 """Maximum size of a document that is read while no index knows it as it is now."""
 _BATCH_CHARS = 1 << 20
 _BATCH_STRINGS = 1 << 12
-_MOST_NARROWED = 128 * _BATCH_CHARS
+_FIRST_NARROWED, _MOST_NARROWED = 8 * _BATCH_CHARS, 256 * _BATCH_CHARS
 
 
 class ListedString(NamedTuple):
@@ -103,7 +103,7 @@ def _of_document(
 
 @dataclass(slots=True)
 class ReadBatches:
-    """Reads the texts of a list in its order, some at a time: more with each batch.
+    """Reads the texts of a list in its order, some at a time.
 
     Without those in which nothing of ``narrowing`` stands.
     """
@@ -111,16 +111,17 @@ class ReadBatches:
     work: UnitOfWork
     strings: Sequence[ListedString]
     narrowing: Narrowing | None
-    _narrowed_chars: int = field(default=4 * _BATCH_CHARS)
 
     def after(self, start: int) -> Iterator[TextBatch]:
-        """Yields batches from a place of the list on; some are empty, that who reads may stop."""
+        """Yields batches from a place of the list on; some are empty, that who reads may stop.
+
+        Postgres narrows few strings first, for a page that is soon full.
+        """
+        chars = _BATCH_CHARS if self.narrowing is None else _FIRST_NARROWED
         while start < len(self.strings):
-            chars = _BATCH_CHARS if self.narrowing is None else self._narrowed_chars
             end = self._end(start, chars)
             yield from self._batches(start, end)
-            self._narrowed_chars = min(4 * self._narrowed_chars, _MOST_NARROWED)
-            start = end
+            chars, start = _BATCH_CHARS if self.narrowing is None else _MOST_NARROWED, end
 
     def _end(self, start: int, most: int) -> int:
         """Returns where a batch ends: it has one string, or strings of so many characters."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context_search.core.ids import pointer_sha256
@@ -117,9 +117,13 @@ _DESCRIBED = f"""
 """
 
 
-def _holding(text: str, pieces: int) -> str:
-    """Returns the condition that a text has one of so many pieces."""
-    return " OR ".join(f"strpos({text}, :piece_{number}) > 0" for number in range(pieces))
+def _holding(texts: Mapping[str, Sequence[str]]) -> str:
+    """Returns the condition that a folded text has one of each kind of texts."""
+    return " AND ".join(
+        "(" + " OR ".join(f"strpos(folded, :{kind}_{n}) > 0" for n in range(len(each))) + ")"
+        for kind, each in texts.items()
+        if each
+    )
 
 
 def _folded(text: str) -> str:
@@ -157,8 +161,10 @@ _ACROSS = f"""
         WINDOW later AS (PARTITION BY set_id ORDER BY chunk_index)) AS border
     WHERE char_end - next_start <= :longest - 2 AND (next_end - char_end < :longest OR (
         SELECT {{holding}} FROM (
-            SELECT {_folded("""(right(chunk.chunk_text, :longest)
-                || substr(next.chunk_text, 1 + chunk.char_end - next.char_start, :longest))""")}
+            SELECT {
+    _folded('''(right(chunk.chunk_text, :longest)
+                || substr(next.chunk_text, 1 + chunk.char_end - next.char_start, :longest))''')
+}
                 AS folded
             FROM chunks AS chunk, chunks AS next
             WHERE chunk.id = border.id AND next.id = next_id OFFSET 0) AS text))
@@ -241,11 +247,12 @@ class SeenStrings:
 
     def holding(self, node_ids: Sequence[int], narrowing: Narrowing) -> list[int]:
         """Returns those of some strings in which a literal may stand, in no order, some twice."""
-        holding = _holding("folded", len(narrowing.pieces))
+        texts = {"hint": narrowing.hints, "piece": narrowing.pieces}
+        holding = _holding(texts)
         parameters = {
             "nodes": list(node_ids),
             "folded": narrowing.is_folded,
-            **{f"piece_{number}": piece for number, piece in enumerate(narrowing.pieces)},
+            **{f"{kind}_{n}": text for kind, each in texts.items() for n, text in enumerate(each)},
         }
         self.tx.queue(_NOT_COMPILED)
         in_texts = _IN_TEXTS.format(holding=holding)
