@@ -45,7 +45,8 @@ ROW_BYTES = 10_000
 """Maximum size of a child or a collection as JSON: a key may have megabytes."""
 _ROOM_BYTES = 1_000
 """For what stands around the rows of an answer beside its place."""
-_CURSOR = re.compile("^(0|[1-9][0-9]{0,17})$", re.ASCII)
+_LARGEST = 2**63 - 1
+_CURSOR = re.compile("^(0|[1-9][0-9]{0,18})$", re.ASCII)
 
 
 class CollectionOutlineBody(Body):
@@ -71,7 +72,7 @@ class CollectionOutlineBody(Body):
     cursor: Annotated[
         str | None,
         Field(
-            max_length=18,
+            max_length=19,
             description="Cursor of the answer before, to go on.",
             json_schema_extra={"pattern": _CURSOR.pattern},
         ),
@@ -88,7 +89,7 @@ class CollectionOutlineBody(Body):
     def after(self) -> int:
         """Behind which child, or which tool's id, the list goes on. Raises CursorInvalidError."""
         cursor = self.cursor or "0"
-        if not _CURSOR.fullmatch(cursor):
+        if not _CURSOR.fullmatch(cursor) or int(cursor) > _LARGEST:
             raise CursorInvalidError("this is no cursor")
         return int(cursor)
 
