@@ -8,8 +8,11 @@ from context_search.store import UnitOfWork
 from context_search.text.sensitive.kinds import SensitiveKind
 
 
+def kinds_of_project(work: UnitOfWork, project_id: int) -> tuple[SensitiveKind, ...]:
+    """Returns what a project hides where something is hidden."""
+    return work.projects.settings(RetrievalSettings, project_id).settings.kinds
+
+
 def hidden_kinds(work: UnitOfWork, principal: Principal) -> tuple[SensitiveKind, ...]:
-    """Returns what the project hides from a caller; nothing from one who may see everything."""
-    if not principal.redacts:
-        return ()
-    return work.projects.settings(RetrievalSettings, principal.project_id).settings.kinds
+    """Returns what is hidden from a caller; nothing from one who may see everything."""
+    return kinds_of_project(work, principal.project_id) if principal.redacts else ()

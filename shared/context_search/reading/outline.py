@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from context_search.agents.list_tools import ListTools
 from context_search.core.callers import Principal
+from context_search.core.documents import MAX_DEPTH
 from context_search.core.errors import NotFoundError
 from context_search.core.json_pointer import contains, resolve, split
 from context_search.core.model import SearchTool
@@ -66,8 +67,7 @@ class Outlines:
         """
         tool = named_collection(self.tools, principal, name)
         at = tool.scope.json_pointer if pointer is None else pointer
-        split(at)
-        if not contains(tool.scope.json_pointer, at):
+        if len(split(at)) > MAX_DEPTH or not contains(tool.scope.json_pointer, at):
             raise _nothing_there()
         with self.store.for_project(principal.project_id) as work:
             work.seen_strings.stand_still()

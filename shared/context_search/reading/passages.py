@@ -166,9 +166,8 @@ def _passage(found: HitsOfRange, texts: ShownTexts, title: str) -> Passage:
     table_id, pointer, _ = best.text_key
     text = texts.text(best.text_key, start, end)
     revision = max(hit.chunk.revision for hit in found.hits)
-    cited = text if texts.excerpts is None else None
     return Passage(
-        Cite.of(table_id, pointer, revision, start, cited, end),
+        Cite.of(table_id, pointer, revision, start, text, end),
         title,
         text,
         best.collection,

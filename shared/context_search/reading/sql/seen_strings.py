@@ -278,6 +278,12 @@ class SeenStrings:
         )
         return {node_id: text for node_id, text in rows if text is not None}
 
+    def knows(self, tool: SearchTool) -> bool:
+        """Says whether the index knows the document of a tool as it is now."""
+        where = _parameters(tool, tool.scope.json_pointer)
+        rows = self.tx.run(_RETURNS, sha=b"", **where)
+        return not rows or bool(rows[0][1])
+
     def returns(self, tool: SearchTool, json_pointer: str) -> bool | None:
         """Says whether a tool's ``where`` lets a string of its scope through.
 
