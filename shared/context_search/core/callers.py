@@ -226,7 +226,7 @@ class McpInstance:
 
 @dataclass(frozen=True, slots=True)
 class McpSettings:
-    """What a new MCP instance gives its agents, unless it is said: to read, and not to replace."""
+    """Settings of a new MCP instance. By default its agents read and do not replace."""
 
     replacing: Replacing = "off"
     confirmation: Confirmation = "required"

@@ -20,8 +20,8 @@ DIGEST_BYTES = 6
 _VERSION = 1
 _LARGEST = 2**63 - 1
 CiteStatus = Literal["current", "moved", "changed", "gone"]
-"""What became of cited text: it stands there; it stands at another place of its string; it does
-not stand in its string any more; the string is not there, or not seen, any more."""
+"""What became of cited text: it stands there; it stands at another place of its string; it no
+longer stands in its string; the string is no longer there, or no longer seen."""
 
 
 @dataclass(frozen=True, slots=True)

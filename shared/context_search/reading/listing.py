@@ -114,7 +114,10 @@ class ReadBatches:
     _narrowed_chars: int = field(default=4 * _BATCH_CHARS)
 
     def after(self, start: int) -> Iterator[TextBatch]:
-        """Yields batches from a place of the list on; some are empty, that who reads may stop."""
+        """Yields batches from a place of the list on.
+
+        A batch may be empty, so that the caller can check the time.
+        """
         while start < len(self.strings):
             chars = _BATCH_CHARS if self.narrowing is None else self._narrowed_chars
             end = self._end(start, chars)

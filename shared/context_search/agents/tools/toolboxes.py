@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from context_search.searching.retrieve import RedactHits
 
 MOST_NAMED = 51
-"""Number of collections that are named to those who describe tools."""
+"""Maximum number of collection names that are passed to tool descriptions."""
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -12,9 +12,10 @@ from pydantic import Field, model_validator
 
 from context_search.agents.tools.results import MAX_RESULT_BYTES
 from context_search.core.callers import Principal
-from context_search.core.errors import CursorInvalidError, DocumentTooLargeError
+from context_search.core.errors import DocumentTooLargeError
 from context_search.mcp.jsonrpc import to_bytes
 from context_search.reading.routes.read import MAX_COLLECTION_CHARS
+from context_search.reading.rules.found_text import cursor_invalid
 from context_search.reading.rules.outlines import (
     Collection,
     Collections,
@@ -90,7 +91,7 @@ class CollectionOutlineBody(Body):
         """Behind which child, or which tool's id, the list goes on. Raises CursorInvalidError."""
         cursor = self.cursor or "0"
         if not _CURSOR.fullmatch(cursor) or int(cursor) > _LARGEST:
-            raise CursorInvalidError("this is no cursor")
+            raise cursor_invalid()
         return int(cursor)
 
 

@@ -46,8 +46,9 @@ class Narrowing:
 
     @property
     def endings(self) -> Sequence[bytes]:
-        """Returns the last two bytes of UTF-8 of all that a piece may begin with, as far as it has
-        two. A text ends so where it is cut inside of a piece, or with a byte of ``beginnings``.
+        """Returns the last two bytes of UTF-8 of every proper prefix of a piece that has two.
+
+        A chunk that ends so may be cut inside a piece.
         """
         return sorted({each[-2:] for each in self._cut() if len(each) > 1})
 

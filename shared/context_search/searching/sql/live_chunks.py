@@ -226,7 +226,7 @@ class LiveChunks:
         """Returns the chunks among ``doc_ids`` that a search may show, keyed by those ids.
 
         Only chunks of active sets, within reach, of pointers that still exist; ``stale``
-        when the live text is another one by now; then their ``revision`` is that which was compared
+        when the live text has changed since; then their ``revision`` is that which was compared
         last, else the table's. A filter holds for the fields that the document
         has now. Without ``texts`` each ``chunk_text`` is empty, and ``id``, ``total_chunks``,
         ``char_start`` and ``char_end`` are 0: what nobody needs of thousands.
