@@ -20,6 +20,7 @@ PAGES = [
 READ = [path for path in PAGES if not path.name[:4].isdigit() and path.name != "answers.md"]
 FILE = re.compile(r"[\w.-]+(/[\w.-]+)*\.(py|md|toml|yaml|yml|json|jsonl|sql|mjs|sh|txt|in)")
 FOLDER = re.compile(r"[\w.-]+(/[\w.-]+)*/|(shared|functions|local|testing|tests|docs)/[\w/.-]+")
+NAMED_IN = re.compile(r"((?:`\w+`(?:, | and )?)+) in `([\w./-]+\.py)`")
 CLASS = re.compile(r"\b[A-Z][a-z]+[A-Z]\w*")
 README_WORDS = 1_000
 # Of other programs, of one machine, or examples.
@@ -71,6 +72,16 @@ def test_every_file_and_folder_that_a_page_names_exists(page: Path) -> None:
 def test_every_class_that_a_page_names_exists(page: Path) -> None:
     named = {word for text in quoted(page) for word in CLASS.findall(text) if text not in ELSEWHERE}
     assert sorted(named - names()) == []
+
+
+@pytest.mark.parametrize("page", READ, ids=relative)
+def test_every_name_that_a_page_finds_in_a_file_is_there(page: Path) -> None:
+    missing = []
+    for named, file in NAMED_IN.findall(page.read_text("utf-8")):
+        paths = re.findall(rf"^/((?:.*/)?{re.escape(file)})$", files(), re.MULTILINE)
+        words = set(re.findall(r"\w+", "".join((ROOT / path).read_text() for path in paths)))
+        missing += [(name, file) for name in re.findall(r"`(\w+)`", named) if name not in words]
+    assert missing == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)

@@ -232,6 +232,30 @@ def test_every_tool_that_reads_has_a_form_of_fields(visitor: Watched, own_tenant
     assert visitor.axe() == []
 
 
+def test_what_a_connector_gets_is_tried_too(visitor: Watched, own_tenant: Tenant) -> None:
+    """Its answers have cites under the name that its contract has for them: id."""
+    tool = own_tenant.tool(own_tenant.table(LETTERS), name="search_letters", json_path="")
+    own_tenant.ready(tool)
+    page, _ = instance(visitor, own_tenant)
+    page.get_by_label("How tools are offered").select_option("connector")
+    visitor.rests()
+    seen(page).get_by_role("button", name="Try it").click()
+    offered = seen(page).locator("details.agenttool")
+    expect(offered.locator("summary code")).to_have_text(["search", "fetch"])
+    search, fetch = offered.all()
+    search.locator("summary").click()
+    search.locator("[name=query]").fill("Who counted comets at the lighthouse?")
+    search.get_by_role("button", name="Call").click()
+    cite = search.get_by_role("link").first.get_attribute("href")
+    assert cite is not None
+    fetch.locator("summary").click()
+    fetch.locator("[name=id]").fill(cite.removeprefix("#/cite/"))
+    fetch.get_by_role("button", name="Call").click()
+    expect(fetch.locator("pre").last).to_contain_text(COMETS)
+    visitor.look("agents-connector")
+    assert visitor.axe() == []
+
+
 def test_without_a_key_at_hand_the_page_says_how_to_try(
     visitor: Watched, own_tenant: Tenant
 ) -> None:

@@ -177,7 +177,7 @@ def test_a_string_of_two_collections_is_found_once_in_the_older(finder: Finder) 
     assert match.collection == names[0]
     [match] = finder.find(agent, "harbour", collection=names[1]).matches
     assert match.collection == names[1]
-    with pytest.raises(InvalidInputError, match="there are"):
+    with pytest.raises(InvalidInputError, match="known names"):
         finder.find(agent, "harbour", collection="another")
 
 

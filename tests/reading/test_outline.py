@@ -200,7 +200,8 @@ def test_pages_one_behind_the_other_are_all_children(bench: PostgresBench) -> No
         "Children 11 to 20 of 22 are here. Call outline with this cursor for more.",
         None,
     ]
-    assert call(bench, caller, collection="letters", cursor="100")["children"] == []
+    for behind in ("100", str(2**63 - 1)):
+        assert call(bench, caller, collection="letters", cursor=behind)["children"] == []
 
 
 def test_an_answer_fits_whatever_the_keys(bench: PostgresBench) -> None:
@@ -296,6 +297,7 @@ def test_nothing_is_counted_when_the_time_is_over_or_the_index_is_behind(
         ({"collection": "letters", "pointer": "/~2"}, InvalidPointerError),
         ({"collection": "letters", "cursor": "-1"}, CursorInvalidError),
         ({"collection": "letters", "cursor": "٣"}, CursorInvalidError),
+        ({"collection": "letters", "cursor": str(2**63)}, CursorInvalidError),
         ({"collection": "letters", "limit": 101}, InvalidInputError),
         ({"collection": "letters", "limit": 0}, InvalidInputError),
         ({"collection": "no such"}, InvalidInputError),

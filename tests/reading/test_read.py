@@ -83,7 +83,7 @@ def test_a_place_of_a_collection_is_read(library: Library, reading: ReadTexts) -
     assert seen.collection == named.name
     with pytest.raises(InvalidInputError, match="3000 characters"):
         reading.read(agent, replace(wanted, start=3_001))
-    with pytest.raises(InvalidInputError, match=f"there are {named.name}"):
+    with pytest.raises(InvalidInputError, match=f"known names: {named.name}"):
         reading.read(agent, replace(wanted, collection="another"))
 
 

@@ -147,7 +147,7 @@ def test_an_agent_reads_what_programs_read(api: Api, reader: Agent) -> None:
     missing = reader.refused("read", {"collection": "letters", "pointer": "/letters/1/text"})
     assert missing["code"] == "NOT_FOUND"
     wrong = reader.refused("read", {"collection": "diaries", "pointer": ""})
-    assert "there are letters" in wrong["message"]
+    assert "known names: letters" in wrong["message"]
 
 
 def test_an_instance_that_does_not_read_has_no_such_tool(reader: Agent) -> None:

@@ -142,7 +142,7 @@ function Result({ called: { text, read, problem }, ms, isConnector }: { called: 
       {cites.length ? (
         <>
           <h3>{t().cites}</h3>
-          <ul class="plain">{cites.map(({ cite, title }) => <li key={cite}><a href={href(`/cite/${encodeURIComponent(cite)}`)} target="_blank" rel="noopener">{title ? <bdi>{title}</bdi> : null} <code>{cite}</code></a></li>)}</ul>
+          <ul class="plain stack">{cites.map(({ cite, title }) => <li key={cite}><a href={href(`/cite/${encodeURIComponent(cite)}`)} target="_blank" rel="noopener">{title ? <bdi>{title}</bdi> : null} <code>{cite}</code></a></li>)}</ul>
         </>
       ) : null}
       <h3>{t().asAgent}</h3>

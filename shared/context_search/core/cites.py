@@ -12,13 +12,16 @@ from context_search.core.errors import InvalidInputError
 from context_search.core.ids import pointer_sha256
 
 MAX_CITE_CHARS = 64
+MAX_CITED_CHARS = 50_000
+"""Maximum number of characters that a cite is of."""
+MAX_START = 10**9
 POINTER_BYTES = 8
 DIGEST_BYTES = 6
 _VERSION = 1
 _LARGEST = 2**63 - 1
 CiteStatus = Literal["current", "moved", "changed", "gone"]
-"""What became of cited text: it stands there; it stands at another place of its string; it does
-not stand in its string any more; the string is not there, or not seen, any more."""
+"""What became of cited text: it stands there; it stands at another place of its string; it no
+longer stands in its string; the string is no longer there, or no longer seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +30,8 @@ class Cite:
 
     It is an address and no credential: who uses it must be allowed to see the string.
     ``pointer``: the first POINTER_BYTES of the sha256 of the string's pointer. ``digest``: the
-    first DIGEST_BYTES of the sha256 of the text; empty where the reader may not see the text whole,
-    because a digest would confirm guesses.
+    first DIGEST_BYTES of the sha256 of the text as the caller saw it: with a placeholder for what
+    was hidden, because a digest of that would confirm guesses. Empty where nobody has read it.
     """
 
     table_id: int
@@ -42,9 +45,17 @@ class Cite:
     def of(
         cls, table_id: int, json_pointer: str, revision: int, start: int, text: str | None, end: int
     ) -> Cite:
-        """Returns the cite of a text; ``text`` None: without its digest."""
+        """Returns the cite of a text, or of the first MAX_CITED_CHARS of a longer one.
+
+        ``text``: as the caller sees it. None: without its digest, as where only the beginning of a
+        text with placeholders is cited.
+        """
+        is_cut = end - start > MAX_CITED_CHARS
+        if text is not None and is_cut:
+            text = text[:MAX_CITED_CHARS] if len(text) == end - start else None
         digest = b"" if text is None else digest_of(text)
         pointer = pointer_sha256(json_pointer)[:POINTER_BYTES]
+        end = start + MAX_CITED_CHARS if is_cut else end
         return cls(table_id, pointer, revision, start, end, digest)
 
     def __str__(self) -> str:
@@ -65,20 +76,29 @@ class Cite:
             number, at = _read_varint(raw, at)
             numbers.append(number)
         table_id, revision, start, length = numbers
+        if length > MAX_CITED_CHARS or start > MAX_START:
+            raise _no_cite()
         cite = cls(table_id, pointer, revision, start, start + length, raw[at:])
         if len(cite.digest) not in (0, DIGEST_BYTES) or str(cite) != text:
             raise _no_cite()
         return cite
 
     def beginning(self, text: str) -> Cite:
-        """Returns the cite of a text with which the cited one begins; it gets no digest anew."""
-        digest = digest_of(text) if self.digest else b""
-        return replace(self, end=self.start + len(text), digest=digest)
+        """Returns the cite of a text with which the cited one begins."""
+        return replace(self, end=self.start + len(text), digest=digest_of(text))
 
     @property
     def bare(self) -> Cite:
         """The same without its digest, for readers that may not see the text whole."""
         return replace(self, digest=b"")
+
+    def shown_as(self, text: str) -> Cite:
+        """Returns the cite of the text as a caller sees it from whom something in it is hidden."""
+        return replace(self, digest=digest_of(text))
+
+    def is_at(self, json_pointer: str) -> bool:
+        """Says whether it is of a string at a pointer, as far as a cite tells."""
+        return pointer_sha256(json_pointer)[:POINTER_BYTES] == self.pointer
 
     def is_of(self, text: str) -> bool:
         """Says whether a text is the cited one. False without a digest."""

@@ -17,7 +17,7 @@ def in_scope(pointer: str) -> str:
 FIELDS_ARE_KNOWN = "comparison.fields @> CAST(:names AS text[])"
 
 
-# What nobody has noted yet may be what the filter looks for: who shows it reads the document.
+# Fields that are not stored yet may match; the caller must check the document.
 MAY_MATCH = f"""
     (CAST(:path AS jsonpath) IS NULL OR NOT COALESCE({FIELDS_ARE_KNOWN}, false)
      OR node.fields IS NULL OR node.fields @@ CAST(:path AS jsonpath))

@@ -22,7 +22,7 @@ def named_collection(tools: ListTools, principal: Principal, name: str) -> Searc
     if not names:
         raise InvalidInputError("collection: there is none here")
     more = " and others" if following is not None or len(page) > LISTED else ""
-    raise InvalidInputError(f"collection: there is no such one; there are {', '.join(names)}{more}")
+    raise InvalidInputError(f"collection: unknown name; known names: {', '.join(names)}{more}")
 
 
 def name_of(work: UnitOfWork, tool: SearchTool) -> str | None:

@@ -150,9 +150,9 @@ class _Page:
             self.stopped = self.cursor_at(table_id, json_pointer, 0)
 
     def leave(self, table_id: int, json_pointer: str, offset: int) -> None:
-        """Leaves a string that has a thousand places that are no matches, and takes too long.
+        """Stops in a string when the time is up.
 
-        A page that is not full leaves the rest of it out: another call would come no further.
+        If the page has room, the rest of the string is skipped and counted in ``left_out``.
         """
         if not self.is_full:
             self.left_out += 1

@@ -113,9 +113,10 @@ class ReadBatches:
     narrowing: Narrowing | None
 
     def after(self, start: int) -> Iterator[TextBatch]:
-        """Yields batches from a place of the list on; some are empty, that who reads may stop.
+        """Yields batches from a place of the list on.
 
-        Postgres narrows few strings first, for a page that is soon full.
+        A batch may be empty, so that the caller can check the time. The first one that is narrowed
+        is small: a page may be full then.
         """
         chars = _BATCH_CHARS if self.narrowing is None else _FIRST_NARROWED
         while start < len(self.strings):

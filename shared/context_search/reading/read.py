@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from context_search.agents.list_tools import ListTools
-from context_search.catalog.rules.outlines import TextWindow
-from context_search.core.callers import McpKey, Principal
+from context_search.core.callers import Principal
 from context_search.core.cites import Cite
 from context_search.core.errors import InvalidInputError, NotFoundError
 from context_search.integrations.ports import TokenCounter
@@ -18,16 +17,11 @@ from context_search.reading.collections import name_of, named_collection
 from context_search.reading.rules.texts import SeenText, WantedText
 from context_search.reading.rules.visible_strings import VisibleStrings
 from context_search.reading.seen_text import seen_window
+from context_search.reading.shown import MARGIN, ShownWindow
 from context_search.reading.urls import CitedPlace, place_urls
 from context_search.reading.visible import visible_to
-from context_search.searching.retrieve import EXTENT_CHARS, MARGIN_CHARS
-from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.store import Store, UnitOfWork
-from context_search.text.redaction import Excerpt, excerpt_of
-from context_search.text.sensitive.spans import ReadText
 
-_MARGIN = MARGIN_CHARS + EXTENT_CHARS
-_TRIES = 3
 _NEXT_CHARS = 4_000
 """Maximum length of what ``next`` and ``previous`` cite."""
 
@@ -50,26 +44,25 @@ class ReadTexts:
         if wanted.cite is not None:
             return self._cited(principal, wanted, wanted.cite)
         tool = named_collection(self.tools, principal, wanted.collection)
-        table_id, start = tool.scope.table_id, wanted.start
+        table_id, start, visible = tool.scope.table_id, wanted.start, VisibleStrings([tool])
+        if not visible.covers(table_id, wanted.json_pointer):
+            raise _not_there()
         place = FollowedCite("current", table_id, wanted.json_pointer, start=start, end=start)
         with self.store.for_project(principal.project_id) as work:
-            seen = self._around(work, principal, wanted, place, VisibleStrings([tool]))
+            work.seen_strings.stand_still()
+            seen = self._around(work, principal, wanted, place, visible)
         if seen is None:
-            raise NotFoundError("no search here returns a string at this pointer")
+            raise _not_there()
         if wanted.start > seen.length:
             raise InvalidInputError(f"start: the string has {seen.length} characters")
         return seen
 
     def _cited(self, principal: Principal, wanted: WantedText, cite: Cite) -> SeenText:
-        """Reads once more where the document has changed between following and reading."""
-        seen = None
         with self.store.for_project(principal.project_id) as work:
-            for _ in range(_TRIES):
-                followed = follow(work, principal, cite)
-                visible = visible_to(work, principal, table_id=cite.table_id)
-                seen = self._around(work, principal, wanted, followed, visible)
-                if seen is None or seen.revision == followed.revision:
-                    break
+            work.seen_strings.stand_still()
+            followed = follow(work, principal, cite)
+            visible = visible_to(work, principal, table_id=cite.table_id)
+            seen = self._around(work, principal, wanted, followed, visible)
         return seen or SeenText("gone", cite.table_id, cite)
 
     def _around(
@@ -84,16 +77,15 @@ class ReadTexts:
         pointer, table_id = followed.json_pointer, followed.table_id
         begin = max(0, followed.start - wanted.before)
         behind = followed.end + wanted.after
-        read_from = max(0, begin - _MARGIN)
+        read_from = max(0, begin - MARGIN)
         if pointer is None:
             return None
-        length = behind + _MARGIN - read_from
+        length = behind + MARGIN - read_from
         found = seen_window(work, visible, table_id, pointer, start=read_from, length=length)
         if found is None:
             return None
         window = found.window
-        hides = isinstance(principal, McpKey) and principal.redacts
-        shown = _Shown(window, _excerpt(work, principal, window) if hides else None)
+        shown = ShownWindow.to(work, principal, window)
         inner = min(followed.start, window.total), min(followed.end, window.total)
         outer = min(begin, window.total), min(behind, window.total)
         start, end = _cut(outer, inner, lambda a, b: self._fits(shown.text(a, b), wanted))
@@ -123,6 +115,10 @@ class ReadTexts:
         return wanted.max_tokens is None or self.counter.count(text) <= wanted.max_tokens
 
 
+def _not_there() -> NotFoundError:
+    return NotFoundError("no search here returns a string at this pointer")
+
+
 def _cut(
     outer: tuple[int, int], inner: tuple[int, int], fits: Callable[[int, int], bool]
 ) -> tuple[int, int]:
@@ -140,25 +136,7 @@ def _cut(
     return max(low, start - near), min(high, end + near)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """A window as a caller may see it; ``excerpt`` None: as it is."""
-
-    window: TextWindow
-    excerpt: Excerpt | None
-
-    def text(self, start: int, end: int) -> str:
-        if self.excerpt is not None:
-            return self.excerpt.show(start, end).text
-        begin = self.window.start
-        return (self.window.text or "")[start - begin : end - begin]
-
-    def cite(self, table_id: int, json_pointer: str, start: int, end: int) -> Cite:
-        text = None if self.excerpt is not None else self.text(start, end)
-        return Cite.of(table_id, json_pointer, self.window.revision, start, text, end)
-
-
-def _with_neighbours(seen: SeenText, shown: _Shown) -> SeenText:
+def _with_neighbours(seen: SeenText, shown: ShownWindow) -> SeenText:
     """Returns it with cites of what stands before and behind, where there is something."""
     window, size = shown.window, min(max(seen.end - seen.start, 1), _NEXT_CHARS)
     before = max(seen.start - size, window.start)
@@ -169,20 +147,3 @@ def _with_neighbours(seen: SeenText, shown: _Shown) -> SeenText:
         previous=shown.cite(table_id, pointer, before, seen.start) if before < seen.start else None,
         next=shown.cite(table_id, pointer, seen.end, behind) if behind > seen.end else None,
     )
-
-
-def _excerpt(work: UnitOfWork, principal: Principal, window: TextWindow) -> Excerpt:
-    """Returns a window with what the project hides from such callers."""
-    kinds = work.projects.settings(RetrievalSettings, principal.project_id).settings.kinds
-    text = window.text or ""
-    margin_before = min(_MARGIN, len(text)) if window.start else 0
-    margin_behind = min(_MARGIN, len(text)) if window.end < window.total else 0
-    read = ReadText(
-        text,
-        margin_before,
-        max(margin_before, len(text) - margin_behind),
-        is_first=window.start == 0,
-        is_last=window.end == window.total,
-        has_keys="key" in kinds,
-    )
-    return excerpt_of(read, window.start, kinds)

@@ -1,4 +1,4 @@
-"""Which places of a text may be exchanged: whole words, whole characters."""
+"""Where a match may begin and end in a text: at the edges of words and of characters."""
 
 from __future__ import annotations
 

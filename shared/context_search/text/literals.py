@@ -30,7 +30,7 @@ def fold(text: str) -> str:
 class Place:
     """A place ``[start, end)`` of a text where a literal stands; code points.
 
-    ``inside_character``: it begins or ends within a grapheme cluster, so it is left alone.
+    ``inside_character``: it begins or ends within a grapheme cluster, so it is no match.
     """
 
     start: int
@@ -62,7 +62,7 @@ class Literal:
         return any(form in sought for form in self._forms)
 
     def places(self, text: str, borders: Borders) -> Iterator[Place]:
-        """Yields where it stands and may be replaced, from left to right, without overlaps.
+        """Yields the places where it stands, from left to right, without overlaps.
 
         A place that is no whole word is passed over, one inside a character is yielded as such;
         the search goes on one character behind the beginning of either. Time: linear in the text,

@@ -96,8 +96,9 @@ def test_a_hit_has_a_revision_at_which_its_text_stood(bench: Bench) -> None:
     }
     bench.compare(index, table)
     compared = hydrated(bench, tool, index, ids)
-    assert {(chunk.json_pointer, chunk.revision) for chunk in compared if not chunk.stale} == {
-        ("/a", changed)
+    assert {(chunk.json_pointer, chunk.stale, chunk.revision) for chunk in compared} == {
+        ("/a", False, changed),
+        ("/b", True, 0),
     }
     assert {chunk.cite.is_of(chunk.chunk_text) for chunk in compared} == {True}
 

@@ -103,7 +103,7 @@ EXAMPLES: Mapping[Operation, Example] = {
     ("GET", f"{_VERSIONS}/{{revision}}/diff"): Example(
         query={"cursor": "{after_difference}"}, looks={"after_difference": 200}
     ),
-    ("POST", "/api/v1/outline"): Example({}),
+    ("POST", "/api/v1/outline"): Example({"cursor": "{after_child}"}, looks={"after_child": 200}),
     ("POST", "/api/v1/read"): Example({"cite": "{cite}"}),
     ("POST", "/api/v1/find-text"): Example(
         {"text": "harbour", "cursor": "{match}"}, looks={"match": 422}
@@ -403,7 +403,10 @@ AGENT_ROWS: Mapping[str, AgentRow] = {
             {"find": "public", "replace_with": "draft"},
         ),
         ({**_WORD, "plan_id": "{plan_id}"},),
+        tools=_NOT_ALONE,
     ),
-    "replace_execute": AgentRow(EXECUTE, stale=({"plan_id": "{plan_id}", "digest": "{digest}"},)),
-    "replace_undo": AgentRow(EXECUTE, stale=({"plan_id": "{executed_id}"},)),
+    "replace_execute": AgentRow(
+        EXECUTE, stale=({"plan_id": "{plan_id}", "digest": "{digest}"},), tools=_NOT_ALONE
+    ),
+    "replace_undo": AgentRow(EXECUTE, stale=({"plan_id": "{executed_id}"},), tools=_NOT_ALONE),
 }

@@ -40,7 +40,6 @@ every_route_with_ids = pytest.mark.parametrize(
     "operation", [pair for pair in PUBLIC if has_ids(pair)], ids=" ".join
 )
 OF_THE_CALLER = [
-    ("POST", "/api/v1/outline"),
     ("GET", "/api/v1/whoami"),
     ("POST", "/api/v1/console/codes"),
 ]

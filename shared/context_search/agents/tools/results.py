@@ -127,8 +127,9 @@ def _redacted(hit: Mapping[str, Any], excerpts: Mapping[int, Excerpt]) -> dict[s
     chunk = hit["chunk"]
     excerpt, start = excerpts[chunk["id"]], chunk["char_start"]
     text = excerpt.show(start, chunk["char_end"]).text
-    cite = str(Cite.parse(hit["cite"]).bare)
-    redacted = {**hit, "cite": cite, "chunk": {**chunk, "chunk_text": text}}
+    cite = str(Cite.parse(hit["cite"]).shown_as(text))
+    shown = {name: value for name, value in chunk.items() if name != "content_hash"}
+    redacted = {**hit, "cite": cite, "chunk": {**shown, "chunk_text": text}}
     if "preview" in hit:
         redacted["preview"] = excerpt.show(start, start + len(hit["preview"])).text
     return redacted

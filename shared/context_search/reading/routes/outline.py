@@ -12,9 +12,10 @@ from pydantic import Field, model_validator
 
 from context_search.agents.tools.results import MAX_RESULT_BYTES
 from context_search.core.callers import Principal
-from context_search.core.errors import CursorInvalidError, DocumentTooLargeError
+from context_search.core.errors import DocumentTooLargeError
 from context_search.mcp.jsonrpc import to_bytes
 from context_search.reading.routes.read import MAX_COLLECTION_CHARS
+from context_search.reading.rules.found_text import cursor_invalid
 from context_search.reading.rules.outlines import (
     Collection,
     Collections,
@@ -45,7 +46,8 @@ ROW_BYTES = 10_000
 """Maximum size of a child or a collection as JSON: a key may have megabytes."""
 _ROOM_BYTES = 1_000
 """For what stands around the rows of an answer beside its place."""
-_CURSOR = re.compile("^(0|[1-9][0-9]{0,17})$", re.ASCII)
+_LARGEST = 2**63 - 1
+_CURSOR = re.compile("^(0|[1-9][0-9]{0,18})$", re.ASCII)
 
 
 class CollectionOutlineBody(Body):
@@ -71,7 +73,7 @@ class CollectionOutlineBody(Body):
     cursor: Annotated[
         str | None,
         Field(
-            max_length=18,
+            max_length=19,
             description="Cursor of the answer before, to go on.",
             json_schema_extra={"pattern": _CURSOR.pattern},
         ),
@@ -88,8 +90,8 @@ class CollectionOutlineBody(Body):
     def after(self) -> int:
         """Behind which child, or which tool's id, the list goes on. Raises CursorInvalidError."""
         cursor = self.cursor or "0"
-        if not _CURSOR.fullmatch(cursor):
-            raise CursorInvalidError("this is no cursor")
+        if not _CURSOR.fullmatch(cursor) or int(cursor) > _LARGEST:
+            raise cursor_invalid()
         return int(cursor)
 
 

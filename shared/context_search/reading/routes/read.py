@@ -103,7 +103,7 @@ class TextPlaceAnswer(AnswerModel):
 
 _STATUS = (
     "current: the cited text stands there. moved: it stands at another place of the same string. "
-    "changed: it does not stand there any more. gone: the string is not there any more."
+    "changed: it no longer stands there. gone: the string is no longer there."
 )
 
 

@@ -108,7 +108,7 @@ class FindCursor:
 def cursor_invalid() -> CursorInvalidError:
     """Returns the error of a cursor that leads nowhere."""
     return CursorInvalidError(
-        "cursor: it is of another question, or its string is not there any more; begin again"
+        "cursor: it is of another question, or its string is no longer there; begin again"
         " without a cursor"
     )
 

@@ -67,6 +67,16 @@ _NODES = _seen(
     {_OF_INDEX}
     """,
 )
+_RETURNS = _seen(
+    "is_let_through",
+    f"""
+    SELECT COALESCE(bool_or(fields @@ CAST(:path AS jsonpath)), false) AS is_let_through,
+           {_UNNOTED} AS unnoted
+    FROM node
+    WHERE node.generation_id = search_index.active_generation_id
+      AND node.table_id = context_table.id AND pointer_sha256 = :sha
+    """,
+)
 _COUNT = _seen("strings", f"SELECT count(*) AS strings, {_UNNOTED} AS unnoted {_OF_INDEX}")
 # Grouped by the first two tokens below the place, then by the first. Sorted as members of jsonb
 # are: by the length of the key, then by its bytes.
@@ -149,6 +159,8 @@ _IN_TEXTS = f"""
         OFFSET '0') AS text
     WHERE {{holding}}
 """
+_AROUND_BORDER = _folded("""(right(chunk.chunk_text, :longest)
+    || substr(next.chunk_text, 1 + chunk.char_end - next.char_start, :longest))""")
 # A piece that no chunk has whole begins in one and goes on in the next, which shares less with it
 # than all but two of the characters of the piece. Where the next is short it may go on behind.
 # Texts of other chunks are not read.
@@ -161,11 +173,7 @@ _ACROSS = f"""
         WINDOW later AS (PARTITION BY set_id ORDER BY chunk_index)) AS border
     WHERE char_end - next_start <= :longest - 2 AND (next_end - char_end < :longest OR (
         SELECT {{holding}} FROM (
-            SELECT {
-    _folded('''(right(chunk.chunk_text, :longest)
-                || substr(next.chunk_text, 1 + chunk.char_end - next.char_start, :longest))''')
-}
-                AS folded
+            SELECT {_AROUND_BORDER} AS folded
             FROM chunks AS chunk, chunks AS next
             WHERE chunk.id = border.id AND next.id = next_id OFFSET 0) AS text))
 """
@@ -282,6 +290,21 @@ class SeenStrings:
             nodes=list(node_ids),
         )
         return {node_id: text for node_id, text in rows if text is not None}
+
+    def knows(self, tool: SearchTool) -> bool:
+        """Says whether the index knows the document of a tool as it is now."""
+        where = _parameters(tool, tool.scope.json_pointer)
+        rows = self.tx.run(_RETURNS, sha=b"", **where)
+        return not rows or bool(rows[0][1])
+
+    def returns(self, tool: SearchTool, json_pointer: str) -> bool | None:
+        """Says whether a tool's ``where`` lets a string of its scope through.
+
+        None when the index does not know the document as it is now.
+        """
+        where = _parameters(tool, tool.scope.json_pointer)
+        rows = self.tx.run(_RETURNS, sha=pointer_sha256(json_pointer), **where)
+        return rows[0][2] if rows and rows[0][1] else None
 
     def pointers(self, index_ids: Sequence[int], table_id: int, prefix: bytes) -> list[str]:
         """Returns the pointers of a table's strings in indexes whose sha256 begins so."""

@@ -114,15 +114,14 @@ class PassageAnswer(AnswerModel):
 
     @classmethod
     def of(cls, passage: Passage, *, is_redacted: bool) -> PassageAnswer:
-        """Returns a passage with the scores of its best hit; its cite has no digest if redacted."""
+        """Returns a passage with the scores of its best hit; ``is_redacted``: its texts are."""
         best = passage.hits[0]
         place = (best.chunk.table_id, best.chunk.json_pointer, best.chunk.revision)
-        text = None if is_redacted else passage.text
         return cls.about(
             passage,
             best,
             best.chunk,
-            cite=str(Cite.of(*place, passage.char_start, text, passage.char_end)),
+            cite=str(Cite.of(*place, passage.char_start, passage.text, passage.char_end)),
             chunks=[
                 PassageChunkAnswer.about(
                     hit.chunk,

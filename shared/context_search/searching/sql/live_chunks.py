@@ -115,7 +115,8 @@ _hydrated = maker_of(HydratedChunk)
 @dataclass(frozen=True, slots=True)
 class _LiveSet:
     """The present state of a string whose chunks were found. ``is_behind``: its table changed
-    since it was compared at ``revision``, or its fields are asked for and not known.
+    since it was compared, or its fields are asked for and not known. ``revision``: at which the
+    text stood; 0: nobody knows.
     """
 
     table_id: int
@@ -133,8 +134,9 @@ def _live_sets(listed: str | None, wanted: Filter | None) -> dict[int, _LiveSet]
     for set_id, table_id, pointer, of_set, changed_at, now, current, compared, fields in rows:
         is_behind = current != compared or (wanted is not None and fields is None)
         if wanted is None or is_behind or matches(wanted, stored_fields(fields)):
-            string = (table_id, pointer, of_set, datetime.fromisoformat(changed_at), now != of_set)
-            sets[set_id] = _LiveSet(*string, compared or 0, is_behind)
+            is_stale = now != of_set
+            string = (table_id, pointer, of_set, datetime.fromisoformat(changed_at), is_stale)
+            sets[set_id] = _LiveSet(*string, 0 if is_stale else compared or 0, is_behind)
     return sets
 
 
@@ -224,7 +226,7 @@ class LiveChunks:
         """Returns the chunks among ``doc_ids`` that a search may show, keyed by those ids.
 
         Only chunks of active sets, within reach, of pointers that still exist; ``stale``
-        when the live text is another one by now; then their ``revision`` is that which was compared
+        when the live text has changed since; then their ``revision`` is that which was compared
         last, else the table's. A filter holds for the fields that the document
         has now. Without ``texts`` each ``chunk_text`` is empty, and ``id``, ``total_chunks``,
         ``char_start`` and ``char_end`` are 0: what nobody needs of thousands.

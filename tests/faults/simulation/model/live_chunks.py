@@ -90,7 +90,8 @@ class ModelLiveChunks(Model, LiveChunks):
             if live_hash is not None and self._lets_through(index, node, reach.filter):
                 is_stale = live_hash != chunk.content_hash
                 compared, _ = self.rows.compared.get((index.generation.id, table.id), (0, ()))
-                revision = compared if is_stale else table.revision
+                known = compared if node.content_hash == chunk.content_hash else 0
+                revision = known if is_stale else table.revision
                 hydrated = _hydrated(chunk, node, stale=is_stale, revision=revision)
                 if hydrated.stale and reach.only_current:
                     continue
