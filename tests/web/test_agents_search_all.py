@@ -167,13 +167,14 @@ def test_hostile_arguments_are_refused(reader: Api, arguments: dict[str, Any]) -
     assert "canary" not in json.dumps(report)
 
 
-def test_an_agent_that_redacts_gets_neither_texts_nor_titles_nor_digests(api: Api) -> None:
+def test_an_agent_that_redacts_gets_neither_texts_nor_titles_nor_digests_of_them(api: Api) -> None:
     table = api.table({"title": "Of mary.keeper@lighthouse.example", "text": SECRET})
     tool = api.tool(table, name="letters")
     [passage] = found(single(api, tool, redact=True), query="tide tables of the harbour", top_k=1)
     assert passage["title"] == "Of [redacted:email]"
     assert passage["text"] == SECRET.replace("mary.keeper@lighthouse.example", "[redacted:email]")
-    assert (passage["place"]["end"], Cite.parse(passage["cite"]).digest) == (len(SECRET), b"")
+    assert passage["place"]["end"] == len(SECRET)
+    assert Cite.parse(passage["cite"]).is_of(passage["text"])
 
 
 def test_what_a_where_hides_is_neither_found_nor_a_title(api: Api) -> None:
