@@ -33,6 +33,7 @@ from tests.reading.library import Library
 PUBLIC = {"status": {"eq": "public"}}
 CAT = WantedMatches(pattern="cat", whole_word=True)
 NO_CATS = "concatenate " * 2_000
+LONG = "dog " * 9_000
 SECRET = "sk_live_4eC39HqLyjWDarjtT1zdp7dc"
 ODD = [
     "kitchen", "Kitchen", "\u212aitchen", "KITCHEN", "İstanbul", "istanbul", "ΣΑΣ", "σας", "café",
@@ -382,7 +383,7 @@ def test_a_string_with_too_many_places_that_are_no_matches_is_left_out(library: 
 def test_a_string_that_takes_too_long_behind_a_full_page_is_on_the_next(library: Library) -> None:
     clock = ManualClock()
     finder = Finder(library, clock, SlowPatterns(clock))
-    table = library.table({"a": "the cat sits", "b": f"{NO_CATS}cat", "c": "the cat sits"})
+    table = library.table({"a": f"{LONG}cat", "b": f"{NO_CATS}cat", "c": "the cat sits"})
     agent = library.agent(library.tool(table))
     pages = finder.all(agent, replace(CAT, limit=1))
     assert (pages[0].counted, pages[0].is_all) == (1, False)
