@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.core.cites import DIGEST_BYTES, MAX_CITE_CHARS, POINTER_BYTES, Cite
+from context_search.core.cites import (
+    DIGEST_BYTES,
+    MAX_CITE_CHARS,
+    MAX_CITED_CHARS,
+    POINTER_BYTES,
+    Cite,
+)
 from context_search.core.errors import InvalidInputError
 
 CITE = Cite.of(412, "/letters/0/text", 7, 1_200, "the cited text", 1_214)
@@ -21,7 +27,13 @@ def test_a_cite_of_a_usual_place_is_short() -> None:
     assert Cite.parse(str(CITE)) == CITE
 
 
-@given(NUMBERS, NUMBERS, st.integers(0, 10**9), st.integers(0, 10**9), st.none() | st.just("x"))
+@given(
+    NUMBERS,
+    NUMBERS,
+    st.integers(0, 10**9),
+    st.integers(0, MAX_CITED_CHARS),
+    st.none() | st.just("x"),
+)
 def test_every_cite_is_read_as_it_was_written(
     table_id: int, revision: int, start: int, length: int, text: str | None
 ) -> None:
@@ -67,3 +79,10 @@ def test_a_cite_is_of_its_text_only() -> None:
     assert not CITE.is_of("the cited Text")
     without = Cite.of(1, "/a", 1, 0, None, 14)
     assert not without.is_of("the cited text")
+
+
+def test_a_long_text_is_cited_by_its_beginning() -> None:
+    text = "a" * (MAX_CITED_CHARS + 1)
+    cite = Cite.parse(str(Cite.of(1, "/a", 1, 7, text, 7 + len(text))))
+    assert (cite.start, cite.end) == (7, 7 + MAX_CITED_CHARS)
+    assert cite.is_of(text[:MAX_CITED_CHARS])

@@ -62,6 +62,7 @@ class ProjectKey:
     permissions: frozenset[Permission] = ALL_PERMISSIONS
     expires_at: datetime | None = None
     key_id: int | None = None
+    redacts: ClassVar[bool] = False
 
     @property
     def actor(self) -> str | None:
@@ -99,6 +100,7 @@ class Token:
     project_id: int
     permissions: frozenset[Permission]
     subject: str | None = None
+    redacts: ClassVar[bool] = False
 
     @property
     def actor(self) -> str:
@@ -113,6 +115,7 @@ class Operator:
     project_id: int
     permissions: ClassVar[frozenset[Permission]] = ALL_PERMISSIONS
     actor: ClassVar[str] = "internal"
+    redacts: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)

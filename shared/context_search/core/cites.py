@@ -12,6 +12,8 @@ from context_search.core.errors import InvalidInputError
 from context_search.core.ids import pointer_sha256
 
 MAX_CITE_CHARS = 64
+MAX_CITED_CHARS = 50_000
+"""Maximum number of characters that a cite is of."""
 POINTER_BYTES = 8
 DIGEST_BYTES = 6
 _VERSION = 1
@@ -42,8 +44,12 @@ class Cite:
     def of(
         cls, table_id: int, json_pointer: str, revision: int, start: int, text: str | None, end: int
     ) -> Cite:
-        """Returns the cite of a text; ``text`` None: without its digest."""
-        digest = b"" if text is None else digest_of(text)
+        """Returns the cite of a text, or of the first MAX_CITED_CHARS of a longer one.
+
+        ``text`` None: without its digest.
+        """
+        end = min(end, start + MAX_CITED_CHARS)
+        digest = b"" if text is None else digest_of(text[:MAX_CITED_CHARS])
         pointer = pointer_sha256(json_pointer)[:POINTER_BYTES]
         return cls(table_id, pointer, revision, start, end, digest)
 
@@ -65,6 +71,8 @@ class Cite:
             number, at = _read_varint(raw, at)
             numbers.append(number)
         table_id, revision, start, length = numbers
+        if length > MAX_CITED_CHARS:
+            raise _no_cite()
         cite = cls(table_id, pointer, revision, start, start + length, raw[at:])
         if len(cite.digest) not in (0, DIGEST_BYTES) or str(cite) != text:
             raise _no_cite()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from context_search.access.lookup import live_table
 from context_search.catalog.rules.outlines import TextWindow
 from context_search.catalog.versions import find_version, text_of
-from context_search.core.callers import McpKey, Principal
+from context_search.core.callers import Principal
 from context_search.core.cites import Cite, CiteStatus
 from context_search.core.documents import parse_stored
 from context_search.core.errors import ContextSearchError, NotFoundError
@@ -20,8 +20,6 @@ from context_search.store import UnitOfWork
 
 MOVED_CHARS = 100_000
 """Number of characters before and behind its old place among which a moved text is looked for."""
-MAX_CITED_CHARS = 50_000
-"""Maximum number of characters of a cite that are read."""
 MAX_WAS_BYTES = 10_000_000
 """Maximum size of a version that is read for a text that has changed."""
 
@@ -83,7 +81,7 @@ class _Following:
 
     @property
     def _length(self) -> int:
-        return min(self.cite.end - self.cite.start, MAX_CITED_CHARS)
+        return self.cite.end - self.cite.start
 
     def _in_string(self, pointer: str, window: TextWindow) -> FollowedCite:
         text, start, length = window.text or "", self.cite.start, self._length
@@ -108,8 +106,7 @@ class _Following:
     @property
     def _has_proof(self) -> bool:
         """Whether the digest counts: who may not see all of a text could try guesses with it."""
-        is_hidden = isinstance(self.principal, McpKey) and self.principal.redacts
-        return bool(self.cite.digest) and not is_hidden
+        return bool(self.cite.digest) and not self.principal.redacts
 
     def _old_text(self, pointer: str, window: TextWindow) -> str | None:
         """Returns the cited text as a version has it; None where it stands as it was, too."""

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context_search.agents.list_tools import ListTools
-from context_search.core.callers import McpKey, Principal
+from context_search.core.callers import Principal
 from context_search.core.cites import Cite
 from context_search.core.errors import NotFoundError
 from context_search.core.model import Scope
 from context_search.integrations.ports import Clock
+from context_search.reading.hidden import hidden_kinds
 from context_search.reading.passages import redacted_title
 from context_search.reading.read import ReadTexts
 from context_search.reading.rules.texts import SeenText, WantedText
 from context_search.reading.rules.tiles import window_around, windows_beside
 from context_search.reading.search_all import SearchAll
-from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.searching.titles import titles_at
 from context_search.store import Store
 
@@ -87,10 +87,8 @@ class Connector:
         titles = titles_at(
             self.store, self.clock, project_id, scope, [pointer], is_filtered=is_filtered
         )
-        if not isinstance(principal, McpKey) or not principal.redacts:
-            return titles[pointer]
         with self.store.for_project(project_id) as work:
-            kinds = work.projects.settings(RetrievalSettings, project_id).settings.kinds
+            kinds = hidden_kinds(work, principal)
         return redacted_title(titles[pointer], kinds)
 
 

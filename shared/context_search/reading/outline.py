@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.agents.list_tools import ListTools
-from context_search.core.callers import McpKey, Principal
-from context_search.core.documents import parse_fielded
-from context_search.core.errors import InvalidDocumentError, NotFoundError
+from context_search.core.callers import Principal
+from context_search.core.errors import NotFoundError
 from context_search.core.json_pointer import contains, resolve, split
 from context_search.core.model import SearchTool
 from context_search.integrations.ports import Clock
 from context_search.reading.collections import named_collection
+from context_search.reading.document import read_document
+from context_search.reading.hidden import hidden_kinds
 from context_search.reading.passages import redacted_title
 from context_search.reading.rules.outlines import (
     Collection,
@@ -26,7 +27,6 @@ from context_search.reading.rules.outlines import (
     seen_in_document,
 )
 from context_search.reading.rules.visible_strings import VisibleStrings
-from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.store import Store, UnitOfWork
 from context_search.text.sensitive.kinds import SensitiveKind
 
@@ -69,11 +69,10 @@ class Outlines:
         split(at)
         if not contains(tool.scope.json_pointer, at):
             raise _nothing_there()
-        hides = isinstance(principal, McpKey) and principal.redacts
         with self.store.for_project(principal.project_id) as work:
+            work.seen_strings.stand_still()
             seen, described = _seen(work, tool, at, after=after, limit=limit)
-            settings = work.projects.settings(RetrievalSettings, tool.project_id).settings
-        titles = _Titles(tool, settings.kinds if hides else ())
+            titles = _Titles(tool, hidden_kinds(work, principal))
         return _outlined(name, tool, at, seen, described, titles, after)
 
 
@@ -93,7 +92,7 @@ def _seen(
         keys = [key for child in found.place.page for key in split(f"/{child.token}")]
         table_id = tool.scope.table_id
         described = work.seen_strings.described(table_id, pointer, keys, chars=TITLE_CHARS)
-        if described is not None and described.revision == found.revision:
+        if described is not None:
             return found.place, described
     return _in_document(work, tool, pointer, after=after, limit=limit)
 
@@ -101,19 +100,17 @@ def _seen(
 def _in_document(
     work: UnitOfWork, tool: SearchTool, pointer: str, *, after: int, limit: int
 ) -> tuple[SeenPlace, DescribedPlace]:
-    revision, text = work.tables.read(tool.scope.table_id)
-    try:
-        document = parse_fielded(text)
-    except InvalidDocumentError:  # no index has it either
-        document = None
-    visible = VisibleStrings([tool]).in_document(tool.scope.table_id, document)
+    read = read_document(work, tool.scope.table_id)
+    if read is None:
+        raise _nothing_there()
+    visible = VisibleStrings([tool]).in_document(tool.scope.table_id, read.value)
     seen = seen_in_document(visible, pointer, after=after, limit=limit)
     if seen is None:
         raise _nothing_there()
-    value = resolve(document, split(pointer))
+    value = resolve(read.value, split(pointer))
     children = [resolve(value, split(f"/{child.token}")) for child in seen.page]
     described = [described_in(each, chars=TITLE_CHARS) for each in children]
-    return seen, DescribedPlace(revision, described_in(value, chars=TITLE_CHARS), described)
+    return seen, DescribedPlace(read.revision, described_in(value, chars=TITLE_CHARS), described)
 
 
 @dataclass(frozen=True, slots=True)

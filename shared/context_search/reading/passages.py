@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from context_search.core.callers import McpKey, Principal
+from context_search.core.callers import Principal
 from context_search.core.cites import Cite
 from context_search.core.model import HydratedChunk
 from context_search.integrations.ports import Clock
@@ -115,7 +115,7 @@ class DescribePassages:
 
     def texts(self, principal: Principal, hits: Sequence[FoundHit]) -> ShownTexts:
         """Returns the texts of hits as the caller may see them."""
-        if not _redacts(principal):
+        if not principal.redacts:
             return ShownTexts.of(hits, None)
         chunks = {hit.chunk.id: hit.chunk for hit in hits}
         excerpts = self.redaction.excerpts(principal.project_id, list(chunks.values()))
@@ -148,14 +148,10 @@ class DescribePassages:
             chunks = [hit.chunk for hit in group]
             if self.clock.monotonic() < until:
                 titles |= titles_of(self.store, self.clock, group[0].target, chunks)
-        if _redacts(principal) and titles:
+        if principal.redacts and titles:
             kinds = self.redaction.kinds(principal.project_id)
             titles = {chunk_id: redacted_title(title, kinds) for chunk_id, title in titles.items()}
         return {hit.chunk.id: titles.get(hit.chunk.id, "") for hit in hits}
-
-
-def _redacts(principal: Principal) -> bool:
-    return isinstance(principal, McpKey) and principal.redacts
 
 
 def redacted_title(title: str, kinds: Sequence[SensitiveKind], most: int = MAX_TITLE_CHARS) -> str:

@@ -9,25 +9,24 @@ from dataclasses import dataclass, replace
 
 from context_search.agents.list_tools import ListTools
 from context_search.catalog.rules.outlines import TextWindow
-from context_search.core.callers import McpKey, Principal
+from context_search.core.callers import Principal
 from context_search.core.cites import Cite
 from context_search.core.errors import InvalidInputError, NotFoundError
 from context_search.integrations.ports import TokenCounter
 from context_search.reading.citations import FollowedCite, follow
 from context_search.reading.collections import name_of, named_collection
+from context_search.reading.hidden import hidden_kinds
 from context_search.reading.rules.texts import SeenText, WantedText
 from context_search.reading.rules.visible_strings import VisibleStrings
 from context_search.reading.seen_text import seen_window
 from context_search.reading.urls import CitedPlace, place_urls
 from context_search.reading.visible import visible_to
 from context_search.searching.retrieve import EXTENT_CHARS, MARGIN_CHARS
-from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.store import Store, UnitOfWork
 from context_search.text.redaction import Excerpt, excerpt_of
 from context_search.text.sensitive.spans import ReadText
 
 _MARGIN = MARGIN_CHARS + EXTENT_CHARS
-_TRIES = 3
 _NEXT_CHARS = 4_000
 """Maximum length of what ``next`` and ``previous`` cite."""
 
@@ -50,26 +49,25 @@ class ReadTexts:
         if wanted.cite is not None:
             return self._cited(principal, wanted, wanted.cite)
         tool = named_collection(self.tools, principal, wanted.collection)
-        table_id, start = tool.scope.table_id, wanted.start
+        table_id, start, visible = tool.scope.table_id, wanted.start, VisibleStrings([tool])
+        if not visible.covers(table_id, wanted.json_pointer):
+            raise _not_there()
         place = FollowedCite("current", table_id, wanted.json_pointer, start=start, end=start)
         with self.store.for_project(principal.project_id) as work:
-            seen = self._around(work, principal, wanted, place, VisibleStrings([tool]))
+            work.seen_strings.stand_still()
+            seen = self._around(work, principal, wanted, place, visible)
         if seen is None:
-            raise NotFoundError("no search here returns a string at this pointer")
+            raise _not_there()
         if wanted.start > seen.length:
             raise InvalidInputError(f"start: the string has {seen.length} characters")
         return seen
 
     def _cited(self, principal: Principal, wanted: WantedText, cite: Cite) -> SeenText:
-        """Reads once more where the document has changed between following and reading."""
-        seen = None
         with self.store.for_project(principal.project_id) as work:
-            for _ in range(_TRIES):
-                followed = follow(work, principal, cite)
-                visible = visible_to(work, principal, table_id=cite.table_id)
-                seen = self._around(work, principal, wanted, followed, visible)
-                if seen is None or seen.revision == followed.revision:
-                    break
+            work.seen_strings.stand_still()
+            followed = follow(work, principal, cite)
+            visible = visible_to(work, principal, table_id=cite.table_id)
+            seen = self._around(work, principal, wanted, followed, visible)
         return seen or SeenText("gone", cite.table_id, cite)
 
     def _around(
@@ -92,8 +90,7 @@ class ReadTexts:
         if found is None:
             return None
         window = found.window
-        hides = isinstance(principal, McpKey) and principal.redacts
-        shown = _Shown(window, _excerpt(work, principal, window) if hides else None)
+        shown = _Shown(window, _excerpt(work, principal, window) if principal.redacts else None)
         inner = min(followed.start, window.total), min(followed.end, window.total)
         outer = min(begin, window.total), min(behind, window.total)
         start, end = _cut(outer, inner, lambda a, b: self._fits(shown.text(a, b), wanted))
@@ -121,6 +118,10 @@ class ReadTexts:
         if wanted.max_bytes is not None and size > wanted.max_bytes:
             return False
         return wanted.max_tokens is None or self.counter.count(text) <= wanted.max_tokens
+
+
+def _not_there() -> NotFoundError:
+    return NotFoundError("no search here returns a string at this pointer")
 
 
 def _cut(
@@ -173,7 +174,7 @@ def _with_neighbours(seen: SeenText, shown: _Shown) -> SeenText:
 
 def _excerpt(work: UnitOfWork, principal: Principal, window: TextWindow) -> Excerpt:
     """Returns a window with what the project hides from such callers."""
-    kinds = work.projects.settings(RetrievalSettings, principal.project_id).settings.kinds
+    kinds = hidden_kinds(work, principal)
     text = window.text or ""
     margin_before = min(_MARGIN, len(text)) if window.start else 0
     margin_behind = min(_MARGIN, len(text)) if window.end < window.total else 0

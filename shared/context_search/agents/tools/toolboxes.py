@@ -91,12 +91,8 @@ class SearchToolbox:
         ]
         return ToolPage(described, None if last is None else str(last))
 
-    @as_mcp_errors
-    def call_tool(
-        self, name: str, arguments: Mapping[str, object], client: ClientInput
-    ) -> ToolResult:
-        """Calls one. A search never asks."""
-        del client
+    def call_tool(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
+        """Calls one. Raises UnknownToolError, and what the search raises."""
         tool = self.tools.find(self.principal, name)
         if tool is None:
             raise UnknownToolError("there is no such tool")
@@ -110,7 +106,7 @@ class SearchToolbox:
 
     def _shown(self, answer: SearchResult) -> dict[str, Any]:
         shown = ToolResultAnswer.of(answer).model_dump(mode="json")
-        if not isinstance(self.principal, McpKey) or not self.principal.redacts:
+        if not self.principal.redacts:
             return fitted(shown)
         chunks = [hit.chunk for hit in answer.hits]
         excerpts = self.redaction.excerpts(self.principal.project_id, chunks)
@@ -199,7 +195,7 @@ class AgentToolbox:
         if name not in RESERVED_NAMES:
             if isinstance(self.principal, McpKey) and self.principal.offers != "named":
                 raise UnknownToolError("there is no such tool")
-            return self.search.call_tool(name, arguments, client)
+            return self.search.call_tool(name, arguments)
         offer = self._offer()
         if name in REPLACE_NAMES:
             can_replace = offer.replacing != "off" and offer.offers != "connector"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from context_search.core.filters import lets_through, names_of
@@ -35,29 +35,19 @@ class VisibleStrings:
             for scope in self.scopes
         )
 
-    def first(
-        self, table_id: int, json_pointer: str, length: int, read_document: Callable[[], object]
-    ) -> SearchTool | None:
-        """Returns a tool that can return a string of so many characters; None: it is not visible.
+    def near(self, table_id: int, json_pointer: str, length: int) -> list[SearchTool]:
+        """Returns the tools in whose scope a string of so many characters is long enough.
 
-        The first without a ``where``, else the first. ``read_document`` returns the table's
-        document; it is called where a ``where`` decides.
+        First those without a ``where``, which can return it.
         """
-        near = [
+        found = [
             tool
             for tool in self._seeing
             if tool.scope.table_id == table_id
             and contains(tool.scope.json_pointer, json_pointer)
             and length >= tool.threshold
         ]
-        for tool in near:
-            if tool.search.where is None:
-                return tool
-        document = read_document() if near else None
-        for tool in near:
-            if VisibleInDocument(document, [tool], frozenset()).shows_at(json_pointer, length):
-                return tool
-        return None
+        return sorted(found, key=lambda tool: tool.search.where is not None)
 
     def in_document(self, table_id: int, document: object) -> VisibleInDocument:
         """Returns which strings of a table's document are visible; numbers are parsed exactly."""

@@ -67,6 +67,16 @@ _NODES = _seen(
     {_OF_INDEX}
     """,
 )
+_RETURNS = _seen(
+    "is_let_through",
+    f"""
+    SELECT COALESCE(bool_or(fields @@ CAST(:path AS jsonpath)), false) AS is_let_through,
+           {_UNNOTED} AS unnoted
+    FROM node
+    WHERE node.generation_id = search_index.active_generation_id
+      AND node.table_id = context_table.id AND pointer_sha256 = :sha
+    """,
+)
 _COUNT = _seen("strings", f"SELECT count(*) AS strings, {_UNNOTED} AS unnoted {_OF_INDEX}")
 # Grouped by the first two tokens below the place, then by the first. Sorted as members of jsonb
 # are: by the length of the key, then by its bytes.
@@ -267,6 +277,15 @@ class SeenStrings:
             nodes=list(node_ids),
         )
         return {node_id: text for node_id, text in rows if text is not None}
+
+    def returns(self, tool: SearchTool, json_pointer: str) -> bool | None:
+        """Says whether a tool's ``where`` lets a string of its scope through.
+
+        None when the index does not know the document as it is now.
+        """
+        where = _parameters(tool, tool.scope.json_pointer)
+        rows = self.tx.run(_RETURNS, sha=pointer_sha256(json_pointer), **where)
+        return rows[0][2] if rows and rows[0][1] else None
 
     def pointers(self, index_ids: Sequence[int], table_id: int, prefix: bytes) -> list[str]:
         """Returns the pointers of a table's strings in indexes whose sha256 begins so."""

@@ -20,7 +20,7 @@ from context_search.agents.tools.search_tools import (
 )
 from context_search.core.callers import Principal, TextsOf
 from context_search.core.cites import Cite
-from context_search.mcp.contract import ToolDescription
+from context_search.mcp.contract import ToolDescription, UnknownToolError
 from context_search.reading.connector import Connector
 from context_search.reading.routes.read import CiteText
 from context_search.web.fields import AnswerModel, Body
@@ -104,6 +104,17 @@ def described(*, texts: TextsOf) -> list[ToolDescription]:
             annotations=hints("Fetch a text", texts),
         ),
     ]
+
+
+def call(
+    use: Connector, principal: Principal, name: str, arguments: Mapping[str, object]
+) -> dict[str, Any]:
+    """Calls a tool of a connector. Raises UnknownToolError for another name."""
+    if name == SEARCH:
+        return search(use, principal, arguments)
+    if name == FETCH:
+        return fetch(use, principal, arguments)
+    raise UnknownToolError("there is no such tool")
 
 
 def search(use: Connector, principal: Principal, arguments: Mapping[str, object]) -> dict[str, Any]:

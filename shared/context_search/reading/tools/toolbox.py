@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 from context_search.agents.list_tools import NamedTool
 from context_search.agents.tools.toolboxes import Offer
@@ -32,25 +33,18 @@ class ReadingTools:
 
     def described(self, offer: Offer, collections: Sequence[str]) -> Sequence[ToolDescription]:
         """See ``ReadingTools`` of agents."""
-        found: list[ToolDescription] = []
         if offer.offers == "connector":
             return connector.described(texts=offer.texts)
-        if offer.offers == "single":
-            found += [search.described(collections, texts=offer.texts)]
-        if offer.reads:
-            reads = (read, find_text, outline)
-            found += [tool.described(collections, texts=offer.texts) for tool in reads]
-        return found
+        return [tool.described(collections, texts=offer.texts) for tool in _offered(offer)]
 
     def call(
         self, principal: Principal, offer: Offer, name: str, arguments: Mapping[str, object]
     ) -> Mapping[str, object]:
         """See ``ReadingTools`` of agents; raises what the use cases raise."""
-        if name not in {tool.name for tool in self.described(offer, [])}:
-            raise UnknownToolError("there is no such tool")
         if offer.offers == "connector":
-            called = connector.search if name == connector.SEARCH else connector.fetch
-            return called(self.connector, principal, arguments)
+            return connector.call(self.connector, principal, name, arguments)
+        if name not in {tool.NAME for tool in _offered(offer)}:
+            raise UnknownToolError("there is no such tool")
         if name == search.NAME:
             return search.call(self.search, principal, arguments)
         if name == find_text.NAME:
@@ -64,3 +58,9 @@ class ReadingTools:
     ) -> Mapping[str, object]:
         """See ``ReadingTools`` of agents."""
         return search.passages_of(self.describe, principal, named, answer)
+
+
+def _offered(offer: Offer) -> list[ModuleType]:
+    """Returns the tools of an instance that is no connector, in their order."""
+    searches = [search] if offer.offers == "single" else []
+    return [*searches, *([read, find_text, outline] if offer.reads else [])]
