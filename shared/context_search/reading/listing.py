@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from context_search.core.documents import parse_fielded, strings_at
@@ -16,9 +16,9 @@ from context_search.store import UnitOfWork
 
 MAX_DOCUMENT_BYTES = 50_000_000
 """Maximum size of a document that is read while no index knows it as it is now."""
-_BATCH_CHARS = 1 << 20
+BATCH_CHARS = 1 << 20
 _BATCH_STRINGS = 1 << 12
-_MOST_NARROWED = 128 * _BATCH_CHARS
+_MOST_NARROWED = 128
 
 
 class ListedString(NamedTuple):
@@ -101,29 +101,29 @@ def _of_document(
     return TableListing(table_id, part.revision, strings)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ReadBatches:
-    """Reads the texts of a list in its order, some at a time: more with each batch.
+    """Reads the texts of a list in its order, about ``batch_chars`` characters at a time.
 
-    Without those in which nothing of ``narrowing`` stands.
+    Without those in which nothing of ``narrowing`` stands, which is asked for more of them each
+    time.
     """
 
     work: UnitOfWork
     strings: Sequence[ListedString]
     narrowing: Narrowing | None
-    _narrowed_chars: int = field(default=4 * _BATCH_CHARS)
+    batch_chars: int = BATCH_CHARS
 
     def after(self, start: int) -> Iterator[TextBatch]:
         """Yields batches from a place of the list on.
 
         A batch may be empty, so that the caller can check the time.
         """
+        batches, most = (1, 1) if self.narrowing is None else (4, _MOST_NARROWED)
         while start < len(self.strings):
-            chars = _BATCH_CHARS if self.narrowing is None else self._narrowed_chars
-            end = self._end(start, chars)
+            end = self._end(start, batches * self.batch_chars)
             yield from self._batches(start, end)
-            self._narrowed_chars = min(4 * self._narrowed_chars, _MOST_NARROWED)
-            start = end
+            batches, start = min(4 * batches, most), end
 
     def _end(self, start: int, most: int) -> int:
         """Returns where a batch ends: it has one string, or strings of so many characters."""
@@ -143,7 +143,7 @@ class ReadBatches:
                 continue
             batch.append(string)
             chars += string.length
-            if chars >= _BATCH_CHARS or len(batch) == _BATCH_STRINGS:
+            if chars >= self.batch_chars or len(batch) == _BATCH_STRINGS:
                 yield self._read(batch, at + 1)
                 batch, chars = [], 0
         yield self._read(batch, end)
